@@ -1,0 +1,64 @@
+//! The boundary to whatever answers: submit operations, take completions.
+
+/// What an operation does to the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Data comes from the device.
+    Read,
+    /// Data goes to the device.
+    Write,
+    /// The range's content is given up (discard).
+    Trim,
+}
+
+/// One operation, as issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Read, write or trim.
+    pub direction: Direction,
+    /// First byte on the device.
+    pub offset_bytes: u64,
+    /// How many bytes.
+    pub length_bytes: u32,
+    /// Which job issued it, from 0.
+    pub job: u32,
+}
+
+/// Why an operation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IoError {
+    /// The device answered with an error number of the operating system.
+    #[error("error {0} from the device")]
+    Os(i32),
+    /// Fewer bytes were moved than asked for.
+    #[error("only {0} bytes were moved")]
+    Short(u32),
+}
+
+/// The end of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The tag that `submit` was given.
+    pub tag: u32,
+    /// When it completed, in nanoseconds on the clock of the run.
+    pub at_ns: u64,
+    /// Whether it succeeded.
+    pub outcome: Result<(), IoError>,
+}
+
+/// Something that carries out operations: a twin in simulated time, a ring on a real device, a null device.
+///
+/// A caller never has two operations with the same tag in flight, and never submits at a moment before the
+/// last completion it was given: time does not go back.
+pub trait Device {
+    /// Size of the range that may be addressed.
+    fn capacity_bytes(&self) -> u64;
+
+    /// Hands over one operation at moment `at_ns`.
+    fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation);
+
+    /// The next completion at or before `until_ns`; `None` where nothing completes by then, after which the
+    /// clock stands at `until_ns`. A real device blocks until then.
+    fn next_completion(&mut self, until_ns: u64) -> Option<Completion>;
+}

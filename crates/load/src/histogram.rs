@@ -1,0 +1,247 @@
+//! Latency histograms with fio's bins.
+//!
+//! One geometry everywhere: fio's 64 logarithmic sub-buckets a power of two (`FIO_IO_U_PLAT_BITS` = 6), so that
+//! histograms read from fio, counted by the ring engine and counted on a twin merge and compare without
+//! rebinning. The relative error of a value read from a bin's middle is at most 1/128. fio stops at 29 groups
+//! (17 s); we go on with the same formula to 18 minutes, so that a stalled array is not clipped.
+
+/// Bins of fio 3: 29 groups of 64. A fio histogram fills only these; its last bin holds everything from 17 s on.
+pub const FIO_BIN_COUNT: usize = 29 * 64;
+
+/// Bins of ours: 35 groups of 64, values up to 2^40 ns (18 minutes); the last bin also holds what is above.
+pub const BIN_COUNT: usize = 35 * 64;
+
+/// The bin of a latency.
+#[inline]
+pub fn bin_index(latency_ns: u64) -> usize {
+    if latency_ns < 128 {
+        return latency_ns as usize;
+    }
+    let exponent = 63 - latency_ns.leading_zeros() as usize - 6;
+    let base = (exponent + 1) << 6;
+    let offset = (latency_ns >> exponent) as usize & 63;
+    (base + offset).min(BIN_COUNT - 1)
+}
+
+/// The smallest latency of a bin.
+pub fn bin_low_ns(index: usize) -> u64 {
+    if index < 128 {
+        return index as u64;
+    }
+    let exponent = (index >> 6) - 1;
+    (1 << (exponent + 6)) + ((index as u64 & 63) << exponent)
+}
+
+/// How many nanoseconds a bin spans.
+pub fn bin_width_ns(index: usize) -> u64 {
+    if index < 128 { 1 } else { 1 << ((index >> 6) - 1) }
+}
+
+/// The value that stands for a bin: its middle, as fio prints it.
+pub fn bin_middle_ns(index: usize) -> u64 {
+    bin_low_ns(index) + bin_width_ns(index) / 2
+}
+
+/// Counts of latencies in fio's bins, with exact count, sum, minimum and maximum.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Histogram {
+    bins: Box<[u64; BIN_COUNT]>,
+    count: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.count)
+            .field("mean_ns", &self.mean_ns())
+            .field("min_ns", &self.min_ns())
+            .field("max_ns", &self.max_ns())
+            .finish()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Histogram { bins: Box::new([0; BIN_COUNT]), count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Counts one latency.
+    #[inline]
+    pub fn record(&mut self, latency_ns: u64) {
+        self.bins[bin_index(latency_ns)] += 1;
+        self.count += 1;
+        self.sum_ns += u128::from(latency_ns);
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Adds `count` latencies to one bin; sum, minimum and maximum are taken from the bin's middle and edges,
+    /// because a histogram log says no more. `set_exact` corrects them where the source knows better.
+    pub fn add_bin(&mut self, index: usize, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.bins[index] += count;
+        self.count += count;
+        self.sum_ns += u128::from(bin_middle_ns(index)) * u128::from(count);
+        self.min_ns = self.min_ns.min(bin_low_ns(index));
+        self.max_ns = self.max_ns.max(bin_low_ns(index) + bin_width_ns(index) - 1);
+    }
+
+    /// Replaces what bins can only estimate by what the source printed.
+    pub fn set_exact(&mut self, sum_ns: u128, min_ns: u64, max_ns: u64) {
+        self.sum_ns = sum_ns;
+        self.min_ns = min_ns;
+        self.max_ns = max_ns;
+    }
+
+    /// Adds another histogram to this one.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (mine, theirs) in self.bins.iter_mut().zip(other.bins.iter()) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Empties the histogram without giving back its memory.
+    pub fn clear(&mut self) {
+        self.bins.fill(0);
+        self.count = 0;
+        self.sum_ns = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+    }
+
+    /// How many latencies were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all latencies; exact unless it came from bins alone.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// The mean latency; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
+    }
+
+    /// The smallest latency; 0 when empty.
+    pub fn min_ns(&self) -> u64 {
+        if self.count == 0 { 0 } else { self.min_ns }
+    }
+
+    /// The largest latency; 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// The latency below or at which `millionths` of all lie: 990,000 for the 99th percentile. As in fio, the
+    /// middle of the first bin at which the cumulative count reaches the share, within the measured extremes.
+    pub fn percentile_ns(&self, millionths: u32) -> u64 {
+        if self.count == 0 {
+            return 0;
+        }
+        let wanted = (u128::from(self.count) * u128::from(millionths)).div_ceil(1_000_000).max(1);
+        let mut seen = 0u128;
+        for (index, &count) in self.bins.iter().enumerate() {
+            seen += u128::from(count);
+            if seen >= wanted {
+                return bin_middle_ns(index).clamp(self.min_ns, self.max_ns);
+            }
+        }
+        self.max_ns
+    }
+
+    /// The bins that are not empty, as (index, count), in order.
+    pub fn filled_bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.bins.iter().copied().enumerate().filter(|&(_, count)| count > 0)
+    }
+
+    /// The counts of `self` that `part` does not account for, bin by bin. Used to recover the last interval that
+    /// fio's histogram logs leave out. Sum and extremes are estimates from bins, except that nothing negative remains.
+    pub fn minus(&self, part: &Histogram) -> Histogram {
+        let mut rest = Histogram::new();
+        for (index, (&all, &known)) in self.bins.iter().zip(part.bins.iter()).enumerate() {
+            rest.add_bin(index, all.saturating_sub(known));
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Proves that our bins are fio's, on the vectors of reference/formats.md (checked there against fio 3.42).
+    #[test]
+    fn bins_are_fios() {
+        for (value, index, middle) in [
+            (127, 127, 127),
+            (128, 128, 129),
+            (255, 191, 255),
+            (256, 192, 258),
+            (1000, 317, 1004),
+            (10_000, 526, 10_048),
+            (100_000, 737, 99_840),
+            (250_000, 826, 250_880),
+            (1_000_000, 954, 1_003_520),
+            (5_000_000, 1100, 5_013_504),
+            (30_000_000, 1266, 30_015_488),
+            (1_000_000_000, 1591, 1_002_438_656),
+        ] {
+            assert_eq!(bin_index(value), index, "{value}");
+            assert_eq!(bin_middle_ns(index), middle, "{value}");
+        }
+        assert_eq!(bin_middle_ns(FIO_BIN_COUNT - 1), 17_112_760_320);
+        for index in 0..BIN_COUNT {
+            assert_eq!(bin_index(bin_middle_ns(index)), index);
+            assert_eq!(bin_index(bin_low_ns(index)), index);
+        }
+    }
+
+    proptest! {
+        /// Proves that merging parts gives the histogram of the whole, and that taking a part away gives the rest.
+        #[test]
+        fn parts_merge_to_the_whole(values in proptest::collection::vec(0u64..1 << 41, 1..200), cut in 0usize..200) {
+            let cut = cut.min(values.len());
+            let mut whole = Histogram::new();
+            let mut first = Histogram::new();
+            let mut second = Histogram::new();
+            for (index, &value) in values.iter().enumerate() {
+                whole.record(value);
+                if index < cut { first.record(value) } else { second.record(value) }
+            }
+            let rest = whole.minus(&first);
+            prop_assert_eq!(rest.filled_bins().collect::<Vec<_>>(), second.filled_bins().collect::<Vec<_>>());
+            first.merge(&second);
+            prop_assert_eq!(&first, &whole);
+        }
+
+        /// Proves that a percentile lies within one bin of the exact order statistic.
+        #[test]
+        fn percentiles_are_within_a_bin(mut values in proptest::collection::vec(0u64..1 << 36, 1..300), share in 1u32..=1_000_000) {
+            let mut histogram = Histogram::new();
+            values.iter().for_each(|&value| histogram.record(value));
+            values.sort_unstable();
+            let rank = (values.len() as u128 * u128::from(share)).div_ceil(1_000_000).max(1) as usize;
+            let exact = values[rank - 1];
+            prop_assert_eq!(bin_index(histogram.percentile_ns(share)), bin_index(exact));
+        }
+    }
+}

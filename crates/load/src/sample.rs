@@ -1,0 +1,78 @@
+//! What happened in one interval.
+
+use crate::{Direction, Histogram};
+
+/// One direction's share of an interval.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DirectionSample {
+    /// Operations that completed without error.
+    pub ios: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Completion latency (fio's `clat`); in open loop from the intended arrival.
+    pub latency: Histogram,
+    /// In open loop, from issue to completion; `None` in closed loop, where the two are the same.
+    pub service: Option<Histogram>,
+}
+
+impl DirectionSample {
+    /// Adds another sample of the same direction.
+    pub fn merge(&mut self, other: &DirectionSample) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.latency.merge(&other.latency);
+        if let Some(theirs) = &other.service {
+            self.service.get_or_insert_with(Histogram::new).merge(theirs);
+        }
+    }
+
+    /// True where nothing of this direction happened, not even an error.
+    pub fn is_empty(&self) -> bool {
+        self.ios == 0 && self.errors == 0
+    }
+}
+
+/// What happened in one interval, over all jobs of a load.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Start of the interval, since the start of the case's load (its ramp begins at 0).
+    pub start_ns: u64,
+    /// End of the interval; intervals of a case do not overlap.
+    pub end_ns: u64,
+    /// True for an interval of the ramp, which no result counts.
+    pub is_ramp: bool,
+    /// Completed reads.
+    pub read: DirectionSample,
+    /// Completed writes.
+    pub write: DirectionSample,
+    /// Completed trims.
+    pub trim: DirectionSample,
+}
+
+impl Sample {
+    /// The part of one direction.
+    pub fn direction(&self, direction: Direction) -> &DirectionSample {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
+        }
+    }
+
+    /// The part of one direction, to count into.
+    pub fn direction_mut(&mut self, direction: Direction) -> &mut DirectionSample {
+        match direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+            Direction::Trim => &mut self.trim,
+        }
+    }
+
+    /// Length of the interval.
+    pub fn duration_ns(&self) -> u64 {
+        self.end_ns - self.start_ns
+    }
+}

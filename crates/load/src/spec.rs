@@ -1,0 +1,145 @@
+//! The definition of a load, in fio's terms.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The most jobs a case may have.
+pub const NUMJOBS_LIMIT: u32 = 4096;
+/// The deepest queue a job may have.
+pub const IODEPTH_LIMIT: u32 = 65_536;
+/// The most I/Os a case may have outstanding.
+pub const OUTSTANDING_LIMIT: u64 = 1 << 20;
+
+/// fio's `rw`: direction and order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Sequential reads and writes, mixed by `rwmixread`.
+    #[serde(alias = "readwrite")]
+    Rw,
+    /// Random reads.
+    Randread,
+    /// Random writes.
+    Randwrite,
+    /// Random reads and writes, mixed by `rwmixread`.
+    Randrw,
+}
+
+impl Pattern {
+    /// fio's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pattern::Read => "read",
+            Pattern::Write => "write",
+            Pattern::Rw => "rw",
+            Pattern::Randread => "randread",
+            Pattern::Randwrite => "randwrite",
+            Pattern::Randrw => "randrw",
+        }
+    }
+
+    /// True where addresses are random.
+    pub fn is_random(self) -> bool {
+        matches!(self, Pattern::Randread | Pattern::Randwrite | Pattern::Randrw)
+    }
+
+    /// The share of reads, in percent, where the pattern fixes it.
+    pub fn fixed_read_share(self) -> Option<u8> {
+        match self {
+            Pattern::Read | Pattern::Randread => Some(100),
+            Pattern::Write | Pattern::Randwrite => Some(0),
+            Pattern::Rw | Pattern::Randrw => None,
+        }
+    }
+}
+
+/// A load: what all its jobs issue, and for how long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadSpec {
+    /// Direction and order.
+    pub pattern: Pattern,
+    /// Share of reads, in percent; 100 for pure reads, 0 for pure writes.
+    pub rwmixread: u8,
+    /// Bytes of one I/O; a multiple of 512.
+    pub bs_bytes: u32,
+    /// Jobs that issue independently of one another.
+    pub numjobs: u32,
+    /// I/Os that a job keeps outstanding.
+    pub iodepth: u32,
+    /// First byte of the range that is used.
+    pub offset_bytes: u64,
+    /// Length of the range that is used; `None` is all from the offset on.
+    pub size_bytes: Option<u64>,
+    /// Total rate over all jobs, in I/Os a second, that must not be exceeded; `None` is as fast as it goes.
+    pub rate_iops: Option<f64>,
+    /// Load before counting begins.
+    pub ramp_ns: u64,
+    /// Load that is counted.
+    pub runtime_ns: u64,
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// Seed of addresses and mixes.
+    pub seed: u64,
+}
+
+/// A load that cannot be issued.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    /// A setting out of its range.
+    #[error("`{setting}` is {value}, but must be {allowed}")]
+    OutOfRange {
+        /// fio's name of the setting.
+        setting: &'static str,
+        /// What it was.
+        value: String,
+        /// What it may be.
+        allowed: String,
+    },
+}
+
+impl LoadSpec {
+    /// Checks every setting against its limit. Everything that issues a load calls this first.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let out_of_range = |setting, value: String, allowed: String| {
+            Err(SpecError::OutOfRange { setting, value, allowed })
+        };
+        if self.bs_bytes == 0 || !self.bs_bytes.is_multiple_of(512) {
+            return out_of_range("bs", self.bs_bytes.to_string(), "a multiple of 512, at least 512".into());
+        }
+        if self.rwmixread > 100 {
+            return out_of_range("rwmixread", self.rwmixread.to_string(), "0 to 100".into());
+        }
+        if self.numjobs == 0 || self.numjobs > NUMJOBS_LIMIT {
+            return out_of_range("numjobs", self.numjobs.to_string(), format!("1 to {NUMJOBS_LIMIT}"));
+        }
+        if self.iodepth == 0 || self.iodepth > IODEPTH_LIMIT {
+            return out_of_range("iodepth", self.iodepth.to_string(), format!("1 to {IODEPTH_LIMIT}"));
+        }
+        if self.outstanding() > OUTSTANDING_LIMIT {
+            return out_of_range(
+                "numjobs × iodepth",
+                self.outstanding().to_string(),
+                format!("at most {OUTSTANDING_LIMIT}"),
+            );
+        }
+        if self.runtime_ns == 0 {
+            return out_of_range("runtime", "0".into(), "above 0".into());
+        }
+        if self.interval_ns == 0 {
+            return out_of_range("interval", "0".into(), "above 0".into());
+        }
+        if self.rate_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
+            return out_of_range("rate_iops", format!("{:?}", self.rate_iops), "above 0, at most 10^9".into());
+        }
+        Ok(())
+    }
+
+    /// I/Os outstanding at once in closed loop.
+    pub fn outstanding(&self) -> u64 {
+        u64::from(self.numjobs) * u64::from(self.iodepth)
+    }
+}
