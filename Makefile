@@ -1,0 +1,38 @@
+# arraylab: build, demonstrate, test. Everything a target needs is installed or built by it.
+CARGO ?= cargo
+DEMO_DIR := target/demo
+STATIC_TARGET := x86_64-unknown-linux-gnu
+
+.PHONY: all demo test test-long lint dist clients
+
+all:
+	$(CARGO) build --release --locked
+
+# The FlashSystem 840 plan on its twin, 2 simulated seconds a case; the last line on stdout is the report.
+demo: all
+	@rm -rf $(DEMO_DIR)
+	@target/release/arraylab run flashsystem-840 --target twin:flashsystem-840 --out $(DEMO_DIR) \
+	    --stage seq-read --stage seq-write --stage peak-4k --stage block-size --stage read-share \
+	    --set runtime=2
+	@target/release/arraylab report $(DEMO_DIR) --out $(DEMO_DIR)/report.html
+
+clients:
+	@scripts/install-test-clients.sh
+
+lint:
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
+test: clients lint
+	$(CARGO) test --workspace --locked
+
+test-long: clients lint
+	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked
+
+# One static binary for test hosts without anything installed.
+dist:
+	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --locked --target $(STATIC_TARGET)
+	@mkdir -p dist
+	@cp target/$(STATIC_TARGET)/release/arraylab dist/arraylab
+	@scripts/check-static.sh dist/arraylab

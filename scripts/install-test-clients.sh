@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs the programs that the tests drive as real clients, where they are missing.
+# Debian and its kin only; elsewhere it names what is missing and fails.
+set -euo pipefail
+
+# program → Debian package
+declare -A package_of=(
+  [fio]=fio
+  [nbdkit]=nbdkit
+  [nbdinfo]=libnbd-bin
+  [nbdcopy]=libnbd-bin
+  [nbdfuse]=libnbd-bin
+  [qemu-io]=qemu-utils
+  [qemu-img]=qemu-utils
+  [mkfs.ext4]=e2fsprogs
+  [losetup]=mount
+  [sfdisk]=fdisk
+  [sqlite3]=sqlite3
+  [python3]=python3
+  [chromium]=chromium
+  [gcc]=gcc
+)
+
+missing_programs=()
+missing_packages=()
+PATH="$PATH:/usr/sbin:/sbin"
+for program in "${!package_of[@]}"; do
+  if ! command -v "$program" >/dev/null 2>&1; then
+    missing_programs+=("$program")
+    missing_packages+=("${package_of[$program]}")
+  fi
+done
+[ "${#missing_programs[@]}" -eq 0 ] && exit 0
+
+echo "test clients missing: ${missing_programs[*]}" >&2
+if ! command -v apt-get >/dev/null 2>&1; then
+  echo "no apt-get here: install them by hand (Debian packages: ${missing_packages[*]})" >&2
+  exit 1
+fi
+run_as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  run_as_root=(sudo -n)
+fi
+export DEBIAN_FRONTEND=noninteractive
+"${run_as_root[@]}" apt-get update -q >&2
+"${run_as_root[@]}" apt-get install -y -q --no-install-recommends "${missing_packages[@]}" >&2
+still_missing=()
+for program in "${missing_programs[@]}"; do
+  command -v "$program" >/dev/null 2>&1 || still_missing+=("$program")
+done
+if [ "${#still_missing[@]}" -ne 0 ]; then
+  echo "could not install: ${still_missing[*]}" >&2
+  exit 1
+fi
