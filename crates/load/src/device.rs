@@ -41,7 +41,10 @@ pub enum IoError {
 pub struct Completion {
     /// The tag that `submit` was given.
     pub tag: u32,
-    /// When it completed, in nanoseconds on the clock of the run.
+    /// When the submission had ended and the device had the operation, on the device's clock. The time from
+    /// `submit` to here is fio's submission latency (`slat`); completion latency (`clat`) counts from here.
+    pub issued_at_ns: u64,
+    /// When it completed, in nanoseconds on the device's clock.
     pub at_ns: u64,
     /// Whether it succeeded.
     pub outcome: Result<(), IoError>,
@@ -54,6 +57,9 @@ pub struct Completion {
 pub trait Device {
     /// Size of the range that may be addressed.
     fn capacity_bytes(&self) -> u64;
+
+    /// Where the device's clock stands: the last moment it was given or has answered.
+    fn now_ns(&self) -> u64;
 
     /// Hands over one operation at moment `at_ns`.
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation);

@@ -5,15 +5,21 @@
 //! comes back into [`Sample`]s.
 
 mod device;
+mod generator;
 mod histogram;
 mod random;
+mod recorder;
 mod sample;
+mod simulate;
 mod spec;
 
 pub use device::{Completion, Device, Direction, IoError, Operation};
-pub use histogram::{BIN_COUNT, FIO_BIN_COUNT, Histogram, bin_index, bin_low_ns, bin_middle_ns, bin_width_ns};
-pub use random::Random;
-pub use sample::{DirectionSample, Sample};
-pub use spec::{
-    IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError,
+pub use generator::Generator;
+pub use histogram::{
+    BIN_COUNT, FIO_BIN_COUNT, Histogram, bin_index, bin_low_ns, bin_middle_ns, bin_width_ns,
 };
+pub use random::Random;
+pub use recorder::Recorder;
+pub use sample::{DirectionSample, Sample};
+pub use simulate::run_simulated;
+pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};

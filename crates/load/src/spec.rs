@@ -104,9 +104,8 @@ pub enum SpecError {
 impl LoadSpec {
     /// Checks every setting against its limit. Everything that issues a load calls this first.
     pub fn check(&self) -> Result<(), SpecError> {
-        let out_of_range = |setting, value: String, allowed: String| {
-            Err(SpecError::OutOfRange { setting, value, allowed })
-        };
+        let out_of_range =
+            |setting, value: String, allowed: String| Err(SpecError::OutOfRange { setting, value, allowed });
         if self.bs_bytes == 0 || !self.bs_bytes.is_multiple_of(512) {
             return out_of_range("bs", self.bs_bytes.to_string(), "a multiple of 512, at least 512".into());
         }
@@ -133,7 +132,11 @@ impl LoadSpec {
             return out_of_range("interval", "0".into(), "above 0".into());
         }
         if self.rate_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-            return out_of_range("rate_iops", format!("{:?}", self.rate_iops), "above 0, at most 10^9".into());
+            return out_of_range(
+                "rate_iops",
+                format!("{:?}", self.rate_iops),
+                "above 0, at most 10^9".into(),
+            );
         }
         Ok(())
     }

@@ -1,0 +1,235 @@
+//! Which operation a job issues next: addresses, directions, and the moments a rate limit allows.
+
+use crate::{Direction, LoadSpec, Operation, Pattern, Random, SpecError};
+
+/// One stream for addresses and one for directions, so that a change of `rwmixread` leaves the addresses as
+/// they were.
+const STREAMS_PER_JOB: u64 = 2;
+
+#[derive(Debug, Clone)]
+struct Job {
+    addresses: Random,
+    directions: Random,
+    /// First block of the slice that this job walks sequentially, and how many blocks it has.
+    first_block: u64,
+    slice_blocks: u64,
+    /// Sequential position within the slice; like fio, one for each direction.
+    next_read: u64,
+    next_write: u64,
+    /// I/Os that the rate limit has been asked for.
+    tickets: u64,
+}
+
+/// The operations of every job of a load. Each job has its own streams, so what job 3 issues does not depend
+/// on how quickly job 2 is answered.
+#[derive(Debug, Clone)]
+pub struct Generator {
+    pattern: Pattern,
+    read_percent: u64,
+    bs_bytes: u32,
+    offset_bytes: u64,
+    range_blocks: u64,
+    jobs: Vec<Job>,
+    /// Nanoseconds between two I/Os over all jobs, where the rate is limited.
+    spacing_ns: Option<f64>,
+}
+
+impl Generator {
+    /// The generator of a checked load over a device of `capacity_bytes`.
+    pub fn new(spec: &LoadSpec, capacity_bytes: u64) -> Result<Self, SpecError> {
+        spec.check()?;
+        let available = capacity_bytes.saturating_sub(spec.offset_bytes);
+        let size = spec.size_bytes.unwrap_or(available);
+        let range_blocks = size / u64::from(spec.bs_bytes);
+        if size > available || range_blocks == 0 {
+            return Err(SpecError::OutOfRange {
+                setting: "size",
+                value: size.to_string(),
+                allowed: format!(
+                    "at least one block of {} and at most the {available} bytes from offset {} to the target's end",
+                    spec.bs_bytes, spec.offset_bytes
+                ),
+            });
+        }
+        let slice_blocks = (range_blocks / u64::from(spec.numjobs)).max(1);
+        let jobs = (0..u64::from(spec.numjobs))
+            .map(|job| Job {
+                addresses: Random::from_seed_and_stream(spec.seed, job * STREAMS_PER_JOB),
+                directions: Random::from_seed_and_stream(spec.seed, job * STREAMS_PER_JOB + 1),
+                // Where there are more jobs than blocks, several jobs share one.
+                first_block: (job * slice_blocks) % range_blocks,
+                slice_blocks,
+                next_read: 0,
+                next_write: 0,
+                tickets: 0,
+            })
+            .collect();
+        Ok(Generator {
+            pattern: spec.pattern,
+            read_percent: u64::from(spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread)),
+            bs_bytes: spec.bs_bytes,
+            offset_bytes: spec.offset_bytes,
+            range_blocks,
+            jobs,
+            spacing_ns: spec.rate_iops.map(|rate| 1e9 / rate),
+        })
+    }
+
+    /// The next operation of a job.
+    #[inline]
+    pub fn next_operation(&mut self, job_index: u32) -> Operation {
+        let job = &mut self.jobs[job_index as usize];
+        // As fio: one draw of a hundred against the share of reads, for each I/O.
+        let direction = match self.read_percent {
+            100 => Direction::Read,
+            0 => Direction::Write,
+            share if job.directions.below(100) < share => Direction::Read,
+            _ => Direction::Write,
+        };
+        let block = if self.pattern.is_random() {
+            job.addresses.below(self.range_blocks)
+        } else {
+            let position = match direction {
+                Direction::Read => &mut job.next_read,
+                _ => &mut job.next_write,
+            };
+            let block = job.first_block + *position;
+            *position += 1;
+            if *position == job.slice_blocks {
+                *position = 0;
+            }
+            block
+        };
+        Operation {
+            direction,
+            offset_bytes: self.offset_bytes + block * u64::from(self.bs_bytes),
+            length_bytes: self.bs_bytes,
+            job: job_index,
+        }
+    }
+
+    /// The first moment after the start of the load at which a job may issue its next I/O; 0 without a limit.
+    ///
+    /// As in fio, the limit is cumulative: a job that fell behind catches up. Jobs take turns, so that the total
+    /// is even and not a burst of `numjobs` I/Os.
+    #[inline]
+    pub fn next_allowed_ns(&mut self, job_index: u32) -> u64 {
+        let Some(spacing_ns) = self.spacing_ns else { return 0 };
+        let numjobs = self.jobs.len() as u64;
+        let job = &mut self.jobs[job_index as usize];
+        let place = job.tickets * numjobs + u64::from(job_index);
+        job.tickets += 1;
+        // One multiplication of an exact integer: the error does not grow with the number of I/Os.
+        (place as f64 * spacing_ns) as u64
+    }
+
+    /// True where a rate limit holds I/Os back.
+    pub fn is_rate_limited(&self) -> bool {
+        self.spacing_ns.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(pattern: Pattern, rwmixread: u8, numjobs: u32) -> LoadSpec {
+        LoadSpec {
+            pattern,
+            rwmixread,
+            bs_bytes: 4096,
+            numjobs,
+            iodepth: 1,
+            offset_bytes: 1 << 20,
+            size_bytes: Some(4096 * 1000),
+            rate_iops: None,
+            ramp_ns: 0,
+            runtime_ns: 1,
+            interval_ns: 1,
+            seed: 1,
+        }
+    }
+
+    /// Proves that sequential jobs walk disjoint slices in order and start again at their own beginning.
+    #[test]
+    fn sequential_jobs_walk_their_slices() {
+        let mut generator = Generator::new(&spec(Pattern::Read, 100, 3), 1 << 30).unwrap();
+        for round in 0..2 {
+            for step in 0..333u64 {
+                for job in 0..3 {
+                    let operation = generator.next_operation(job);
+                    assert_eq!(operation.direction, Direction::Read);
+                    let expected = (1 << 20) + 4096 * (u64::from(job) * 333 + step);
+                    assert_eq!(operation.offset_bytes, expected, "round {round} step {step} job {job}");
+                }
+            }
+        }
+    }
+
+    /// Proves that a job's operations depend on the seed and on nothing that other jobs do, and that the mix
+    /// does not move the addresses.
+    #[test]
+    fn a_jobs_stream_is_its_own() {
+        let mut alone = Generator::new(&spec(Pattern::Randrw, 70, 4), 1 << 30).unwrap();
+        let mut among = alone.clone();
+        let mut other_mix = Generator::new(&spec(Pattern::Randrw, 30, 4), 1 << 30).unwrap();
+        let mut other_seed =
+            Generator::new(&LoadSpec { seed: 2, ..spec(Pattern::Randrw, 70, 4) }, 1 << 30).unwrap();
+        let mut same_as_other_seed = 0;
+        for _ in 0..1000 {
+            among.next_operation(0);
+            among.next_operation(3);
+            let expected = alone.next_operation(2);
+            assert_eq!(among.next_operation(2), expected);
+            assert_eq!(other_mix.next_operation(2).offset_bytes, expected.offset_bytes);
+            same_as_other_seed += u32::from(other_seed.next_operation(2) == expected);
+        }
+        assert!(same_as_other_seed < 20);
+    }
+
+    /// Proves that the share of reads is the one asked for, within 5 standard errors.
+    #[test]
+    fn mix_is_the_share_asked_for() {
+        for share in [1u8, 20, 50, 70, 99] {
+            let mut generator = Generator::new(&spec(Pattern::Randrw, share, 1), 1 << 30).unwrap();
+            let draws = 200_000;
+            let reads =
+                (0..draws).filter(|_| generator.next_operation(0).direction == Direction::Read).count();
+            let p = f64::from(share) / 100.0;
+            let error = (reads as f64 / f64::from(draws) - p).abs();
+            assert!(error < 5.0 * (p * (1.0 - p) / f64::from(draws)).sqrt(), "{share}: {error}");
+        }
+    }
+
+    /// Proves that a load that does not fit its target is refused.
+    #[test]
+    fn a_range_beyond_the_target_is_refused() {
+        assert!(Generator::new(&spec(Pattern::Randread, 100, 1), 1 << 20).is_err());
+        assert!(
+            Generator::new(&LoadSpec { size_bytes: None, ..spec(Pattern::Randread, 100, 1) }, 1 << 20)
+                .is_err()
+        );
+        assert!(
+            Generator::new(&LoadSpec { size_bytes: Some(4095), ..spec(Pattern::Randread, 100, 1) }, 1 << 30)
+                .is_err()
+        );
+    }
+
+    proptest! {
+        /// Proves that every operation is aligned to its block size within the range and lies inside it.
+        #[test]
+        fn operations_stay_in_range(pattern in 0usize..3, jobs in 1u32..50, blocks in 1u64..60, bs in 1u32..64, seed: u64) {
+            let pattern = [Pattern::Rw, Pattern::Randrw, Pattern::Write][pattern];
+            let bs_bytes = bs * 512;
+            let spec = LoadSpec { bs_bytes, size_bytes: Some(blocks * u64::from(bs_bytes) + 511), seed, ..spec(pattern, 50, jobs) };
+            let mut generator = Generator::new(&spec, 1 << 30).unwrap();
+            for step in 0..200 {
+                let operation = generator.next_operation(step % jobs);
+                let inside = operation.offset_bytes - spec.offset_bytes;
+                prop_assert_eq!(inside % u64::from(bs_bytes), 0);
+                prop_assert!(inside / u64::from(bs_bytes) < blocks);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A load on a device in simulated time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
+use crate::recorder::Recorder;
+use crate::{Device, Direction, Generator, LoadSpec, Sample, SpecError};
+
+/// Runs a load in closed loop: every job keeps `iodepth` I/Os outstanding and issues the next as soon as one is
+/// answered and the rate limit allows.
+///
+/// The load starts where the device's clock stands; samples count from there. An I/O is counted by the moment it
+/// completed. The run ends at `ramp + runtime`; I/Os still outstanding then are waited for but not counted, so
+/// that the device is idle afterwards and can take another load. `on_sample` may break off the run.
+pub fn run_simulated<D: Device>(
+    device: &mut D,
+    spec: &LoadSpec,
+    on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
+) -> Result<(), SpecError> {
+    let generator = Generator::new(spec, device.capacity_bytes())?;
+    let outstanding = spec.outstanding() as usize;
+    let mut run = ClosedLoop {
+        start_ns: device.now_ns(),
+        device,
+        generator,
+        iodepth: spec.iodepth,
+        bs_bytes: spec.bs_bytes,
+        directions: vec![Direction::Read; outstanding],
+        held_back: BinaryHeap::with_capacity(outstanding),
+        in_flight: 0,
+    };
+    let mut recorder = Recorder::new(spec);
+    let _ = run.run(&mut recorder, on_sample);
+    run.drain();
+    Ok(())
+}
+
+struct ClosedLoop<'a, D> {
+    device: &'a mut D,
+    generator: Generator,
+    /// Where the device's clock stood when the load began.
+    start_ns: u64,
+    iodepth: u32,
+    bs_bytes: u32,
+    /// Direction of the I/O that holds each tag; the tag is `job × iodepth + slot`.
+    directions: Vec<Direction>,
+    /// Tags that the rate limit holds back, by the moment each may be issued. Empty without a limit.
+    held_back: BinaryHeap<Reverse<(u64, u32)>>,
+    in_flight: u64,
+}
+
+impl<D: Device> ClosedLoop<'_, D> {
+    fn run(
+        &mut self,
+        recorder: &mut Recorder,
+        on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let end_ns = self.start_ns + recorder.end_ns();
+        // Slot by slot over all jobs, so that jobs start together as fio's do.
+        let numjobs = self.directions.len() as u32 / self.iodepth;
+        for slot in 0..self.iodepth {
+            for job in 0..numjobs {
+                self.issue_or_hold_back(self.start_ns, job * self.iodepth + slot);
+            }
+        }
+        loop {
+            let next_issue_ns = self.held_back.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
+            // The end itself is not counted, and a moment's completions come before its issues.
+            let until_ns = next_issue_ns.min(end_ns - 1);
+            if let Some(completion) = self.device.next_completion(until_ns) {
+                self.in_flight -= 1;
+                let at_ns = completion.at_ns - self.start_ns;
+                if at_ns >= recorder.interval_end_ns() {
+                    recorder.advance(at_ns, on_sample)?;
+                }
+                let direction = self.directions[completion.tag as usize];
+                match completion.outcome {
+                    Ok(()) => {
+                        recorder.record(direction, self.bs_bytes, completion.at_ns - completion.issued_at_ns);
+                    }
+                    Err(_) => recorder.record_error(direction),
+                }
+                self.issue_or_hold_back(completion.at_ns, completion.tag);
+            } else if next_issue_ns < end_ns {
+                if let Some(Reverse((at_ns, tag))) = self.held_back.pop() {
+                    self.issue(at_ns, tag);
+                }
+            } else {
+                return recorder.advance(recorder.end_ns(), on_sample);
+            }
+        }
+    }
+
+    #[inline]
+    fn issue_or_hold_back(&mut self, now_ns: u64, tag: u32) {
+        if self.generator.is_rate_limited() {
+            let allowed_ns = self.start_ns + self.generator.next_allowed_ns(tag / self.iodepth);
+            if allowed_ns > now_ns {
+                self.held_back.push(Reverse((allowed_ns, tag)));
+                return;
+            }
+        }
+        self.issue(now_ns, tag);
+    }
+
+    #[inline]
+    fn issue(&mut self, at_ns: u64, tag: u32) {
+        let operation = self.generator.next_operation(tag / self.iodepth);
+        self.directions[tag as usize] = operation.direction;
+        self.in_flight += 1;
+        self.device.submit(at_ns, tag, operation);
+    }
+
+    /// Waits for what is outstanding.
+    fn drain(&mut self) {
+        while self.in_flight > 0 && self.device.next_completion(u64::MAX).is_some() {
+            self.in_flight -= 1;
+        }
+    }
+}

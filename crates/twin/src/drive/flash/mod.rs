@@ -1,0 +1,6 @@
+//! Flash: translation, collection, and how long both take.
+
+pub mod analytic;
+pub mod translation;
+#[cfg(test)]
+mod translation_tests;
