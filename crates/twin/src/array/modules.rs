@@ -1,0 +1,109 @@
+//! Flash modules: a command processor, a read path and a write path each, and times that hold up nobody else.
+
+use crate::FlashModules;
+use crate::engine::{Rate, Server, nanos_of_us};
+use crate::settings::Settings;
+
+/// What all modules have in common.
+#[derive(Debug, Clone)]
+struct Timing {
+    command_ns: u64,
+    read_ns: u64,
+    random_read: Rate,
+    sequential_read: Rate,
+    write: Rate,
+    /// Share of a random read's time that a write of the same size takes from the read path, in 2^-16.
+    interference_scaled: u64,
+    read_latency_ns: u64,
+    write_latency_ns: u64,
+}
+
+/// One module.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Module {
+    commands: Server,
+    read_path: Server,
+    write_path: Server,
+    pub reads: u64,
+    pub writes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+}
+
+impl Module {
+    /// Busy times of command processor, read path and write path.
+    pub fn busy_ns(&self) -> [u64; 3] {
+        [self.commands.busy_ns(), self.read_path.busy_ns(), self.write_path.busy_ns()]
+    }
+}
+
+/// All modules of an array, spares included.
+#[derive(Debug, Clone)]
+pub(crate) struct Modules {
+    timing: Timing,
+    modules: Box<[Module]>,
+}
+
+const SCALE_BITS: u32 = 16;
+
+impl Modules {
+    pub fn new(description: &FlashModules, settings: Settings) -> Self {
+        let random_read = Rate::from_mb_per_s(description.read_mb_per_s.get());
+        let interference = description.write_interference_percent.get() / 100.0;
+        Modules {
+            timing: Timing {
+                command_ns: nanos_of_us(description.command_us.get()),
+                read_ns: nanos_of_us(description.read_us.get()),
+                random_read,
+                sequential_read: if settings.prefetch {
+                    Rate::from_mb_per_s(description.sequential_read_mb_per_s.get())
+                } else {
+                    random_read
+                },
+                write: Rate::from_mb_per_s(description.write_mb_per_s.get()),
+                interference_scaled: if settings.interference {
+                    (interference * f64::from(1u32 << SCALE_BITS)).round() as u64
+                } else {
+                    0
+                },
+                read_latency_ns: nanos_of_us(description.read_latency_us.get()),
+                write_latency_ns: nanos_of_us(description.write_latency_us.get()),
+            },
+            modules: vec![Module::default(); description.count.get() as usize].into(),
+        }
+    }
+
+    /// A module reads; returns when the data is there.
+    #[inline]
+    pub fn read(&mut self, now_ns: u64, drive: u32, bytes: u64, is_sequential: bool) -> u64 {
+        let timing = &self.timing;
+        let module = &mut self.modules[drive as usize];
+        let service_ns = if is_sequential {
+            timing.sequential_read.duration_ns(bytes)
+        } else {
+            timing.read_ns + timing.random_read.duration_ns(bytes)
+        };
+        module.reads += 1;
+        module.read_bytes += bytes;
+        let taken_ns = module.commands.serve(now_ns, timing.command_ns);
+        module.read_path.serve(taken_ns, service_ns) + timing.read_latency_ns
+    }
+
+    /// A module writes; returns when it is safe there.
+    #[inline]
+    pub fn write(&mut self, now_ns: u64, drive: u32, bytes: u64) -> u64 {
+        let timing = &self.timing;
+        let module = &mut self.modules[drive as usize];
+        module.writes += 1;
+        module.written_bytes += bytes;
+        let taken_ns = module.commands.serve(now_ns, timing.command_ns);
+        let as_read_ns = timing.read_ns + timing.random_read.duration_ns(bytes);
+        module.read_path.serve(taken_ns, (as_read_ns * timing.interference_scaled) >> SCALE_BITS);
+        module.write_path.serve(taken_ns, timing.write.duration_ns(bytes)) + timing.write_latency_ns
+    }
+
+    /// The modules, for their counters.
+    pub fn iter(&self) -> impl Iterator<Item = &Module> {
+        self.modules.iter()
+    }
+}

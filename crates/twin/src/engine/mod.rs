@@ -1,0 +1,7 @@
+//! What every model is made of: moments in order, and things that serve one command at a time.
+
+mod queue;
+mod server;
+
+pub(crate) use queue::EventQueue;
+pub(crate) use server::{Rate, Server, ServerPool, nanos_of_us};

@@ -1,0 +1,47 @@
+//! Why a twin could not be built or asked to do something.
+
+use crate::DescriptionError;
+
+/// Why a twin could not be built or asked to do something.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TwinError {
+    /// The description makes no array.
+    #[error("the array description makes no array: {0}")]
+    Description(#[from] DescriptionError),
+    /// A setting that this array does not have.
+    #[error("this array has no setting `{name}`; it has {known}")]
+    UnknownSetting {
+        /// The setting as given.
+        name: String,
+        /// All it has, for the message.
+        known: String,
+    },
+    /// A setting with a value that it cannot take.
+    #[error("`{name}` cannot be {value}; it takes {allowed}")]
+    BadSetting {
+        /// The setting.
+        name: String,
+        /// The value as given.
+        value: String,
+        /// The values that it takes.
+        allowed: String,
+    },
+    /// An event that the description gives no course for.
+    #[error("this array cannot do `{event}`; describe it under `{path}`")]
+    NoSuchEvent {
+        /// The event.
+        event: &'static str,
+        /// The description's key that would say how it goes.
+        path: &'static str,
+    },
+    /// An event in the past of the twin's clock.
+    #[error("`{event}` was asked for {at_ns} ns, but the clock stands at {now_ns} ns already")]
+    Late {
+        /// The event.
+        event: &'static str,
+        /// When it was to begin.
+        at_ns: u64,
+        /// Where the clock stands.
+        now_ns: u64,
+    },
+}

@@ -1,0 +1,34 @@
+//! What can be made to happen to a twin at a given moment.
+
+/// What can be made to happen to a twin at a given moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// Each controller in turn leaves for a while, then a verification pass reads the RAID stripes.
+    FirmwareUpdate,
+}
+
+impl Event {
+    /// The event of that name in plans.
+    pub fn from_name(name: &str) -> Option<Event> {
+        match name {
+            "firmware-update" => Some(Event::FirmwareUpdate),
+            _ => None,
+        }
+    }
+
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::FirmwareUpdate => "firmware-update",
+        }
+    }
+}
+
+/// Something that happened, in words, for the run's record of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwinNote {
+    /// When, on the twin's clock.
+    pub at_ns: u64,
+    /// What.
+    pub says: String,
+}
