@@ -1,1 +1,28 @@
-//! (being laid)
+//! The report: what a run shows, as one self-contained HTML page or as Markdown.
+//!
+//! A [`Report`] is a tree of words, tables and charts that knows nothing of where its facts came from. The page
+//! loads nothing from outside: charts are static SVG with a table under each; uPlot, embedded once, adds zoom
+//! where scripts run. The same report gives the same bytes.
+
+mod bench;
+mod chart;
+mod escape;
+mod html;
+mod markdown;
+mod model;
+
+pub use bench::{Drawing, Layer, LayerKind};
+pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+pub use model::{Column, Conclusion, Evidence, Fact, Headline, Origin, Report, Section, Table};
+
+impl Report {
+    /// The report as one HTML page.
+    pub fn html(&self) -> String {
+        html::page(self)
+    }
+
+    /// The report as Markdown.
+    pub fn markdown(&self) -> String {
+        markdown::document(self)
+    }
+}

@@ -1,0 +1,91 @@
+//! The numbers behind a chart.
+
+use super::{Chart, Role, scale::plain};
+use crate::model::{Column, Table};
+
+/// A row for each x, in order; a column for each series, and for its range where it has one. Where several
+/// series have no point at an x, or a gap there, the cell is empty.
+pub fn of(chart: &Chart) -> Table {
+    let mut xs: Vec<f64> =
+        chart.series.iter().flat_map(|series| series.points.iter().map(|point| point.x)).collect();
+    xs.sort_unstable_by(f64::total_cmp);
+    xs.dedup();
+
+    let is_words = matches!(chart.x.scale, super::Scale::Categories(_));
+    let x_title = chart.x.heading();
+    let mut columns = vec![if is_words { Column::words(x_title) } else { Column::numbers(x_title) }];
+    let mut rows: Vec<Vec<String>> = xs.iter().map(|x| vec![chart.x.value_text(*x)]).collect();
+    let unit = if chart.y.unit.is_empty() { String::new() } else { format!(" ({})", chart.y.unit) };
+    for series in &chart.series {
+        let name = match (series.label.as_str(), series.role) {
+            ("", Role::Run) => chart.y.label.clone(),
+            (label, Role::Run) => label.to_owned(),
+            ("", Role::Published) => "published".to_owned(),
+            (label, Role::Published) => format!("{label}, published"),
+        };
+        columns.push(Column::numbers(format!("{name}{unit}")));
+        let has_range = series.points.iter().any(|point| point.range.is_some());
+        if has_range {
+            columns.push(Column::numbers(format!("{name}, smallest to largest{unit}")));
+        }
+        let mut points = series.points.iter().peekable();
+        for (row, x) in rows.iter_mut().zip(&xs) {
+            while points.peek().is_some_and(|point| point.x < *x) {
+                points.next();
+            }
+            let point = points.peek().filter(|point| point.x == *x);
+            row.push(point.and_then(|point| point.y).map(plain).unwrap_or_default());
+            if has_range {
+                let range = point.and_then(|point| point.range);
+                row.push(
+                    range.map(|(low, high)| format!("{} to {}", plain(low), plain(high))).unwrap_or_default(),
+                );
+            }
+        }
+    }
+    Table {
+        id: format!("{}-data", chart.id),
+        caption: format!("The numbers of “{}”", chart.title),
+        columns,
+        rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chart::{Axis, Chart, Point, Role, Scale, Series, TickFormat};
+
+    /// Proves that series with different points share rows, and that gaps are empty cells, not zeros.
+    #[test]
+    fn gaps_are_empty_cells() {
+        let axis = |label: &str, format| Axis {
+            label: label.into(),
+            unit: String::new(),
+            scale: Scale::Log2,
+            format,
+        };
+        let series = |label: &str, role, points: &[(f64, Option<f64>)]| Series {
+            label: label.into(),
+            style: 0,
+            role,
+            points: points.iter().map(|(x, y)| Point::new(*x, *y)).collect(),
+        };
+        let chart = Chart {
+            id: "c".into(),
+            title: "t".into(),
+            caption: String::new(),
+            x: axis("bs", TickFormat::Bytes),
+            y: axis("IOPS", TickFormat::Number),
+            series: vec![
+                series("reads", Role::Run, &[(4096.0, Some(10.0)), (8192.0, None), (16384.0, Some(2500.0))]),
+                series("reads", Role::Published, &[(8192.0, Some(7.0))]),
+            ],
+            marks: vec![],
+            levels: vec![],
+        };
+        let table = chart.data_table();
+        let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+        assert_eq!(titles, ["bs", "reads", "reads, published"]);
+        assert_eq!(table.rows, [vec!["4k", "10", ""], vec!["8k", "", "7"], vec!["16k", "2,500", ""]]);
+    }
+}

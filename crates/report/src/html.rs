@@ -1,0 +1,323 @@
+//! The report as one HTML page that loads nothing.
+
+use crate::chart::{Chart, Role, Scale, TickFormat};
+use crate::escape::html;
+use crate::model::{Column, Conclusion, Origin, Report, Section, Table};
+use base64::Engine as _;
+use sha2::Digest as _;
+use std::fmt::Write as _;
+
+const STYLE: &str =
+    concat!(include_str!("../assets/report.css"), include_str!("../assets/uplot/uPlot.min.css"));
+const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("../assets/uplot/LICENSE");
+const SCRIPT: &str = include_str!("../assets/report.js");
+
+/// Tables of charts up to this length are opened on paper; longer ones are left to the page and the CSV.
+const PRINTED_ROWS: usize = 40;
+/// Tables beyond this length scroll in a window of their own.
+const TALL_ROWS: usize = 24;
+
+/// Hatchings for bars, so that colour is never the only sign; `.b1` and so on in the style sheet use them.
+const HATCHES: &str = "<svg class=\"hatches\" aria-hidden=\"true\"><defs>\
+<pattern id=\"hatch-1\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><path class=\"s1\" d=\"M-1 6L6 -1M-1 1L1 -1M4 6L6 4\"/></pattern>\
+<pattern id=\"hatch-2\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\"><circle class=\"f2\" cx=\"2\" cy=\"2\" r=\"1.1\"/></pattern>\
+<pattern id=\"hatch-3\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><path class=\"s3\" d=\"M-1 -1L6 6M-1 4L1 6M4 -1L6 1M-1 6L6 -1M-1 1L1 -1M4 6L6 4\"/></pattern>\
+<pattern id=\"hatch-5\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\"><path class=\"s5\" d=\"M0 2h4\"/></pattern>\
+</defs></svg>";
+
+/// The whole page.
+pub fn page(report: &Report) -> String {
+    let mut out = String::with_capacity(1 << 18);
+    let has_zoom = report.sections.iter().any(|section| section.charts.iter().any(can_zoom));
+    let scripts: &[&str] = if has_zoom { &[UPLOT, SCRIPT] } else { &[SCRIPT] };
+    head(&mut out, report, scripts);
+    header(&mut out, report);
+    out.push_str("<main>");
+    contents(&mut out, report);
+    what_was_tested(&mut out, report);
+    if !report.comparisons.is_empty() {
+        out.push_str("<section id=\"comparison\"><h2>Beside published and declared figures</h2>");
+        report.comparisons.iter().for_each(|table| open_table(&mut out, table));
+        out.push_str("</section>");
+    }
+    report.sections.iter().for_each(|section| stage(&mut out, section));
+    if !report.not_run.is_empty() {
+        out.push_str("<section id=\"not-run\"><h2>What has no result</h2>");
+        report.not_run.iter().for_each(|table| open_table(&mut out, table));
+        out.push_str("</section>");
+    }
+    if !report.method.is_empty() {
+        out.push_str("<section id=\"method\"><h2>How it was done</h2>");
+        paragraphs(&mut out, "", &report.method);
+        out.push_str("</section>");
+    }
+    out.push_str(
+        "</main><footer><p>This page is complete in itself: it loads nothing, and its charts need no script.",
+    );
+    if has_zoom {
+        let _ = write!(
+            out,
+            " Zooming uses uPlot.</p><details class=\"large-data\"><summary>Licence of uPlot</summary><pre>{}</pre></details>",
+            html(UPLOT_LICENCE)
+        );
+    } else {
+        out.push_str("</p>");
+    }
+    out.push_str("</footer>");
+    for script in scripts {
+        let _ = write!(out, "<script>{script}</script>");
+    }
+    out.push_str("</body></html>\n");
+    out
+}
+
+/// The source expression that allows exactly this inline text (CSP level 3, §6.7.2.8).
+fn hash_source(text: &str) -> String {
+    format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(text)))
+}
+
+fn head(out: &mut String, report: &Report, scripts: &[&str]) {
+    let script_sources: Vec<String> = scripts.iter().map(|script| hash_source(script)).collect();
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; \
+         base-uri 'none'; form-action 'none'\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"generator\" content=\"arraylab\"><title>{}</title><style>{STYLE}</style></head><body>{HATCHES}",
+        hash_source(STYLE),
+        script_sources.join(" "),
+        html(&report.title),
+    );
+}
+
+fn header(out: &mut String, report: &Report) {
+    let _ = write!(
+        out,
+        "<header><h1>{}</h1><p class=\"lead\">{}</p>",
+        html(&report.title),
+        html(&report.subtitle)
+    );
+    match &report.origin {
+        Origin::Simulated { twin } => {
+            let _ = write!(
+                out,
+                "<p class=\"origin simulated\"><strong>Simulated, not measured.</strong> Every figure here comes from the \
+                 twin <b>{}</b>, a model in simulated time. No storage was touched.</p>",
+                html(twin)
+            );
+        }
+        Origin::Measured { target } => {
+            let _ = write!(out, "<p class=\"origin\"><strong>Measured</strong> on {}.</p>", html(target));
+        }
+    }
+    if !report.headlines.is_empty() {
+        out.push_str("<ul class=\"headlines\">");
+        for headline in &report.headlines {
+            let _ = write!(
+                out,
+                "<li><div class=\"label\">{}</div><div class=\"figure\">{}</div><div class=\"detail\">{} <a href=\"#{}\">shown here</a></div></li>",
+                html(&headline.label),
+                html(&headline.value),
+                html(&headline.detail),
+                html(&headline.section_id)
+            );
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("<dl class=\"facts\">");
+    for fact in &report.facts {
+        let _ = write!(out, "<div><dt>{}</dt><dd>{}</dd></div>", html(&fact.name), html(&fact.value));
+    }
+    out.push_str("</dl>");
+    if !report.conclusions.is_empty() {
+        out.push_str("<section id=\"conclusions\"><h2>What was found</h2><ol class=\"conclusions\">");
+        report.conclusions.iter().for_each(|conclusion| sentence(out, conclusion));
+        out.push_str("</ol></section>");
+    }
+    if !report.warnings.is_empty() {
+        out.push_str("<section class=\"warnings\" aria-label=\"Warnings\"><strong>Before you trust these figures</strong><ul>");
+        for warning in &report.warnings {
+            let _ = write!(out, "<li>{}</li>", html(warning));
+        }
+        out.push_str("</ul></section>");
+    }
+    out.push_str("</header>");
+}
+
+fn sentence(out: &mut String, conclusion: &Conclusion) {
+    out.push_str("<li>");
+    if let Some(verdict) = &conclusion.verdict {
+        let class = match verdict.as_str() {
+            "holds" => "holds",
+            "refuted" => "refuted",
+            _ => "not-shown",
+        };
+        let _ = write!(out, "<span class=\"verdict {class}\">{}</span> ", html(verdict));
+    }
+    let _ = write!(out, "{}", html(&conclusion.text));
+    for evidence in &conclusion.evidence {
+        let _ = write!(out, " <a href=\"#{}\">{}</a>", html(&evidence.id), html(&evidence.label));
+    }
+    out.push_str("</li>");
+}
+
+fn contents(out: &mut String, report: &Report) {
+    let mut entries: Vec<(&str, &str)> = Vec::new();
+    if report.bench.is_some() || !report.tested.is_empty() {
+        entries.push(("tested", "What was tested"));
+    }
+    if !report.comparisons.is_empty() {
+        entries.push(("comparison", "Published and declared"));
+    }
+    entries.extend(report.sections.iter().map(|section| (section.id.as_str(), section.title.as_str())));
+    if !report.not_run.is_empty() {
+        entries.push(("not-run", "What has no result"));
+    }
+    if !report.method.is_empty() {
+        entries.push(("method", "How it was done"));
+    }
+    if entries.len() < 3 {
+        return;
+    }
+    out.push_str("<nav aria-label=\"Contents\"><ul>");
+    for (id, title) in entries {
+        let _ = write!(out, "<li><a href=\"#{}\">{}</a></li>", html(id), html(title));
+    }
+    out.push_str("</ul></nav>");
+}
+
+fn what_was_tested(out: &mut String, report: &Report) {
+    if report.bench.is_none() && report.tested.is_empty() {
+        return;
+    }
+    out.push_str("<section id=\"tested\"><h2>What was tested</h2><div class=\"pair\">");
+    if let Some(bench) = &report.bench {
+        let _ = write!(
+            out,
+            "<figure id=\"bench\"><figcaption><h3>{}</h3></figcaption>{}</figure>",
+            html(&bench.title),
+            bench.svg()
+        );
+    }
+    if !report.tested.is_empty() {
+        out.push_str("<div>");
+        report.tested.iter().for_each(|table| open_table(out, table));
+        out.push_str("</div>");
+    }
+    out.push_str("</div></section>");
+}
+
+fn stage(out: &mut String, section: &Section) {
+    let _ = write!(out, "<section id=\"{}\"><h2>{}</h2>", html(&section.id), html(&section.title));
+    paragraphs(out, "", &section.intro);
+    if !section.charts.is_empty() {
+        out.push_str("<div class=\"pair\">");
+        section.charts.iter().for_each(|chart| figure(out, chart));
+        out.push_str("</div>");
+    }
+    section.tables.iter().for_each(|table| open_table(out, table));
+    paragraphs(out, "notes", &section.notes);
+    out.push_str("</section>");
+}
+
+fn paragraphs(out: &mut String, class: &str, texts: &[String]) {
+    for text in texts {
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = write!(out, "<p{class}>{}</p>", html(text));
+    }
+}
+
+fn can_zoom(chart: &Chart) -> bool {
+    !matches!(chart.x.scale, Scale::Categories(_))
+        && chart.series.iter().any(|series| series.points.len() > 1)
+}
+
+fn figure(out: &mut String, chart: &Chart) {
+    let _ = write!(out, "<figure class=\"chart\" id=\"{}\"", html(&chart.id));
+    if can_zoom(chart) {
+        let scale = |scale: &Scale| match scale {
+            Scale::Log2 => "log2",
+            Scale::Log10 => "log10",
+            _ => "linear",
+        };
+        let format = if chart.x.format == TickFormat::Bytes { "bytes" } else { "number" };
+        let _ = write!(
+            out,
+            " data-x=\"{}\" data-y=\"{}\" data-x-format=\"{format}\" data-y-title=\"{}\"",
+            scale(&chart.x.scale),
+            scale(&chart.y.scale),
+            html(&chart.y.heading())
+        );
+    }
+    let _ = write!(out, "><figcaption><h3>{}</h3>", html(&chart.title));
+    if !chart.caption.is_empty() {
+        let _ = write!(out, "<p>{}</p>", html(&chart.caption));
+    }
+    let _ = write!(out, "</figcaption>{}", chart.svg());
+    let table = chart.data_table();
+    let is_large = table.rows.len() > PRINTED_ROWS;
+    let class = if is_large { " class=\"large-data\"" } else { "" };
+    let _ = write!(out, "<details{class}><summary>Table of these {} rows</summary>", table.rows.len());
+    let styles = column_styles(chart);
+    table_element(out, &table, &styles, false);
+    out.push_str("</details>");
+    if is_large {
+        let _ = write!(
+            out,
+            "<p class=\"notes on-paper\">The table of these {} rows is in the HTML page and in the run’s CSV.</p>",
+            table.rows.len()
+        );
+    }
+    out.push_str("</figure>");
+}
+
+/// For each column of a chart's table, the series that it belongs to, as attributes for the script.
+fn column_styles(chart: &Chart) -> Vec<String> {
+    let mut styles = vec![String::new()];
+    for series in &chart.series {
+        let role = if series.role == Role::Published { " data-role=\"published\"" } else { "" };
+        styles.push(format!(" data-style=\"{}\"{role}", series.style));
+        if series.points.iter().any(|point| point.range.is_some()) {
+            styles.push(String::new());
+        }
+    }
+    styles
+}
+
+fn open_table(out: &mut String, table: &Table) {
+    table_element(out, table, &[], true);
+}
+
+fn table_element(out: &mut String, table: &Table, attributes: &[String], has_caption: bool) {
+    let tall = if table.rows.len() > TALL_ROWS { " tall" } else { "" };
+    // A region that scrolls must be reachable from the keyboard and have a name.
+    let _ = write!(
+        out,
+        "<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table id=\"{}\">",
+        html(&table.caption),
+        html(&table.id)
+    );
+    if has_caption {
+        let _ = write!(out, "<caption>{}</caption>", html(&table.caption));
+    }
+    out.push_str("<thead><tr>");
+    for (index, column) in table.columns.iter().enumerate() {
+        let attribute = attributes.get(index).map_or("", String::as_str);
+        let _ = write!(out, "<th scope=\"col\"{}{attribute}>{}</th>", class_of(column), html(&column.title));
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (cell, column) in row.iter().zip(&table.columns) {
+            let _ = write!(out, "<td{}>{}</td>", class_of(column), html(cell));
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+}
+
+fn class_of(column: &Column) -> &'static str {
+    if column.is_numeric { " class=\"n\"" } else { "" }
+}

@@ -1,0 +1,154 @@
+//! The report as Markdown (GitHub's dialect): the same words and tables, charts as rows of block characters.
+
+use crate::chart::{Chart, Role};
+use crate::escape::markdown as escaped;
+use crate::model::{Origin, Report, Section, Table};
+use std::fmt::Write as _;
+
+/// Rows of a table beyond which Markdown shows the first of them and says how many there are.
+const ROWS_SHOWN: usize = 400;
+
+/// The whole document.
+pub fn document(report: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "# {}\n\n{}\n", escaped(&report.title), escaped(&report.subtitle));
+    match &report.origin {
+        Origin::Simulated { twin } => {
+            let _ = writeln!(
+                out,
+                "**Simulated, not measured.** Every figure here comes from the twin {}, a model in simulated time. No storage was touched.\n",
+                escaped(twin)
+            );
+        }
+        Origin::Measured { target } => {
+            let _ = writeln!(out, "**Measured** on {}.\n", escaped(target));
+        }
+    }
+    for headline in &report.headlines {
+        let _ = writeln!(
+            out,
+            "- {}: **{}** ({})",
+            escaped(&headline.label),
+            escaped(&headline.value),
+            escaped(&headline.detail)
+        );
+    }
+    out.push_str("\n| | |\n|---|---|\n");
+    for fact in &report.facts {
+        let _ = writeln!(out, "| {} | {} |", escaped(&fact.name), escaped(&fact.value));
+    }
+    out.push('\n');
+    if !report.conclusions.is_empty() {
+        out.push_str("## What was found\n\n");
+        for (index, conclusion) in report.conclusions.iter().enumerate() {
+            let verdict = conclusion
+                .verdict
+                .as_ref()
+                .map(|verdict| format!("**{}**: ", escaped(verdict)))
+                .unwrap_or_default();
+            let _ = writeln!(out, "{}. {verdict}{}", index + 1, escaped(&conclusion.text));
+        }
+        out.push('\n');
+    }
+    if !report.warnings.is_empty() {
+        out.push_str("## Before you trust these figures\n\n");
+        report.warnings.iter().for_each(|warning| {
+            let _ = writeln!(out, "- {}", escaped(warning));
+        });
+        out.push('\n');
+    }
+    if report.bench.is_some() || !report.tested.is_empty() {
+        out.push_str("## What was tested\n\n");
+        if let Some(bench) = &report.bench {
+            for line in bench.lines() {
+                let _ = writeln!(out, "- {}", escaped(&line));
+            }
+            out.push('\n');
+        }
+        report.tested.iter().for_each(|table| write_table(&mut out, table));
+    }
+    group(&mut out, "Beside published and declared figures", &report.comparisons);
+    report.sections.iter().for_each(|section| stage(&mut out, section));
+    group(&mut out, "What has no result", &report.not_run);
+    if !report.method.is_empty() {
+        out.push_str("## How it was done\n\n");
+        sentences(&mut out, &report.method);
+    }
+    out
+}
+
+fn group(out: &mut String, title: &str, tables: &[Table]) {
+    if !tables.is_empty() {
+        let _ = writeln!(out, "## {title}\n");
+        tables.iter().for_each(|table| write_table(out, table));
+    }
+}
+
+fn stage(out: &mut String, section: &Section) {
+    let _ = writeln!(out, "## {}\n", escaped(&section.title));
+    sentences(out, &section.intro);
+    section.tables.iter().for_each(|table| write_table(out, table));
+    for chart in &section.charts {
+        sparklines(out, chart);
+    }
+    sentences(out, &section.notes);
+}
+
+fn sentences(out: &mut String, texts: &[String]) {
+    for text in texts {
+        let _ = writeln!(out, "{}\n", escaped(text));
+    }
+}
+
+fn write_table(out: &mut String, table: &Table) {
+    let _ = writeln!(out, "**{}**\n", escaped(&table.caption));
+    let titles: Vec<String> = table.columns.iter().map(|column| escaped(&column.title)).collect();
+    let rules: Vec<&str> =
+        table.columns.iter().map(|column| if column.is_numeric { "---:" } else { "---" }).collect();
+    let _ = writeln!(out, "| {} |\n|{}|", titles.join(" | "), rules.join("|"));
+    for row in table.rows.iter().take(ROWS_SHOWN) {
+        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    if table.rows.len() > ROWS_SHOWN {
+        let _ = writeln!(
+            out,
+            "\nThe first {ROWS_SHOWN} of {} rows; the HTML report has them all.",
+            table.rows.len()
+        );
+    }
+    out.push('\n');
+}
+
+/// One row of block characters a series: its shape at a glance, lowest value of the chart to highest.
+fn sparklines(out: &mut String, chart: &Chart) {
+    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const WIDTH: usize = 60;
+    let series: Vec<_> =
+        chart.series.iter().filter(|series| series.role == Role::Run && !series.points.is_empty()).collect();
+    let values = || series.iter().flat_map(|series| series.points.iter().filter_map(|point| point.y));
+    let (low, high) =
+        values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+    if low > high {
+        return;
+    }
+    let axis = |value| escaped(&crate::chart::scale::plain(value));
+    let unit = if chart.y.unit.is_empty() { String::new() } else { format!(" {}", escaped(&chart.y.unit)) };
+    let _ = writeln!(out, "{} (▁ {}{unit} to █ {}{unit}):\n", escaped(&chart.title), axis(low), axis(high));
+    for series in series {
+        let count = series.points.len();
+        let shown: String = (0..count.min(WIDTH))
+            .map(|column| {
+                let point = &series.points[column * count / count.min(WIDTH)];
+                point.y.map_or(' ', |y| {
+                    let share = if high > low { (y - low) / (high - low) } else { 1.0 };
+                    STEPS[(share * 7.0).round() as usize]
+                })
+            })
+            .collect();
+        let label =
+            if series.label.is_empty() { String::new() } else { format!(" {}", escaped(&series.label)) };
+        let _ = writeln!(out, "- `{shown}`{label}");
+    }
+    out.push('\n');
+}

@@ -1,0 +1,150 @@
+//! What a report says, before it is HTML or Markdown. Nothing here knows where the facts came from.
+
+use crate::bench::Drawing;
+use crate::chart::Chart;
+
+/// A whole report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// What was tested, in a few words.
+    pub title: String,
+    /// One sentence: on what, and when.
+    pub subtitle: String,
+    /// Whether anything here was measured.
+    pub origin: Origin,
+    /// What a reader needs to judge or repeat the run: target, times, version, seed.
+    pub facts: Vec<Fact>,
+    /// The figures that a reader takes away.
+    pub headlines: Vec<Headline>,
+    /// What was found, the weightiest first; empty where nothing was looked for.
+    pub conclusions: Vec<Conclusion>,
+    /// What a reader must know before trusting a figure.
+    pub warnings: Vec<String>,
+    /// The bench: hosts, links, controllers, drives.
+    pub bench: Option<Drawing>,
+    /// Tables that describe what was tested, beside the drawing.
+    pub tested: Vec<Table>,
+    /// This run beside published and declared figures.
+    pub comparisons: Vec<Table>,
+    /// One a stage.
+    pub sections: Vec<Section>,
+    /// Cases without a result, and why.
+    pub not_run: Vec<Table>,
+    /// How it was done: how load was made, what is counted, what was set.
+    pub method: Vec<String>,
+}
+
+/// Where the figures come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A model answered in simulated time.
+    Simulated {
+        /// The twin's name.
+        twin: String,
+    },
+    /// A device or file answered in real time.
+    Measured {
+        /// What answered.
+        target: String,
+    },
+}
+
+/// A name and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// What it was.
+    pub value: String,
+}
+
+impl Fact {
+    /// A fact from anything that is text.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Fact { name: name.into(), value: value.into() }
+    }
+}
+
+/// A figure large on the first screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Headline {
+    /// What it is: `Highest IOPS`.
+    pub label: String,
+    /// The figure with its unit.
+    pub value: String,
+    /// The case it belongs to, and what else bounds it.
+    pub detail: String,
+    /// The section that shows it.
+    pub section_id: String,
+}
+
+/// A sentence that findings carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The sentence, with its numbers.
+    pub text: String,
+    /// `holds`, `refuted`, `not-shown`, or nothing for a plain finding.
+    pub verdict: Option<String>,
+    /// Charts or sections that show it: identifiers of this page and what to call them.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A place on this page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// Identifier of a chart, table or section.
+    pub id: String,
+    /// What the link says.
+    pub label: String,
+}
+
+/// A stage of the plan: what it asked, its charts and its tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// Identifier on the page.
+    pub id: String,
+    /// The stage's name or title.
+    pub title: String,
+    /// What the stage did, in sentences.
+    pub intro: Vec<String>,
+    /// The charts, in order.
+    pub charts: Vec<Chart>,
+    /// The tables, in order.
+    pub tables: Vec<Table>,
+    /// What was left out or thinned, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Identifier on the page.
+    pub id: String,
+    /// What it shows.
+    pub caption: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows; each has as many cells as there are columns. An empty cell is a value that does not exist.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The head of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// What is in it, with the unit.
+    pub title: String,
+    /// Numbers stand to the right.
+    pub is_numeric: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub fn words(title: impl Into<String>) -> Self {
+        Column { title: title.into(), is_numeric: false }
+    }
+
+    /// A column of numbers.
+    pub fn numbers(title: impl Into<String>) -> Self {
+        Column { title: title.into(), is_numeric: true }
+    }
+}
