@@ -1,0 +1,217 @@
+//! The table of a declustered pool or a replicated volume: which piece of which drive each member of a D-stripe
+//! (or each replica of an object) lies in, and where it moves when its drive fails.
+
+use crate::divisor::Divisor;
+use crate::{DriveIndex, DriveSet, Place};
+
+/// A piece of a drive: the drive and the number of the piece on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Piece {
+    /// Which drive.
+    pub drive: DriveIndex,
+    /// Which piece of it, from 0.
+    pub slot: u32,
+}
+
+/// A piece that gets a new home. It is planned first, filled by a rebuild, and then applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Move {
+    /// The D-stripe or object.
+    pub group: u64,
+    /// Which of its pieces, from 0.
+    pub entry: u32,
+    /// Where it was.
+    pub from: Piece,
+    /// Where it goes.
+    pub to: Piece,
+}
+
+/// New homes for what a drive held.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rehoming {
+    /// The moves, most endangered D-stripes first: those that have lost another piece as well.
+    pub moves: Vec<Move>,
+    /// D-stripes or objects for whose piece there is no room on a drive that may take it; they stay degraded.
+    pub homeless: Vec<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct PieceTable {
+    /// `width` pieces for each group, one after the other.
+    entries: Vec<Piece>,
+    width: u32,
+    piece_bytes: u64,
+    /// Stripes in a group.
+    rows: Divisor,
+    /// Members of a stripe in a D-stripe take turns over its pieces, so that parity is spread evenly.
+    rotates: bool,
+    /// By entry: the drives that may hold it; empty where any may.
+    allowed: Vec<Vec<DriveIndex>>,
+    /// By drive: its failure domain (a node). No two pieces of a group share one.
+    domains: Vec<u16>,
+    /// By drive: pieces that hold nothing, the lowest last.
+    free: Vec<Vec<u32>>,
+}
+
+/// What makes a table, beyond its entries.
+pub(crate) struct TableShape {
+    pub width: u32,
+    pub piece_bytes: u64,
+    pub rows: u64,
+    pub rotates: bool,
+    pub allowed: Vec<Vec<DriveIndex>>,
+    pub domains: Vec<u16>,
+    /// By drive: how many pieces it has.
+    pub pieces: Vec<u32>,
+}
+
+/// One stripe's place in the table.
+#[derive(Clone, Copy)]
+pub(crate) struct TableRow<'a> {
+    pieces: &'a [Piece],
+    rotation: u32,
+    row: u64,
+}
+
+impl PieceTable {
+    pub(crate) fn new(entries: Vec<Piece>, shape: TableShape) -> Self {
+        let mut used: Vec<Vec<bool>> =
+            shape.pieces.iter().map(|&count| vec![false; count as usize]).collect();
+        for piece in &entries {
+            debug_assert!(!used[usize::from(piece.drive)][piece.slot as usize], "a piece has one user");
+            used[usize::from(piece.drive)][piece.slot as usize] = true;
+        }
+        let free = used
+            .iter()
+            .map(|slots| (0..slots.len() as u32).rev().filter(|&slot| !slots[slot as usize]).collect())
+            .collect();
+        let groups = entries.len() as u64 / u64::from(shape.width);
+        PieceTable {
+            entries,
+            width: shape.width,
+            piece_bytes: shape.piece_bytes,
+            rows: Divisor::new(shape.rows, groups * shape.rows),
+            rotates: shape.rotates,
+            allowed: shape.allowed,
+            domains: shape.domains,
+            free,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, stripe: u64) -> TableRow<'_> {
+        let (group, row) = self.rows.divide(stripe);
+        let first = group as usize * self.width as usize;
+        let rotation = if self.rotates { (row % u64::from(self.width)) as u32 } else { 0 };
+        TableRow { pieces: &self.entries[first..first + self.width as usize], rotation, row }
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, row: &TableRow<'_>, member: u32, segment_bytes: u64) -> Place {
+        let turned = member + row.rotation;
+        let entry = if turned >= self.width { turned - self.width } else { turned };
+        let piece = row.pieces[entry as usize];
+        Place {
+            drive: piece.drive,
+            offset_bytes: u64::from(piece.slot) * self.piece_bytes + row.row * segment_bytes,
+        }
+    }
+
+    pub(crate) fn group_of(&self, stripe: u64) -> u64 {
+        self.rows.divide(stripe).0
+    }
+
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &[Piece]> {
+        self.entries.chunks_exact(self.width as usize)
+    }
+
+    /// Where a place lies once `movement` has been applied; the place itself if it is not concerned.
+    pub(crate) fn retarget(&self, movement: &Move, place: Place) -> Place {
+        let slot = place.offset_bytes / self.piece_bytes;
+        if place.drive == movement.from.drive && slot == u64::from(movement.from.slot) {
+            let within = place.offset_bytes % self.piece_bytes;
+            Place {
+                drive: movement.to.drive,
+                offset_bytes: u64::from(movement.to.slot) * self.piece_bytes + within,
+            }
+        } else {
+            place
+        }
+    }
+
+    /// New homes, in the free pieces of drives that have not failed, for every piece on `drive`. The emptiest drive
+    /// that shares no domain with the rest of the group is taken, the lowest number among equals. Pieces named
+    /// here are free until the move is applied, so one rehoming must be applied before the next is planned.
+    pub(crate) fn plan_rehoming(&self, drive: DriveIndex, failed: &DriveSet) -> Rehoming {
+        let mut room: Vec<usize> = self.free.iter().map(Vec::len).collect();
+        let mut concerned: Vec<(usize, u64, u32)> = Vec::new();
+        for (group, pieces) in self.groups().enumerate() {
+            let lost =
+                pieces.iter().filter(|piece| piece.drive == drive || failed.contains(piece.drive)).count();
+            for (entry, piece) in pieces.iter().enumerate() {
+                if piece.drive == drive {
+                    concerned.push((lost, group as u64, entry as u32));
+                }
+            }
+        }
+        concerned.sort_by_key(|&(lost, group, entry)| (std::cmp::Reverse(lost), group, entry));
+        let mut rehoming = Rehoming::default();
+        for (_, group, entry) in concerned {
+            let pieces = self.group(group);
+            let may_take = |candidate: DriveIndex| {
+                candidate != drive
+                    && !failed.contains(candidate)
+                    && room[usize::from(candidate)] > 0
+                    && pieces.iter().enumerate().all(|(other, piece)| {
+                        other == entry as usize || self.domain(piece.drive) != self.domain(candidate)
+                    })
+            };
+            let all: Vec<DriveIndex>;
+            let candidates: &[DriveIndex] = match self.allowed.get(entry as usize) {
+                Some(drives) => drives,
+                None => {
+                    all = (0..self.domains.len() as DriveIndex).collect();
+                    &all
+                }
+            };
+            let target = candidates
+                .iter()
+                .copied()
+                .filter(|&candidate| may_take(candidate))
+                .max_by_key(|&candidate| (room[usize::from(candidate)], std::cmp::Reverse(candidate)));
+            let Some(target) = target else {
+                rehoming.homeless.push(group);
+                continue;
+            };
+            room[usize::from(target)] -= 1;
+            let to = Piece { drive: target, slot: self.free[usize::from(target)][room[usize::from(target)]] };
+            rehoming.moves.push(Move { group, entry, from: pieces[entry as usize], to });
+        }
+        rehoming
+    }
+
+    /// Makes a planned move the truth; `false` if it does not fit the table (already applied, or its target taken).
+    pub(crate) fn apply(&mut self, movement: &Move) -> bool {
+        let index = movement.group as usize * self.width as usize + movement.entry as usize;
+        if self.entries.get(index) != Some(&movement.from) {
+            return false;
+        }
+        let Some(free) = self.free.get_mut(usize::from(movement.to.drive)) else { return false };
+        let Some(position) = free.iter().rposition(|&slot| slot == movement.to.slot) else { return false };
+        free.remove(position);
+        self.entries[index] = movement.to;
+        let released = &mut self.free[usize::from(movement.from.drive)];
+        let position = released.partition_point(|&slot| slot > movement.from.slot);
+        released.insert(position, movement.from.slot);
+        true
+    }
+
+    fn group(&self, group: u64) -> &[Piece] {
+        let first = group as usize * self.width as usize;
+        &self.entries[first..first + self.width as usize]
+    }
+
+    fn domain(&self, drive: DriveIndex) -> u16 {
+        self.domains[usize::from(drive)]
+    }
+}
