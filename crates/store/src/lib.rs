@@ -1,1 +1,39 @@
-//! (being laid)
+//! The run directory: what a run was, what happened in it, and how far it is.
+//!
+//! A run is a directory with `manifest.json`, `run.sqlite`, a `lock` file and `cases/` for the files of engines.
+//! One process writes ([`Run`]), any number read ([`RunReader`]), also while it is written. Rows are only ever
+//! inserted, so that whatever a killed process left behind is either whole or absent. The schema is documented
+//! for other programs in `docs/run-directory.md`.
+
+mod case;
+mod clock;
+mod counters;
+mod csv;
+mod directory;
+mod encoding;
+mod error;
+mod events;
+mod finish;
+mod lock;
+mod manifest;
+mod reader;
+mod result;
+mod run;
+mod samples;
+mod schema;
+mod status;
+
+pub use case::{CaseOutcome, CaseRecord, CaseState, CaseStatus, DirectionTotals, LoadOutcome, NewCase};
+pub use clock::RunClock;
+pub use counters::{Counter, CounterPoint, CounterSeries};
+pub use csv::results_csv;
+pub use encoding::{DecodeError, decode_histogram, encode_histogram};
+pub use error::StoreError;
+pub use events::{Event, SettingChange, Warning, mark};
+pub use manifest::{MANIFEST_VERSION, Manifest, ManifestTarget, Selection, SourceText, new_run_id};
+pub use reader::RunReader;
+pub use result::{CaseResult, DirectionResult, LatencyResult, LoadResult, Sustained, results_schema};
+pub use run::{CASES_LIMIT, Run, RunEnd};
+pub use samples::{DirectionPoint, IntervalPoint, LatencySummary, PRECONDITIONING_LOAD};
+pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
+pub use status::{CurrentCase, RunState, RunStatus};

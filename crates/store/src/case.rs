@@ -1,0 +1,213 @@
+//! A case before, while and after it is measured.
+
+use load::{Direction, DirectionSample, Histogram};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A case of a new run, as the plan expanded it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NewCase {
+    /// Name of the plan.
+    pub plan: String,
+    /// Name of the stage.
+    pub stage: String,
+    /// Name of the case within its stage.
+    pub name: String,
+    /// All settings resolved, in the order in which results show them.
+    pub settings: Map<String, Value>,
+    /// How long the plan says it takes.
+    pub estimated_duration_ns: u64,
+    /// How much the plan says it writes at most.
+    pub estimated_write_bytes: u64,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CaseStatus {
+    /// Measured.
+    Done,
+    /// The target, the engine or the disk failed.
+    Failed,
+    /// The array or its driver refused the settings.
+    Refused,
+    /// Nobody could make the settings: the case never ran.
+    NotSettable,
+}
+
+impl CaseStatus {
+    /// The word in results and in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaseStatus::Done => "done",
+            CaseStatus::Failed => "failed",
+            CaseStatus::Refused => "refused",
+            CaseStatus::NotSettable => "not-settable",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<CaseStatus> {
+        [CaseStatus::Done, CaseStatus::Failed, CaseStatus::Refused, CaseStatus::NotSettable]
+            .into_iter()
+            .find(|status| status.name() == name)
+    }
+}
+
+/// How far a case is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseState {
+    /// No attempt has been made.
+    Pending,
+    /// An attempt was begun that has no outcome: it is under way, or its process died.
+    Begun,
+    /// The last attempt with an outcome ended so.
+    Ended(CaseStatus),
+}
+
+/// A case of a run and how far it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseRecord {
+    /// Its place in the run, from 0.
+    pub index: u32,
+    /// Name of the plan.
+    pub plan: String,
+    /// Name of the stage.
+    pub stage: String,
+    /// Name of the case within its stage.
+    pub name: String,
+    /// All settings resolved.
+    pub settings: Map<String, Value>,
+    /// How long the plan says it takes.
+    pub estimated_duration_ns: u64,
+    /// How much the plan says it writes at most.
+    pub estimated_write_bytes: u64,
+    /// How far it is. A new attempt under way at a failed case does not hide the failure.
+    pub state: CaseState,
+    /// How many attempts were begun.
+    pub attempts: u32,
+    /// Why it failed, was refused or not settable.
+    pub error: Option<String>,
+}
+
+/// What one direction of a load did over the counted part of a case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DirectionTotals {
+    /// Operations that completed without error.
+    pub ios: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Completion latency; in open loop from the intended arrival.
+    pub latency: Histogram,
+    /// In open loop, from issue to completion.
+    pub service: Option<Histogram>,
+}
+
+impl DirectionTotals {
+    /// Adds what happened in an interval.
+    pub fn add(&mut self, sample: &DirectionSample) {
+        self.ios += sample.ios;
+        self.bytes += sample.bytes;
+        self.errors += sample.errors;
+        self.latency.merge(&sample.latency);
+        if let Some(service) = &sample.service {
+            self.service.get_or_insert_with(Histogram::new).merge(service);
+        }
+    }
+
+    /// Adds the totals of another load.
+    pub fn merge(&mut self, other: &DirectionTotals) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.latency.merge(&other.latency);
+        if let Some(service) = &other.service {
+            self.service.get_or_insert_with(Histogram::new).merge(service);
+        }
+    }
+}
+
+/// What one load did over the counted part of a case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoadOutcome {
+    /// The name under which its samples were appended.
+    pub name: String,
+    /// Its own target, where that is not the case's.
+    pub target: Option<String>,
+    /// Its own counted time, where that is not the case's.
+    pub duration_ns: Option<u64>,
+    /// Reads; `None` where none were issued.
+    pub read: Option<DirectionTotals>,
+    /// Writes; `None` where none were issued.
+    pub write: Option<DirectionTotals>,
+    /// Trims; `None` where none were issued.
+    pub trim: Option<DirectionTotals>,
+}
+
+impl LoadOutcome {
+    /// The totals of one direction.
+    pub fn direction(&self, direction: Direction) -> Option<&DirectionTotals> {
+        match direction {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+        }
+    }
+
+    /// The totals of one direction, to fill in.
+    pub fn direction_mut(&mut self, direction: Direction) -> &mut Option<DirectionTotals> {
+        match direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+            Direction::Trim => &mut self.trim,
+        }
+    }
+
+    /// Adds what happened in an interval; intervals of the ramp are not counted.
+    pub fn add(&mut self, sample: &load::Sample) {
+        if sample.is_ramp {
+            return;
+        }
+        for direction in DIRECTIONS {
+            let part = sample.direction(direction);
+            if !part.is_empty() {
+                self.direction_mut(direction).get_or_insert_default().add(part);
+            }
+        }
+    }
+}
+
+/// How a case ended, and its totals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseOutcome {
+    /// How it ended.
+    pub status: CaseStatus,
+    /// What issued the load: `sim`, `fio`, `ring`, `import`.
+    pub engine: String,
+    /// The target, as on the command line.
+    pub target: String,
+    /// The counted time, after the ramp; rates are means over it.
+    pub duration_ns: u64,
+    /// The totals of each load. Exact where the engine printed them; `Run::totals_from_samples` otherwise.
+    pub loads: Vec<LoadOutcome>,
+    /// Why it did not end as done.
+    pub error: Option<String>,
+    /// What the reader of the results should know.
+    pub warnings: Vec<String>,
+}
+
+pub(crate) const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+pub(crate) fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "read",
+        Direction::Write => "write",
+        Direction::Trim => "trim",
+    }
+}
+
+pub(crate) fn direction_from_name(name: &str) -> Option<Direction> {
+    DIRECTIONS.into_iter().find(|&direction| direction_name(direction) == name)
+}

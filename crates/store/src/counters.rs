@@ -1,0 +1,150 @@
+//! Counters of hosts, paths, arrays and twins on the run's clock.
+
+use crate::run::Durability;
+use crate::{Run, RunReader, StoreError};
+use rusqlite::params;
+
+/// One value of one counter, to append.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counter<'a> {
+    /// Where it came from: `diskstats`, `cpu`, `twin`, `smart`.
+    pub source: &'a str,
+    /// What it is about: `sda`, `cpu3`, `controller-0`.
+    pub entity: &'a str,
+    /// What it counts, with its unit last.
+    pub name: &'a str,
+    /// Its value; not a number is left out.
+    pub value: f64,
+}
+
+/// One value of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CounterPoint {
+    /// On the run's clock.
+    pub at_ns: u64,
+    /// Since the start of the case's load, where it had started.
+    pub case_at_ns: Option<u64>,
+    /// The value.
+    pub value: f64,
+}
+
+/// All values of one counter, in order of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CounterSeries {
+    /// Where it came from.
+    pub source: String,
+    /// What it is about.
+    pub entity: String,
+    /// What it counts.
+    pub name: String,
+    /// The values.
+    pub points: Vec<CounterPoint>,
+}
+
+impl Run {
+    /// Appends what a probe read at one time, in one transaction. `case_index` is the case under way, if any;
+    /// of two values of the same counter the later stays.
+    pub fn append_counters(
+        &mut self,
+        case_index: Option<u32>,
+        at_ns: u64,
+        case_at_ns: Option<u64>,
+        counters: &[Counter<'_>],
+    ) -> Result<(), StoreError> {
+        let attempt_id = case_index.map(|index| self.open_attempt(index)).transpose()?;
+        let mut values = Vec::with_capacity(counters.len());
+        for counter in counters {
+            // SQLite stores NaN as NULL, and a counter that does not exist is not a zero.
+            if counter.value.is_finite() {
+                values.push((self.series_id(counter)?, counter.value));
+            }
+        }
+        self.write(Durability::Process, |transaction| {
+            let time_id = transaction
+                .prepare_cached(
+                    "INSERT INTO counter_times (attempt_id, at_ns, case_at_ns) VALUES (?1, ?2, ?3)",
+                )?
+                .insert(params![attempt_id, at_ns, case_at_ns])?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO counters (time_id, series_id, value) VALUES (?1, ?2, ?3)",
+            )?;
+            for (series_id, value) in values {
+                insert.execute(params![time_id, series_id, value])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn series_id(&mut self, counter: &Counter<'_>) -> Result<i64, StoreError> {
+        let series = self.series_ids.get(counter.source).and_then(|entities| entities.get(counter.entity));
+        if let Some(&id) = series.and_then(|names| names.get(counter.name)) {
+            return Ok(id);
+        }
+        let key = params![counter.source, counter.entity, counter.name];
+        let id = self.write(Durability::Process, |transaction| {
+            transaction.execute(
+                "INSERT INTO counter_series (source, entity, name) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+                key,
+            )?;
+            transaction.query_row(
+                "SELECT id FROM counter_series WHERE source = ?1 AND entity = ?2 AND name = ?3",
+                key,
+                |row| row.get(0),
+            )
+        })?;
+        let entities = self.series_ids.entry(counter.source.to_owned()).or_default();
+        entities.entry(counter.entity.to_owned()).or_default().insert(counter.name.to_owned(), id);
+        Ok(id)
+    }
+}
+
+impl RunReader {
+    /// The counters of the attempt that counts, as series in the order of source, entity and name.
+    pub fn counters(&self, case_index: u32) -> Result<Vec<CounterSeries>, StoreError> {
+        match self.counted_attempt(case_index)? {
+            Some(attempt_id) => self.counter_series("counter_times.attempt_id = ?1", [attempt_id]),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The counters that were read while no case was under way.
+    pub fn counters_between_cases(&self) -> Result<Vec<CounterSeries>, StoreError> {
+        self.counter_series("counter_times.attempt_id IS NULL", [])
+    }
+
+    fn counter_series(
+        &self,
+        condition: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Vec<CounterSeries>, StoreError> {
+        let mut statement = self.prepare(&format!(
+            "SELECT counters.series_id, counter_series.source, counter_series.entity, counter_series.name,
+                    counter_times.at_ns, counter_times.case_at_ns, counters.value
+             FROM counter_times
+             JOIN counters ON counters.time_id = counter_times.id
+             JOIN counter_series ON counter_series.id = counters.series_id
+             WHERE {condition}
+             ORDER BY counter_series.source, counter_series.entity, counter_series.name, counter_times.id"
+        ))?;
+        let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
+        let mut series: Vec<CounterSeries> = Vec::new();
+        let mut current = None;
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            let mut read = || -> rusqlite::Result<()> {
+                let id: i64 = row.get(0)?;
+                if current != Some(id) {
+                    let (source, entity, name) = (row.get(1)?, row.get(2)?, row.get(3)?);
+                    series.push(CounterSeries { source, entity, name, points: Vec::new() });
+                    current = Some(id);
+                }
+                let point = CounterPoint { at_ns: row.get(4)?, case_at_ns: row.get(5)?, value: row.get(6)? };
+                if let Some(series) = series.last_mut() {
+                    series.points.push(point);
+                }
+                Ok(())
+            };
+            read().map_err(|error| self.failed(error))?;
+        }
+        Ok(series)
+    }
+}

@@ -1,0 +1,74 @@
+//! One writer at a time, and a way to tell a live one from a dead one.
+
+use crate::StoreError;
+use crate::directory::LOCK_FILE;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often, and after what pause, a writer tries again: `is_held` holds a shared lock for microseconds.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The exclusive right to write a run. The kernel takes the lock (`flock`) back when the process ends, however it ends.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    _file: File,
+}
+
+impl WriterLock {
+    pub(crate) fn take(directory: &Path) -> Result<WriterLock, StoreError> {
+        let path = directory.join(LOCK_FILE);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|source| StoreError::io("open", &path, source))?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => {
+                    let note = |file: &mut File| {
+                        file.set_len(0)?;
+                        file.rewind()?;
+                        writeln!(file, "{}", std::process::id())
+                    };
+                    note(&mut file).map_err(|source| StoreError::io("write", &path, source))?;
+                    return Ok(WriterLock { _file: file });
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(source)) => return Err(StoreError::io("lock", &path, source)),
+            }
+        }
+        Err(StoreError::InUse { directory: directory.into(), pid: read_pid(&mut file) })
+    }
+}
+
+/// Whether a live process writes the run, and the process that wrote it last.
+pub(crate) fn is_held(directory: &Path) -> Result<(bool, Option<u32>), StoreError> {
+    let path = directory.join(LOCK_FILE);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        // A run that was copied without its lock is not being written.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((false, None)),
+        Err(source) => return Err(StoreError::io("open", &path, source)),
+    };
+    let held = match file.try_lock_shared() {
+        Ok(()) => {
+            file.unlock().map_err(|source| StoreError::io("unlock", &path, source))?;
+            false
+        }
+        Err(TryLockError::WouldBlock) => true,
+        Err(TryLockError::Error(source)) => return Err(StoreError::io("lock", &path, source)),
+    };
+    Ok((held, read_pid(&mut file)))
+}
+
+fn read_pid(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(32).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

@@ -1,0 +1,120 @@
+//! What a run was asked to do, and on what: `manifest.json`.
+
+use crate::StoreError;
+use crate::directory::{read_limited, write_atomically};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The version of `manifest.json` that this code writes and reads.
+pub const MANIFEST_VERSION: u32 = 1;
+
+/// The largest manifest that is read. A plan and an array are kilobytes; inventories are the large part.
+const MANIFEST_LIMIT_BYTES: u64 = 64 << 20;
+
+/// A plan or an array as it was read, so that the run can be understood and resumed without the original file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceText {
+    /// Its name.
+    pub name: String,
+    /// Where it came from: a path, or `shipped`.
+    pub source: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// One target of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ManifestTarget {
+    /// As on the command line.
+    pub spec: String,
+    /// What identifies the device, so that a resume can refuse another one under the same name.
+    pub identity: Value,
+}
+
+/// Which cases of the plan were chosen, as on the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// `--stage`.
+    pub stages: Vec<String>,
+    /// `--only`.
+    pub only: Vec<(String, Vec<String>)>,
+    /// `--set`.
+    pub set: Vec<(String, String)>,
+}
+
+/// What a run was asked to do, and on what. Written once, before the first case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`MANIFEST_VERSION`]; readers refuse others.
+    pub format_version: u32,
+    /// The version of arraylab that created the run.
+    pub arraylab_version: String,
+    /// Names the run among others; [`new_run_id`] makes one.
+    pub run_id: String,
+    /// When it was created, in UTC (RFC 3339). Set by `Run::create` where empty.
+    pub created_utc: String,
+    /// The seed of addresses, mixes and twins.
+    pub seed: u64,
+    /// The plan.
+    pub plan: SourceText,
+    /// The array, where the run has a twin.
+    pub array: Option<SourceText>,
+    /// The targets, in the order of the command line.
+    pub targets: Vec<ManifestTarget>,
+    /// What issued the load: `sim`, `fio`, `ring`, or `import`.
+    pub engine: String,
+    /// Which cases were chosen.
+    pub selection: Selection,
+    /// Array settings given with the target (`twin:NAME,key=value`), which plans override.
+    pub overrides: Vec<(String, String)>,
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// The command line, word by word.
+    pub command_line: Vec<String>,
+    /// Facts about the host: kernel, processors, memory, inventories.
+    pub host: Value,
+    /// Metadata of the plan and its stages that the report shows.
+    pub plan_details: Value,
+}
+
+/// A name for a new run: when, and four random bytes.
+pub fn new_run_id() -> String {
+    let mut random = [0u8; 4];
+    // Four bytes after boot cannot fail or come short; were they zeros, the time would still tell runs apart.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let time = utc_text(SystemTime::now()).replace(['-', ':'], "");
+    format!("{time}-{:08x}", u32::from_be_bytes(random))
+}
+
+pub(crate) fn utc_text(time: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
+pub(crate) fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+    let mut text = serde_json::to_string_pretty(manifest)
+        .map_err(|error| StoreError::Invalid { what: "the manifest", detail: error.to_string() })?;
+    text.push('\n');
+    write_atomically(path, text.as_bytes())
+}
+
+pub(crate) fn read_manifest(path: &Path) -> Result<Manifest, StoreError> {
+    let corrupt = |detail: String| StoreError::Corrupt { path: path.into(), detail };
+    let bytes = read_limited(path, MANIFEST_LIMIT_BYTES)?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| corrupt(error.to_string()))?;
+    // The version is looked at first: a later format need not look like this one anywhere else.
+    let version = value.get("format_version").and_then(Value::as_i64);
+    match version {
+        Some(found) if found == i64::from(MANIFEST_VERSION) => {}
+        Some(found) => {
+            return Err(StoreError::WrongVersion {
+                path: path.into(),
+                found,
+                supported: i64::from(MANIFEST_VERSION),
+            });
+        }
+        None => return Err(corrupt("it has no format_version".into())),
+    }
+    serde_json::from_value(value).map_err(|error| corrupt(error.to_string()))
+}

@@ -1,0 +1,179 @@
+//! Reading a run: its manifest, its cases, and which attempt at each of them counts.
+
+use crate::directory::{self, DATABASE_FILE, MANIFEST_FILE};
+use crate::manifest::read_manifest;
+use crate::{CaseRecord, CaseState, CaseStatus, Manifest, StoreError, schema};
+use rusqlite::{Connection, OptionalExtension, Row};
+use std::path::{Path, PathBuf};
+
+/// A run to read; another process may be writing it.
+#[derive(Debug)]
+pub struct RunReader {
+    directory: PathBuf,
+    manifest: Manifest,
+    connection: Connection,
+}
+
+const CASE_QUERY: &str = "
+    SELECT cases.id, cases.plan, cases.stage, cases.name, cases.settings, cases.estimated_duration_ns,
+           cases.estimated_write_bytes, outcomes.status, outcomes.error,
+           (SELECT ifnull(max(attempt), 0) FROM attempts WHERE attempts.case_id = cases.id)
+    FROM cases
+    LEFT JOIN outcomes ON outcomes.attempt_id =
+        (SELECT max(attempt_id) FROM outcomes AS counted WHERE counted.case_id = cases.id)";
+
+impl RunReader {
+    pub(crate) fn new(directory: &Path, manifest: Manifest, connection: Connection) -> RunReader {
+        RunReader { directory: directory.into(), manifest, connection }
+    }
+
+    /// Opens a run to read it.
+    pub fn open(directory: &Path) -> Result<RunReader, StoreError> {
+        let path = directory.join(MANIFEST_FILE);
+        if !path.exists() {
+            return Err(StoreError::NotARun { directory: directory.into() });
+        }
+        let manifest = read_manifest(&path)?;
+        let connection = schema::open_read_only(&directory.join(DATABASE_FILE))?;
+        Ok(RunReader::new(directory, manifest, connection))
+    }
+
+    /// The run directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What the run was asked to do.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Every case, in the order of the plan.
+    pub fn cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
+        let mut statement = self.prepare(&format!("{CASE_QUERY} ORDER BY cases.id"))?;
+        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
+        let mut cases = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            cases.push(self.case_record(row)?);
+        }
+        Ok(cases)
+    }
+
+    /// One case.
+    pub fn case(&self, case_index: u32) -> Result<CaseRecord, StoreError> {
+        let mut statement = self.prepare(&format!("{CASE_QUERY} WHERE cases.id = ?1"))?;
+        let mut rows = statement.query([case_index]).map_err(|error| self.failed(error))?;
+        match rows.next().map_err(|error| self.failed(error))? {
+            Some(row) => self.case_record(row),
+            None => {
+                let cases_total = self.read_one("SELECT count(*) FROM cases", [])?.unwrap_or(0);
+                Err(StoreError::NoSuchCase { case_index, cases_total })
+            }
+        }
+    }
+
+    /// Where the engine's files of the attempt that counts are; it need not exist.
+    pub fn case_directory(&self, case_index: u32) -> Result<PathBuf, StoreError> {
+        let record = self.case(case_index)?;
+        let attempt = match self.counted_attempt(case_index)? {
+            Some(id) => self.read_one("SELECT attempt FROM attempts WHERE id = ?1", [id])?.unwrap_or(1),
+            None => 1,
+        };
+        Ok(directory::case_directory(&self.directory, case_index, &record.name, attempt))
+    }
+
+    /// The attempt at a case that counts: the last with an outcome, or the last of all where none has one.
+    pub(crate) fn counted_attempt(&self, case_index: u32) -> Result<Option<i64>, StoreError> {
+        self.read_one(
+            "SELECT coalesce((SELECT max(attempt_id) FROM outcomes WHERE case_id = ?1),
+                             (SELECT max(id) FROM attempts WHERE case_id = ?1))",
+            [case_index],
+        )
+        .map(Option::flatten)
+    }
+
+    /// Where the clock of a resumed run goes on: at the wall-clock time since its creation, and never before
+    /// anything that it already holds.
+    pub(crate) fn resume_clock_ns(&self, utc_ns: u64) -> Result<u64, StoreError> {
+        let created_utc_ns: u64 =
+            self.read_one("SELECT min(started_utc_ns) FROM sessions", [])?.flatten().unwrap_or(utc_ns);
+        let last_ns: u64 = self
+            .read_one(
+                "SELECT max(ifnull((SELECT max(clock_start_ns) FROM sessions), 0),
+                            ifnull((SELECT max(at_ns) FROM session_ends), 0),
+                            ifnull((SELECT max(started_at_ns) FROM attempts), 0),
+                            ifnull((SELECT max(finished_at_ns) FROM outcomes), 0),
+                            ifnull((SELECT at_ns FROM counter_times ORDER BY id DESC LIMIT 1), 0),
+                            ifnull((SELECT max(at_ns) FROM events), 0))",
+                [],
+            )?
+            .unwrap_or(0);
+        Ok(utc_ns.saturating_sub(created_utc_ns).max(last_ns + 1))
+    }
+
+    fn case_record(&self, row: &Row<'_>) -> Result<CaseRecord, StoreError> {
+        let read = || -> rusqlite::Result<(CaseRecord, String, Option<String>)> {
+            let record = CaseRecord {
+                index: row.get(0)?,
+                plan: row.get(1)?,
+                stage: row.get(2)?,
+                name: row.get(3)?,
+                settings: serde_json::Map::new(),
+                estimated_duration_ns: row.get(5)?,
+                estimated_write_bytes: row.get(6)?,
+                state: CaseState::Pending,
+                attempts: row.get(9)?,
+                error: row.get(8)?,
+            };
+            Ok((record, row.get(4)?, row.get(7)?))
+        };
+        let (mut record, settings, status) = read().map_err(|error| self.failed(error))?;
+        record.settings = self.parse_json(&settings)?;
+        record.state = match status {
+            Some(status) => CaseState::Ended(self.parse_status(&status)?),
+            None if record.attempts > 0 => CaseState::Begun,
+            None => CaseState::Pending,
+        };
+        Ok(record)
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(crate) fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    pub(crate) fn prepare(&self, sql: &str) -> Result<rusqlite::CachedStatement<'_>, StoreError> {
+        self.connection.prepare_cached(sql).map_err(|error| self.failed(error))
+    }
+
+    /// The first column of the first row.
+    pub(crate) fn read_one<T: rusqlite::types::FromSql>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Option<T>, StoreError> {
+        self.prepare(sql)?
+            .query_row(parameters, |row| row.get(0))
+            .optional()
+            .map_err(|error| self.failed(error))
+    }
+
+    pub(crate) fn failed(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::database(&self.directory.join(DATABASE_FILE), error)
+    }
+
+    pub(crate) fn corrupt(&self, detail: String) -> StoreError {
+        StoreError::Corrupt { path: self.directory.join(DATABASE_FILE), detail }
+    }
+
+    pub(crate) fn parse_json<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.corrupt(format!("JSON in a row: {error}")))
+    }
+
+    pub(crate) fn parse_status(&self, name: &str) -> Result<CaseStatus, StoreError> {
+        CaseStatus::from_name(name).ok_or_else(|| self.corrupt(format!("unknown status `{name}`")))
+    }
+}

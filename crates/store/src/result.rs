@@ -1,0 +1,342 @@
+//! Results as `arraylab results --json` prints them. Scripts rely on every name and on their order: new fields go to
+//! the end, and only where they have something to say.
+
+use crate::case::{CaseStatus, DirectionTotals, LoadOutcome};
+use crate::{RunReader, StoreError};
+use load::{Direction, Histogram};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The result of one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseResult {
+    /// Name of the plan.
+    pub plan: String,
+    /// Name of the stage.
+    pub stage: String,
+    /// Name of the case within its stage.
+    pub case: String,
+    /// All settings of the case: sizes in bytes, times in seconds, shares in percent.
+    pub settings: Map<String, Value>,
+    /// What was measured, as on the command line.
+    pub target: String,
+    /// What issued the load.
+    pub engine: String,
+    /// How the case ended.
+    pub status: CaseStatus,
+    /// The counted time, after the ramp.
+    pub duration_s: f64,
+    /// Operations of all directions a second, mean over `duration_s`.
+    pub iops: f64,
+    /// Bytes of all directions a second, mean over `duration_s`.
+    pub bw_bytes_per_s: f64,
+    /// Reads; null where nothing was read.
+    pub read: Option<DirectionResult>,
+    /// Writes; null where nothing was written.
+    pub write: Option<DirectionResult>,
+    /// The level that lasts, where a cliff or a steady state was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<Sustained>,
+    /// The same for each load, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loads: Option<Vec<LoadResult>>,
+    /// Trims, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionResult>,
+    /// Why the case did not end as done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What the reader of the result should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// The result of one of several loads of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadResult {
+    /// Name of the load.
+    pub load: String,
+    /// What it was run on.
+    pub target: String,
+    /// The counted time, after the ramp.
+    pub duration_s: f64,
+    /// Operations of all directions a second.
+    pub iops: f64,
+    /// Bytes of all directions a second.
+    pub bw_bytes_per_s: f64,
+    /// Reads; null where nothing was read.
+    pub read: Option<DirectionResult>,
+    /// Writes; null where nothing was written.
+    pub write: Option<DirectionResult>,
+    /// The level that lasts, where a cliff or a steady state was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<Sustained>,
+    /// Trims, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionResult>,
+}
+
+/// One direction of a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionResult {
+    /// Operations that completed without error.
+    pub ios: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Operations a second, mean over the counted time.
+    pub iops: f64,
+    /// Bytes a second, mean over the counted time.
+    pub bw_bytes_per_s: f64,
+    /// Completion latency; in open loop from the intended arrival.
+    pub latency_ns: LatencyResult,
+    /// In open loop, from issue to completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ns: Option<LatencyResult>,
+}
+
+/// Latencies in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyResult {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: u64,
+    /// The 95th percentile.
+    pub p95: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    #[serde(rename = "p99.9")]
+    pub p99_9: u64,
+    /// The smallest.
+    pub min: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+/// The level that lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sustained {
+    /// Operations a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bw_bytes_per_s: f64,
+}
+
+/// The JSON Schema of one line of `results --json`.
+pub fn results_schema() -> Value {
+    schemars::schema_for!(CaseResult).to_value()
+}
+
+impl LatencyResult {
+    /// The figures of a histogram.
+    pub fn of(histogram: &Histogram) -> LatencyResult {
+        LatencyResult {
+            mean: histogram.mean_ns(),
+            p50: histogram.percentile_ns(500_000),
+            p95: histogram.percentile_ns(950_000),
+            p99: histogram.percentile_ns(990_000),
+            p99_9: histogram.percentile_ns(999_000),
+            min: histogram.min_ns(),
+            max: histogram.max_ns(),
+        }
+    }
+}
+
+impl DirectionResult {
+    fn of(totals: &DirectionTotals, duration_ns: u64) -> DirectionResult {
+        DirectionResult {
+            ios: totals.ios,
+            bytes: totals.bytes,
+            errors: totals.errors,
+            iops: rate(totals.ios, duration_ns),
+            bw_bytes_per_s: rate(totals.bytes, duration_ns),
+            latency_ns: LatencyResult::of(&totals.latency),
+            service_ns: totals.service.as_ref().map(LatencyResult::of),
+        }
+    }
+}
+
+fn seconds(duration_ns: u64) -> f64 {
+    duration_ns as f64 / 1e9
+}
+
+fn rate(count: u64, duration_ns: u64) -> f64 {
+    if duration_ns == 0 { 0.0 } else { count as f64 / seconds(duration_ns) }
+}
+
+/// A row of `outcomes` with its case.
+struct OutcomeRow {
+    attempt_id: i64,
+    case_index: u32,
+    duration_ns: u64,
+    result: CaseResult,
+    settings: String,
+    status: String,
+}
+
+impl RunReader {
+    /// The results of all cases that came to an outcome, in the order of the plan. The same measurements give the
+    /// same bytes: nothing in a result depends on when or where it was measured but the measurement itself.
+    pub fn results(&self) -> Result<Vec<CaseResult>, StoreError> {
+        Ok(self.indexed_results()?.into_iter().map(|(_, result)| result).collect())
+    }
+
+    /// As `results`, each with the index of its case.
+    pub fn indexed_results(&self) -> Result<Vec<(u32, CaseResult)>, StoreError> {
+        let mut statement = self.prepare(
+            "SELECT outcomes.attempt_id, cases.id, cases.plan, cases.stage, cases.name, cases.settings,
+                    outcomes.target, outcomes.engine, outcomes.status, outcomes.duration_ns, outcomes.error
+             FROM result_attempts
+             JOIN outcomes ON outcomes.attempt_id = result_attempts.attempt_id
+             JOIN cases ON cases.id = outcomes.case_id
+             ORDER BY cases.id",
+        )?;
+        let rows = statement.query_map([], outcome_row).map_err(|error| self.failed(error))?;
+        let mut results = Vec::new();
+        for row in rows {
+            let row = row.map_err(|error| self.failed(error))?;
+            let loads = self.load_outcomes(row.attempt_id)?;
+            let mut result = row.result;
+            result.settings = self.parse_json(&row.settings)?;
+            result.status = self.parse_status(&row.status)?;
+            result.warnings = self.warnings_of(row.attempt_id)?;
+            add_totals(&mut result, &loads, row.duration_ns);
+            results.push((row.case_index, result));
+        }
+        Ok(results)
+    }
+
+    /// The totals of each load of a case that came to an outcome, with their histograms.
+    pub fn totals(&self, case_index: u32) -> Result<Vec<LoadOutcome>, StoreError> {
+        match self.counted_attempt(case_index)? {
+            Some(attempt_id) => self.load_outcomes(attempt_id),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn load_outcomes(&self, attempt_id: i64) -> Result<Vec<LoadOutcome>, StoreError> {
+        let mut statement = self.prepare(
+            "SELECT case_loads.position, loads.name, case_loads.target, case_loads.duration_ns,
+                    totals.direction, totals.ios, totals.bytes, totals.errors, latency.encoded, service.encoded
+             FROM case_loads
+             JOIN loads ON loads.id = case_loads.load_id
+             LEFT JOIN totals ON totals.attempt_id = case_loads.attempt_id AND totals.load_id = case_loads.load_id
+             LEFT JOIN histograms AS latency ON latency.id = totals.latency_id
+             LEFT JOIN histograms AS service ON service.id = totals.service_id
+             WHERE case_loads.attempt_id = ?1
+             ORDER BY case_loads.position",
+        )?;
+        let mut rows = statement.query([attempt_id]).map_err(|error| self.failed(error))?;
+        let mut loads: Vec<LoadOutcome> = Vec::new();
+        let mut current = None;
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            let position: i64 = row.get(0).map_err(|error| self.failed(error))?;
+            if current != Some(position) {
+                let load = || -> rusqlite::Result<LoadOutcome> {
+                    let (name, target, duration_ns) = (row.get(1)?, row.get(2)?, row.get(3)?);
+                    Ok(LoadOutcome { name, target, duration_ns, ..LoadOutcome::default() })
+                };
+                loads.push(load().map_err(|error| self.failed(error))?);
+                current = Some(position);
+            }
+            if let (Some(load), Some((direction, part))) = (loads.last_mut(), self.direction_sample(row, 4)?)
+            {
+                *load.direction_mut(direction) = Some(DirectionTotals {
+                    ios: part.ios,
+                    bytes: part.bytes,
+                    errors: part.errors,
+                    latency: part.latency,
+                    service: part.service,
+                });
+            }
+        }
+        Ok(loads)
+    }
+
+    fn warnings_of(&self, attempt_id: i64) -> Result<Vec<String>, StoreError> {
+        let mut statement = self.prepare("SELECT text FROM warnings WHERE attempt_id = ?1 ORDER BY id")?;
+        let rows = statement.query_map([attempt_id], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    }
+}
+
+fn outcome_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<OutcomeRow> {
+    let duration_ns = row.get(9)?;
+    Ok(OutcomeRow {
+        attempt_id: row.get(0)?,
+        case_index: row.get(1)?,
+        duration_ns,
+        settings: row.get(5)?,
+        status: row.get(8)?,
+        result: CaseResult {
+            plan: row.get(2)?,
+            stage: row.get(3)?,
+            case: row.get(4)?,
+            settings: Map::new(),
+            target: row.get(6)?,
+            engine: row.get(7)?,
+            status: CaseStatus::Done,
+            duration_s: seconds(duration_ns),
+            iops: 0.0,
+            bw_bytes_per_s: 0.0,
+            read: None,
+            write: None,
+            sustained: None,
+            loads: None,
+            trim: None,
+            error: row.get(10)?,
+            warnings: Vec::new(),
+        },
+    })
+}
+
+fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) {
+    let merged = |direction| {
+        let mut totals: Option<DirectionTotals> = None;
+        for part in loads.iter().filter_map(|load| load.direction(direction)) {
+            totals.get_or_insert_default().merge(part);
+        }
+        totals.map(|totals| DirectionResult::of(&totals, duration_ns))
+    };
+    result.read = merged(Direction::Read);
+    result.write = merged(Direction::Write);
+    result.trim = merged(Direction::Trim);
+    (result.iops, result.bw_bytes_per_s) = sums(loads, duration_ns);
+    if loads.len() > 1 {
+        result.loads =
+            Some(loads.iter().map(|load| load_result(load, &result.target, duration_ns)).collect());
+    }
+}
+
+fn load_result(load: &LoadOutcome, target: &str, duration_ns: u64) -> LoadResult {
+    let duration_ns = load.duration_ns.unwrap_or(duration_ns);
+    let part = |direction| load.direction(direction).map(|totals| DirectionResult::of(totals, duration_ns));
+    let (iops, bw_bytes_per_s) = sums(std::slice::from_ref(load), duration_ns);
+    LoadResult {
+        load: load.name.clone(),
+        target: load.target.clone().unwrap_or_else(|| target.to_owned()),
+        duration_s: seconds(duration_ns),
+        iops,
+        bw_bytes_per_s,
+        read: part(Direction::Read),
+        write: part(Direction::Write),
+        sustained: None,
+        trim: part(Direction::Trim),
+    }
+}
+
+fn sums(loads: &[LoadOutcome], duration_ns: u64) -> (f64, f64) {
+    let mut ios = 0;
+    let mut bytes = 0;
+    for load in loads {
+        for totals in [&load.read, &load.write, &load.trim].into_iter().flatten() {
+            ios += totals.ios;
+            bytes += totals.bytes;
+        }
+    }
+    (rate(ios, duration_ns), rate(bytes, duration_ns))
+}

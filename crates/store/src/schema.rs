@@ -1,0 +1,103 @@
+//! Opening and laying out `run.sqlite`.
+
+use crate::StoreError;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// `PRAGMA application_id` of a run: "ALab".
+pub const APPLICATION_ID: i32 = 0x414c_6162;
+
+/// `PRAGMA user_version` of the schema that this code writes and reads.
+pub const SCHEMA_VERSION: i32 = 1;
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A new database, with its schema in place.
+pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
+    let make = || -> rusqlite::Result<Connection> {
+        let mut connection = Connection::open(path)?;
+        configure(&connection)?;
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(SCHEMA)?;
+        transaction.commit()?;
+        Ok(connection)
+    };
+    make().map_err(|error| StoreError::database(path, error))
+}
+
+/// The database of an existing run, to write.
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    checked(path, Connection::open_with_flags(path, flags))
+}
+
+/// The database of an existing run, to read, also while another process writes it.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = checked(path, Connection::open_with_flags(path, flags));
+    let unopenable = matches!(&opened, Err(StoreError::Database { source, .. })
+        if matches!(source.sqlite_error_code(), Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly)));
+    let wal = path.with_file_name(format!("{}-wal", crate::directory::DATABASE_FILE));
+    // On a read-only file system SQLite cannot make the shared-memory file that WAL needs. Where no WAL is left
+    // over, the database file is all there is, and nobody can be writing it.
+    if unopenable && !std::fs::metadata(&wal).is_ok_and(|wal| wal.len() > 0) {
+        let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+        return checked(path, Connection::open_with_flags(immutable_uri(path), flags));
+    }
+    opened
+}
+
+fn checked(path: &Path, opened: rusqlite::Result<Connection>) -> Result<Connection, StoreError> {
+    let failed = |error| StoreError::database(path, error);
+    let connection = opened.map_err(failed)?;
+    configure(&connection).map_err(failed)?;
+    let pragma =
+        |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed);
+    if pragma("application_id")? != i64::from(APPLICATION_ID) {
+        return Err(StoreError::Corrupt {
+            path: path.into(),
+            detail: "it is not a database of arraylab".into(),
+        });
+    }
+    let found = pragma("user_version")?;
+    if found != i64::from(SCHEMA_VERSION) {
+        let supported = i64::from(SCHEMA_VERSION);
+        return Err(StoreError::WrongVersion { path: path.into(), found, supported });
+    }
+    Ok(connection)
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // A run directory may come from somebody else: nothing in its schema may call anything, and a damaged page
+    // is to be noticed, not followed.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(())
+}
+
+/// The path as an SQLite URI; every byte that means something in a URI is escaped.
+fn immutable_uri(path: &Path) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = String::from("file:");
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02x}");
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
