@@ -1,1 +1,40 @@
-//! (being laid)
+//! What a plan is run on, and the guard that keeps it from destroying anything.
+//!
+//! The way of a target: [`TargetSpec::parse`] reads what was typed; [`inspect`] looks at it without touching it;
+//! [`Guard::check_write`] says whether it may be written and [`Guard::permit_write`] opens it, so that the kernel
+//! too has a say. Engines get an [`Address`]; the manifest gets [`Inspected::describe`].
+//!
+//! The rule of the guard: a device that is mounted, held, partitioned, swapped to, read-only or a path of a
+//! multipath device is never written. Anything else that may hold data (every block device, every NBD export, every
+//! non-empty file that arraylab did not create) is written only with the consent ID that arraylab printed for it.
+
+mod block;
+mod classify;
+mod content;
+mod error;
+mod file;
+mod guard;
+mod identity;
+mod inspect;
+mod nbd_handshake;
+mod nbd_uri;
+mod origin;
+mod permit;
+mod roots;
+mod spec;
+mod usage;
+
+pub use block::{BlockDevice, DeviceKind, DeviceNumber, MapperKind, classify_block_device};
+pub use classify::{Classification, classify};
+pub use content::{Content, Signature, scan_content};
+pub use error::TargetError;
+pub use file::RegularFile;
+pub use guard::{Guard, GuardRefusal};
+pub use inspect::{Address, Inspected, NbdTarget, inspect};
+pub use nbd_handshake::{NbdExport, NbdHandshakeError, query_export};
+pub use nbd_uri::{NbdAddress, NbdEndpoint};
+pub use origin::Origin;
+pub use permit::{PermitError, ReadPermit, WritePermit};
+pub use roots::Roots;
+pub use spec::{SPEC_LIMIT_BYTES, StorageSpec, TargetSpec, TwinSpec};
+pub use usage::{Holder, Mount, Usage};

@@ -1,0 +1,95 @@
+//! Why a target cannot be used at all, whatever the plan does with it.
+
+use crate::nbd_handshake::NbdHandshakeError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A target that cannot be used. Each message is one statement and one hint.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The text is no target.
+    #[error("target `{text}`: {problem}\nhint: {hint}")]
+    Spec {
+        /// What was typed, shortened.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What would have been accepted.
+        hint: &'static str,
+    },
+    /// Nothing has this name.
+    #[error(
+        "target `{path}` does not exist\nhint: check the name, or write file:{path},size=1g to create a file"
+    )]
+    Missing {
+        /// The path that was typed.
+        path: PathBuf,
+    },
+    /// It exists and is nothing that a test can run on.
+    #[error("target `{path}` is {what}\nhint: {hint}")]
+    Unsuitable {
+        /// The path that was typed.
+        path: PathBuf,
+        /// What was found there.
+        what: String,
+        /// What to do instead.
+        hint: String,
+    },
+    /// The file system cannot hold the file.
+    #[error(
+        "no room for {size_bytes} bytes at `{path}`: {source}\nhint: choose a smaller size= or another file system"
+    )]
+    NoSpace {
+        /// The file that was to be created.
+        path: PathBuf,
+        /// Its size.
+        size_bytes: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The system refused a step.
+    #[error("cannot {action} `{path}`: {source}\nhint: {}", hint_for(source))]
+    Io {
+        /// The step, as a verb.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The kernel's description of a block device could not be read.
+    #[error(
+        "cannot read `{path}`, which describes block device {device}: {source}\nhint: sysfs and proc must be mounted"
+    )]
+    Sysfs {
+        /// The file under the sysfs or proc root.
+        path: PathBuf,
+        /// The device, by number.
+        device: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The NBD server could not be asked for its size.
+    #[error("NBD target `{uri}`: {source}\nhint: {}", source.hint())]
+    Nbd {
+        /// The address as typed.
+        uri: String,
+        /// What went wrong.
+        source: NbdHandshakeError,
+    },
+}
+
+impl TargetError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        TargetError::Io { action, path: path.to_owned(), source }
+    }
+}
+
+fn hint_for(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => "run as a user who may open it",
+        io::ErrorKind::NotFound => "it may have been removed meanwhile; check that it is still there",
+        io::ErrorKind::ReadOnlyFilesystem => "its file system is mounted read-only",
+        _ => "dmesg may say more",
+    }
+}

@@ -1,0 +1,164 @@
+//! Whether a target may be written.
+
+use crate::block::BlockDevice;
+use crate::classify::Classification;
+use crate::content::{Content, Signature};
+use crate::inspect::{Inspected, Subject};
+use crate::origin::Origin;
+use crate::roots::Roots;
+
+/// Says what may be written. It has no way to be switched off.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    pub(crate) roots: Roots,
+}
+
+/// Why a target is not written. Nothing has been touched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GuardRefusal {
+    /// No consent helps.
+    #[error("`{target}` is never written: {}\nhint: {hint}", reasons.join("; "))]
+    Forbidden {
+        /// As named by the user.
+        target: String,
+        /// All that speaks against it.
+        reasons: Vec<String>,
+        /// What to do about the first of them.
+        hint: &'static str,
+    },
+    /// It may be written once the user says so.
+    #[error(
+        "`{target}` holds data: {holds}{}\nhint: everything on it will be lost with --overwrite-data {id}",
+        wrong_consent.as_ref().map(|given| format!("; {given} is not its ID")).unwrap_or_default()
+    )]
+    ConsentNeeded {
+        /// As named by the user.
+        target: String,
+        /// What would be lost.
+        holds: String,
+        /// What permits it.
+        id: String,
+        /// An ID that was given and looks as if it was meant for this target.
+        wrong_consent: Option<String>,
+    },
+    /// It is no longer what was looked at.
+    #[error(
+        "`{target}` has changed since it was looked at: {what}\nhint: start again, and look at the new ID"
+    )]
+    Changed {
+        /// As named by the user.
+        target: String,
+        /// In which way.
+        what: String,
+    },
+    /// Another program, or another run, has it.
+    #[error("`{target}` is in use: {what}\nhint: end the other program or run first")]
+    InUse {
+        /// As named by the user.
+        target: String,
+        /// How that showed.
+        what: String,
+    },
+}
+
+impl Guard {
+    /// A guard that reads the host at `roots`.
+    pub fn new(roots: Roots) -> Self {
+        Guard { roots }
+    }
+
+    /// Whether `inspected` may be written with these consents. Touches nothing; with several targets, ask for all
+    /// of them before the first permit.
+    pub fn check_write(&self, inspected: &Inspected, consents: &[String]) -> Result<(), GuardRefusal> {
+        let target = inspected.spec.to_string();
+        let (reasons, holds) = match &inspected.subject {
+            Subject::NewFile { .. } => return Ok(()),
+            Subject::Nbd(nbd) => {
+                let reasons = if nbd.export.read_only {
+                    vec!["the server exports it read-only".to_owned()]
+                } else {
+                    vec![]
+                };
+                (reasons, Some("an NBD export, whose content arraylab did not make".to_owned()))
+            }
+            Subject::Existing(Classification::File(file)) => (file.users.clone(), foreign_data(file.origin)),
+            Subject::Existing(Classification::BlockDevice { device, content, claimed, .. }) => (
+                reasons_not_to_write(device, content.as_ref(), *claimed),
+                Some(device_data(device, content.as_ref())),
+            ),
+        };
+        if let Some(first) = reasons.first() {
+            let hint = hint_for(first);
+            return Err(GuardRefusal::Forbidden { target, reasons, hint });
+        }
+        let (Some(holds), Some(id)) = (holds, &inspected.consent_id) else { return Ok(()) };
+        if consents.iter().any(|consent| consent == id) {
+            return Ok(());
+        }
+        let readable = id.rsplit_once('-').map_or(id.as_str(), |(name, _)| name);
+        let wrong_consent = consents
+            .iter()
+            .find(|consent| consent.rsplit_once('-').is_some_and(|(name, _)| name == readable))
+            .cloned();
+        Err(GuardRefusal::ConsentNeeded { target, holds, id: id.clone(), wrong_consent })
+    }
+}
+
+fn foreign_data(origin: Origin) -> Option<String> {
+    match origin {
+        Origin::Ours => None,
+        Origin::OursUnclean => {
+            Some("arraylab created it, but its last run on it did not end cleanly".to_owned())
+        }
+        Origin::OursChanged => {
+            Some("arraylab created it, but it has been changed or copied since".to_owned())
+        }
+        Origin::Foreign => Some("it is a file that arraylab did not create".to_owned()),
+    }
+}
+
+/// Reasons from sysfs, from the content (a partition table that the kernel has not read) and from the kernel itself.
+fn reasons_not_to_write(device: &BlockDevice, content: Option<&Content>, claimed: bool) -> Vec<String> {
+    let mut reasons = device.reasons_not_to_write();
+    if device.usage.partitions.is_empty() {
+        let tables = content.into_iter().flat_map(|c| &c.signatures).filter(|s| s.is_partition_table());
+        reasons.extend(tables.map(|table| format!("it is partitioned (it begins with {})", table.noun())));
+    }
+    if claimed && reasons.is_empty() {
+        reasons.push("the kernel says that something has opened it for itself".to_owned());
+    }
+    reasons
+}
+
+fn device_data(device: &BlockDevice, content: Option<&Content>) -> String {
+    let name = match (&device.model, &device.serial) {
+        (Some(model), Some(serial)) => format!("{model}, serial {serial}, "),
+        (Some(model), None) => format!("{model}, "),
+        _ => String::new(),
+    };
+    let found = match content {
+        None => "its content could not be read".to_owned(),
+        Some(content) if !content.signatures.is_empty() => {
+            content.signatures.iter().map(|s| Signature::noun(*s)).collect::<Vec<_>>().join(", ")
+        }
+        Some(content) if content.begins_with_zeros => {
+            "it begins with zeros, which does not prove that it is empty".to_owned()
+        }
+        Some(_) => "data of no known format".to_owned(),
+    };
+    format!("block device {} ({name}{}): {found}", device.kernel_name, units::human_bytes(device.size_bytes))
+}
+
+fn hint_for(reason: &str) -> &'static str {
+    if reason.contains("mounted") {
+        "unmount it if it is the right one, or choose another target"
+    } else if reason.contains("partitioned") {
+        "name one of its partitions, or remove the partition table (wipefs -a) if it is the right device"
+    } else if reason.contains("one path of") {
+        "name the multipath device under /dev/mapper instead"
+    } else if reason.contains("read-only") {
+        "make it writable, or run a plan that only reads"
+    } else {
+        "take it out of use if it is the right one, or choose another target"
+    }
+}

@@ -1,0 +1,298 @@
+//! A target that is opened and held for a run.
+
+use crate::block::{DeviceNumber, classify_block_device};
+use crate::classify::{Classification, open_block};
+use crate::error::TargetError;
+use crate::file::RegularFile;
+use crate::guard::{Guard, GuardRefusal};
+use crate::inspect::{Address, Inspected, Subject, block_identity};
+use crate::nbd_handshake::query_export;
+use crate::origin::{self, Origin};
+use crate::roots::Roots;
+use crate::spec::StorageSpec;
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// Why there is no permit.
+#[derive(Debug, thiserror::Error)]
+pub enum PermitError {
+    /// The guard refused. Nothing has been touched.
+    #[error(transparent)]
+    Refused(#[from] GuardRefusal),
+    /// The target could not be opened or created.
+    #[error(transparent)]
+    Failed(#[from] TargetError),
+}
+
+/// Leave to write one target. A block device is held open exclusively, so that nobody can mount it or build on it
+/// meanwhile; a file is locked against a second run. Dropping the permit gives the target free.
+#[derive(Debug)]
+pub struct WritePermit {
+    inspected: Inspected,
+    roots: Roots,
+    hold: Hold,
+}
+
+/// Leave to read one target.
+#[derive(Debug)]
+pub struct ReadPermit {
+    inspected: Inspected,
+    /// Holds the shared lock of a file.
+    _file: Option<File>,
+}
+
+#[derive(Debug)]
+enum Hold {
+    Block(File),
+    OwnFile(File),
+    ForeignFile(File),
+    Nbd,
+}
+
+impl Guard {
+    /// Opens `inspected` for writing if [`Guard::check_write`] allows it, it is still the same thing, and the
+    /// kernel says that nobody else uses it. Creates the file of a `file:` target.
+    pub fn permit_write(
+        &self,
+        inspected: &Inspected,
+        consents: &[String],
+    ) -> Result<WritePermit, PermitError> {
+        self.check_write(inspected, consents)?;
+        let mut inspected = inspected.clone();
+        let hold = match &inspected.subject {
+            Subject::Nbd(_) => {
+                recheck_nbd(&inspected)?;
+                Hold::Nbd
+            }
+            Subject::Existing(Classification::BlockDevice { path, .. }) => {
+                let file = match open_block(path, OFlags::RDWR) {
+                    Ok(file) => file,
+                    Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
+                        return Err(in_use(&inspected, "the kernel refuses an exclusive open").into());
+                    }
+                    Err(error) => return Err(TargetError::io("open for writing", path, error).into()),
+                };
+                recheck_block(&self.roots, &inspected, &file)?;
+                Hold::Block(file)
+            }
+            Subject::Existing(Classification::File(found)) => {
+                let file = open_existing(&found.path, true)?;
+                lock(&inspected, &file, true)?;
+                let now = RegularFile::read(&self.roots, &found.path, &file)?;
+                if now != *found {
+                    return Err(changed(&inspected, "another file has its name, or it was written to").into());
+                }
+                if found.origin == Origin::Foreign { Hold::ForeignFile(file) } else { Hold::OwnFile(file) }
+            }
+            Subject::NewFile { path } => {
+                let file = create(path, inspected.capacity_bytes)?;
+                lock(&inspected, &file, true)?;
+                let hold =
+                    Hold::OwnFile(file.try_clone().map_err(|error| TargetError::io("open", path, error))?);
+                inspected = inspected.created(RegularFile::read(&self.roots, path, &file)?);
+                hold
+            }
+        };
+        if let Hold::OwnFile(file) = &hold {
+            origin::mark_writing(file).map_err(|error| TargetError::io("mark", &shown(&inspected), error))?;
+        }
+        Ok(WritePermit { inspected, roots: self.roots.clone(), hold })
+    }
+
+    /// Opens `inspected` for reading. A file is locked against a run that writes; the file of a `file:` target is
+    /// created first.
+    pub fn permit_read(&self, inspected: &Inspected) -> Result<ReadPermit, PermitError> {
+        if let Subject::NewFile { path } = &inspected.subject {
+            let created = create(path, inspected.capacity_bytes)?;
+            lock(inspected, &created, false)?;
+            let inspected = inspected.created(RegularFile::read(&self.roots, path, &created)?);
+            let file = open_existing(path, false)?;
+            lock(&inspected, &file, false)?;
+            return Ok(ReadPermit { inspected, _file: Some(file) });
+        }
+        let file = match inspected.address() {
+            Address::NbdUri(_) => None,
+            Address::Path(path) => Some(open_existing(&path, false)?),
+        };
+        if let (Some(file), Some(Classification::File(_))) = (&file, inspected.classification()) {
+            lock(inspected, file, false)?;
+        }
+        Ok(ReadPermit { inspected: inspected.clone(), _file: file })
+    }
+}
+
+impl WritePermit {
+    /// The target as it is now: a file that was created is described as existing.
+    pub fn inspected(&self) -> &Inspected {
+        &self.inspected
+    }
+
+    /// What an engine opens.
+    pub fn address(&self) -> Address {
+        self.inspected.address()
+    }
+
+    /// Whether the address still leads to the thing that is held; to be asked before each case, since engines open
+    /// the address by themselves.
+    pub fn recheck(&self) -> Result<(), PermitError> {
+        match &self.hold {
+            Hold::Nbd => recheck_nbd(&self.inspected),
+            Hold::Block(file) => recheck_block(&self.roots, &self.inspected, file),
+            Hold::OwnFile(file) | Hold::ForeignFile(file) => {
+                let path = shown(&self.inspected);
+                let here = file.metadata().map_err(|error| TargetError::io("look at", &path, error))?;
+                match fs::metadata(&path) {
+                    Ok(there)
+                        if there.ino() == here.ino()
+                            && there.dev() == here.dev()
+                            && there.size() == self.inspected.capacity_bytes =>
+                    {
+                        Ok(())
+                    }
+                    Ok(_) => {
+                        Err(changed(&self.inspected, "another file has its name, or it was resized").into())
+                    }
+                    Err(error) => Err(TargetError::io("look at", &path, error).into()),
+                }
+            }
+        }
+    }
+}
+
+impl ReadPermit {
+    /// The target as it is now.
+    pub fn inspected(&self) -> &Inspected {
+        &self.inspected
+    }
+
+    /// What an engine opens.
+    pub fn address(&self) -> Address {
+        self.inspected.address()
+    }
+}
+
+impl Drop for WritePermit {
+    fn drop(&mut self) {
+        if let Hold::OwnFile(file) = &self.hold {
+            // Without the mark the next run asks for consent, which is the safe side.
+            let _ = origin::mark_ended(file);
+        }
+    }
+}
+
+fn recheck_block(roots: &Roots, inspected: &Inspected, held: &File) -> Result<(), PermitError> {
+    let path = shown(inspected);
+    let number = |metadata: io::Result<fs::Metadata>| {
+        metadata
+            .map(|m| DeviceNumber::from_raw(m.rdev()))
+            .map_err(|error| TargetError::io("look at", &path, error))
+    };
+    let held_number = number(held.metadata())?;
+    if number(fs::metadata(&path))? != held_number {
+        return Err(changed(inspected, "another device has its name").into());
+    }
+    let now = classify_block_device(roots, held_number)?;
+    if block_identity(roots, &now) != inspected.identity {
+        return Err(changed(inspected, "another device has its number, or its size changed").into());
+    }
+    let reasons = now.reasons_not_to_write();
+    if !reasons.is_empty() {
+        return Err(changed(inspected, &reasons.join("; ")).into());
+    }
+    Ok(())
+}
+
+fn recheck_nbd(inspected: &Inspected) -> Result<(), PermitError> {
+    let (StorageSpec::Nbd(address), Subject::Nbd(before)) = (&inspected.spec, &inspected.subject) else {
+        return Ok(());
+    };
+    let now =
+        query_export(address).map_err(|source| TargetError::Nbd { uri: address.uri.clone(), source })?;
+    if now == before.export {
+        Ok(())
+    } else {
+        Err(changed(inspected, "the server describes the export differently").into())
+    }
+}
+
+/// Creates a file with all its space reserved, so that a disk too small shows now and not in the middle of a run.
+fn create(path: &Path, size_bytes: u64) -> Result<File, TargetError> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(|error| TargetError::io("create", path, error))?;
+    let reserved = match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, size_bytes) {
+        // Some file systems cannot reserve; there the file is sparse and may run out of space later.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(size_bytes),
+        other => other.map_err(io::Error::from),
+    };
+    let finished = reserved.and_then(|()| origin::mark_ended(&file));
+    match finished {
+        Ok(_) => Ok(file),
+        Err(source) => {
+            let _ = fs::remove_file(path);
+            let full = matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+            );
+            Err(if full {
+                TargetError::NoSpace { path: path.to_owned(), size_bytes, source }
+            } else {
+                TargetError::io("reserve space for", path, source)
+            })
+        }
+    }
+}
+
+fn open_existing(path: &Path, write: bool) -> Result<File, TargetError> {
+    let action = if write { "open for writing" } else { "open" };
+    OpenOptions::new()
+        .read(true)
+        .write(write)
+        .open(path)
+        .map_err(|error| TargetError::io(action, path, error))
+}
+
+/// Locks a file against other runs (flock) and asks whether a program like qemu has locked it (POSIX and OFD locks;
+/// the POSIX lock taken for the question does not outlive the next close of the file in this process).
+fn lock(inspected: &Inspected, file: &File, exclusive: bool) -> Result<(), PermitError> {
+    let locked = if exclusive { file.try_lock() } else { file.try_lock_shared() };
+    match locked {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(in_use(inspected, "another run has locked it").into()),
+        Err(TryLockError::Error(error)) => {
+            return Err(TargetError::io("lock", &shown(inspected), error).into());
+        }
+    }
+    if exclusive {
+        match rustix::fs::fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::AGAIN | Errno::ACCESS) => {
+                return Err(in_use(inspected, "another program has locked it").into());
+            }
+            Err(error) => return Err(TargetError::io("lock", &shown(inspected), error.into()).into()),
+        }
+    }
+    Ok(())
+}
+
+fn shown(inspected: &Inspected) -> std::path::PathBuf {
+    match inspected.address() {
+        Address::Path(path) => path,
+        Address::NbdUri(uri) => uri.into(),
+    }
+}
+
+fn changed(inspected: &Inspected, what: &str) -> GuardRefusal {
+    GuardRefusal::Changed { target: inspected.spec.to_string(), what: what.to_owned() }
+}
+
+fn in_use(inspected: &Inspected, what: &str) -> GuardRefusal {
+    GuardRefusal::InUse { target: inspected.spec.to_string(), what: what.to_owned() }
+}
