@@ -12,11 +12,12 @@ use crate::{Device, Direction, Generator, LoadSpec, Sample, SpecError};
 ///
 /// The load starts where the device's clock stands; samples count from there. An I/O is counted by the moment it
 /// completed. The run ends at `ramp + runtime`; I/Os still outstanding then are waited for but not counted, so
-/// that the device is idle afterwards and can take another load. `on_sample` may break off the run.
+/// that the device is idle afterwards and can take another load. `on_sample` is handed the device with each sample, to read its
+/// counters, and may break off the run.
 pub fn run_simulated<D: Device>(
     device: &mut D,
     spec: &LoadSpec,
-    on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
+    on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<(), SpecError> {
     let generator = Generator::new(spec, device.capacity_bytes())?;
     let outstanding = spec.outstanding() as usize;
@@ -54,7 +55,7 @@ impl<D: Device> ClosedLoop<'_, D> {
     fn run(
         &mut self,
         recorder: &mut Recorder,
-        on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
+        on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let end_ns = self.start_ns + recorder.end_ns();
         // Slot by slot over all jobs, so that jobs start together as fio's do.
@@ -72,7 +73,8 @@ impl<D: Device> ClosedLoop<'_, D> {
                 self.in_flight -= 1;
                 let at_ns = completion.at_ns - self.start_ns;
                 if at_ns >= recorder.interval_end_ns() {
-                    recorder.advance(at_ns, on_sample)?;
+                    let device = &mut *self.device;
+                    recorder.advance(at_ns, &mut |sample| on_sample(device, sample))?;
                 }
                 let direction = self.directions[completion.tag as usize];
                 match completion.outcome {
@@ -87,7 +89,8 @@ impl<D: Device> ClosedLoop<'_, D> {
                     self.issue(at_ns, tag);
                 }
             } else {
-                return recorder.advance(recorder.end_ns(), on_sample);
+                let device = &mut *self.device;
+                return recorder.advance(recorder.end_ns(), &mut |sample| on_sample(device, sample));
             }
         }
     }
