@@ -1,6 +1,7 @@
 //! Paths of a run directory, and writing files so that they are whole or absent.
 
 use crate::StoreError;
+use crate::error::is_out_of_room;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,10 @@ pub(crate) const MANIFEST_FILE: &str = "manifest.json";
 pub(crate) const DATABASE_FILE: &str = "run.sqlite";
 pub(crate) const LOCK_FILE: &str = "lock";
 pub(crate) const CASES_DIRECTORY: &str = "cases";
+/// Written and removed to see whether there is room.
+const ROOM_FILE: &str = "room.tmp";
+/// Twice what SQLite asks for at once, which is 32 KiB of shared memory.
+const ROOM_BYTES: usize = 64 << 10;
 
 /// Bytes of a case's name that its directory keeps; file systems allow 255 for a whole name.
 const CASE_NAME_LIMIT_BYTES: usize = 80;
@@ -27,15 +32,18 @@ pub(crate) fn case_directory(run: &Path, case_index: u32, name: &str, attempt: u
     run.join(CASES_DIRECTORY).join(directory)
 }
 
-/// Makes the directory of a new run. What is left of a creation that was cut short before its manifest was written
-/// is removed: nothing had been measured then.
+/// Whether a directory holds nothing but what a creation leaves that was cut short before its manifest was written:
+/// nothing had been measured then.
 pub(crate) fn is_free_for_new_run(directory: &Path) -> Result<bool, StoreError> {
     let entries = fs::read_dir(directory).map_err(|source| StoreError::io("list", directory, source))?;
     for entry in entries {
         let entry = entry.map_err(|source| StoreError::io("list", directory, source))?;
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(|name| {
-            name == LOCK_FILE || name == temporary_name(MANIFEST_FILE) || name.starts_with(DATABASE_FILE)
+            name == LOCK_FILE
+                || name == ROOM_FILE
+                || name == temporary_name(MANIFEST_FILE)
+                || name.starts_with(DATABASE_FILE)
         });
         if !ours {
             return Ok(false);
@@ -48,7 +56,7 @@ pub(crate) fn is_free_for_new_run(directory: &Path) -> Result<bool, StoreError> 
 pub(crate) fn remove_leftovers(directory: &Path) -> Result<(), StoreError> {
     let temporary_manifest = temporary_name(MANIFEST_FILE);
     let database = ["", "-wal", "-shm", "-journal"].map(|suffix| format!("{DATABASE_FILE}{suffix}"));
-    for name in database.iter().chain([&temporary_manifest]) {
+    for name in database.iter().chain([&temporary_manifest]).map(String::as_str).chain([ROOM_FILE]) {
         let path = directory.join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -100,6 +108,20 @@ pub(crate) fn read_limited(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, Sto
         });
     }
     Ok(bytes)
+}
+
+/// Whether a little more can be written beside a file. False only where the file system says that it is full.
+pub(crate) fn has_room_beside(path: &Path) -> bool {
+    let probe = path.with_file_name(ROOM_FILE);
+    let write = || {
+        let mut file = File::create(&probe)?;
+        file.write_all(&[0; ROOM_BYTES])?;
+        file.sync_all()
+    };
+    let written = write();
+    // Where it was never made, there is nothing to remove.
+    let _ = fs::remove_file(&probe);
+    !written.is_err_and(|error| is_out_of_room(&error))
 }
 
 fn temporary_name(name: &str) -> String {

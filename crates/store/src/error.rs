@@ -1,5 +1,6 @@
 //! What can go wrong with a run directory.
 
+use crate::directory::has_room_beside;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -113,8 +114,7 @@ fn writer(pid: &Option<u32>) -> String {
 impl StoreError {
     /// Classifies what the system said about a file.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> StoreError {
-        // A used-up quota is a full disk to whoever has to make room.
-        if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        if is_out_of_room(&source) {
             return StoreError::DiskFull { path: path.into(), source: Box::new(source) };
         }
         StoreError::Io { action, path: path.into(), source }
@@ -129,10 +129,22 @@ impl StoreError {
             Some(rusqlite::ErrorCode::DiskFull) => {
                 StoreError::DiskFull { path: path.into(), source: Box::new(source) }
             }
+            // SQLite has a code of its own only for a full disk under the database and its log; under the shared
+            // memory, in a late fsync or over a quota it reports a failed operation. A small write tells.
+            Some(rusqlite::ErrorCode::SystemIoFailure | rusqlite::ErrorCode::CannotOpen)
+                if !has_room_beside(path) =>
+            {
+                StoreError::DiskFull { path: path.into(), source: Box::new(source) }
+            }
             Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
                 StoreError::Corrupt { path: path.into(), detail: source.to_string() }
             }
             _ => StoreError::Database { path: path.into(), source },
         }
     }
+}
+
+/// A used-up quota is a full disk to whoever has to make room.
+pub(crate) fn is_out_of_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

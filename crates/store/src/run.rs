@@ -186,6 +186,7 @@ impl Run {
         let directory =
             directory::case_directory(self.directory(), case_index, &record.name, record.attempts.max(1));
         fs::create_dir_all(&directory).map_err(|source| StoreError::io("create", &directory, source))?;
+        directory::sync_parent(&directory)?;
         directory::sync_parent(&self.directory().join(CASES_DIRECTORY))?;
         Ok(directory)
     }

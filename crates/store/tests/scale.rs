@@ -1,0 +1,55 @@
+//! A run of a thousand cases is written and read in seconds, and its file stays small.
+
+mod common;
+
+use common::{direction, manifest, new_cases, outcome, sample};
+use std::time::{Duration, Instant};
+use store::{Counter, Run};
+
+/// Proves that 1,000 cases of 12 samples in two directions, with counters, take seconds to write and to read, and
+/// under 1 KiB a sample.
+#[test]
+fn a_thousand_cases_take_seconds() {
+    let directory = tempfile::tempdir().unwrap();
+    let samples: Vec<_> = (0..12)
+        .map(|number| {
+            let mut sample = sample(number);
+            sample.read = direction(2000, 90_000);
+            sample
+        })
+        .collect();
+    let started = Instant::now();
+    let mut run = Run::create(directory.path(), &manifest(), &new_cases(1000)).unwrap();
+    for case in 0..1000 {
+        run.begin_case(case).unwrap();
+        run.append_samples(case, "main", &samples).unwrap();
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let counters = names.map(|entity| Counter { source: "twin", entity, name: "busy_ns", value: 1e9 });
+        run.append_counters(Some(case), 1, Some(1), &counters).unwrap();
+        let totals = run.totals_from_samples(case).unwrap();
+        run.finish_case(case, &outcome(totals)).unwrap();
+    }
+    let written = started.elapsed();
+    let started = Instant::now();
+    assert_eq!(run.results().unwrap().len(), 1000);
+    let results = started.elapsed();
+    let started = Instant::now();
+    let mut intervals = 0;
+    for case in 0..1000 {
+        intervals += run.series(case).unwrap().len();
+    }
+    assert_eq!(intervals, 12_000);
+    let series = started.elapsed();
+    let status = {
+        let started = Instant::now();
+        assert_eq!(run.status().unwrap().done, 1000);
+        started.elapsed()
+    };
+    drop(run);
+    let bytes = std::fs::metadata(directory.path().join("run.sqlite")).unwrap().len();
+    println!("written {written:?}, results {results:?}, series {series:?}, status {status:?}, {bytes} bytes");
+    // Twenty times what it takes here, so that only a wrong order of growth fails it.
+    assert!(written < Duration::from_secs(60), "{written:?}");
+    assert!(results + series + status < Duration::from_secs(20), "{results:?} {series:?} {status:?}");
+    assert!(bytes < 24_000 * 1024, "{bytes}");
+}
