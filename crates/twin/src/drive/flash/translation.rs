@@ -86,7 +86,12 @@ impl Geometry {
     /// A geometry of about `blocks` superblocks whose write amplification is that of a drive of nominal size with
     /// the spare share `over_provisioning` = (physical − user) ÷ user. The reserve and the open block come on top: in a drive of
     /// nominal size they are a negligible part of the spare, here they are not.
-    pub fn scaled(blocks: u32, units_per_block: u32, over_provisioning: f64, reserve_blocks: u32) -> Geometry {
+    pub fn scaled(
+        blocks: u32,
+        units_per_block: u32,
+        over_provisioning: f64,
+        reserve_blocks: u32,
+    ) -> Geometry {
         let physical = f64::from(blocks) * f64::from(units_per_block);
         let user_units = (physical / (1.0 + over_provisioning)) as u32;
         Geometry { blocks: blocks + reserve_blocks, units_per_block, user_units, reserve_blocks }
@@ -94,7 +99,8 @@ impl Geometry {
 
     fn check(self) -> Result<(), GeometryError> {
         let slots = u64::from(self.blocks) << self.slot_shift();
-        let usable = u64::from(self.blocks.saturating_sub(self.reserve_blocks)) * u64::from(self.units_per_block);
+        let usable =
+            u64::from(self.blocks.saturating_sub(self.reserve_blocks)) * u64::from(self.units_per_block);
         let fits = (1..=UNITS_PER_BLOCK_LIMIT).contains(&self.units_per_block)
             && self.reserve_blocks >= 2
             && self.user_units >= 1
@@ -263,12 +269,15 @@ impl Translation {
         if units == 0 {
             return;
         }
-        let per_block = self.geometry.units_per_block;
         let closed = self.free.len() as u32 - self.geometry.reserve_blocks;
         let kind = usize::from(matches!(self.frontiers, Frontiers::HotAndCold { .. }));
-        let over_provisioning = f64::from(closed) * f64::from(per_block) / f64::from(units) - 1.0;
-        let counts = analytic::stationary(self.collection, per_block, closed, over_provisioning)
-            .valid_counts(closed, units, &mut self.random);
+        let counts = analytic::stationary_valid_counts(
+            self.collection,
+            self.geometry.units_per_block,
+            closed,
+            units,
+            &mut self.random,
+        );
         let mut dealt: Vec<u32> = (0..units).collect();
         for index in (1..units as usize).rev() {
             dealt.swap(index, self.random.below(index as u64 + 1) as usize);
@@ -361,6 +370,20 @@ impl Translation {
             histogram[count as usize] += 1;
         }
         histogram
+    }
+
+    /// Panics unless map, reverse map, bitmap and counts agree.
+    #[cfg(test)]
+    pub(super) fn check_consistency(&self) {
+        for (unit, &slot) in self.slot_of.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
+            assert_eq!(self.unit_at[slot as usize] as usize, unit);
+            assert!(self.valid[(slot >> 6) as usize] >> (slot & 63) & 1 == 1, "unit {unit} is not valid");
+        }
+        let valid: u32 = self.valid.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(valid, self.mapped_units);
+        assert_eq!(self.valid_units.iter().sum::<u32>(), self.mapped_units);
+        let counted: i32 = self.valid_count.iter().map(|&count| i32::from(count % NOT_CLOSED)).sum();
+        assert_eq!(counted as u32, self.mapped_units);
     }
 
     #[inline]
@@ -467,14 +490,29 @@ impl Translation {
 
     /// The kind that holds more than its share of the spare, where shares are set.
     fn kind_to_collect(&self) -> Option<usize> {
-        let Frontiers::HotAndCold { hot_spare_permille: Some(permille) } = self.frontiers else { return None };
+        let Frontiers::HotAndCold { hot_spare_permille: Some(permille) } = self.frontiers else {
+            return None;
+        };
         let per_block = u64::from(self.geometry.units_per_block);
         let usable = u64::from(self.geometry.blocks - self.geometry.reserve_blocks) * per_block;
         let spare = usable.saturating_sub(u64::from(self.mapped_units));
         let hot_target = u64::from(self.valid_units[0]) + spare * u64::from(permille) / 1000;
         let hot_is_over = u64::from(self.closed_blocks[0] + 1) * per_block > hot_target;
         let kind = usize::from(!hot_is_over);
-        Some(if self.closed_blocks[kind] > 0 { kind } else { 1 - kind })
+        Some(if self.can_give_back(kind) { kind } else { 1 - kind })
+    }
+
+    /// Whether a closed block of this kind has a unit that is not valid. A kind without one would be collected for ever.
+    fn can_give_back(&self, kind: usize) -> bool {
+        let open = self.open[kind];
+        let open_block = (open.end_slot - self.geometry.units_per_block) >> self.slot_shift;
+        // An open block that is full has been closed and counts among those.
+        let in_open = if open.next_slot == open.end_slot {
+            0
+        } else {
+            (self.valid_count[open_block as usize] - NOT_CLOSED) as u32
+        };
+        self.valid_units[kind] - in_open < self.closed_blocks[kind] * self.geometry.units_per_block
     }
 
     fn emptiest_of(&self, kind: usize) -> u32 {
@@ -484,12 +522,7 @@ impl Translation {
                 (best, best_count) = (block, count);
             }
         }
-        // A kind whose blocks are all full of valid units cannot give any back.
-        if i32::from(best_count) < self.geometry.units_per_block as i32 {
-            best as u32
-        } else {
-            emptiest(&self.valid_count)
-        }
+        best as u32
     }
 
     fn random_closed(&mut self, kind: Option<usize>) -> u32 {
