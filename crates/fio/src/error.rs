@@ -1,0 +1,66 @@
+//! What can go wrong with fio.
+
+use std::path::PathBuf;
+
+use crate::{FioOutcome, Version};
+
+/// Why a load was not carried out by fio.
+#[derive(Debug, thiserror::Error)]
+pub enum FioError {
+    /// There is no fio where it was looked for.
+    #[error(
+        "fio was not found ({looked_in}); install it (`apt-get install fio`) or set ARRAYLAB_FIO to its path"
+    )]
+    NotFound {
+        /// Where it was looked for.
+        looked_in: String,
+    },
+    /// fio is older than what its output can be read of.
+    #[error("{} is fio {version}, but fio 3.0 or newer is needed; install a newer one or set ARRAYLAB_FIO", path.display())]
+    TooOld {
+        /// The program.
+        path: PathBuf,
+        /// What it says it is.
+        version: Version,
+    },
+    /// The case cannot be run by this fio, or fio refused the job file. Nothing was written to the target.
+    #[error("fio cannot run this case: {reason}")]
+    Refused {
+        /// The cause, and what to do about it.
+        reason: String,
+    },
+    /// fio started, and the load did not end as it should.
+    #[error("fio failed: {cause}")]
+    Failed {
+        /// The cause: the job's error, fio's own words, or the signal that ended it.
+        cause: String,
+        /// The error number of the first job that failed, such as `ENOSPC`.
+        errno: Option<i32>,
+        /// What was done until then, where fio still said so.
+        partial: Option<Box<FioOutcome>>,
+    },
+    /// The load was interrupted on request.
+    #[error("fio was interrupted")]
+    Interrupted {
+        /// What was done until then, where fio still said so.
+        partial: Option<Box<FioOutcome>>,
+    },
+    /// A file or a process could not be handled.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done, such as "cannot write".
+        doing: &'static str,
+        /// The file or program.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: std::io::Error,
+    },
+}
+
+impl FioError {
+    /// For `map_err`: an [`FioError::Io`] with its context.
+    pub(crate) fn io(doing: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> FioError {
+        let path = path.to_path_buf();
+        move |source| FioError::Io { doing, path, source }
+    }
+}

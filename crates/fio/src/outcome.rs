@@ -1,0 +1,359 @@
+//! What a run of fio came to.
+
+use std::path::PathBuf;
+
+use load::{Direction, Histogram, LoadSpec, Sample};
+
+use crate::align::{DIRECTIONS, Grid, LoggedJob, direction_name, samples};
+use crate::logs::{HistogramLog, IntervalLog};
+use crate::report::{DiskUse, Job, Report};
+
+/// One direction of a case, over all jobs, after the ramp.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DirectionTotals {
+    /// I/Os that completed: fio's `total_ios` without those that failed.
+    pub ios: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// The longest time in which a job was active in this direction.
+    pub runtime_ns: u64,
+    /// Completion latency; sum, minimum and maximum are fio's own. After a ramp, its count can differ from `ios` by
+    /// what was in flight when the ramp ended, as in fio's report.
+    pub latency: Histogram,
+}
+
+/// CPU use of fio's jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CpuUse {
+    /// In user mode, in percent of one CPU, over all jobs.
+    pub user_percent: f64,
+    /// In the kernel, in percent of one CPU, over all jobs.
+    pub system_percent: f64,
+    /// Context switches of all jobs.
+    pub context_switches: u64,
+}
+
+/// What a run of fio came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioOutcome {
+    /// As fio prints it.
+    pub fio_version: String,
+    /// One sample an interval after the ramp; fio logs nothing during the ramp, so there is none of it. `start_ns` of
+    /// the first is the ramp's length. Their counts, bytes and latencies add up to exactly the totals.
+    pub samples: Vec<Sample>,
+    /// All reads.
+    pub read: DirectionTotals,
+    /// All writes.
+    pub write: DirectionTotals,
+    /// All trims.
+    pub trim: DirectionTotals,
+    /// Time that was counted: the longest of all jobs.
+    pub runtime_ns: u64,
+    /// When the load (with its ramp) began, in milliseconds since 1970; before fio 3.37 derived from the end of the
+    /// run, late by what fio needs to print its report (around 10 ms).
+    pub start_unix_ms: Option<u64>,
+    /// CPU use of the jobs.
+    pub cpu: CpuUse,
+    /// Block devices under the target.
+    pub disks: Vec<DiskUse>,
+    /// What is not as it was asked for, in words.
+    pub warnings: Vec<String>,
+    /// The job file.
+    pub job_file: PathBuf,
+    /// fio's JSON+.
+    pub output_file: PathBuf,
+    /// What fio wrote to its standard error.
+    pub stderr: String,
+}
+
+impl FioOutcome {
+    /// The totals of one direction.
+    pub fn direction(&self, direction: Direction) -> &DirectionTotals {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
+        }
+    }
+}
+
+/// The logs of one job.
+#[derive(Debug, Default)]
+pub(crate) struct JobLogs {
+    pub histograms: Option<HistogramLog>,
+    pub bandwidth: Option<IntervalLog>,
+}
+
+/// What is known beside fio's own files.
+pub(crate) struct Context<'a> {
+    pub load: &'a LoadSpec,
+    pub interval_ms: u64,
+    pub job_file: PathBuf,
+    pub output_file: PathBuf,
+    pub stderr: String,
+    pub warnings: Vec<String>,
+}
+
+/// Puts report and logs together.
+pub(crate) fn assemble(report: Report, logs: &[JobLogs], context: Context) -> FioOutcome {
+    let Context { load, interval_ms, job_file, output_file, stderr, mut warnings } = context;
+    let totals = DIRECTIONS.map(|direction| total(&report.jobs, direction));
+    let empty = HistogramLog { coarseness: 0, rows: Vec::new() };
+    let logged: Vec<LoggedJob> = report
+        .jobs
+        .iter()
+        .enumerate()
+        .map(|(index, job)| {
+            let logs = logs.get(index);
+            LoggedJob {
+                job,
+                histograms: logs.and_then(|logs| logs.histograms.as_ref()).unwrap_or(&empty),
+                bandwidth: logs.and_then(|logs| logs.bandwidth.as_ref()),
+            }
+        })
+        .collect();
+    let grid = Grid::new(interval_ms, load.ramp_ns, &logged, report.unix_ms);
+    let samples = samples(&logged, &grid, &totals, &mut warnings);
+    warn(&report, load, &totals, &grid, &mut warnings);
+    let elapsed_ms = grid.runtime_ms + load.ramp_ns / 1_000_000;
+    let started = report.jobs.iter().filter_map(|job| job.start_unix_ms).filter(|&start| start > 0).min();
+    let [read, write, trim] = totals;
+    FioOutcome {
+        start_unix_ms: started.or(report.unix_ms.map(|end| end.saturating_sub(elapsed_ms))),
+        fio_version: report.fio_version,
+        samples,
+        read,
+        write,
+        trim,
+        runtime_ns: grid.runtime_ms * 1_000_000,
+        cpu: cpu(&report.jobs),
+        disks: report.disks,
+        warnings,
+        job_file,
+        output_file,
+        stderr,
+    }
+}
+
+/// One direction over all jobs: sums of counts, bytes and latency sums, and all bins merged.
+pub(crate) fn total(jobs: &[Job], direction: Direction) -> DirectionTotals {
+    let mut totals = DirectionTotals::default();
+    for job in jobs {
+        let part = job.direction(direction);
+        // fio counts an I/O when it issues it: one that ended the job with an error is in `total_ios`, but has no
+        // latency (measured with ENOSPC on 3.33).
+        let failed = if job.error != 0 { part.ios.saturating_sub(part.completion.count) } else { 0 };
+        totals.ios = totals.ios.saturating_add(part.ios - failed);
+        totals.errors = totals.errors.saturating_add(failed);
+        totals.bytes = totals.bytes.saturating_add(part.bytes);
+        totals.runtime_ns = totals.runtime_ns.max(part.runtime_ms.saturating_mul(1_000_000));
+        if let Some(histogram) = &part.completion.histogram {
+            totals.latency.merge(histogram);
+        }
+    }
+    totals
+}
+
+fn cpu(jobs: &[Job]) -> CpuUse {
+    jobs.iter().fold(CpuUse::default(), |sum, job| CpuUse {
+        user_percent: sum.user_percent + job.user_cpu_percent,
+        system_percent: sum.system_percent + job.system_cpu_percent,
+        context_switches: sum.context_switches.saturating_add(job.context_switches),
+    })
+}
+
+/// A run that is shorter, or a rate that is lower, than this share of what was asked for is told.
+const SHORTFALL_PERCENT: u64 = 98;
+
+fn warn(
+    report: &Report,
+    load: &LoadSpec,
+    totals: &[DirectionTotals; 3],
+    grid: &Grid,
+    warnings: &mut Vec<String>,
+) {
+    let mut words: Vec<&String> = report.text.iter().filter(|line| line.starts_with("note:")).collect();
+    words.dedup();
+    warnings.extend(words.into_iter().map(|line| format!("fio says: {line}")));
+    let asked_ms = load.runtime_ns / 1_000_000;
+    if grid.runtime_ms * 100 < asked_ms * SHORTFALL_PERCENT {
+        warnings.push(format!("the load ran for {} ms instead of {asked_ms} ms", grid.runtime_ms));
+    }
+    let ios: u64 = totals.iter().map(|totals| totals.ios).fold(0, u64::saturating_add);
+    if let Some(asked) = load.rate_iops
+        && grid.runtime_ms > 0
+    {
+        let reached = ios as f64 * 1000.0 / grid.runtime_ms as f64;
+        if reached * 100.0 < asked * SHORTFALL_PERCENT as f64 {
+            warnings.push(format!("{reached:.1} I/Os a second were reached instead of rate_iops {asked}"));
+        }
+    }
+    for (direction, totals) in DIRECTIONS.into_iter().zip(totals) {
+        let name = direction_name(direction);
+        let parts = || report.jobs.iter().map(|job| job.direction(direction));
+        let short_ios = parts().map(|part| part.short_ios).fold(0, u64::saturating_add);
+        let drop_ios = parts().map(|part| part.drop_ios).fold(0, u64::saturating_add);
+        if short_ios > 0 || drop_ios > 0 {
+            warnings.push(format!("{short_ios} {name}s moved less than asked for, {drop_ios} were given up"));
+        }
+        let counted = parts().map(|part| part.completion.count).fold(0, u64::saturating_add);
+        if counted != totals.latency.count() {
+            warnings.push(format!(
+                "fio's bins hold {} {name} latencies, but it counted {counted}: percentiles rest on the bins",
+                totals.latency.count()
+            ));
+        }
+    }
+    let errors = report.jobs.iter().map(|job| job.total_errors).fold(0, u64::saturating_add);
+    if errors > 0 {
+        warnings.push(format!("{errors} I/Os failed and were passed over (continue_on_error)"));
+    }
+    if report.is_truncated {
+        warnings.push("fio's output ends early; its last complete report was read".to_owned());
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::logs::{LogKind, read_histogram_log, read_interval_log};
+    use crate::report::read_report;
+    use load::{Pattern, bin_index};
+    use std::path::Path;
+
+    /// A load of 3 s, to be changed by each test.
+    pub(crate) fn load(pattern: Pattern) -> LoadSpec {
+        LoadSpec {
+            pattern,
+            rwmixread: pattern.fixed_read_share().unwrap_or(50),
+            bs_bytes: 4096,
+            numjobs: 1,
+            iodepth: 1,
+            offset_bytes: 0,
+            size_bytes: None,
+            rate_iops: None,
+            ramp_ns: 0,
+            runtime_ns: 3_000_000_000,
+            interval_ns: 1_000_000_000,
+            seed: 7,
+        }
+    }
+
+    fn sample(version: &str, name: &str) -> Vec<u8> {
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(version).join(name))
+            .unwrap()
+    }
+
+    fn mixed(version: &str) -> (Report, FioOutcome) {
+        let report = read_report(&sample(version, "mixed.json")).unwrap();
+        let logs: Vec<JobLogs> = (1..=2)
+            .map(|number| JobLogs {
+                histograms: Some(
+                    read_histogram_log(&sample(version, &format!("mixed_clat_hist.{number}.log"))).unwrap(),
+                ),
+                bandwidth: Some(
+                    read_interval_log(
+                        &sample(version, &format!("mixed_bw.{number}.log")),
+                        LogKind::Bandwidth,
+                        None,
+                    )
+                    .unwrap(),
+                ),
+            })
+            .collect();
+        let load = LoadSpec {
+            ramp_ns: 1_000_000_000,
+            runtime_ns: 4_000_000_000,
+            numjobs: 2,
+            ..load(Pattern::Randrw)
+        };
+        let context = Context {
+            load: &load,
+            interval_ms: 1000,
+            job_file: PathBuf::new(),
+            output_file: PathBuf::new(),
+            stderr: String::new(),
+            warnings: Vec::new(),
+        };
+        (report.clone(), assemble(report, &logs, context))
+    }
+
+    /// Proves, on output of fio 3.33 and 3.42, that four intervals come out of three logged rows and the recovered
+    /// fourth, and that counts, bytes and latencies of the intervals add up to exactly fio's totals.
+    #[test]
+    fn intervals_add_up_to_the_totals() {
+        for version in ["fio-3.33", "fio-3.42"] {
+            let (report, outcome) = mixed(version);
+            assert_eq!(outcome.warnings, Vec::<String>::new());
+            assert_eq!(outcome.samples.len(), 4, "{version}");
+            assert_eq!(outcome.samples[0].start_ns, 1_000_000_000);
+            assert_eq!(outcome.samples[3].end_ns, 5_001_000_000);
+            for direction in DIRECTIONS {
+                let totals = outcome.direction(direction);
+                let mut merged = load::DirectionSample::default();
+                outcome.samples.iter().for_each(|sample| merged.merge(sample.direction(direction)));
+                assert_eq!((merged.ios, merged.bytes), (totals.ios, totals.bytes));
+                assert_eq!(merged.latency, totals.latency, "{version} {direction:?}");
+                assert_eq!(
+                    totals.ios,
+                    report.jobs.iter().map(|job| job.direction(direction).ios).sum::<u64>()
+                );
+            }
+            // 2000 I/Os a second were asked for in each direction.
+            for sample in &outcome.samples {
+                assert!(
+                    sample.read.ios.abs_diff(2000) <= 8 && sample.write.ios.abs_diff(2000) <= 8,
+                    "{version} {sample:?}"
+                );
+            }
+        }
+    }
+
+    /// Proves that percentiles of the merged bins are within one bin of those that fio printed.
+    #[test]
+    fn percentiles_are_fios() {
+        for version in ["fio-3.33", "fio-3.42"] {
+            let (report, outcome) = mixed(version);
+            for (job, totals) in
+                [(&report.jobs[0].read, &outcome.read), (&report.jobs[1].write, &outcome.write)]
+            {
+                assert_eq!(job.completion.percentiles.len(), 17);
+                for &(millionths, latency_ns) in &job.completion.percentiles {
+                    let ours = totals.latency.percentile_ns(millionths);
+                    assert!(
+                        bin_index(ours).abs_diff(bin_index(latency_ns)) <= 1,
+                        "{version} {millionths}: {ours} {latency_ns}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Proves that a run that was too short and a rate that was not reached are told.
+    #[test]
+    fn shortfalls_are_told() {
+        let report = read_report(&sample("fio-3.33", "interrupted.json")).unwrap();
+        let load = LoadSpec { rate_iops: Some(500.0), runtime_ns: 30_000_000_000, ..load(Pattern::Randrw) };
+        let context = Context {
+            load: &load,
+            interval_ms: 1000,
+            job_file: PathBuf::new(),
+            output_file: PathBuf::new(),
+            stderr: String::new(),
+            warnings: Vec::new(),
+        };
+        let outcome = assemble(report, &[], context);
+        assert!(
+            outcome.warnings.iter().any(|line| line.contains("ran for 1763 ms instead of 30000 ms")),
+            "{:?}",
+            outcome.warnings
+        );
+        assert!(
+            outcome.warnings.iter().any(|line| line.contains("instead of rate_iops 500")),
+            "{:?}",
+            outcome.warnings
+        );
+    }
+}

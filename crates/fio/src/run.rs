@@ -1,0 +1,329 @@
+//! Running fio on a case.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::job::{self, JOB_FILE, LOG_PREFIX};
+use crate::logs::{LogKind, read_histogram_log, read_interval_log};
+use crate::outcome::{Context, JobLogs, assemble};
+use crate::report::{Report, ReportError, read_report};
+use crate::{Engine, FioCase, FioError, FioOutcome};
+
+/// How often the process and the interrupt flag are looked at.
+const POLL: Duration = Duration::from_millis(20);
+/// How often progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+/// How long fio may take to end its jobs and print after SIGINT, and to die after SIGKILL.
+const GRACE: Duration = Duration::from_secs(10);
+/// The most that is read of an output or log.
+const FILE_LIMIT_BYTES: u64 = 1 << 30;
+/// The most that is kept of fio's standard error.
+const STDERR_LIMIT_BYTES: u64 = 64 << 10;
+
+const OUTPUT_FILE: &str = "fio.json";
+const STDOUT_FILE: &str = "fio.stdout";
+const STDERR_FILE: &str = "fio.stderr";
+
+/// How far a case is, by the clock: what fio prints while it runs cannot be had without changing its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Since fio was started; it can exceed what is expected, because fio needs a moment to begin and to end.
+    pub elapsed_ns: u64,
+    /// Ramp and runtime.
+    pub expected_ns: u64,
+}
+
+impl Engine {
+    /// Carries out one case. Everything that fio reads and writes stays in the case's directory.
+    ///
+    /// fio dies with the thread that called this, so that no load goes on behind a laboratory that was killed.
+    pub fn run(
+        &self,
+        case: &FioCase,
+        on_progress: &mut dyn FnMut(Progress),
+        interrupt: &AtomicBool,
+    ) -> Result<FioOutcome, FioError> {
+        let job = job::write(self, case)?;
+        clear(case.directory)?;
+        let job_file = case.directory.join(JOB_FILE);
+        std::fs::write(&job_file, &job.text).map_err(FioError::io("cannot write", &job_file))?;
+        let mut child = self.spawn(case.directory, job.is_read_only)?;
+        let expected_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
+        let end = wait(&mut child, expected_ns, on_progress, interrupt)
+            .map_err(FioError::io("cannot wait for", &self.path))?;
+
+        let output_file = case.directory.join(OUTPUT_FILE);
+        let stderr =
+            String::from_utf8_lossy(&read_up_to(&case.directory.join(STDERR_FILE), STDERR_LIMIT_BYTES)?)
+                .into_owned();
+        let report = read_report(&read_up_to(&output_file, FILE_LIMIT_BYTES)?);
+        let mut warnings = job.warnings.clone();
+        let errno = report.as_ref().ok().and_then(first_error);
+        let cause = failure(&end, &report, errno, &stderr);
+        let outcome = report.map(|report| {
+            let logs = read_logs(case.directory, report.jobs.len(), job.has_bandwidth_log, &mut warnings);
+            let context = Context {
+                load: case.load,
+                interval_ms: job::interval_ms(case.load),
+                job_file,
+                output_file,
+                stderr,
+                warnings,
+            };
+            assemble(report, &logs, context)
+        });
+        match (end, cause, outcome) {
+            (End::Interrupted, _, outcome) => {
+                Err(FioError::Interrupted { partial: outcome.ok().map(Box::new) })
+            }
+            (End::Exited(_), None, Ok(outcome)) => Ok(outcome),
+            // No report and an orderly exit: fio read the job file and went no further.
+            (End::Exited(status), Some(reason), Err(_)) if status.code().is_some_and(|code| code != 0) => {
+                Err(FioError::Refused { reason })
+            }
+            (End::Exited(_), cause, outcome) => Err(FioError::Failed {
+                cause: cause.unwrap_or_default(),
+                errno,
+                partial: outcome.ok().map(Box::new),
+            }),
+        }
+    }
+
+    fn spawn(&self, directory: &Path, is_read_only: bool) -> Result<Child, FioError> {
+        let create = |name: &str| {
+            let path = directory.join(name);
+            File::create(&path).map_err(FioError::io("cannot create", &path))
+        };
+        let program = if self.path.components().count() > 1 {
+            // The child starts in the case's directory.
+            std::path::absolute(&self.path).map_err(FioError::io("cannot resolve", &self.path))?
+        } else {
+            self.path.clone()
+        };
+        let mut command = Command::new(program);
+        command.args(["--output-format=json+", "--eta=never"]).arg(format!("--output={OUTPUT_FILE}"));
+        if is_read_only {
+            command.arg("--readonly");
+        }
+        command
+            .arg(JOB_FILE)
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(create(STDOUT_FILE)?)
+            .stderr(create(STDERR_FILE)?)
+            // Ctrl-C is for us; we decide how fio ends.
+            .process_group(0);
+        let parent = std::process::id();
+        // SAFETY: between fork and exec only system calls are made, which are async-signal-safe; nothing is allocated
+        // and no lock is taken.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                // The parent may have died before the line above.
+                if libc::getppid() as u32 != parent {
+                    return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
+                }
+                Ok(())
+            });
+        }
+        command.spawn().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => FioError::NotFound { looked_in: self.path.display().to_string() },
+            _ => FioError::Io { doing: "cannot start", path: self.path.clone(), source },
+        })
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Exited(ExitStatus),
+    Interrupted,
+}
+
+fn wait(
+    child: &mut Child,
+    expected_ns: u64,
+    on_progress: &mut dyn FnMut(Progress),
+    interrupt: &AtomicBool,
+) -> std::io::Result<End> {
+    let start = Instant::now();
+    let mut told = start;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(End::Exited(status));
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            stop(child)?;
+            return Ok(End::Interrupted);
+        }
+        if told.elapsed() >= PROGRESS_EVERY {
+            told = Instant::now();
+            on_progress(Progress { elapsed_ns: start.elapsed().as_nanos() as u64, expected_ns });
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Asks fio to end, and ends it where it does not. A process that waits for a dead device in the kernel cannot be ended
+/// by anyone; it is left behind after a second grace.
+fn stop(child: &mut Child) -> std::io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGKILL] {
+        // SAFETY: `kill` takes two numbers. The child was not waited for yet, so its group's number is not reused.
+        unsafe { libc::kill(-(child.id() as libc::pid_t), signal) };
+        let since = Instant::now();
+        while since.elapsed() < GRACE {
+            if child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+    Ok(())
+}
+
+/// Removes what an earlier attempt at the same case left, so that it is not read as this one's.
+fn clear(directory: &Path) -> Result<(), FioError> {
+    let entries = std::fs::read_dir(directory).map_err(FioError::io("cannot list", directory))?;
+    for entry in entries {
+        let path = entry.map_err(FioError::io("cannot list", directory))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_log = name.starts_with(&format!("{LOG_PREFIX}_")) && name.ends_with(".log");
+        if is_log || [JOB_FILE, OUTPUT_FILE, STDOUT_FILE, STDERR_FILE].contains(&&*name) {
+            std::fs::remove_file(&path).map_err(FioError::io("cannot remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// A file's content; empty where there is none.
+fn read_up_to(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, FioError> {
+    let mut content = Vec::new();
+    match File::open(path) {
+        Ok(file) => {
+            file.take(limit_bytes + 1)
+                .read_to_end(&mut content)
+                .map_err(FioError::io("cannot read", path))?;
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(source) => return Err(FioError::Io { doing: "cannot read", path: path.to_path_buf(), source }),
+    }
+    Ok(content)
+}
+
+/// The logs of each job, numbered from 1 in the order of the report. One that cannot be read costs the intervals, not
+/// the totals.
+fn read_logs(
+    directory: &Path,
+    job_count: usize,
+    has_bandwidth_log: bool,
+    warnings: &mut Vec<String>,
+) -> Vec<JobLogs> {
+    let mut read = |kind: &str, number: usize| -> Option<(PathBuf, Vec<u8>)> {
+        let path = directory.join(format!("{LOG_PREFIX}_{kind}.{number}.log"));
+        match read_up_to(&path, FILE_LIMIT_BYTES) {
+            Ok(content) if content.len() as u64 > FILE_LIMIT_BYTES => {
+                warnings.push(format!(
+                    "{} is longer than {FILE_LIMIT_BYTES} bytes and was not read",
+                    path.display()
+                ));
+                None
+            }
+            Ok(content) => Some((path, content)),
+            Err(error) => {
+                warnings.push(error.to_string());
+                None
+            }
+        }
+    };
+    let mut logs = Vec::new();
+    let mut problems = Vec::new();
+    for number in 1..=job_count {
+        let mut of_job = JobLogs::default();
+        let mut tell = |path: &Path, error| {
+            problems.push(format!("{}: {error}; its intervals are missing", path.display()));
+        };
+        if let Some((path, content)) = read("clat_hist", number) {
+            of_job.histograms = read_histogram_log(&content).map_err(|error| tell(&path, error)).ok();
+        }
+        if has_bandwidth_log && let Some((path, content)) = read("bw", number) {
+            of_job.bandwidth = read_interval_log(&content, LogKind::Bandwidth, Some(false))
+                .map_err(|error| tell(&path, error))
+                .ok();
+        }
+        logs.push(of_job);
+    }
+    warnings.extend(problems);
+    logs
+}
+
+fn first_error(report: &Report) -> Option<i32> {
+    report.jobs.iter().map(|job| job.error).find(|&error| error != 0)
+}
+
+/// Why the run counts as failed, where it does.
+fn failure(
+    end: &End,
+    report: &Result<Report, ReportError>,
+    errno: Option<i32>,
+    stderr: &str,
+) -> Option<String> {
+    let End::Exited(status) = end else { return None };
+    let text = match report {
+        Ok(report) => &report.text[..],
+        Err(error) => error.text(),
+    };
+    let said = complaint(text, stderr);
+    if let Some(signal) = status.signal() {
+        return Some(join(&format!("it was ended by signal {signal}{}", signal_name(signal)), &said));
+    }
+    if let Some(errno) = errno {
+        return Some(join(&std::io::Error::from_raw_os_error(errno).to_string(), &said));
+    }
+    match (status.code(), report) {
+        (Some(0), Ok(_)) => None,
+        (Some(0), Err(error)) => Some(error.to_string()),
+        (code, _) if said.is_empty() => {
+            Some(format!("it ended with status {} and said nothing", code.unwrap_or(-1)))
+        }
+        _ => Some(said),
+    }
+}
+
+/// fio's own words on what went wrong, each line once: it writes them to its output, its standard error, or both.
+fn complaint(text: &[String], stderr: &str) -> String {
+    /// More lines than this are the same trouble in every job.
+    const LINE_LIMIT: usize = 6;
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.iter().map(String::as_str).chain(stderr.lines().map(str::trim)) {
+        let line = line.strip_prefix("fio: ").unwrap_or(line);
+        let is_news =
+            !line.is_empty() && !line.starts_with("note:") && !line.starts_with("connected to NBD server");
+        if is_news && !lines.contains(&line) && lines.len() < LINE_LIMIT {
+            lines.push(line);
+        }
+    }
+    lines.join("; ")
+}
+
+fn join(cause: &str, said: &str) -> String {
+    if said.is_empty() { cause.to_owned() } else { format!("{cause}; it says: {said}") }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGKILL => " (SIGKILL)",
+        libc::SIGTERM => " (SIGTERM)",
+        libc::SIGINT => " (SIGINT)",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGABRT => " (SIGABRT)",
+        libc::SIGBUS => " (SIGBUS)",
+        _ => "",
+    }
+}
