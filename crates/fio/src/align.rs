@@ -172,7 +172,19 @@ fn place(
     }
     if let Some(total) = &logged.job.direction(direction).completion.histogram {
         let total = logged.histograms.at_log_resolution(total);
-        parts[slots[rows.len()]].merge(&total.minus(&known));
+        let rest = total.minus(&known);
+        parts[slots[rows.len()]].merge(&rest);
+        let logged_ms = rows.last().map_or(0, |row| row.time_ms.saturating_sub(grid.origin_ms));
+        if rest.count() > 1 && logged_ms.saturating_add(2 * grid.interval_ms) <= grid.runtime_ms {
+            // Rows stop where nothing completes any more, or where the log could not be written to its end.
+            warnings.push(format!(
+                "job {}: the histogram log of {}s ends at {logged_ms} of {} ms; {} of them are shown in the next interval",
+                logged.job.name,
+                direction_name(direction),
+                grid.runtime_ms,
+                rest.count()
+            ));
+        }
         if known.minus(&total).count() > 0 {
             warnings.push(format!(
                 "job {}: the histogram log holds {} {}s that the report's bins do not",

@@ -221,6 +221,7 @@ pub(crate) mod tests {
     use crate::logs::{LogKind, read_histogram_log, read_interval_log};
     use crate::report::read_report;
     use load::{Pattern, bin_index};
+    use proptest::prelude::*;
     use std::path::Path;
 
     /// A load of 3 s, to be changed by each test.
@@ -311,6 +312,25 @@ pub(crate) mod tests {
         }
     }
 
+    /// Proves that logs which are missing or cut are told, and cost intervals but no I/O.
+    #[test]
+    fn a_lost_log_is_told() {
+        let report = read_report(&sample("fio-3.33", "mixed.json")).unwrap();
+        let load = LoadSpec { ramp_ns: 1_000_000_000, runtime_ns: 4_000_000_000, ..load(Pattern::Randrw) };
+        let context = Context {
+            load: &load,
+            interval_ms: 1000,
+            job_file: PathBuf::new(),
+            output_file: PathBuf::new(),
+            stderr: String::new(),
+            warnings: Vec::new(),
+        };
+        let outcome = assemble(report, &[], context);
+        assert_eq!(outcome.samples.iter().map(|sample| sample.read.ios).sum::<u64>(), 8000);
+        let told = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
+        assert_eq!(outcome.warnings[0], told);
+    }
+
     /// Proves that percentiles of the merged bins are within one bin of those that fio printed.
     #[test]
     fn percentiles_are_fios() {
@@ -355,5 +375,53 @@ pub(crate) mod tests {
             "{:?}",
             outcome.warnings
         );
+    }
+
+    fn assemble_any(report: &[u8], logs: &[u8]) {
+        let Ok(report) = read_report(report) else { return };
+        let logs = || JobLogs {
+            histograms: read_histogram_log(logs).ok(),
+            bandwidth: read_interval_log(logs, LogKind::Bandwidth, Some(false)).ok(),
+        };
+        let load = LoadSpec { ramp_ns: 1_000_000_000, ..load(Pattern::Randrw) };
+        let context = Context {
+            load: &load,
+            interval_ms: 1000,
+            job_file: PathBuf::new(),
+            output_file: PathBuf::new(),
+            stderr: String::new(),
+            warnings: Vec::new(),
+        };
+        let outcome = assemble(report, &[logs(), logs()], context);
+        for direction in DIRECTIONS {
+            let ios: u64 = outcome
+                .samples
+                .iter()
+                .map(|sample| sample.direction(direction).ios)
+                .fold(0, u64::saturating_add);
+            assert_eq!(ios, if outcome.samples.is_empty() { 0 } else { outcome.direction(direction).ios });
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+        /// Proves that changed digits in a report and its logs, whatever times, counts and runtimes they make, are
+        /// survived, and that the intervals still add up to the totals.
+        #[test]
+        fn changed_digits_are_survived(
+            edits in proptest::collection::vec((any::<bool>(), any::<prop::sample::Index>(), b'0'..=b'9', 0usize..20), 1..40),
+            with_bandwidth in any::<bool>(),
+        ) {
+            let mut report = sample("fio-3.33", "mixed.json");
+            let mut log = sample("fio-3.33", if with_bandwidth { "mixed_bw.1.log" } else { "mixed_clat_hist.1.log" });
+            for (in_log, at, digit, repeat) in edits {
+                let bytes = if in_log { &mut log } else { &mut report };
+                let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).collect();
+                let at = digits[at.index(digits.len())];
+                bytes.splice(at..=at, std::iter::repeat_n(digit, repeat));
+            }
+            assemble_any(&report, &log);
+        }
     }
 }

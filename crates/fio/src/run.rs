@@ -288,6 +288,10 @@ fn failure(
     }
     match (status.code(), report) {
         (Some(0), Ok(_)) => None,
+        // fio ends with success also where its output could not be written.
+        (Some(0), Err(error @ (ReportError::NoJson { .. } | ReportError::Truncated { .. }))) => {
+            Some(format!("{error}; is the file system that holds the run full?"))
+        }
         (Some(0), Err(error)) => Some(error.to_string()),
         (code, _) if said.is_empty() => {
             Some(format!("it ended with status {} and said nothing", code.unwrap_or(-1)))

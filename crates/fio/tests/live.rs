@@ -260,6 +260,20 @@ fn an_io_error_is_told() {
     assert!(cause.contains("Input/output error"), "{cause}");
 }
 
+/// Proves that a device that is full is told as such: a campaign stops there and can be resumed.
+#[test]
+fn a_full_device_is_told() {
+    let directory = directory();
+    let server = Server::start(
+        directory.path(),
+        &["--filter=error", "memory", "16M", "error-pwrite-rate=1%", "error=ENOSPC"],
+    );
+    let error = run_with(directory.path(), &server.target(), &load(Pattern::Randwrite), &[]).unwrap_err();
+    let FioError::Failed { cause, errno, partial: Some(partial) } = &error else { panic!("{error:?}") };
+    assert_eq!(*errno, Some(28), "{cause}");
+    assert!(cause.contains("No space left on device") && partial.write.errors > 0, "{cause} {partial:?}");
+}
+
 /// Proves that an address without a server and a file that is gone are failures in fio's words.
 #[test]
 fn a_missing_target_is_told() {
@@ -341,7 +355,7 @@ fn a_fio_that_breaks_is_told() {
     let load = load(Pattern::Randread);
     for (body, says) in [
         ("kill -9 $$", "signal 9 (SIGKILL)"),
-        ("exit 0", "holds no JSON object"),
+        ("exit 0", "holds no JSON object; is the file system that holds the run full?"),
         ("exit 7", "ended with status 7 and said nothing"),
         ("printf '{\\n\"jobs\" : 5\\n}\\n' > fio.json", "line 1"),
         ("echo 'fio: out of memory' >&2; exit 1", "out of memory"),
