@@ -7,12 +7,14 @@
 mod bench;
 mod chart;
 mod escape;
+mod from_run;
 mod html;
 mod markdown;
 mod model;
 
 pub use bench::{Drawing, Layer, LayerKind};
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+pub use from_run::{ReportError, from_run};
 pub use model::{Column, Conclusion, Evidence, Fact, Headline, Origin, Report, Section, Table};
 
 impl Report {

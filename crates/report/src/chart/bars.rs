@@ -76,7 +76,7 @@ pub fn draw(chart: &Chart) -> String {
                         label_x = label_x.max(high);
                     }
                     // Beyond a diamond that lies where the number would stand.
-                    for x in published_at(series.style, index).filter_map(|value| x_at(value)) {
+                    for x in published_at(series.style, index).filter_map(&x_at) {
                         if x > label_x - 6.0 && x < label_x + 44.0 {
                             label_x = x;
                         }
@@ -85,7 +85,7 @@ pub fn draw(chart: &Chart) -> String {
                 }
                 None => svg.text("missing", "start", left + 4.0, y + BAR - 2.5, "no result"),
             }
-            for x in published_at(series.style, index).filter_map(|value| x_at(value)) {
+            for x in published_at(series.style, index).filter_map(&x_at) {
                 svg.marker(series.style, Role::Published, x, y + BAR / 2.0);
             }
         }

@@ -1,0 +1,113 @@
+//! A report from a run: what the store holds, with the words of the plan and the parts of the array.
+
+mod axes;
+mod axis_charts;
+mod comparison;
+mod facts;
+mod parts;
+mod quantity;
+mod stage;
+mod time_charts;
+
+use crate::model::{Origin, Report};
+use store::{CaseRecord, CaseResult, CaseStatus, Manifest, RunReader};
+
+/// A report that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The run directory cannot be read.
+    #[error("the run cannot be read for its report: {0}")]
+    Store(#[from] store::StoreError),
+}
+
+/// Everything that the parts of a report are made from.
+struct Source<'a> {
+    run: &'a RunReader,
+    manifest: &'a Manifest,
+    plan: Option<plan::Plan>,
+    cases: Vec<CaseRecord>,
+    /// With the index of the case.
+    results: Vec<(u32, CaseResult)>,
+}
+
+impl Source<'_> {
+    fn done(&self) -> impl Iterator<Item = (u32, &CaseResult)> {
+        self.results
+            .iter()
+            .filter(|(_, result)| result.status == CaseStatus::Done)
+            .map(|(index, result)| (*index, result))
+    }
+
+    /// The stages that have cases in this run, in order.
+    fn stages(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for case in &self.cases {
+            if !names.contains(&case.stage.as_str()) {
+                names.push(&case.stage);
+            }
+        }
+        names
+    }
+
+    fn stage_of_plan(&self, name: &str) -> Option<&plan::Stage> {
+        self.plan.as_ref().and_then(|plan| plan.stage(name))
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.manifest.engine == "sim"
+    }
+}
+
+/// The identifier of a stage's section.
+fn section_id(stage: &str) -> String {
+    let name: String = stage.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    format!("stage-{name}")
+}
+
+/// The report of a run, finished or not. Conclusions are left empty; whoever knows findings fills them in.
+pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
+    let manifest = run.manifest();
+    let mut warnings = Vec::new();
+    let plan = match plan::parse_plan(&manifest.plan.name, &manifest.plan.source, &manifest.plan.text) {
+        Ok(plan) => Some(plan),
+        Err(error) => {
+            warnings.push(format!(
+                "The plan that the run kept cannot be read by this version, so its titles and its published and \
+                 declared figures are missing here: {error}"
+            ));
+            None
+        }
+    };
+    let source = Source { run, manifest, plan, cases: run.cases()?, results: run.indexed_results()? };
+
+    let plan_title = source.plan.as_ref().map_or(manifest.plan.name.as_str(), |plan| plan.title.as_str());
+    let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
+    let target = targets.join(", ");
+    let origin = if source.is_simulated() {
+        Origin::Simulated { twin: manifest.array.as_ref().map_or(target.clone(), |array| array.name.clone()) }
+    } else {
+        Origin::Measured { target: target.clone() }
+    };
+    warnings.extend(facts::warnings(&source)?);
+    let mut time_budget = time_charts::Budget::for_cases(source.results.len());
+    let mut chart_budget = axis_charts::CHARTS_LIMIT;
+    let mut sections = Vec::new();
+    for name in source.stages() {
+        sections.push(stage::section(&source, name, &mut chart_budget, &mut time_budget)?);
+    }
+    Ok(Report {
+        title: plan_title.to_owned(),
+        subtitle: format!("Plan {} on {target}, {}", manifest.plan.name, facts::day(&manifest.created_utc)),
+        origin,
+        facts: facts::facts(&source),
+        headlines: facts::headlines(&source),
+        conclusions: Vec::new(),
+        warnings,
+        bench: parts::drawing(manifest),
+        tested: facts::tested(&source)?,
+        comparisons: comparison::tables(&source),
+        sections,
+        not_run: facts::not_run(&source),
+        method: facts::method(&source),
+    })
+}

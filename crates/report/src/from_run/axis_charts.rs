@@ -1,0 +1,239 @@
+//! Charts of results against the settings that vary: lines for numbers, bars for words.
+
+use super::quantity::{self, Kind};
+use super::{Source, axes};
+use crate::chart::{Axis, Chart, Level, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use serde_json::Value;
+use store::CaseResult;
+
+/// Most charts against settings in one report: more than anyone reads, and what a page of 10 MB can hold.
+pub const CHARTS_LIMIT: usize = 240;
+/// Most charts against settings in one stage.
+const STAGE_CHARTS_LIMIT: usize = 36;
+/// Most bars side by side in a group times groups, so that a chart stays on one screen.
+const CATEGORIES_LIMIT: usize = 24;
+
+/// One line: cases that differ in the setting along x alone.
+struct Line<'a> {
+    label: String,
+    path: &'static str,
+    cases: Vec<&'a CaseResult>,
+}
+
+/// What a chart shows upwards.
+struct Upwards {
+    title: &'static str,
+    kind: Kind,
+    paths: &'static [&'static str],
+}
+
+const RATES: [Upwards; 2] = [
+    Upwards { title: "IOPS", kind: Kind::Iops, paths: &["iops"] },
+    Upwards { title: "Bandwidth", kind: Kind::Bandwidth, paths: &["bw_bytes_per_s"] },
+];
+/// For one line of cases: everything about latency in one chart.
+const LATENCY_TOGETHER: Upwards = Upwards {
+    title: "Latency",
+    kind: Kind::Latency,
+    paths: &["read.latency_ns.mean", "write.latency_ns.mean", "read.latency_ns.p99", "write.latency_ns.p99"],
+};
+/// For several: a chart for each direction.
+const LATENCY_APART: [Upwards; 2] = [
+    Upwards { title: "Mean read latency", kind: Kind::Latency, paths: &["read.latency_ns.mean"] },
+    Upwards { title: "Mean write latency", kind: Kind::Latency, paths: &["write.latency_ns.mean"] },
+];
+
+/// All charts of a stage against each of its axes, and how many were left out.
+pub fn charts(source: &Source<'_>, stage: &str, names: &[&str], budget: &mut usize) -> (Vec<Chart>, usize) {
+    let done: Vec<&CaseResult> =
+        source.done().map(|(_, result)| result).filter(|result| result.stage == stage).collect();
+    let mut charts = Vec::new();
+    let mut left_out = 0;
+    for name in names {
+        let others: Vec<&str> = names.iter().copied().filter(|other| other != name).collect();
+        for panel in panels(&done, &others) {
+            let upwards = if panel.groups.len() > 1 {
+                &LATENCY_APART[..]
+            } else {
+                std::slice::from_ref(&LATENCY_TOGETHER)
+            };
+            for upwards in RATES.iter().chain(upwards) {
+                let Some(mut chart) = chart(source, stage, name, &panel, upwards) else { continue };
+                if *budget == 0 || charts.len() >= STAGE_CHARTS_LIMIT {
+                    left_out += 1;
+                    continue;
+                }
+                *budget -= 1;
+                chart.id = format!("{}-{}", super::section_id(stage), charts.len() + 1);
+                charts.push(chart);
+            }
+        }
+    }
+    (charts, left_out)
+}
+
+/// Cases that share a chart.
+struct Panel<'a> {
+    /// What they have in common, where a stage needs several panels.
+    heading: String,
+    /// Each becomes a line, or a bar in each group.
+    groups: Vec<(String, Vec<&'a CaseResult>)>,
+}
+
+/// Splits cases into panels of at most `SERIES_LIMIT` groups: the last settings tell lines apart, the settings before
+/// them tell panels apart.
+fn panels<'a>(cases: &[&'a CaseResult], others: &[&str]) -> Vec<Panel<'a>> {
+    let settings: Vec<_> = cases.iter().map(|case| &case.settings).collect();
+    let mut first_of_lines = others.len();
+    let mut lines = 1;
+    while first_of_lines > 0 {
+        lines *= axes::values(&settings, others[first_of_lines - 1]).len().max(1);
+        if lines > SERIES_LIMIT {
+            break;
+        }
+        first_of_lines -= 1;
+    }
+    let (of_panels, of_lines) = others.split_at(first_of_lines);
+    grouped(cases, of_panels)
+        .into_iter()
+        .map(|(heading, cases)| Panel { heading, groups: grouped(&cases, of_lines) })
+        .collect()
+}
+
+/// Cases with the same values of some settings together, in order of appearance.
+fn grouped<'a>(cases: &[&'a CaseResult], names: &[&str]) -> Vec<(String, Vec<&'a CaseResult>)> {
+    let mut groups: Vec<(String, Vec<&CaseResult>)> = Vec::new();
+    for case in cases {
+        let label = axes::label(&case.settings, names);
+        match groups.iter_mut().find(|group| group.0 == label) {
+            Some(group) => group.1.push(case),
+            None => groups.push((label, vec![case])),
+        }
+    }
+    groups
+}
+
+fn chart(
+    source: &Source<'_>,
+    stage: &str,
+    name: &str,
+    panel: &Panel<'_>,
+    upwards: &Upwards,
+) -> Option<Chart> {
+    let lines: Vec<Line<'_>> = panel
+        .groups
+        .iter()
+        .flat_map(|(label, cases)| {
+            upwards.paths.iter().map(move |path| Line {
+                label: if upwards.paths.len() > 1 { quantity::words(path) } else { label.clone() },
+                path,
+                cases: cases.iter().copied().filter(|case| case.settings.contains_key(name)).collect(),
+            })
+        })
+        .filter(|line| line.cases.iter().any(|case| quantity::value(case, line.path).is_some()))
+        .take(SERIES_LIMIT)
+        .collect();
+    let settings: Vec<_> =
+        lines.iter().flat_map(|line| line.cases.iter().map(|case| &case.settings)).collect();
+    let values = axes::values(&settings, name);
+    if values.len() < 2 {
+        return None;
+    }
+    let is_bars = !axes::is_numeric(name, &values);
+    if is_bars && values.len() > CATEGORIES_LIMIT {
+        return None;
+    }
+    let mut series = Vec::new();
+    for (style, line) in lines.iter().enumerate() {
+        let label = if lines.len() == 1 { String::new() } else { line.label.clone() };
+        let (run, published) = points(source, stage, name, &values, is_bars, line);
+        if !published.is_empty() {
+            series.push(Series { label: label.clone(), style, role: Role::Published, points: published });
+        }
+        series.push(Series { label, style, role: Role::Run, points: run });
+    }
+    // Published diamonds are drawn over the run's lines.
+    series.sort_by_key(|series| series.role == Role::Published);
+    let levels = declared_levels(source, stage, &lines, upwards);
+    let raw: Vec<f64> = series
+        .iter()
+        .flat_map(|series| series.points.iter().filter_map(|point| point.y))
+        .chain(levels.iter().map(|level| level.y))
+        .collect();
+    let (y, divisor) = upwards.kind.axis(&raw);
+    for point in series.iter_mut().flat_map(|series| &mut series.points) {
+        point.y = point.y.map(|y| y / divisor);
+    }
+    let levels = levels.into_iter().map(|level| Level { y: level.y / divisor, ..level }).collect();
+    let x = if is_bars {
+        let names = values.iter().map(|value| axes::value_text(name, value)).collect();
+        Axis {
+            label: axes::title(name),
+            unit: String::new(),
+            scale: Scale::Categories(names),
+            format: TickFormat::Number,
+        }
+    } else {
+        axes::axis(name, &values)
+    };
+    let said = axes::title(name);
+    let said = said.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
+    let heading = if panel.heading.is_empty() { String::new() } else { format!(", {}", panel.heading) };
+    Some(Chart {
+        id: String::new(),
+        title: format!("{} by {said}{heading}", upwards.title),
+        caption: String::new(),
+        x,
+        y,
+        series,
+        marks: Vec::new(),
+        levels,
+    })
+}
+
+/// A line's points, with gaps for values of the setting that have no result, and the published points beside them.
+fn points(
+    source: &Source<'_>,
+    stage: &str,
+    name: &str,
+    values: &[Value],
+    is_bars: bool,
+    line: &Line<'_>,
+) -> (Vec<Point>, Vec<Point>) {
+    let mut run = Vec::new();
+    let mut published = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let x = if is_bars { index as f64 } else { axes::number(value) };
+        let case = line.cases.iter().find(|case| case.settings.get(name) == Some(value));
+        run.push(Point::new(x, case.and_then(|case| quantity::value(case, line.path))));
+        if let (Some(case), Some(plan)) = (case, &source.plan) {
+            let figures = plan.published_for(stage, &case.settings);
+            let beside = figures.iter().filter(|figure| figure.quantity.name() == line.path);
+            published.extend(beside.map(|figure| Point::new(x, Some(figure.value))));
+        }
+    }
+    (run, published)
+}
+
+/// What the vendor declares for cases of this chart, where it is near enough to be drawn in it.
+fn declared_levels(source: &Source<'_>, stage: &str, lines: &[Line<'_>], upwards: &Upwards) -> Vec<Level> {
+    let Some(plan) = &source.plan else { return Vec::new() };
+    let mut levels: Vec<Level> = Vec::new();
+    let mut most: f64 = 0.0;
+    for line in lines {
+        for case in &line.cases {
+            most = most.max(quantity::value(case, line.path).unwrap_or(0.0));
+            for declared in plan.declared_for(stage, &case.settings) {
+                let is_new = levels.iter().all(|level| level.y != declared.value);
+                if upwards.paths.contains(&declared.quantity.name()) && is_new {
+                    levels.push(Level {
+                        y: declared.value,
+                        label: format!("declared: {}", upwards.kind.text(declared.value)),
+                    });
+                }
+            }
+        }
+    }
+    levels.retain(|level| level.y <= most * 3.0);
+    levels
+}

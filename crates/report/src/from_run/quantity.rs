@@ -1,0 +1,108 @@
+//! Quantities of a result by their path in `results --json`, and the units in which people read them.
+
+use crate::chart::{Axis, Scale, TickFormat};
+use store::{CaseResult, DirectionResult};
+
+/// What a quantity measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Iops,
+    Bandwidth,
+    Latency,
+}
+
+impl Kind {
+    pub fn of(path: &str) -> Kind {
+        if path.contains("latency_ns") {
+            Kind::Latency
+        } else if path.ends_with("bw_bytes_per_s") {
+            Kind::Bandwidth
+        } else {
+            Kind::Iops
+        }
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Iops => "IOPS",
+            Kind::Bandwidth => "Bandwidth",
+            Kind::Latency => "Completion latency",
+        }
+    }
+
+    /// A figure in words, with its unit.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Kind::Iops => units::human_rate(value),
+            Kind::Bandwidth => units::human_bandwidth(value),
+            Kind::Latency => units::human_latency(value),
+        }
+    }
+
+    /// The unit that suits the largest of some values, and how much of the base unit it is.
+    pub fn unit(self, largest: f64) -> (&'static str, f64) {
+        match self {
+            Kind::Iops => ("", 1.0),
+            Kind::Bandwidth if largest >= 2e9 => ("GB/s", 1e9),
+            Kind::Bandwidth => ("MB/s", 1e6),
+            Kind::Latency if largest >= 2e6 => ("ms", 1e6),
+            Kind::Latency if largest >= 2e3 => ("µs", 1e3),
+            Kind::Latency => ("ns", 1.0),
+        }
+    }
+
+    /// An axis for these values, and by how much to divide them. Latencies that span more than a factor of 20
+    /// are spaced by powers of ten, so that the small ones can be read.
+    pub fn axis(self, values: &[f64]) -> (Axis, f64) {
+        let largest = values.iter().copied().fold(0.0, f64::max);
+        let smallest = values.iter().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+        let (unit, divisor) = self.unit(largest);
+        let is_wide =
+            self == Kind::Latency && largest > 20.0 * smallest && values.iter().all(|value| *value > 0.0);
+        let scale = if is_wide { Scale::Log10 } else { Scale::LinearFromZero };
+        (Axis { label: self.title().into(), unit: unit.into(), scale, format: TickFormat::Number }, divisor)
+    }
+}
+
+/// A quantity of a result; `None` where the case has none.
+pub fn value(result: &CaseResult, path: &str) -> Option<f64> {
+    let found = match path.split_once('.') {
+        None => match path {
+            "iops" => Some(result.iops),
+            "bw_bytes_per_s" => Some(result.bw_bytes_per_s),
+            _ => None,
+        },
+        Some(("read", rest)) => of_direction(result.read.as_ref()?, rest),
+        Some(("write", rest)) => of_direction(result.write.as_ref()?, rest),
+        Some(("sustained", "iops")) => result.sustained.map(|sustained| sustained.iops),
+        Some(("sustained", "bw_bytes_per_s")) => result.sustained.map(|sustained| sustained.bw_bytes_per_s),
+        Some(_) => None,
+    };
+    found.filter(|value| value.is_finite())
+}
+
+fn of_direction(direction: &DirectionResult, path: &str) -> Option<f64> {
+    let latency = &direction.latency_ns;
+    match path {
+        "iops" => Some(direction.iops),
+        "bw_bytes_per_s" => Some(direction.bw_bytes_per_s),
+        // A direction whose every operation failed has no latency.
+        _ if direction.ios == 0 => None,
+        "latency_ns.mean" => Some(latency.mean),
+        "latency_ns.p50" => Some(latency.p50 as f64),
+        "latency_ns.p95" => Some(latency.p95 as f64),
+        "latency_ns.p99" => Some(latency.p99 as f64),
+        "latency_ns.p99.9" => Some(latency.p99_9 as f64),
+        "latency_ns.min" => Some(latency.min as f64),
+        "latency_ns.max" => Some(latency.max as f64),
+        _ => None,
+    }
+}
+
+/// A path in words: `read.latency_ns.p99` → `read p99`.
+pub fn words(path: &str) -> String {
+    path.replace("latency_ns.", "")
+        .replace("bw_bytes_per_s", "bandwidth")
+        .replace("iops", "IOPS")
+        .replacen('.', " ", 1)
+}

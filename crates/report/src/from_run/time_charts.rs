@@ -1,0 +1,286 @@
+//! Charts of a stage against time.
+
+use super::quantity::Kind;
+use super::{ReportError, Source, axes};
+use crate::chart::{Axis, Chart, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use std::collections::BTreeMap;
+use store::{CaseResult, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD};
+
+/// All points of all time charts of a report: about 4 MB of page.
+const POINTS_LIMIT: usize = 60_000;
+/// Fewer points than this would hide what a line does.
+const LEAST_POINTS: usize = 60;
+/// A line wider than the screen has pixels gains nothing.
+const MOST_POINTS: usize = 720;
+const KINDS: [Kind; 3] = [Kind::Iops, Kind::Bandwidth, Kind::Latency];
+/// Events beyond this many in one chart would hide it.
+const MARKS_LIMIT: usize = 9;
+
+/// How much room is left for lines against time.
+pub struct Budget {
+    points_a_line: usize,
+    lines_left: usize,
+}
+
+impl Budget {
+    /// For a report of so many cases.
+    pub fn for_cases(cases: usize) -> Budget {
+        let lines = (cases * KINDS.len()).max(1);
+        let points_a_line = (POINTS_LIMIT / lines).clamp(LEAST_POINTS, MOST_POINTS);
+        Budget { points_a_line, lines_left: POINTS_LIMIT / points_a_line }
+    }
+}
+
+/// One line: a load of a case.
+struct Line {
+    label: String,
+    case_index: u32,
+    intervals: Vec<IntervalPoint>,
+}
+
+/// The charts of a stage, and notes on what was thinned or left out.
+pub fn charts(
+    source: &Source<'_>,
+    stage: &str,
+    names: &[&str],
+    budget: &mut Budget,
+) -> Result<(Vec<Chart>, Vec<String>), ReportError> {
+    let cases: Vec<(u32, &CaseResult)> = source.done().filter(|(_, result)| result.stage == stage).collect();
+    let events = source.run.events()?;
+    let (mut charts, mut notes) = (Vec::new(), Vec::new());
+    let (mut left_out, mut short) = (0, 0);
+    let mut thinned = 1;
+    for panel in cases.chunks(SERIES_LIMIT) {
+        if budget.lines_left < panel.len() * KINDS.len() {
+            left_out += panel.len();
+            continue;
+        }
+        let mut lines = Vec::new();
+        for (index, result) in panel {
+            let found = lines_of(source, *index, result, names)?;
+            if found.iter().all(|line| line.intervals.len() < 2) {
+                short += 1;
+                continue;
+            }
+            lines.extend(found);
+        }
+        if lines.is_empty() {
+            continue;
+        }
+        // Cases with several loads fill panels of their own.
+        for lines in lines.chunks(SERIES_LIMIT) {
+            budget.lines_left = budget.lines_left.saturating_sub(lines.len() * KINDS.len());
+            let longest = lines.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
+            let together = longest.div_ceil(budget.points_a_line).max(1);
+            thinned = thinned.max(together);
+            for kind in KINDS {
+                charts.extend(chart(source, stage, charts.len(), kind, lines, together, &events));
+            }
+        }
+    }
+    if thinned > 1 {
+        notes.push(format!(
+            "Charts against time are thinned: a point stands for up to {thinned} intervals, its value is their mean, and \
+             the band about a line spans their smallest and largest. Every interval is in the run’s database."
+        ));
+    }
+    if left_out > 0 {
+        notes.push(format!(
+            "{left_out} cases of this stage are not drawn against time, to keep the page small; their samples are in \
+             the run’s database."
+        ));
+    }
+    if short > 0 {
+        notes.push(format!(
+            "{short} {} shorter than two sampling intervals and {} not drawn against time.",
+            if short == 1 { "case was" } else { "cases were" },
+            if short == 1 { "is" } else { "are" }
+        ));
+    }
+    Ok((charts, notes))
+}
+
+fn lines_of(
+    source: &Source<'_>,
+    index: u32,
+    result: &CaseResult,
+    names: &[&str],
+) -> Result<Vec<Line>, ReportError> {
+    let mut loads: BTreeMap<String, Vec<IntervalPoint>> = BTreeMap::new();
+    for interval in source.run.series(index)? {
+        if interval.load != PRECONDITIONING_LOAD && interval.end_ns > interval.start_ns {
+            loads.entry(interval.load.clone()).or_default().push(interval);
+        }
+    }
+    let label = match axes::label(&result.settings, names) {
+        label if label.is_empty() => result.case.clone(),
+        label => label,
+    };
+    let has_several = loads.len() > 1;
+    let line = |(load, intervals): (String, Vec<IntervalPoint>)| Line {
+        label: if has_several { format!("{label}, {load}") } else { label.clone() },
+        case_index: index,
+        intervals,
+    };
+    Ok(loads.into_iter().map(line).collect())
+}
+
+fn directions(interval: &IntervalPoint) -> impl Iterator<Item = &DirectionPoint> {
+    [&interval.read, &interval.write, &interval.trim].into_iter().flatten()
+}
+
+/// What is summed over intervals: the quantity is the first ÷ the second.
+fn parts(kind: Kind, interval: &IntervalPoint) -> (f64, f64) {
+    let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
+    let sum = |of: fn(&DirectionPoint) -> f64| directions(interval).map(of).sum::<f64>();
+    match kind {
+        Kind::Iops => (sum(|part| part.ios as f64), seconds),
+        Kind::Bandwidth => (sum(|part| part.bytes as f64), seconds),
+        Kind::Latency => (
+            sum(|part| part.latency.mean_ns * part.latency.count as f64),
+            sum(|part| part.latency.count as f64),
+        ),
+    }
+}
+
+/// A point for every `together` intervals, at the end of the last; a gap where intervals are missing.
+fn thinned(kind: Kind, intervals: &[IntervalPoint], together: usize) -> Vec<Point> {
+    let mut points = Vec::new();
+    let mut previous_end: Option<u64> = None;
+    for bucket in intervals.chunks(together) {
+        let (first, last) = (&bucket[0], &bucket[bucket.len() - 1]);
+        let length = first.end_ns - first.start_ns;
+        if previous_end.is_some_and(|end| first.start_ns > end + length / 2) {
+            points.push(Point::new(first.start_ns as f64 / 1e9, None));
+        }
+        previous_end = Some(last.end_ns);
+        let ratio = |(value, by): (f64, f64)| (by > 0.0).then(|| value / by);
+        let (mut value, mut by) = (0.0, 0.0);
+        let mut range: Option<(f64, f64)> = None;
+        for interval in bucket {
+            let one = parts(kind, interval);
+            value += one.0;
+            by += one.1;
+            if let Some(single) = ratio(one) {
+                range =
+                    Some(range.map_or((single, single), |(low, high)| (low.min(single), high.max(single))));
+            }
+        }
+        points.push(Point {
+            x: last.end_ns as f64 / 1e9,
+            y: ratio((value, by)),
+            range: range.filter(|_| together > 1),
+        });
+    }
+    points
+}
+
+fn chart(
+    source: &Source<'_>,
+    stage: &str,
+    number: usize,
+    kind: Kind,
+    lines: &[Line],
+    together: usize,
+    events: &[Event],
+) -> Option<Chart> {
+    let mut series: Vec<Series> = lines
+        .iter()
+        .enumerate()
+        .map(|(style, line)| Series {
+            label: if lines.len() == 1 { String::new() } else { line.label.clone() },
+            style,
+            role: Role::Run,
+            points: thinned(kind, &line.intervals, together),
+        })
+        .collect();
+    let raw: Vec<f64> =
+        series.iter().flat_map(|series| series.points.iter().filter_map(|point| point.y)).collect();
+    if raw.is_empty() {
+        return None;
+    }
+    let (y, divisor) = kind.axis(&raw);
+    for point in series.iter_mut().flat_map(|series| &mut series.points) {
+        point.y = point.y.map(|y| y / divisor);
+        point.range = point.range.map(|(low, high)| (low / divisor, high / divisor));
+    }
+    let interval = units::Nanos(source.manifest.interval_ns * together as u64);
+    let what = if kind == Kind::Latency { "the mean over reads and writes in" } else { "the mean of" };
+    let subject = if lines.len() == 1 && !lines[0].label.is_empty() {
+        format!(", {}", lines[0].label)
+    } else {
+        String::new()
+    };
+    Some(Chart {
+        id: format!("{}-time-{}", super::section_id(stage), number + 1),
+        title: format!("{} against time{subject}", kind.title()),
+        caption: format!("Each point is {what} the {interval} that end there."),
+        x: Axis {
+            label: "Time since the load began".into(),
+            unit: "s".into(),
+            scale: Scale::Linear,
+            format: TickFormat::Seconds,
+        },
+        y,
+        series,
+        marks: marks(lines, events),
+        levels: Vec::new(),
+    })
+}
+
+/// The ramp, and what happened while these cases ran.
+fn marks(lines: &[Line], events: &[Event]) -> Vec<Mark> {
+    let ramp_end = |line: &Line| {
+        line.intervals.iter().filter(|interval| interval.is_ramp).map(|interval| interval.end_ns).max()
+    };
+    let mut marks = Vec::new();
+    if let Some(end) = lines.iter().filter_map(ramp_end).max() {
+        marks.push(Mark { x: 0.0, until: Some(end as f64 / 1e9), label: "ramp, not counted".into() });
+    }
+    for event in events {
+        let Some(line) = lines.iter().find(|line| Some(line.case_index) == event.case_index) else {
+            continue;
+        };
+        let Some(at_ns) = event.case_at_ns else { continue };
+        let label =
+            if lines.len() == 1 { event.text.clone() } else { format!("{} ({})", event.text, line.label) };
+        marks.push(Mark { x: at_ns as f64 / 1e9, until: None, label });
+    }
+    marks.truncate(MARKS_LIMIT);
+    marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(start_s: u64, ios: u64) -> IntervalPoint {
+        IntervalPoint {
+            load: "main".into(),
+            start_ns: start_s * 1_000_000_000,
+            end_ns: (start_s + 5) * 1_000_000_000,
+            is_ramp: false,
+            read: Some(DirectionPoint { ios, bytes: ios * 4096, ..DirectionPoint::default() }),
+            write: None,
+            trim: None,
+        }
+    }
+
+    /// Proves that thinning keeps the mean and the extremes, and that missing intervals leave a gap.
+    #[test]
+    fn thinning_keeps_mean_and_extremes() {
+        let intervals =
+            [interval(0, 100), interval(5, 50), interval(10, 5), interval(15, 45), interval(60, 10)];
+        let points = thinned(Kind::Iops, &intervals, 2);
+        assert_eq!(
+            points,
+            [
+                Point { x: 10.0, y: Some(15.0), range: Some((10.0, 20.0)) },
+                Point { x: 20.0, y: Some(5.0), range: Some((1.0, 9.0)) },
+                Point { x: 60.0, y: None, range: None },
+                Point { x: 65.0, y: Some(2.0), range: Some((2.0, 2.0)) },
+            ]
+        );
+        assert_eq!(thinned(Kind::Iops, &intervals, 1)[1], Point { x: 10.0, y: Some(10.0), range: None });
+    }
+}
