@@ -187,15 +187,30 @@ impl RunReader {
 
     /// As `results`, each with the index of its case.
     pub fn indexed_results(&self) -> Result<Vec<(u32, CaseResult)>, StoreError> {
-        let mut statement = self.prepare(
+        self.select_results("", [])
+    }
+
+    /// The result of one case; `None` where it came to no outcome yet.
+    pub fn result(&self, case_index: u32) -> Result<Option<CaseResult>, StoreError> {
+        let found = self.select_results("WHERE cases.id = ?1", [case_index])?;
+        Ok(found.into_iter().next().map(|(_, result)| result))
+    }
+
+    fn select_results(
+        &self,
+        condition: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Vec<(u32, CaseResult)>, StoreError> {
+        let mut statement = self.prepare(&format!(
             "SELECT outcomes.attempt_id, cases.id, cases.plan, cases.stage, cases.name, cases.settings,
                     outcomes.target, outcomes.engine, outcomes.status, outcomes.duration_ns, outcomes.error
              FROM result_attempts
              JOIN outcomes ON outcomes.attempt_id = result_attempts.attempt_id
              JOIN cases ON cases.id = outcomes.case_id
-             ORDER BY cases.id",
-        )?;
-        let rows = statement.query_map([], outcome_row).map_err(|error| self.failed(error))?;
+             {condition}
+             ORDER BY cases.id"
+        ))?;
+        let rows = statement.query_map(parameters, outcome_row).map_err(|error| self.failed(error))?;
         let mut results = Vec::new();
         for row in rows {
             let row = row.map_err(|error| self.failed(error))?;
