@@ -1,0 +1,42 @@
+//! From the settings of a case to the load that engines and twins issue.
+
+use crate::plan::SettingValues;
+use load::{LoadSpec, Pattern};
+use serde_json::Value;
+use units::NANOS_PER_SECOND;
+
+/// The load of a case whose settings are complete and each within its range, as [`crate::Setting::parse`] leaves
+/// them. The result still has to pass [`LoadSpec::check`], which knows the limits that span several settings.
+pub(crate) fn load_spec(settings: &SettingValues, interval_ns: u64, seed: u64) -> LoadSpec {
+    let number = |name: &str| settings.get(name).and_then(Value::as_u64);
+    let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
+    let time_ns = |name: &str| {
+        let seconds = settings.get(name);
+        match seconds.and_then(Value::as_u64) {
+            Some(whole) => whole.saturating_mul(NANOS_PER_SECOND),
+            None => {
+                seconds.and_then(Value::as_f64).map_or(0, |s| (s * NANOS_PER_SECOND as f64).round() as u64)
+            }
+        }
+    };
+    let numjobs = small("numjobs");
+    LoadSpec {
+        pattern: settings.get("rw").and_then(pattern).unwrap_or(Pattern::Read),
+        rwmixread: number("rwmixread").and_then(|share| u8::try_from(share).ok()).unwrap_or_default(),
+        bs_bytes: small("bs"),
+        numjobs,
+        iodepth: small("iodepth"),
+        offset_bytes: number("offset").unwrap_or_default(),
+        size_bytes: number("size"),
+        // fio's rate_iops is that of each job; a load's rate is that of all of them.
+        rate_iops: settings.get("rate_iops").and_then(Value::as_f64).map(|rate| rate * f64::from(numjobs)),
+        ramp_ns: time_ns("ramp_time"),
+        runtime_ns: time_ns("runtime"),
+        interval_ns,
+        seed,
+    }
+}
+
+pub(crate) fn pattern(value: &Value) -> Option<Pattern> {
+    serde_json::from_value(value.clone()).ok()
+}

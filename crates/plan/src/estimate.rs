@@ -1,0 +1,26 @@
+//! How long a case takes and how much it writes, before anything has run.
+
+use load::LoadSpec;
+
+/// The I/Os a second that an estimate assumes where nothing limits them: a middling flash array.
+pub const ASSUMED_IOPS: f64 = 100_000.0;
+/// The bytes a second that an estimate assumes where nothing limits them: a little over one 8 Gb FC port.
+pub const ASSUMED_BYTES_PER_S: f64 = 1e9;
+
+/// Ramp, runtime and the pause after it. Preconditioning is not in it: a plan does not know how large its target
+/// is.
+pub(crate) fn duration_ns(load: &LoadSpec, pause_ns: u64) -> u64 {
+    load.ramp_ns.saturating_add(load.runtime_ns).saturating_add(pause_ns)
+}
+
+/// The bytes that a case writes in ramp and runtime at the assumed rate, the lower of [`ASSUMED_IOPS`] and
+/// [`ASSUMED_BYTES_PER_S`], or at the rate to which the load is held, where that is lower. A fast array is
+/// written more, a slow one less.
+pub(crate) fn write_bytes(load: &LoadSpec) -> u64 {
+    let block_bytes = f64::from(load.bs_bytes);
+    let assumed_iops = ASSUMED_IOPS.min(ASSUMED_BYTES_PER_S / block_bytes);
+    let iops = load.rate_iops.map_or(assumed_iops, |rate| rate.min(assumed_iops));
+    let seconds = units::Nanos(load.ramp_ns.saturating_add(load.runtime_ns)).as_secs_f64();
+    let write_share = f64::from(100 - load.rwmixread.min(100)) / 100.0;
+    (iops * seconds * write_share) as u64 * u64::from(load.bs_bytes)
+}

@@ -1,0 +1,131 @@
+//! Finding a plan or an array by name or path.
+
+use crate::plan::Plan;
+use crate::shipped::{Shipped, shipped_arrays, shipped_plans};
+use crate::source::SourceText;
+use crate::suggest::did_you_mean;
+use crate::yaml::FILE_BYTES_LIMIT;
+use crate::{PlanError, PlanErrorKind};
+use std::io::Read;
+use std::path::Path;
+
+/// A plan with the text that it was read from.
+#[derive(Debug, Clone)]
+pub struct LoadedPlan {
+    /// The plan's name: that under which it ships, or its file's name without the ending.
+    pub name: String,
+    /// Where the text comes from, as errors show it.
+    pub source: String,
+    /// The YAML.
+    pub text: String,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// An array with the text that it was read from.
+#[derive(Debug, Clone)]
+pub struct LoadedArray {
+    /// The array's name: that under which it ships, or its file's name without the ending.
+    pub name: String,
+    /// Where the text comes from, as errors show it.
+    pub source: String,
+    /// The YAML.
+    pub text: String,
+    /// The array.
+    pub description: twin::ArrayDescription,
+}
+
+/// Finds an array: a shipped name, else a path.
+pub fn load_array(name_or_path: &str) -> Result<LoadedArray, PlanError> {
+    let found = find("array", name_or_path, &shipped_arrays())?;
+    let description = parse_array(&found.source, &found.text)?;
+    Ok(LoadedArray { name: found.name, source: found.source, text: found.text, description })
+}
+
+/// Reads and checks an array.
+pub fn parse_array(source_name: &str, text: &str) -> Result<twin::ArrayDescription, PlanError> {
+    let description: twin::ArrayDescription = crate::yaml::parse_yaml(source_name, text)?;
+    description.check().map_err(|error| {
+        PlanError::new(PlanErrorKind::OutOfRange, format!("{source_name}: {error}")).caused_by(error)
+    })?;
+    Ok(description)
+}
+
+/// Finds a plan: a shipped name, else a path.
+pub fn load_plan(name_or_path: &str) -> Result<LoadedPlan, PlanError> {
+    let found = find("plan", name_or_path, &shipped_plans())?;
+    let plan = parse_plan(&found.name, &found.source, &found.text)?;
+    Ok(LoadedPlan { name: found.name, source: found.source, text: found.text, plan })
+}
+
+/// Reads and checks a plan. Published tables that do not ship are looked for beside the file `source_name`.
+pub fn parse_plan(name: &str, source_name: &str, text: &str) -> Result<Plan, PlanError> {
+    let source = SourceText::new(source_name, text);
+    let document = crate::yaml::parse_source(&source)?;
+    let path = Path::new(source_name);
+    let directory = path.is_file().then(|| path.parent()).flatten();
+    crate::check::check(name, source, directory, document)
+}
+
+/// A text, found.
+struct Found {
+    name: String,
+    source: String,
+    text: String,
+}
+
+fn find(what: &str, name_or_path: &str, shipped: &[Shipped]) -> Result<Found, PlanError> {
+    if let Some(shipped) = shipped.iter().find(|shipped| shipped.name == name_or_path) {
+        return Ok(Found {
+            name: shipped.name.to_owned(),
+            source: format!("{what}s/{}.yaml", shipped.name),
+            text: shipped.text.to_owned(),
+        });
+    }
+    let path = Path::new(name_or_path);
+    let looks_like_a_path = name_or_path.contains(['/', '.']);
+    if !looks_like_a_path && !path.exists() {
+        return Err(PlanError::new(
+            PlanErrorKind::UnknownName,
+            format!("no {what} `{name_or_path}` ships, and no file has this name"),
+        )
+        .maybe_hint(did_you_mean(name_or_path, shipped.iter().map(|shipped| shipped.name))));
+    }
+    let text = read_text(path, FILE_BYTES_LIMIT)?;
+    let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    Ok(Found { name: stem, source: name_or_path.to_owned(), text })
+}
+
+/// Reads a text file, but never more than `limit_bytes` of it.
+pub(crate) fn read_text(path: &Path, limit_bytes: u64) -> Result<String, PlanError> {
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| {
+        PlanError::new(PlanErrorKind::Unreadable, format!("`{shown}` cannot be read: {error}"))
+            .caused_by(error)
+    };
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_dir() {
+        return Err(PlanError::new(
+            PlanErrorKind::Unreadable,
+            format!("`{shown}` is a directory, not a file"),
+        ));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > limit_bytes {
+        return Err(PlanError::new(
+            PlanErrorKind::OverLimit,
+            format!("`{shown}` is larger than {}", units::human_bytes(limit_bytes)),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        PlanError::new(
+            PlanErrorKind::Unreadable,
+            format!("`{shown}` is not UTF-8 text: byte {at}, on line {line}, begins no character"),
+        )
+        .caused_by(error)
+    })
+}

@@ -1,0 +1,76 @@
+//! The measured quantities that a plan may name: the paths of `arraylab results --json`.
+
+use schemars::JsonSchema;
+use serde::de::{self, Deserialize, Deserializer};
+use std::borrow::Cow;
+
+/// Every quantity; the name is the path in a result, units last.
+pub const QUANTITIES: &[&str] = &[
+    "iops",
+    "bw_bytes_per_s",
+    "read.iops",
+    "read.bw_bytes_per_s",
+    "read.latency_ns.mean",
+    "read.latency_ns.p50",
+    "read.latency_ns.p95",
+    "read.latency_ns.p99",
+    "read.latency_ns.p99.9",
+    "read.latency_ns.min",
+    "read.latency_ns.max",
+    "write.iops",
+    "write.bw_bytes_per_s",
+    "write.latency_ns.mean",
+    "write.latency_ns.p50",
+    "write.latency_ns.p95",
+    "write.latency_ns.p99",
+    "write.latency_ns.p99.9",
+    "write.latency_ns.min",
+    "write.latency_ns.max",
+    "sustained.iops",
+    "sustained.bw_bytes_per_s",
+];
+
+/// A measured quantity: a path in a case's result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity(&'static str);
+
+impl Quantity {
+    /// The quantity of this name.
+    pub fn named(name: &str) -> Option<Quantity> {
+        QUANTITIES.iter().find(|known| **known == name).map(|known| Quantity(known))
+    }
+
+    /// Its name: the path in a result.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// True where its unit is nanoseconds.
+    pub fn is_latency(self) -> bool {
+        self.0.contains("latency_ns")
+    }
+
+    /// True where its unit is bytes a second.
+    pub fn is_bandwidth(self) -> bool {
+        self.0.ends_with("bw_bytes_per_s")
+    }
+}
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Quantity::named(&name).ok_or_else(|| de::Error::unknown_variant(&name, QUANTITIES))
+    }
+}
+
+impl JsonSchema for Quantity {
+    fn schema_name() -> Cow<'static, str> {
+        "Quantity".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A measured quantity: a path in `arraylab results --json`",
+            "enum": QUANTITIES
+        })
+    }
+}

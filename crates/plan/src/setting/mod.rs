@@ -1,0 +1,262 @@
+//! The one table of settings. It drives the reading of plans, `--only` and `--set`, the JSON Schema and
+//! `docs/plan-language.md`.
+
+mod kind;
+
+pub use kind::SettingKind;
+
+use crate::suggest::did_you_mean;
+use crate::{PlanError, PlanErrorKind};
+use load::{IODEPTH_LIMIT, NUMJOBS_LIMIT};
+use serde_json::Value;
+
+/// The largest block of one I/O: 1 GiB, far over what any array takes in one command.
+pub const BS_BYTES_LIMIT: u64 = 1 << 30;
+/// The highest rate that may be asked for, as `load::LoadSpec` takes it.
+pub const RATE_IOPS_LIMIT: u64 = 1_000_000_000;
+/// The most disks that an array setting may name.
+const DISKS_LIMIT: u64 = 10_000;
+
+/// Who a setting is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SettingScope {
+    /// What is issued: every engine obeys it.
+    Load,
+    /// How the engine issues it on a real target; a twin has no such thing.
+    Engine,
+    /// How the array is set up; carried out by a twin or an array driver, never assumed.
+    Array,
+}
+
+/// One setting of a case.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name in plans, results, `--only` and `--set`.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: SettingKind,
+    /// Who it is for.
+    pub scope: SettingScope,
+    /// True where fio has a setting of this name with this meaning.
+    pub is_fio: bool,
+    /// The value of a case whose plan does not give one.
+    pub default: Option<&'static str>,
+    /// What it is, in one line.
+    pub doc: &'static str,
+}
+
+const fn size(least_bytes: u64, most_bytes: u64, multiple_of_bytes: u64) -> SettingKind {
+    SettingKind::Size { least_bytes, most_bytes, multiple_of_bytes }
+}
+
+const fn load(
+    name: &'static str,
+    kind: SettingKind,
+    default: Option<&'static str>,
+    doc: &'static str,
+) -> Setting {
+    Setting { name, kind, scope: SettingScope::Load, is_fio: true, default, doc }
+}
+
+const fn engine(name: &'static str, kind: SettingKind, doc: &'static str) -> Setting {
+    Setting { name, kind, scope: SettingScope::Engine, is_fio: true, default: None, doc }
+}
+
+const fn array(name: &'static str, kind: SettingKind, doc: &'static str) -> Setting {
+    Setting { name, kind, scope: SettingScope::Array, is_fio: false, default: None, doc }
+}
+
+/// Every setting, in the order in which a case carries them.
+pub const SETTINGS: &[Setting] = &[
+    load(
+        "rw",
+        SettingKind::Word(&["read", "write", "rw", "randread", "randwrite", "randrw"]),
+        None,
+        "direction and order of the I/O; every case needs it",
+    ),
+    load("bs", size(512, BS_BYTES_LIMIT, 512), None, "bytes of one I/O; every case needs it"),
+    load(
+        "numjobs",
+        SettingKind::Count { least: 1, most: NUMJOBS_LIMIT as u64 },
+        Some("1"),
+        "jobs that issue independently of one another",
+    ),
+    load(
+        "iodepth",
+        SettingKind::Count { least: 1, most: IODEPTH_LIMIT as u64 },
+        Some("1"),
+        "I/Os that each job keeps outstanding",
+    ),
+    load(
+        "rwmixread",
+        SettingKind::Percent,
+        Some("50"),
+        "share of reads in `rw` and `randrw`; 100 in pure reads and 0 in pure writes, whatever the plan says",
+    ),
+    load(
+        "runtime",
+        SettingKind::Duration { least_ns: 1 },
+        Some("60"),
+        "load that is counted (a bare number is seconds)",
+    ),
+    load("ramp_time", SettingKind::Duration { least_ns: 0 }, Some("0"), "load before counting begins"),
+    load("offset", size(0, units::BYTES_LIMIT, 512), None, "first byte of the range that is used"),
+    load(
+        "size",
+        size(512, units::BYTES_LIMIT, 512),
+        None,
+        "bytes of the range that is used; all of the target without it",
+    ),
+    load(
+        "rate_iops",
+        SettingKind::Rate { most: RATE_IOPS_LIMIT },
+        None,
+        "the rate that each job does not exceed, in I/Os a second; as in fio, `numjobs` jobs together do `numjobs` times it",
+    ),
+    engine("ioengine", SettingKind::Name, "how fio issues I/O: `sync`, `libaio`, `io_uring`, …"),
+    engine("direct", SettingKind::Flag, "1 to pass by the page cache"),
+    engine("norandommap", SettingKind::Flag, "1 to draw random blocks without regard to those already used"),
+    engine("randrepeat", SettingKind::Flag, "0 to draw other addresses in every run"),
+    engine("thread", SettingKind::Flag, "1 for threads, 0 for processes"),
+    array("raid", SettingKind::Choice(&[0, 1, 5, 6, 10]), "RAID level"),
+    array("disks", SettingKind::Count { least: 1, most: DISKS_LIMIT }, "drives of the set"),
+    array(
+        "layout",
+        SettingKind::Word(&["ddp", "raid6", "raid10"]),
+        "how the array places data over its drives",
+    ),
+    array(
+        "segment",
+        size(512, BS_BYTES_LIMIT, 512),
+        "bytes on one drive before the layout moves to the next",
+    ),
+    array("write_cache", SettingKind::Switch, "whether writes are answered from the array's cache"),
+    array("coverage", SettingKind::Percent, "share of the capacity that volumes cover"),
+    array("volume", SettingKind::Name, "which volume of the system is loaded"),
+    array("host", SettingKind::Name, "which host of the system issues the load"),
+    array(
+        "scenario",
+        SettingKind::Count { least: 1, most: 99 },
+        "number of a scenario that brings further settings",
+    ),
+];
+
+/// The setting of this name.
+pub fn setting(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == name)
+}
+
+/// The setting of this name, or an error with a hint.
+pub(crate) fn setting_or_error(name: &str) -> Result<&'static Setting, PlanError> {
+    setting(name).ok_or_else(|| {
+        PlanError::new(PlanErrorKind::UnknownSetting, format!("there is no setting `{}`", clip(name)))
+            .maybe_hint(did_you_mean(name, SETTINGS.iter().map(|setting| setting.name)))
+    })
+}
+
+impl Setting {
+    /// Reads a value of this setting, as a plan, `--only` and `--set` write it.
+    pub fn parse(&self, text: &str) -> Result<Value, PlanError> {
+        self.kind.parse(text).map_err(|reason| {
+            let found = clip(text.trim());
+            let message = match reason.strip_prefix('`') {
+                // The reader of sizes and durations has quoted the text itself.
+                Some(_) => format!("`{}`: {reason}", self.name),
+                None => format!(
+                    "`{}` is {}, but must be {reason}",
+                    self.name,
+                    if found.is_empty() { "empty" } else { &found }
+                ),
+            };
+            let hint = self.nearest_word(text).unwrap_or_else(|| format!("`{}`: {}", self.name, self.doc));
+            PlanError::new(PlanErrorKind::OutOfRange, message).hint(hint)
+        })
+    }
+
+    fn nearest_word(&self, text: &str) -> Option<String> {
+        match self.kind {
+            SettingKind::Word(words) => crate::suggest::nearest(text.trim(), words.iter().copied())
+                .map(|word| format!("did you mean `{word}`?")),
+            _ => None,
+        }
+    }
+}
+
+/// A piece of input that an error quotes, without its control characters and not longer than a line.
+fn clip(text: &str) -> String {
+    const CHARS: usize = 60;
+    let mut clipped: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CHARS).collect();
+    if text.chars().count() > CHARS {
+        clipped.push('…');
+    }
+    clipped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(name: &str, text: &str) -> Value {
+        setting(name).expect(name).parse(text).expect(text)
+    }
+
+    /// Proves that each kind of setting has the value that DESIGN.md fixes for results, CSV and `--only`.
+    #[test]
+    fn values_are_as_the_design_fixes_them() {
+        assert_eq!(parsed("bs", "4k"), 4096);
+        assert_eq!(parsed("runtime", "40m"), 2400);
+        assert_eq!(parsed("runtime", "500ms"), 0.5);
+        assert_eq!(parsed("rwmixread", "70"), 70);
+        assert_eq!(parsed("raid", "10"), 10);
+        assert_eq!(parsed("write_cache", "on"), "on");
+        assert_eq!(parsed("write_cache", "false"), "off");
+        assert_eq!(parsed("direct", "true"), 1);
+        assert_eq!(parsed("rw", "readwrite"), "rw");
+        assert_eq!(parsed("rate_iops", "1e5"), 100_000);
+        for (name, text) in [
+            ("bs", "0"),
+            ("bs", "100"),
+            ("bs", "2g"),
+            ("numjobs", "1000000000"),
+            ("numjobs", "0"),
+            ("iodepth", "-1"),
+            ("rwmixread", "101"),
+            ("raid", "3"),
+            ("rw", "random"),
+            ("write_cache", "yes"),
+            ("rate_iops", "0"),
+            ("rate_iops", "nan"),
+            ("rate_iops", "inf"),
+            ("runtime", "0"),
+            ("volume", "a,b=c"),
+        ] {
+            assert!(setting(name).expect(name).parse(text).is_err(), "{name}: {text}");
+        }
+    }
+
+    /// Proves that every default is a value of its own setting and that no name stands twice.
+    #[test]
+    fn the_table_agrees_with_itself() {
+        for (index, setting) in SETTINGS.iter().enumerate() {
+            assert!(SETTINGS[..index].iter().all(|other| other.name != setting.name), "{}", setting.name);
+            if let Some(default) = setting.default {
+                setting.parse(default).expect(setting.name);
+            }
+        }
+    }
+
+    proptest! {
+        /// Proves that no text makes a setting panic, and that what is printed in a case's name reads back as the
+        /// same value.
+        #[test]
+        fn values_read_back(index in 0..SETTINGS.len(), text in "\\PC{0,12}|[0-9]{1,12}[kmg]?|on|off|randrw") {
+            let setting = &SETTINGS[index];
+            if let Ok(value) = setting.parse(&text) {
+                let printed = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                prop_assert_eq!(setting.parse(&printed).expect("printed value"), value);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The plans, arrays and published tables inside the binary.
+
+/// A plan or an array that ships.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// The name by which it is asked for.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub title: &'static str,
+    /// Its YAML.
+    pub text: &'static str,
+}
+
+/// A published table that ships.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShippedTable {
+    /// Its path under `published/`.
+    pub name: &'static str,
+    /// Its CSV.
+    pub text: &'static str,
+}
+
+macro_rules! yaml {
+    ($kind:literal, $name:literal) => {
+        ($name, include_str!(concat!("../../../", $kind, "/", $name, ".yaml")))
+    };
+}
+
+macro_rules! table {
+    ($name:literal) => {
+        ShippedTable { name: $name, text: include_str!(concat!("../../../published/", $name)) }
+    };
+}
+
+const PLANS: &[(&str, &str)] = &[yaml!("plans", "quick"), yaml!("plans", "flashsystem-840")];
+
+const PUBLISHED: &[ShippedTable] = &[
+    table!("dorado-2100-g2/maxima.csv"),
+    table!("dorado-2100-g2/sustained.csv"),
+    table!("flashsystem-840/block-size.csv"),
+    table!("flashsystem-840/read-share.csv"),
+    table!("raid-levels/read-512.csv"),
+    table!("storpool/latency.csv"),
+];
+
+const ARRAYS: &[(&str, &str)] = &[yaml!("arrays", "flashsystem-840")];
+
+/// The arrays that ship.
+pub fn shipped_arrays() -> Vec<Shipped> {
+    shipped(ARRAYS)
+}
+
+/// The plans that ship.
+pub fn shipped_plans() -> Vec<Shipped> {
+    shipped(PLANS)
+}
+
+/// The published tables of one system (`flashsystem-840`), in order of their names.
+pub fn published(system: &str) -> Vec<ShippedTable> {
+    PUBLISHED
+        .iter()
+        .filter(|table| table.name.split_once('/').is_some_and(|(owner, _)| owner == system))
+        .copied()
+        .collect()
+}
+
+pub(crate) fn published_text(name: &str) -> Option<&'static str> {
+    PUBLISHED.iter().find(|table| table.name == name).map(|table| table.text)
+}
+
+pub(crate) fn published_names() -> impl Iterator<Item = &'static str> + Clone {
+    PUBLISHED.iter().map(|table| table.name)
+}
+
+fn shipped(files: &[(&'static str, &'static str)]) -> Vec<Shipped> {
+    files.iter().map(|&(name, text)| Shipped { name, title: title_line(text), text }).collect()
+}
+
+/// The value of the top-level `title:`, which a shipped file has on one line without quotes (a test sees to it).
+fn title_line(text: &'static str) -> &'static str {
+    text.lines().find_map(|line| line.strip_prefix("title: ")).unwrap_or_default()
+}

@@ -1,0 +1,269 @@
+//! Each kind of mistake, with the message that a person gets.
+
+use super::plan_of_matrix;
+use plan::{PlanErrorKind as Kind, Selection};
+
+const GOOD: &str = "title: t\nstages:\n  one:\n    settings: { rw: read, bs: 4k }\n";
+
+fn refused(text: &str) -> plan::PlanError {
+    match plan::parse_plan("test", "test.yaml", text) {
+        Err(error) => error,
+        Ok(_) => panic!("not refused:\n{text}"),
+    }
+}
+
+fn replaced(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from));
+    GOOD.replace(from, to)
+}
+
+macro_rules! mistake {
+    ($(#[$doc:meta])* $name:ident, $kind:expr, $position:expr, $text:expr) => {
+        $(#[$doc])*
+        #[test]
+        fn $name() {
+            let text: String = $text.into();
+            let error = refused(&text);
+            assert_eq!(error.kind(), $kind, "{error}");
+            assert_eq!(error.position(), $position, "{error}");
+            insta::assert_snapshot!(stringify!($name), error.to_string());
+        }
+    };
+}
+
+mistake!(
+    /// Proves that a tab in the indentation is named as such, at its place.
+    tab, Kind::Tab, Some((4, 1)), "title: t\nstages:\n  one:\n\tsettings: { rw: read, bs: 4k }\n"
+);
+mistake!(
+    /// Proves that the second of two equal keys is refused, at its place.
+    duplicate_key, Kind::DuplicateKey, Some((2, 1)), "title: t\ntitle: u\nstages: {}\n"
+);
+mistake!(
+    /// Proves that the second of two equal settings is refused, at its place.
+    duplicate_setting, Kind::DuplicateKey, Some((4, 35)), replaced("bs: 4k", "bs: 4k, bs: 8k")
+);
+mistake!(
+    /// Proves that a key that the language does not have is refused, with the nearest that it has.
+    unknown_key, Kind::UnknownKey, Some((2, 1)), replaced("stages", "stage")
+);
+mistake!(
+    /// Proves that an unknown setting is refused, with the nearest that there is.
+    unknown_setting, Kind::UnknownSetting, Some((4, 27)), replaced("bs: 4k", "bss: 4k")
+);
+mistake!(
+    /// Proves that a merge key is refused.
+    merge_key, Kind::UnknownKey, Some((4, 17)), "title: t\nstages:\n  one:\n    settings: { <<: { rw: read }, bs: 4k }\n"
+);
+mistake!(
+    /// Proves that a bomb of aliases of aliases is refused by a named limit.
+    alias_bomb, Kind::OverLimit, Some((13, 18)), alias_bomb_text()
+);
+mistake!(
+    /// Proves that a block of no bytes is refused at the value's place.
+    bs_zero, Kind::OutOfRange, Some((4, 31)), replaced("4k", "0")
+);
+mistake!(
+    /// Proves that a block of no bytes is refused on an axis too, at the value's place.
+    bs_zero_on_an_axis, Kind::OutOfRange, Some((6, 16)), plan_of_matrix("bs: [4k, 0]")
+);
+mistake!(
+    /// Proves that a thousand million jobs are refused at the value's place.
+    numjobs_huge, Kind::OutOfRange, Some((5, 16)), replaced(" { rw: read, bs: 4k }", "\n      numjobs: 1000000000\n")
+);
+mistake!(
+    /// Proves that jobs and depth that are each allowed, but not together, are refused.
+    outstanding, Kind::Contradiction, Some((4, 59)), replaced("bs: 4k", "bs: 4k, numjobs: 4096, iodepth: 65536")
+);
+mistake!(
+    /// Proves that a matrix of over a million cases is refused.
+    too_many_cases, Kind::OverLimit, Some((4, 3)), plan_of_matrix(&axes_of_over_a_million())
+);
+mistake!(
+    /// Proves that a text without a document is refused.
+    empty, Kind::Empty, None, "# only a comment\n\n"
+);
+mistake!(
+    /// Proves that a list where one value belongs is refused, at its place.
+    wrong_type, Kind::WrongType, Some((4, 31)), replaced("4k", "[4k, 8k]")
+);
+mistake!(
+    /// Proves that a document that is no map is refused.
+    not_a_map, Kind::WrongType, Some((1, 1)), "- a\n- b\n"
+);
+mistake!(
+    /// Proves that a value where a list belongs is refused, at its place.
+    axis_of_one_value, Kind::WrongType, Some((6, 11)), plan_of_matrix("bs: 4k")
+);
+mistake!(
+    /// Proves that an empty value is refused.
+    empty_value, Kind::WrongType, Some((4, 29)), replaced("bs: 4k", "bs:")
+);
+mistake!(
+    /// Proves that only `true` and `false` are booleans.
+    boolean_word, Kind::WrongType, Some((5, 12)), format!("{GOOD}read_only: yes\n")
+);
+mistake!(
+    /// Proves that text that is not YAML is refused, at its place.
+    not_yaml, Kind::Syntax, Some((4, 15)), replaced("}", "")
+);
+mistake!(
+    /// Proves that a plan without stages is refused.
+    no_stages, Kind::MissingKey, Some((1, 1)), "title: t\n"
+);
+mistake!(
+    /// Proves that a case without a block size is refused, at its stage.
+    no_block_size, Kind::MissingKey, Some((3, 3)), replaced(", bs: 4k", "")
+);
+mistake!(
+    /// Proves that the same value written in two ways is found twice on an axis.
+    value_twice, Kind::Contradiction, Some((6, 16)), plan_of_matrix("bs: [4k, 4096]")
+);
+mistake!(
+    /// Proves that a further case equal to one of the matrix is refused.
+    case_twice, Kind::Contradiction, Some((7, 18)), plan_of_matrix("bs: [4k, 8k]\ninclude: [ { bs: 8k } ]")
+);
+mistake!(
+    /// Proves that an exclusion by a setting that does not vary is refused.
+    exclude_nothing, Kind::Contradiction, Some((7, 20)), plan_of_matrix("bs: [4k, 8k]\nexclude: [ { iodepth: 8 } ]")
+);
+mistake!(
+    /// Proves that the share of reads cannot vary in a pure pattern.
+    pure_pattern_mixed, Kind::Contradiction, Some((7, 24)), plan_of_matrix("rw: [randread]\nrwmixread: [100, 50]")
+);
+mistake!(
+    /// Proves that a plan that says it only reads cannot write.
+    read_only_writes, Kind::Contradiction, Some((4, 21)), format!("{}read_only: true\n", replaced("rw: read", "rw: write"))
+);
+mistake!(
+    /// Proves that a quantity that no result has is refused, with the nearest.
+    unknown_quantity, Kind::OutOfRange, Some((6, 36)), format!("{GOOD}show:\n  - {{ title: t, stages: [one], y: [iop], x: time }}\n")
+);
+mistake!(
+    /// Proves that a chart of a stage that does not exist is refused, with the nearest.
+    unknown_stage, Kind::Contradiction, Some((6, 26)), format!("{GOOD}show:\n  - {{ title: t, stages: [onne], y: [iops], x: time }}\n")
+);
+mistake!(
+    /// Proves that quantities of different units cannot share a chart.
+    mixed_units, Kind::Contradiction, Some((6, 42)), format!("{GOOD}show:\n  - {{ title: t, stages: [one], y: [iops, bw_bytes_per_s], x: time }}\n")
+);
+mistake!(
+    /// Proves that a published table that does not exist is refused, with those that do.
+    unknown_table, Kind::Published, Some((6, 13)),
+    format!("{GOOD}published:\n  - {{ file: none.csv, stages: [one], settings: {{}}, quantities: {{}} }}\n")
+);
+mistake!(
+    /// Proves that a column that a published table does not have is refused, with the nearest.
+    unknown_column, Kind::Published, Some((8, 17)),
+    format!("{GOOD}published:\n  - file: flashsystem-840/read-share.csv\n    stages: [one]\n    settings: {{ bs_byte: bs }}\n    quantities: {{}}\n")
+);
+
+/// Nine aliases of nine aliases, six deep, where the language takes any value: 9^6 texts.
+fn alias_bomb_text() -> String {
+    let mut text = format!("{GOOD}    events:\n      - at: 1\n        action: none\n        with:\n");
+    text.push_str("          a: &a [x, x, x, x, x, x, x, x, x]\n");
+    for (from, to) in [('a', 'b'), ('b', 'c'), ('c', 'd'), ('d', 'e'), ('e', 'f')] {
+        let aliases = vec![format!("*{from}"); 9].join(", ");
+        text.push_str(&format!("          {to}: &{to} [{aliases}]\n"));
+    }
+    text
+}
+
+/// Proves that a bomb of aliases in keys that the language does not have is refused before it is expanded.
+#[test]
+fn a_bomb_under_unknown_keys_is_refused_at_once() {
+    let mut text = "a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+    for (from, to) in ('a'..'i').zip('b'..='i') {
+        text.push_str(&format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 9].join(", ")));
+    }
+    let started = std::time::Instant::now();
+    assert_eq!(refused(&text).kind(), Kind::UnknownKey);
+    assert!(started.elapsed() < std::time::Duration::from_secs(2));
+}
+
+/// Axes of 200 × 100 × 51 values.
+fn axes_of_over_a_million() -> String {
+    let values = |count: u32| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    format!("numjobs: [{}]\niodepth: [{}]\nscenario: [{}]", values(200), values(100), values(51))
+}
+
+/// Proves that a product of axes beyond 2^64 is refused as well, and at once.
+#[test]
+fn a_product_beyond_every_number_is_refused() {
+    let values = (1..=90).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let axes = [
+        "numjobs",
+        "iodepth",
+        "rwmixread",
+        "runtime",
+        "ramp_time",
+        "rate_iops",
+        "disks",
+        "coverage",
+        "scenario",
+    ];
+    let mut matrix: String = axes.iter().map(|axis| format!("{axis}: [{values}]\n")).collect();
+    for axis in ["size", "offset", "segment"] {
+        let sizes = (1..=90).map(|n| format!("{n}k")).collect::<Vec<_>>().join(", ");
+        matrix.push_str(&format!("{axis}: [{sizes}]\n"));
+    }
+    let started = std::time::Instant::now();
+    assert_eq!(refused(&plan_of_matrix(&matrix)).kind(), Kind::OverLimit);
+    assert!(started.elapsed() < std::time::Duration::from_secs(5));
+}
+
+/// Proves that nesting and size have named limits.
+#[test]
+fn deep_and_large_texts_are_refused() {
+    for deep in ["[".repeat(100_000), "{a: ".repeat(10_000), "- ".repeat(10_000)] {
+        let error = refused(&format!("title: {deep}"));
+        assert!(matches!(error.kind(), Kind::OverLimit | Kind::Syntax | Kind::WrongType), "{error}");
+    }
+    let large = format!("title: {}\n", "x".repeat(2 << 20));
+    assert_eq!(refused(&large).kind(), Kind::OverLimit);
+}
+
+/// Proves that a selection of what the plan does not have is refused, each with a hint.
+#[test]
+fn selections_of_nothing_are_refused() {
+    let plan = super::parse(GOOD);
+    let owned = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let selections = [
+        Selection { stages: vec!["on".into()], ..Selection::default() },
+        Selection { only: vec![("blocksize".into(), vec!["4k".into()])], ..Selection::default() },
+        Selection { only: vec![("bs".into(), vec!["many".into()])], ..Selection::default() },
+        Selection { set: vec![owned("run_time", "5")], ..Selection::default() },
+        Selection { set: vec![owned("runtime", "0")], ..Selection::default() },
+        Selection { set: vec![owned("runtime", "5"), owned("runtime", "6")], ..Selection::default() },
+        Selection { set: vec![owned("numjobs", "4096"), owned("iodepth", "65536")], ..Selection::default() },
+    ];
+    let messages: Vec<String> = selections
+        .iter()
+        .map(|selection| plan::expand(&plan, selection).expect_err("refused").to_string())
+        .collect();
+    insta::assert_snapshot!("selections", messages.join("\n---\n"));
+}
+
+/// Proves that files that cannot be read as a plan are refused, each with one clear message.
+#[test]
+fn files_that_are_no_plans_are_refused() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    std::fs::write(path("latin.yaml"), b"title: t\nauthor: Jos\xe9\n").expect("file");
+    std::fs::write(path("large.yaml"), vec![b'#'; 3 << 20]).expect("file");
+    for (name, kind, says) in [
+        ("latin.yaml", Kind::Unreadable, "on line 2"),
+        ("large.yaml", Kind::OverLimit, "larger than 1 MiB"),
+        ("missing.yaml", Kind::Unreadable, "cannot be read"),
+        ("", Kind::Unreadable, "is a directory"),
+    ] {
+        let error = plan::load_plan(&path(name)).expect_err(name);
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let error = plan::load_plan("quik").expect_err("no such plan");
+    assert_eq!(
+        error.to_string(),
+        "no plan `quik` ships, and no file has this name\nhint: did you mean `quick`?"
+    );
+}
