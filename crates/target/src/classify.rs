@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// An existing path that a test can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -102,10 +103,23 @@ fn classify_block(roots: &Roots, path: &Path) -> Result<Classification, TargetEr
 /// Opens a block device exclusively: the kernel answers EBUSY when it, its whole device or a partition of it is
 /// mounted, held, swapped to, or opened exclusively by another program, in whatever mount namespace (open(2),
 /// `O_EXCL` without `O_CREAT`). It does not keep an engine from opening the device beside us.
+///
+/// Programs that only look (losetup, mdadm, udev's rules, another arraylab) claim a device for a moment too, so a
+/// refusal counts only when it lasts.
 pub(crate) fn open_block(path: &Path, access: OFlags) -> io::Result<File> {
-    let descriptor = rustix::fs::open(path, access | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(File::from(descriptor))
+    let mut attempts_left = CLAIM_ATTEMPTS;
+    loop {
+        attempts_left -= 1;
+        match rustix::fs::open(path, access | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(descriptor) => return Ok(File::from(descriptor)),
+            Err(Errno::BUSY) if attempts_left > 0 => std::thread::sleep(CLAIM_PAUSE),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
+
+const CLAIM_ATTEMPTS: u32 = 6;
+const CLAIM_PAUSE: Duration = Duration::from_millis(20);
 
 fn classify_file(roots: &Roots, path: &Path) -> Result<Classification, TargetError> {
     let file = File::open(path).map_err(|error| TargetError::io("open", path, error))?;

@@ -122,10 +122,9 @@ pub fn scan_content(file: &File, size_bytes: u64) -> io::Result<Content> {
     if tail.len() as u64 == TAIL_BYTES && has_md_superblock_at_end(&tail, size_bytes) {
         signatures.push(Signature::MdMember);
     }
-    // The boot sectors of file systems end like an MBR.
-    if !signatures.iter().any(|s| matches!(s, Signature::Fat | Signature::Ntfs | Signature::Exfat))
-        && has_mbr(&head, size_bytes)
-    {
+    // The boot sectors of file systems end like an MBR, and a GPT stands behind a protective one.
+    let ends_like_mbr = [Signature::GptPartitionTable, Signature::Fat, Signature::Ntfs, Signature::Exfat];
+    if !signatures.iter().any(|signature| ends_like_mbr.contains(signature)) && has_mbr(&head, size_bytes) {
         signatures.push(Signature::MbrPartitionTable);
     }
     signatures.sort();

@@ -499,6 +499,26 @@ mod tests {
         }
     }
 
+    /// Proves that a server which is never silent for long, and never done, cannot pass the deadline.
+    #[test]
+    fn a_slow_server_is_given_up() {
+        let (stream, mut server) = UnixStream::pair().unwrap();
+        let greeting = std::thread::spawn(move || {
+            for byte in greeting(3) {
+                if server.write_all(&[byte]).is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let start = Instant::now();
+        let mut wire = Deadline { stream, deadline: start + Duration::from_millis(300) };
+        assert!(matches!(negotiate(&mut wire, ""), Err(NbdHandshakeError::Conversation(_))));
+        assert!(start.elapsed() < Duration::from_millis(800), "{:?}", start.elapsed());
+        drop(wire);
+        greeting.join().unwrap();
+    }
+
     proptest! {
         /// Proves that no bytes from a server make the client panic or run on.
         #[test]
