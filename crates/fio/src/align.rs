@@ -11,7 +11,7 @@
 //! - The last, unfinished interval is never logged (fio#490). It is what the job's bins in JSON+ hold beyond all
 //!   its rows: `total − Σ rows`, exact bin by bin.
 
-use load::{Direction, Histogram, Sample};
+use load::{Direction, Histogram, LoadSpec, Sample};
 
 use crate::logs::{HistogramLog, HistogramRow, IntervalLog};
 use crate::report::Job;
@@ -42,21 +42,26 @@ pub(crate) struct Grid {
 
 /// The most intervals of a case: a day of 5 s is 17,280, and each takes 54 KB for the histograms of its sample.
 pub(crate) const INTERVAL_LIMIT: u64 = 20_000;
+/// Intervals that a run may have beyond twice of what was asked for.
+const LATE_INTERVALS: u64 = 100;
 /// A runtime above this (34 years) is no runtime.
 const RUNTIME_LIMIT_MS: u64 = 1 << 40;
 
 impl Grid {
     /// The grid of a run. `report_unix_ms` is needed for logs on the wall clock only.
-    pub fn new(interval_ms: u64, ramp_ns: u64, jobs: &[LoggedJob], report_unix_ms: Option<u64>) -> Grid {
+    pub fn new(interval_ms: u64, load: &LoadSpec, jobs: &[LoggedJob], report_unix_ms: Option<u64>) -> Grid {
         let interval_ms = interval_ms.max(1);
         let runtime_ms = jobs.iter().map(|logged| runtime_ms(logged.job)).max().unwrap_or(0);
         // fio ends a little late (4001 ms for 4 s). An overhang of less than a tenth belongs to the last interval:
         // a rate over a millisecond says nothing.
         let whole = runtime_ms / interval_ms;
         let has_rest = whole == 0 || runtime_ms % interval_ms >= interval_ms.div_ceil(10);
-        let count = (whole + u64::from(has_rest)).min(INTERVAL_LIMIT) as usize;
-        let origin_ms = origin_ms(interval_ms, runtime_ms, ramp_ns / 1_000_000, jobs, report_unix_ms);
-        Grid { interval_ms, runtime_ms, ramp_ns, count, origin_ms }
+        // A run that takes far longer than asked for waits for a device; its last interval holds all of the wait.
+        let most =
+            (load.runtime_ns / 1_000_000 / interval_ms).saturating_mul(2).saturating_add(LATE_INTERVALS);
+        let count = (whole + u64::from(has_rest)).min(INTERVAL_LIMIT).min(most) as usize;
+        let origin_ms = origin_ms(interval_ms, runtime_ms, load.ramp_ns / 1_000_000, jobs, report_unix_ms);
+        Grid { interval_ms, runtime_ms, ramp_ns: load.ramp_ns, count, origin_ms }
     }
 
     /// The interval that holds a moment since the origin.

@@ -161,8 +161,8 @@ pub(crate) fn write(engine: &Engine, case: &FioCase) -> Result<JobFile, FioError
         // once a pass, and a large device would need memory for the map.
         set("norandommap", "1".into());
     }
-    // fio reads a signed number.
-    set("randseed", (load.seed & (i64::MAX as u64)).to_string());
+    // fio reads a signed number, and multiplies it by the job's number (`init.c`): with 0 all jobs would be alike.
+    set("randseed", (load.seed & (i64::MAX as u64)).max(1).to_string());
     set("time_based", "1".into());
     set("runtime", format!("{}us", load.runtime_ns.div_ceil(1000)));
     if load.ramp_ns > 0 {

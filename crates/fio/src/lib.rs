@@ -12,6 +12,7 @@ mod align;
 mod engine;
 mod error;
 mod job;
+mod jobfile;
 mod logs;
 mod outcome;
 mod report;
@@ -20,6 +21,7 @@ mod run;
 pub use engine::{ENGINE_VARIABLE, Engine, Version};
 pub use error::FioError;
 pub use job::{FioCase, Target};
+pub use jobfile::{JobFileError, JobOption, JobSection, read_job_file};
 pub use logs::{
     HistogramLog, HistogramRow, IntervalLog, IntervalRow, LogError, LogKind, read_histogram_log,
     read_interval_log,

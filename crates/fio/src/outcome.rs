@@ -114,7 +114,7 @@ pub(crate) fn assemble(report: Report, logs: &[JobLogs], context: Context) -> Fi
             }
         })
         .collect();
-    let grid = Grid::new(interval_ms, load.ramp_ns, &logged, report.unix_ms);
+    let grid = Grid::new(interval_ms, load, &logged, report.unix_ms);
     let samples = samples(&logged, &grid, &totals, &mut warnings);
     warn(&report, load, &totals, &grid, &mut warnings);
     let elapsed_ms = grid.runtime_ms + load.ramp_ns / 1_000_000;
