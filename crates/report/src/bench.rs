@@ -42,11 +42,13 @@ const BOXES_DRAWN: u32 = 6;
 const LINKS_DRAWN: u32 = 32;
 const DRIVES_DRAWN: u32 = 64;
 const DRIVES_A_ROW: u32 = 16;
+const WIRING: f64 = 20.0;
 
 impl Drawing {
     /// The drawing as an `<svg>` element with a title and a description.
     pub fn svg(&self) -> String {
-        let height = self.layers.iter().map(layer_height).sum::<f64>() + 4.0;
+        let wired: f64 = (0..self.layers.len()).map(|index| self.wiring_height(index)).sum();
+        let height = self.layers.iter().map(layer_height).sum::<f64>() + wired + 4.0;
         let mut out = String::new();
         let _ = write!(
             out,
@@ -55,7 +57,11 @@ impl Drawing {
             html(&self.lines().join("; "))
         );
         let mut y = 2.0;
-        for layer in &self.layers {
+        for (index, layer) in self.layers.iter().enumerate() {
+            y += self.wiring_height(index);
+            if self.wiring_height(index) > 0.0 {
+                wiring(&mut out, layer, y);
+            }
             match layer.kind {
                 LayerKind::Box => boxes(&mut out, layer, y),
                 LayerKind::Link => links(&mut out, layer, y),
@@ -65,6 +71,13 @@ impl Drawing {
         }
         out.push_str("</svg>");
         out
+    }
+
+    /// Room for the short lines from boxes to the drives below them.
+    fn wiring_height(&self, index: usize) -> f64 {
+        let is_drive = |index: usize| self.layers[index].kind == LayerKind::Drive;
+        let is_below_boxes = index > 0 && is_drive(index) && self.layers[index - 1].kind == LayerKind::Box;
+        if is_below_boxes { WIRING } else { 0.0 }
     }
 
     /// The same in words, one line a layer.
@@ -103,7 +116,9 @@ fn layer_height(layer: &Layer) -> f64 {
 }
 
 fn text(out: &mut String, class: &str, anchor: &str, x: f64, y: f64, content: &str, width: f64) {
-    let content = crate::chart::fitted_text(content, width);
+    // Bold text is wider than the estimate for plain text.
+    let room = if class == "strong" { width / 1.12 } else { width };
+    let content = crate::chart::fitted_text(content, room);
     let _ = write!(
         out,
         "<text class=\"{class}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
@@ -157,6 +172,20 @@ fn links(out: &mut String, layer: &Layer, y: f64) {
         y + 12.0
     );
     text(out, "", "middle", WIDTH / 2.0, y + 26.0, &caption, width - 8.0);
+}
+
+/// Lines from the boxes above down to a first row of drives whose top is at `y`.
+fn wiring(out: &mut String, layer: &Layer, y: f64) {
+    let a_row = layer.count.clamp(1, DRIVES_A_ROW);
+    let step = WIDTH / f64::from(a_row);
+    for index in 0..a_row {
+        let x = (f64::from(index) + 0.5) * step;
+        let _ = write!(
+            out,
+            "<line class=\"bus\" x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{y:.1}\"/>",
+            y - WIRING - 2.0
+        );
+    }
 }
 
 fn drives(out: &mut String, layer: &Layer, y: f64) {

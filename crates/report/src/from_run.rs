@@ -64,6 +64,29 @@ fn section_id(stage: &str) -> String {
     format!("stage-{name}")
 }
 
+/// The charts that the plan asks for with this stage first, against this setting (`None`: time), of this kind.
+fn asked_for<'a>(
+    source: &'a Source<'_>,
+    stage: &'a str,
+    setting: Option<&'a str>,
+    kind: quantity::Kind,
+) -> impl Iterator<Item = &'a plan::Chart> {
+    source.plan.iter().flat_map(|plan| &plan.charts).filter(move |chart| {
+        let is_axis = match chart.x {
+            plan::ChartAxis::Time => setting.is_none(),
+            plan::ChartAxis::Setting(name) => setting == Some(name),
+        };
+        is_axis
+            && chart.stages.iter().any(|name| name == stage)
+            && chart.y.first().is_some_and(|first| quantity::Kind::of(first.name()) == kind)
+    })
+}
+
+/// Which chart of the published test this one repeats.
+fn published_as(chart: &plan::Chart) -> String {
+    chart.published_as.as_ref().map(|name| format!("In the published test: {name}.")).unwrap_or_default()
+}
+
 /// The report of a run, finished or not. Conclusions are left empty; whoever knows findings fills them in.
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let manifest = run.manifest();

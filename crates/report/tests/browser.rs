@@ -60,19 +60,35 @@ fn chromium_renders_the_page() {
         "a button for each chart with an axis of numbers"
     );
 
+    // The click that a reader would make; the copy has no policy, so that the test's own script may run.
+    let clicked = directory.path().join("clicked.html");
+    let html = common::sample().html();
+    let policy = html.find("<meta http-equiv").unwrap()..html.find("<meta name=\"viewport\"").unwrap();
+    let click =
+        "<script>document.querySelectorAll('button').forEach((button) => button.click());</script></body>";
+    std::fs::write(
+        &clicked,
+        format!("{}{}", &html[..policy.start], &html[policy.end..]).replace("</body>", click),
+    )
+    .unwrap();
+    let dom = run(directory.path(), &["--enable-logging=stderr", "--dump-dom"], &clicked);
+    assert_eq!(dom.matches("<canvas").count(), 3, "uPlot draws each chart that was asked for");
+
     let kept = std::env::var_os("ARRAYLAB_SCREENSHOTS").map(PathBuf::from);
     let pictures = kept.as_deref().unwrap_or(directory.path());
     for (name, size, more) in [
         ("desk", "1280,2600", ""),
         ("dark", "1280,2600", "--blink-settings=preferredColorScheme=0"),
         ("phone", "500,3000", ""),
+        ("clicked", "1280,3600", ""),
     ] {
+        let page = if name == "clicked" { &clicked } else { &page };
         let picture = pictures.join(format!("{name}.png"));
         let arguments =
             [format!("--screenshot={}", picture.display()), format!("--window-size={size}"), more.to_owned()];
         let arguments: Vec<&str> =
             arguments.iter().map(String::as_str).filter(|argument| !argument.is_empty()).collect();
-        run(directory.path(), &arguments, &page);
+        run(directory.path(), &arguments, page);
         assert!(std::fs::metadata(&picture).is_ok_and(|file| file.len() > 20_000), "{name} is no picture");
     }
     let paper = pictures.join("paper.pdf");

@@ -41,8 +41,8 @@ pub fn draw(chart: &Chart) -> String {
         svg.text("", "start", 38.0, key_y + 12.0, &fitted(&series.label, WIDTH - 44.0));
         key_y += KEY_ROW;
     }
-    if let Some(first) = published.first() {
-        svg.marker(first.style, Role::Published, 18.0, key_y + 8.0);
+    if !published.is_empty() {
+        svg.marker(0, Role::Published, 18.0, key_y + 8.0);
         svg.text("", "start", 38.0, key_y + 12.0, "published");
     }
     for (value, text) in &values.ticks {

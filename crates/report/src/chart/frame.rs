@@ -10,15 +10,15 @@ pub const WIDTH: f64 = 440.0;
 /// Size of text in the drawing's units; `.chart text` in the style sheet says the same.
 pub const TEXT: f64 = 12.0;
 
-/// About how wide a text is. Good to 10 % for the sans-serif faces that browsers use, which is enough to keep
-/// texts apart.
+/// About how wide a text is: for DejaVu Sans, the widest face that browsers fall back to, so that texts keep apart
+/// in every other.
 pub fn text_width(text: &str) -> f64 {
     text.chars()
         .map(|character| match character {
-            'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | 'f' | 't' | 'r' => 0.33,
-            'm' | 'w' | 'M' | 'W' | '%' | '@' | '÷' => 0.88,
-            c if c.is_uppercase() => 0.68,
-            _ => 0.56,
+            'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | 'f' | 't' | 'r' => 0.36,
+            'm' | 'w' | 'M' | 'W' | '%' | '@' | '÷' => 0.92,
+            c if c.is_uppercase() => 0.70,
+            _ => 0.61,
         })
         .sum::<f64>()
         * TEXT
@@ -88,7 +88,7 @@ impl Drawing {
     /// The marker of a series. Every style has a shape of its own; published figures are hollow diamonds.
     pub fn marker(&mut self, style: usize, role: Role, x: f64, y: f64) {
         if role == Role::Published {
-            let r = 5.5;
+            let r = 6.0;
             self.raw(format_args!(
                 "<path class=\"published s{style}\" d=\"M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}Z\"/>",
                 y - r,
@@ -96,6 +96,16 @@ impl Drawing {
                 y + r,
                 x - r
             ));
+            // A stroke inside tells diamonds of several series apart without colour.
+            let stroke = match style {
+                0 => return,
+                1 => "m-2.5 0h5",
+                2 => "m0 -2.5v5",
+                3 => "m-1.8 -1.8l3.6 3.6",
+                4 => "m-1.8 1.8l3.6 -3.6",
+                _ => "m-2.5 0h5m-2.5 -2.5v5",
+            };
+            self.raw(format_args!("<path class=\"cross s{style}\" d=\"M{x:.1} {y:.1}{stroke}\"/>"));
             return;
         }
         match style {

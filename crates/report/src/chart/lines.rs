@@ -46,13 +46,15 @@ pub fn draw(chart: &Chart) -> String {
             Key { label: label.to_owned(), style: series.style, role: Role::Run }
         }));
     }
-    if has_published {
-        keys.push(Key {
-            label: "published".to_owned(),
-            style: run_series.first().map_or(0, |s| s.style),
-            role: Role::Published,
-        });
-    }
+    let published: Vec<&Series> =
+        chart.series.iter().filter(|series| series.role == Role::Published).collect();
+    keys.extend(published.iter().map(|series| {
+        let label = match series.label.as_str() {
+            label if published.len() == 1 || label.is_empty() => "published".to_owned(),
+            label => format!("{label}, published"),
+        };
+        Key { label, style: series.style, role: Role::Published }
+    }));
     let key_rows = laid_out(&keys);
     let key_height = key_rows.last().map_or(0.0, |placed| placed.1 + ROW + 3.0);
     let mark_rows = if chart.marks.is_empty() { 0 } else { chart.marks.len().min(3) };

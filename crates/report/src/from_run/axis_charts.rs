@@ -178,11 +178,15 @@ fn chart(
     };
     let said = axes::title(name);
     let said = said.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
+    let asked = super::asked_for(source, stage, Some(name), upwards.kind).next();
     let heading = if panel.heading.is_empty() { String::new() } else { format!(", {}", panel.heading) };
     Some(Chart {
         id: String::new(),
-        title: format!("{} by {said}{heading}", upwards.title),
-        caption: String::new(),
+        title: match asked {
+            Some(chart) => format!("{}{heading}", chart.title),
+            None => format!("{} by {said}{heading}", upwards.title),
+        },
+        caption: asked.map(super::published_as).unwrap_or_default(),
         x,
         y,
         series,

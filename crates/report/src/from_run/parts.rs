@@ -9,9 +9,7 @@ const IDENTITY_FACTS: usize = 4;
 
 pub fn drawing(manifest: &Manifest) -> Option<Drawing> {
     let twin = manifest.array.as_ref().and_then(|array| {
-        plan::parse_yaml::<twin::ArrayDescription>(&array.source, &array.text)
-            .ok()
-            .map(|parsed| of_twin(&parsed.bench()))
+        plan::parse_array(&array.source, &array.text).ok().map(|parsed| of_twin(&parsed.bench()))
     });
     twin.or_else(|| of_targets(manifest))
 }
@@ -19,11 +17,10 @@ pub fn drawing(manifest: &Manifest) -> Option<Drawing> {
 fn of_twin(bench: &twin::Bench) -> Drawing {
     let mut layers = Vec::new();
     let mut add = |kind, parts: &[twin::BenchPart]| {
-        layers.extend(parts.iter().map(|part| Layer {
-            kind,
-            label: part.label.clone(),
-            detail: String::new(),
-            count: part.count,
+        layers.extend(parts.iter().map(|part| {
+            // What follows the first comma is said once, beneath the boxes.
+            let (label, detail) = part.label.split_once(", ").unwrap_or((&part.label, ""));
+            Layer { kind, label: label.to_owned(), detail: detail.to_owned(), count: part.count }
         }));
     };
     add(LayerKind::Box, &bench.hosts);

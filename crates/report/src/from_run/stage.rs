@@ -28,7 +28,7 @@ pub fn section(
         notes.insert(0, format!("{left_out} further charts of this stage are left out to keep the page small; the table has all results."));
     }
     let title = match of_plan.and_then(|stage| stage.title.as_deref()) {
-        Some(title) => format!("{stage}: {title}"),
+        Some(title) => format!("{title} ({stage})"),
         None => stage.to_owned(),
     };
     Ok(Section { id: section_id(stage), title, intro, charts, tables: results(source, stage, &names), notes })

@@ -74,7 +74,27 @@ pub fn charts(
             let together = longest.div_ceil(budget.points_a_line).max(1);
             thinned = thinned.max(together);
             for kind in KINDS {
-                charts.extend(chart(source, stage, charts.len(), kind, lines, together, &events));
+                let Some(drawn) = chart(source, stage, charts.len(), kind, lines, together, &events) else {
+                    continue;
+                };
+                charts.push(drawn);
+                // Parts of the time that the plan asks for, with every interval.
+                for asked in super::asked_for(source, stage, None, kind) {
+                    let Some((from_ns, to_ns)) = span(asked, lines, &cases) else { continue };
+                    let part: Vec<Line> = lines.iter().map(|line| line.between(from_ns, to_ns)).collect();
+                    let longest = part.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
+                    let together = longest.div_ceil(budget.points_a_line).max(1);
+                    if let Some(mut close) =
+                        chart(source, stage, charts.len(), kind, &part, together, &events)
+                    {
+                        close.title.clone_from(&asked.title);
+                        close.caption = format!("{} {}", super::published_as(asked), close.caption);
+                        let is_inside =
+                            |mark: &Mark| mark.x >= from_ns as f64 / 1e9 && mark.x <= to_ns as f64 / 1e9;
+                        close.marks.retain(is_inside);
+                        charts.push(close);
+                    }
+                }
             }
         }
     }
@@ -98,6 +118,31 @@ pub fn charts(
         ));
     }
     Ok((charts, notes))
+}
+
+impl Line {
+    fn between(&self, from_ns: u64, to_ns: u64) -> Line {
+        let is_inside = |interval: &&IntervalPoint| interval.end_ns > from_ns && interval.start_ns < to_ns;
+        Line {
+            label: self.label.clone(),
+            case_index: self.case_index,
+            intervals: self.intervals.iter().filter(is_inside).cloned().collect(),
+        }
+    }
+}
+
+/// The part of the time that a chart of the plan shows, on the clock of the load; `None` where it shows all of it.
+fn span(asked: &plan::Chart, lines: &[Line], cases: &[(u32, &CaseResult)]) -> Option<(u64, u64)> {
+    if asked.from.is_none() && asked.to.is_none() {
+        return None;
+    }
+    let first = lines.first()?;
+    let (_, result) = cases.iter().find(|(index, _)| *index == first.case_index)?;
+    let runtime_ns = (result.duration_s * 1e9) as u64;
+    let counting_from_ns = first.intervals.iter().find(|interval| !interval.is_ramp)?.start_ns;
+    let from_ns = asked.from.map_or(0, |moment| moment.resolve(runtime_ns));
+    let to_ns = asked.to.map_or(runtime_ns, |moment| moment.resolve(runtime_ns));
+    Some((counting_from_ns + from_ns, counting_from_ns + to_ns))
 }
 
 fn lines_of(
@@ -204,7 +249,9 @@ fn chart(
         point.y = point.y.map(|y| y / divisor);
         point.range = point.range.map(|(low, high)| (low / divisor, high / divisor));
     }
-    let interval = units::Nanos(source.manifest.interval_ns * together as u64);
+    let interval = units::human_duration(source.manifest.interval_ns * together as u64);
+    let asked =
+        super::asked_for(source, stage, None, kind).find(|chart| chart.from.is_none() && chart.to.is_none());
     let what = if kind == Kind::Latency { "the mean over reads and writes in" } else { "the mean of" };
     let subject = if lines.len() == 1 && !lines[0].label.is_empty() {
         format!(", {}", lines[0].label)
@@ -213,8 +260,16 @@ fn chart(
     };
     Some(Chart {
         id: format!("{}-time-{}", super::section_id(stage), number + 1),
-        title: format!("{} against time{subject}", kind.title()),
-        caption: format!("Each point is {what} the {interval} that end there."),
+        title: match asked {
+            Some(chart) => format!("{}: {} against time", chart.title, kind.title()),
+            None => format!("{} against time{subject}", kind.title()),
+        },
+        caption: format!(
+            "{} Each point is {what} the {interval} that end there.",
+            asked.map(super::published_as).unwrap_or_default()
+        )
+        .trim_start()
+        .to_owned(),
         x: Axis {
             label: "Time since the load began".into(),
             unit: "s".into(),
