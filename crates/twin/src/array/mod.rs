@@ -7,6 +7,7 @@ mod command;
 mod controller;
 mod fabric;
 mod firmware;
+mod lanes;
 mod modules;
 mod report;
 mod streams;
@@ -15,13 +16,14 @@ mod stripes;
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
-use crate::engine::EventQueue;
+use crate::engine::{EventQueue, nanos_of_us};
 use crate::settings::Settings;
 use crate::{ArrayDescription, Event, TwinError, TwinNote};
 use command::{Commands, Happening, Io};
 use controller::{Controller, Presence};
 use fabric::Fabric;
 use firmware::{Step, Update};
+use lanes::Lanes;
 use modules::Modules;
 use streams::Streams;
 use stripes::Stripes;
@@ -31,10 +33,12 @@ use stripes::Stripes;
 pub struct Twin {
     now_ns: u64,
     queue: EventQueue,
+    lanes: Lanes,
     settings: Settings,
     capacity_bytes: u64,
     segment_bytes: u64,
     members: u32,
+    write_answer_ns: u64,
     stripes: Stripes,
     fabric: Fabric,
     controllers: Box<[Controller]>,
@@ -62,14 +66,21 @@ impl Twin {
         let members = description.layout.members.get();
         let segment_bytes = description.layout.segment_bytes.get();
         let stripes = Stripes::new(members, segment_bytes);
+        let lanes = Lanes::new(
+            description.links.count.get(),
+            description.controllers.count.get(),
+            description.drives.count.get(),
+        );
         let controller = Controller::new(&description.controllers, settings);
         Ok(Twin {
             now_ns: 0,
-            queue: EventQueue::with_capacity(4096),
+            queue: EventQueue::new(lanes.count()),
+            lanes,
             settings,
             capacity_bytes: stripes.capacity_bytes(description.drives.capacity_bytes.get()),
             segment_bytes,
             members,
+            write_answer_ns: nanos_of_us(description.controllers.write_answer_us.get()),
             stripes,
             fabric: Fabric::new(description, settings),
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
@@ -92,7 +103,7 @@ impl Twin {
                 Err(TwinError::NoSuchEvent { event: event.name(), path: "firmware_update" })
             }
             Event::FirmwareUpdate => {
-                self.queue.push(at_ns, Happening::Update(Step::Leave(0)).pack());
+                self.queue.push(self.lanes.rare(), at_ns, Happening::Update(Step::Leave(0)).pack());
                 Ok(())
             }
         }
@@ -112,14 +123,15 @@ impl Twin {
     fn arrive(&mut self, tag: u32) {
         let now_ns = self.now_ns;
         let io = self.ios[tag as usize];
-        let controller = &mut self.controllers[self.fabric.controller_of(io.link) as usize];
+        let index = self.fabric.controller_of(io.link);
+        let controller = &mut self.controllers[index as usize];
         if let Presence::Away { noticed_at_ns } = controller.presence {
             self.reroute(tag, noticed_at_ns);
             return;
         }
-        let written_bytes = if io.direction == Direction::Read { 0 } else { u64::from(io.length_bytes) };
-        let ready_ns = controller.take_in(now_ns, written_bytes);
-        self.queue.push(ready_ns, Happening::Enter(tag).pack());
+        let is_write = io.direction == Direction::Write;
+        let ready_ns = controller.take_in(now_ns, if is_write { u64::from(io.length_bytes) } else { 0 });
+        self.queue.push(self.lanes.controller(index, is_write), ready_ns, Happening::Enter(tag).pack());
     }
 
     /// Sends a command another way once its host has noticed that this one is closed.
@@ -130,7 +142,7 @@ impl Twin {
             controllers[controller as usize].is_known_up(again_ns)
         });
         self.ios[tag as usize].link = link;
-        self.queue.push(again_ns, Happening::Arrive(tag).pack());
+        self.queue.push(self.lanes.rare(), again_ns, Happening::Arrive(tag).pack());
     }
 
     /// A command asks its controller for a place in the window.
@@ -156,16 +168,21 @@ impl Twin {
         let is_sequential = self.streams.follows(first, last);
         let command = self.commands.begin(&io, tag, controller, is_sequential);
         if io.direction == Direction::Read {
-            let mut done_ns = now_ns;
+            let (mut done_ns, mut slowest) = (now_ns, 0);
             let modules = &mut self.modules;
             self.stripes.for_each_piece(io.offset_bytes, u64::from(io.length_bytes), |piece| {
-                done_ns = done_ns.max(modules.read(now_ns, piece.drive, piece.length_bytes, is_sequential));
+                let at_ns = modules.read(now_ns, piece.drive, piece.length_bytes, is_sequential);
+                (done_ns, slowest) = (done_ns, slowest).max((at_ns, piece.drive));
             });
-            self.queue.push(done_ns, Happening::ReadDone(command).pack());
+            self.queue.push(self.lanes.read_done(slowest), done_ns, Happening::ReadDone(command).pack());
             return;
         }
         if self.settings.write_cache {
-            self.queue.push(now_ns, Happening::Complete(tag).pack());
+            self.queue.push(
+                self.lanes.answered(),
+                now_ns + self.write_answer_ns,
+                Happening::Complete(tag).pack(),
+            );
         }
         if is_sequential || !self.settings.parity {
             self.write(command);
@@ -179,13 +196,15 @@ impl Twin {
     fn read_before_write(&mut self, command: u32) {
         let now_ns = self.now_ns;
         let extent = self.commands.get(command);
-        let mut done_ns = now_ns;
+        let (mut done_ns, mut slowest) = (now_ns, 0);
         let modules = &mut self.modules;
         self.stripes.for_each_piece(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
-            done_ns = done_ns.max(modules.read(now_ns, piece.drive, piece.length_bytes, false));
-            done_ns = done_ns.max(modules.read(now_ns, piece.parity_drive, piece.length_bytes, false));
+            for drive in [piece.drive, piece.parity_drive] {
+                let at_ns = modules.read(now_ns, drive, piece.length_bytes, false);
+                (done_ns, slowest) = (done_ns, slowest).max((at_ns, drive));
+            }
         });
-        self.queue.push(done_ns, Happening::Write(command).pack());
+        self.queue.push(self.lanes.ready_to_write(slowest), done_ns, Happening::Write(command).pack());
     }
 
     /// New data and new parity. Where whole stripes are gathered, parity is written once, at the stripe's end.
@@ -195,10 +214,11 @@ impl Twin {
         let extent = self.commands.get(command);
         let parity = self.settings.parity;
         let segment_bytes = self.segment_bytes;
-        let mut done_ns = now_ns;
+        let (mut done_ns, mut slowest) = (now_ns, 0);
         let modules = &mut self.modules;
         self.stripes.for_each_piece(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
-            done_ns = done_ns.max(modules.write(now_ns, piece.drive, piece.length_bytes));
+            let at_ns = modules.write(now_ns, piece.drive, piece.length_bytes);
+            (done_ns, slowest) = (done_ns, slowest).max((at_ns, piece.drive));
             let parity_bytes = match (parity, extent.is_sequential) {
                 (false, _) => 0,
                 (true, false) => piece.length_bytes,
@@ -206,10 +226,11 @@ impl Twin {
                 (true, true) => 0,
             };
             if parity_bytes > 0 {
-                done_ns = done_ns.max(modules.write(now_ns, piece.parity_drive, parity_bytes));
+                let at_ns = modules.write(now_ns, piece.parity_drive, parity_bytes);
+                (done_ns, slowest) = (done_ns, slowest).max((at_ns, piece.parity_drive));
             }
         });
-        self.queue.push(done_ns, Happening::WriteDone(command).pack());
+        self.queue.push(self.lanes.write_done(slowest), done_ns, Happening::WriteDone(command).pack());
     }
 
     /// Gives back a command's place and lets in what waited for it.
@@ -228,7 +249,7 @@ impl Twin {
         let done = *self.commands.get(command);
         let link = self.ios[done.tag as usize].link;
         let at_ns = self.fabric.send_to_host(self.now_ns, link, u64::from(done.length_bytes));
-        self.queue.push(at_ns, Happening::Complete(done.tag).pack());
+        self.queue.push(self.lanes.link_to_host(link), at_ns, Happening::Complete(done.tag).pack());
         self.finish(command);
     }
 
@@ -236,7 +257,7 @@ impl Twin {
     fn write_done(&mut self, command: u32) {
         if !self.settings.write_cache {
             let tag = self.commands.get(command).tag;
-            self.queue.push(self.now_ns, Happening::Complete(tag).pack());
+            self.queue.push(self.lanes.answered(), self.now_ns, Happening::Complete(tag).pack());
         }
         self.finish(command);
     }
@@ -246,7 +267,11 @@ impl Twin {
         match step {
             Step::Leave(index) => {
                 let noticed_at_ns = self.now_ns + update.failover_ns;
-                self.queue.push(self.now_ns + update.away_ns, Happening::Update(Step::Return(index)).pack());
+                self.queue.push(
+                    self.lanes.rare(),
+                    self.now_ns + update.away_ns,
+                    Happening::Update(Step::Return(index)).pack(),
+                );
                 let controller = &mut self.controllers[index as usize];
                 controller.presence = Presence::Away { noticed_at_ns };
                 for (tag, _) in controller.abandon_waiting() {
@@ -258,10 +283,18 @@ impl Twin {
                 self.controllers[index as usize].presence = Presence::Up;
                 let next = index + 1;
                 if (next as usize) < self.controllers.len() {
-                    self.queue.push(self.now_ns + update.gap_ns, Happening::Update(Step::Leave(next)).pack());
+                    self.queue.push(
+                        self.lanes.rare(),
+                        self.now_ns + update.gap_ns,
+                        Happening::Update(Step::Leave(next)).pack(),
+                    );
                 } else {
                     update.stripes_left = update.stripes;
-                    self.queue.push(self.now_ns + update.gap_ns, Happening::Update(Step::Verify).pack());
+                    self.queue.push(
+                        self.lanes.rare(),
+                        self.now_ns + update.gap_ns,
+                        Happening::Update(Step::Verify).pack(),
+                    );
                 }
                 self.note(format!("controller-{index} is back"));
             }
@@ -269,7 +302,11 @@ impl Twin {
                 let (all, left) = (update.stripes, update.stripes_left);
                 if left > 0 {
                     update.stripes_left -= 1;
-                    self.queue.push(self.now_ns + update.stripe_ns, Happening::Update(Step::Verify).pack());
+                    self.queue.push(
+                        self.lanes.rare(),
+                        self.now_ns + update.stripe_ns,
+                        Happening::Update(Step::Verify).pack(),
+                    );
                     for drive in 0..self.members {
                         self.modules.read(self.now_ns, drive, self.segment_bytes, true);
                     }
@@ -311,14 +348,18 @@ impl Device for Twin {
             direction: operation.direction,
         };
         match operation.direction {
-            Direction::Read => self.queue.push(issued_at_ns, Happening::Arrive(tag).pack()),
+            Direction::Read => {
+                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Arrive(tag).pack())
+            }
             Direction::Write => {
                 // Every submission takes the same time, so links see writes in the order of their submission.
                 let at_ns = self.fabric.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes));
-                self.queue.push(at_ns, Happening::Arrive(tag).pack());
+                self.queue.push(self.lanes.link_to_array(link), at_ns, Happening::Arrive(tag).pack());
             }
             // A discard changes maps and moves no data.
-            Direction::Trim => self.queue.push(issued_at_ns, Happening::Complete(tag).pack()),
+            Direction::Trim => {
+                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Complete(tag).pack())
+            }
         }
     }
 

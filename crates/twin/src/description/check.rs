@@ -96,6 +96,7 @@ impl ArrayDescription {
         whole("controllers.window_commands", &controllers.window_commands, 1, u64::from(WINDOW_LIMIT))?;
         whole("controllers.window_bytes", &controllers.window_bytes, 512, CAPACITY_LIMIT_BYTES)?;
         rate("controllers.write_buffer_mb_per_s", &controllers.write_buffer_mb_per_s)?;
+        within("controllers.write_answer_us", &controllers.write_answer_us, 0.0, STEP_LIMIT_US)?;
         whole("controllers.sequential_streams", &controllers.sequential_streams, 0, u64::from(WINDOW_LIMIT))
     }
 

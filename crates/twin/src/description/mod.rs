@@ -83,8 +83,10 @@ pub struct Controllers {
     pub window_bytes: Parameter<u64>,
     /// Rate at which one controller takes written data into its protected buffer, in 10^6 bytes a second.
     pub write_buffer_mb_per_s: Parameter<f64>,
-    /// Largest gap, in I/Os, that a run of neighbouring commands may have and still count as sequential: several
-    /// queued commands of one thread overtake one another.
+    /// Microseconds from a write's entry into the window to its answer: the buffer's own time, which holds up nobody
+    /// else.
+    pub write_answer_us: Parameter<f64>,
+    /// Sequential streams that a controller can follow at once, for prefetch and whole-stripe writes.
     pub sequential_streams: Parameter<u32>,
 }
 

@@ -1,5 +1,7 @@
 //! What every model is made of: moments in order, and things that serve one command at a time.
 
+#[cfg(test)]
+mod closed_network;
 mod queue;
 mod server;
 
