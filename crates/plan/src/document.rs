@@ -53,6 +53,7 @@ pub(crate) struct PlanDocument {
 /// How the run is watched.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Watch")]
 pub(crate) struct WatchDocument {
     /// Length of a sample; 5 s without it.
     #[serde(default)]
@@ -63,6 +64,7 @@ pub(crate) struct WatchDocument {
 /// A stage: one case for each point of its matrix.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Stage")]
 pub(crate) struct StageDocument {
     /// What the stage shows, in one line.
     #[serde(default)]
@@ -91,6 +93,7 @@ pub(crate) struct StageDocument {
 /// Writes that bring a target into the state in which it is tested.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Precondition")]
 pub(crate) struct PreconditionDocument {
     /// How many times the size of the target is written.
     pub times: Located<u8>,
@@ -101,6 +104,7 @@ pub(crate) struct PreconditionDocument {
 /// Something that is done to the target at a moment of a case.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Event")]
 pub(crate) struct EventDocument {
     /// When.
     pub at: Moment,
@@ -114,6 +118,7 @@ pub(crate) struct EventDocument {
 /// A figure that the vendor declares.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Declared")]
 pub(crate) struct DeclaredDocument {
     /// The declaration in words.
     pub says: String,
@@ -132,6 +137,7 @@ pub(crate) struct DeclaredDocument {
 /// A table of published results.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Published")]
 pub(crate) struct PublishedDocument {
     /// A CSV file beside the plan, or one that ships (`flashsystem-840/block-size.csv`).
     pub file: Located<String>,
@@ -148,6 +154,7 @@ pub(crate) struct PublishedDocument {
 /// A column of published figures.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Column")]
 pub(crate) struct ColumnDocument {
     /// Which quantity it holds.
     pub quantity: Quantity,
@@ -159,6 +166,7 @@ pub(crate) struct ColumnDocument {
 /// A chart of the report.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Chart")]
 pub(crate) struct ChartDocument {
     /// What it shows, in one line.
     pub title: String,
