@@ -1,0 +1,37 @@
+//! What a probe gives.
+
+use std::sync::Arc;
+
+/// One number about one thing during one interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counter {
+    /// `disk`, `cpu`, `load` or `psi`.
+    pub source: &'static str,
+    /// For example `sdb`, or `all` for all processors.
+    pub entity: Arc<str>,
+    /// The name that `iostat` or the kernel uses, unit included.
+    pub name: &'static str,
+    /// A rate or a mean over the interval.
+    pub value: f64,
+}
+
+/// All counters of one interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostInterval {
+    /// On the run's clock.
+    pub start_ns: u64,
+    /// On the run's clock.
+    pub end_ns: u64,
+    /// Devices in the order of `/proc/diskstats`, then processors, load, pressure.
+    pub counters: Vec<Counter>,
+}
+
+impl HostInterval {
+    /// One value by its three names.
+    pub fn value(&self, source: &str, entity: &str, name: &str) -> Option<f64> {
+        let is_it = |counter: &&Counter| {
+            counter.source == source && &*counter.entity == entity && counter.name == name
+        };
+        self.counters.iter().find(is_it).map(|counter| counter.value)
+    }
+}

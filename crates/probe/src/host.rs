@@ -1,0 +1,148 @@
+//! The probe itself.
+
+use crate::counter::HostInterval;
+use crate::cpu::{Cpus, push_load};
+use crate::diskstats::Disks;
+use crate::pressure::{Pressure, RESOURCES};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the kernel's view of the host is read; parameters, so that recorded readings can be tested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeRoots {
+    /// Normally `/proc`.
+    pub proc: PathBuf,
+    /// Normally `/sys`.
+    pub sysfs: PathBuf,
+}
+
+impl ProbeRoots {
+    /// The running host.
+    pub fn system() -> Self {
+        ProbeRoots { proc: "/proc".into(), sysfs: "/sys".into() }
+    }
+}
+
+/// Which block devices to report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeviceSelection {
+    /// Every whole device, no partitions.
+    Whole,
+    /// These kernel names.
+    Named(Vec<String>),
+}
+
+/// Why the host cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// A file that every Linux has.
+    #[error(
+        "cannot read `{path}`: {source}\nhint: /proc must be mounted; the run can go on without host counters"
+    )]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The background thread.
+    #[error("cannot start the host probe: {0}\nhint: the limit of threads may be reached (ulimit -u)")]
+    Thread(io::Error),
+    /// The interval.
+    #[error("a probe interval of {0:?} is shorter than 10 ms\nhint: iostat's own shortest is 1 s")]
+    Interval(std::time::Duration),
+    /// The receiver of the counters panicked.
+    #[error(
+        "the host probe ended early, because the receiver of its counters failed\nhint: this is a defect of arraylab"
+    )]
+    Ended,
+}
+
+/// Reads the host and compares with the reading before. Buffers are reused, so that a reading costs microseconds
+/// for a device.
+#[derive(Debug)]
+pub struct HostProbe {
+    roots: ProbeRoots,
+    selection: DeviceSelection,
+    disks: Disks,
+    cpus: Cpus,
+    pressures: Vec<Pressure>,
+    all: Arc<str>,
+    interval: HostInterval,
+    last_ns: u64,
+    stat: String,
+    other: String,
+    bytes: Vec<u8>,
+}
+
+impl HostProbe {
+    /// Takes the first reading, at `now_ns` on the run's clock.
+    pub fn new(roots: ProbeRoots, selection: DeviceSelection, now_ns: u64) -> Result<Self, ProbeError> {
+        let mut probe = HostProbe {
+            roots,
+            selection,
+            disks: Disks::default(),
+            cpus: Cpus::default(),
+            pressures: RESOURCES.iter().map(|resource| Pressure::of(resource)).collect(),
+            all: "all".into(),
+            interval: HostInterval::default(),
+            last_ns: now_ns,
+            stat: String::new(),
+            other: String::new(),
+            bytes: Vec::new(),
+        };
+        probe.take(1.0)?;
+        Ok(probe)
+    }
+
+    /// Takes a reading at `now_ns` on the run's clock; gives what happened since the one before.
+    pub fn read(&mut self, now_ns: u64) -> Result<&HostInterval, ProbeError> {
+        let elapsed_ns = now_ns.saturating_sub(self.last_ns).max(1);
+        self.interval.counters.clear();
+        self.take(elapsed_ns as f64 / units::NANOS_PER_SECOND as f64)?;
+        self.interval.start_ns = self.last_ns;
+        self.interval.end_ns = now_ns;
+        self.last_ns = now_ns;
+        Ok(&self.interval)
+    }
+
+    /// On the run's clock, when the last reading was taken.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    fn take(&mut self, elapsed_s: f64) -> Result<(), ProbeError> {
+        let proc = &self.roots.proc;
+        let counters = &mut self.interval.counters;
+        required(&proc.join("diskstats"), &mut self.bytes, &mut self.other)?;
+        let (selection, block) = (&self.selection, self.roots.sysfs.join("block"));
+        let wanted = |name: &str| match selection {
+            DeviceSelection::Whole => block.join(name.replace('/', "!")).exists(),
+            DeviceSelection::Named(names) => names.iter().any(|one| one == name),
+        };
+        self.disks.read(&self.other, elapsed_s, wanted, counters);
+        required(&proc.join("stat"), &mut self.bytes, &mut self.stat)?;
+        self.cpus.read(&self.stat, counters);
+        required(&proc.join("loadavg"), &mut self.bytes, &mut self.other)?;
+        push_load(&self.other, &self.stat, &self.all, counters);
+        for (pressure, resource) in self.pressures.iter_mut().zip(RESOURCES) {
+            // A kernel without PSI, or booted with psi=0, has no such file or refuses to read it.
+            if required(&proc.join("pressure").join(resource), &mut self.bytes, &mut self.other).is_ok() {
+                pressure.read(&self.other, elapsed_s, counters);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn required(path: &Path, bytes: &mut Vec<u8>, text: &mut String) -> Result<(), ProbeError> {
+    bytes.clear();
+    text.clear();
+    File::open(path)
+        .and_then(|mut file| file.read_to_end(bytes))
+        .map_err(|source| ProbeError::Read { path: path.to_owned(), source })?;
+    text.push_str(&String::from_utf8_lossy(bytes));
+    Ok(())
+}
