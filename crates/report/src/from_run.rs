@@ -28,6 +28,8 @@ struct Source<'a> {
     cases: Vec<CaseRecord>,
     /// With the index of the case.
     results: Vec<(u32, CaseResult)>,
+    /// For each stage in order, the settings that tell its cases apart.
+    axes: Vec<(String, Vec<String>)>,
 }
 
 impl Source<'_> {
@@ -36,6 +38,12 @@ impl Source<'_> {
             .iter()
             .filter(|(_, result)| result.status == CaseStatus::Done)
             .map(|(index, result)| (*index, result))
+    }
+
+    /// The settings that tell the cases of a stage apart.
+    fn axes_of(&self, stage: &str) -> Vec<&str> {
+        let found = self.axes.iter().find(|(name, _)| name == stage);
+        found.map(|(_, axes)| axes.iter().map(String::as_str).collect()).unwrap_or_default()
     }
 
     /// The stages that have cases in this run, in order.
@@ -87,6 +95,17 @@ fn published_as(chart: &plan::Chart) -> String {
     chart.published_as.as_ref().map(|name| format!("In the published test: {name}.")).unwrap_or_default()
 }
 
+fn stage_axes(source: &Source<'_>) -> Vec<(String, Vec<String>)> {
+    let of_stage = |stage: &str| {
+        let settings: Vec<_> =
+            source.cases.iter().filter(|case| case.stage == stage).map(|case| &case.settings).collect();
+        let preferred: Vec<&str> =
+            source.stage_of_plan(stage).map(|stage| stage.axes().collect()).unwrap_or_default();
+        axes::varying(&settings, &preferred).into_iter().map(str::to_owned).collect()
+    };
+    source.stages().into_iter().map(|stage| (stage.to_owned(), of_stage(stage))).collect()
+}
+
 /// The report of a run, finished or not. Conclusions are left empty; whoever knows findings fills them in.
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let manifest = run.manifest();
@@ -101,7 +120,15 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
             None
         }
     };
-    let source = Source { run, manifest, plan, cases: run.cases()?, results: run.indexed_results()? };
+    let mut source = Source {
+        run,
+        manifest,
+        plan,
+        cases: run.cases()?,
+        results: run.indexed_results()?,
+        axes: Vec::new(),
+    };
+    source.axes = stage_axes(&source);
 
     let plan_title = source.plan.as_ref().map_or(manifest.plan.name.as_str(), |plan| plan.title.as_str());
     let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();

@@ -2,6 +2,7 @@
 
 use crate::chart::{Axis, Scale, TickFormat};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 type Settings = Map<String, Value>;
 
@@ -24,14 +25,21 @@ pub fn varying<'a>(cases: &[&'a Settings], preferred: &[&str]) -> Vec<&'a str> {
         (place, !is_number(name))
     });
     let mut axes: Vec<&str> = Vec::new();
+    // What the axes so far say of each case; a setting that takes two values under one key is an axis of its own.
+    let mut keys: Vec<String> = vec![String::new(); cases.len()];
     for name in names {
-        let follows = cases.iter().enumerate().all(|(index, one)| {
-            cases[..index].iter().all(|other| {
-                one.get(name) == other.get(name) || axes.iter().any(|axis| one.get(*axis) != other.get(*axis))
-            })
-        });
+        let texts: Vec<String> = cases
+            .iter()
+            .map(|settings| settings.get(name).map(Value::to_string).unwrap_or_default())
+            .collect();
+        let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+        let follows = keys.iter().zip(&texts).all(|(key, text)| *known.entry(key).or_insert(text) == text);
         if !follows {
             axes.push(name);
+            keys.iter_mut().zip(&texts).for_each(|(key, text)| {
+                key.push('\n');
+                key.push_str(text);
+            });
         }
     }
     axes

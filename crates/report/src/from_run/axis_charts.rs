@@ -81,7 +81,7 @@ struct Panel<'a> {
 }
 
 /// Splits cases into panels of at most `SERIES_LIMIT` groups: the last settings tell lines apart, the settings before
-/// them tell panels apart.
+/// them tell panels apart. Where the last setting alone has more values, its lines are spread over several panels.
 fn panels<'a>(cases: &[&'a CaseResult], others: &[&str]) -> Vec<Panel<'a>> {
     let settings: Vec<_> = cases.iter().map(|case| &case.settings).collect();
     let mut first_of_lines = others.len();
@@ -93,11 +93,23 @@ fn panels<'a>(cases: &[&'a CaseResult], others: &[&str]) -> Vec<Panel<'a>> {
         }
         first_of_lines -= 1;
     }
-    let (of_panels, of_lines) = others.split_at(first_of_lines);
-    grouped(cases, of_panels)
-        .into_iter()
-        .map(|(heading, cases)| Panel { heading, groups: grouped(&cases, of_lines) })
-        .collect()
+    let (of_panels, of_lines) = others.split_at(first_of_lines.min(others.len().saturating_sub(1)));
+    let mut panels = Vec::new();
+    for (heading, cases) in grouped(cases, of_panels) {
+        let groups = grouped(&cases, of_lines);
+        for part in groups.chunks(SERIES_LIMIT) {
+            let heading = match part {
+                [first, .., last] if groups.len() > SERIES_LIMIT => {
+                    let comma = if heading.is_empty() { "" } else { ", " };
+                    format!("{heading}{comma}{} to {}", first.0, last.0)
+                }
+                [only] if groups.len() > SERIES_LIMIT => only.0.clone(),
+                _ => heading.clone(),
+            };
+            panels.push(Panel { heading, groups: part.to_vec() });
+        }
+    }
+    panels
 }
 
 /// Cases with the same values of some settings together, in order of appearance.

@@ -11,11 +11,7 @@ pub fn tables(source: &Source<'_>) -> Vec<Table> {
 }
 
 fn case_label(source: &Source<'_>, result: &CaseResult) -> String {
-    let settings: Vec<_> =
-        source.cases.iter().filter(|case| case.stage == result.stage).map(|case| &case.settings).collect();
-    let preferred: Vec<&str> =
-        source.stage_of_plan(&result.stage).map(|stage| stage.axes().collect()).unwrap_or_default();
-    match axes::label(&result.settings, &axes::varying(&settings, &preferred)) {
+    match axes::label(&result.settings, &source.axes_of(&result.stage)) {
         label if label.is_empty() => result.stage.clone(),
         label => format!("{}, {label}", result.stage),
     }

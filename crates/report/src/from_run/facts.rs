@@ -219,8 +219,7 @@ pub fn tested(source: &Source<'_>) -> Result<Vec<Table>, ReportError> {
         let cases: Vec<_> = source.cases.iter().filter(|case| case.stage == name).collect();
         let settings: Vec<_> = cases.iter().map(|case| &case.settings).collect();
         let of_plan = source.stage_of_plan(name);
-        let preferred: Vec<&str> = of_plan.map(|stage| stage.axes().collect()).unwrap_or_default();
-        let varying = axes::varying(&settings, &preferred);
+        let varying = source.axes_of(name);
         let words: Vec<String> = varying
             .iter()
             .map(|axis| {

@@ -12,10 +12,9 @@ pub fn section(
     time_budget: &mut time_charts::Budget,
 ) -> Result<Section, ReportError> {
     let of_plan = source.stage_of_plan(stage);
-    let preferred: Vec<&str> = of_plan.map(|stage| stage.axes().collect()).unwrap_or_default();
     let settings: Vec<_> =
         source.cases.iter().filter(|case| case.stage == stage).map(|case| &case.settings).collect();
-    let names = axes::varying(&settings, &preferred);
+    let names = source.axes_of(stage);
 
     let mut intro = vec![constant_settings(&settings, &names)];
     let mut notes = of_plan.map(|stage| stage.notes.clone()).unwrap_or_default();
