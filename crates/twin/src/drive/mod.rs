@@ -3,6 +3,7 @@
 //! A drive computes when an I/O ends from what it did before; it never looks at a clock and holds no data.
 
 mod description;
+pub mod disk;
 pub mod flash;
 
 pub use description::DescriptionError;

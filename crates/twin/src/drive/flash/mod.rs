@@ -1,6 +1,14 @@
 //! Flash: translation, collection, and how long both take.
 
 pub mod analytic;
+mod description;
+mod module;
+#[cfg(test)]
+mod module_tests;
+mod sample;
 pub mod translation;
 #[cfg(test)]
 mod translation_tests;
+
+pub use description::{CAPACITY_LIMIT_BYTES, CollectionPolicy, DIES_LIMIT, FlashDescription, WriteFrontiers};
+pub use module::{Condition, FlashCounters, FlashDrive};

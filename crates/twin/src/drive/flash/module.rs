@@ -1,0 +1,359 @@
+//! Timing of a flash drive: next-free-time resources for dies, channels, the shared bus and the controller.
+//!
+//! An I/O is answered at submission. Each resource is charged at that moment and the waits are added up, rather than
+//! booking a channel for the moment at which a die will be done: a booking in the future would keep others from using the time before it. At
+//! depth 1 this is the sum of the parts, at saturation the rate of the busiest resource; both are exact.
+
+use super::super::description::DescriptionError;
+use super::description::FlashDescription;
+use super::sample::{ONE, SampledTranslation};
+use super::translation::{Temperature, Translation, TranslationCounters};
+
+/// How a drive starts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Condition {
+    /// Erased.
+    Fresh,
+    /// This share of the capacity (0 to 1) written once, in order.
+    Filled(f64),
+    /// This share of the capacity (0 to 1) rewritten at random for so long that nothing changes any more.
+    Steady(f64),
+}
+
+/// Sums since the drive was built, in units of the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlashCounters {
+    /// Read commands.
+    pub reads: u64,
+    /// Write commands.
+    pub writes: u64,
+    /// Mapping units written by the host.
+    pub host_units: u64,
+    /// Page programs over all planes.
+    pub programs: u64,
+    /// Page reads for collection.
+    pub collection_reads: u64,
+    /// Block erases over all planes.
+    pub erases: u64,
+}
+
+/// A resource that serves in order.
+#[derive(Debug, Clone, Copy, Default)]
+struct Server {
+    free_at_ns: u64,
+}
+
+impl Server {
+    /// Takes `busy_ns` of the server; returns how long that has to wait.
+    #[inline]
+    fn take(&mut self, now_ns: u64, busy_ns: u64) -> u64 {
+        let start_ns = self.free_at_ns.max(now_ns);
+        self.free_at_ns = start_ns + busy_ns;
+        start_ns - now_ns
+    }
+}
+
+/// A die: everything waits behind `all`; with suspension, reads wait behind `reads` only.
+#[derive(Debug, Clone, Copy, Default)]
+struct Die {
+    all: Server,
+    reads: Server,
+}
+
+/// A solid-state drive or flash module.
+#[derive(Debug, Clone)]
+pub struct FlashDrive {
+    sampled: SampledTranslation,
+    dies: Vec<Die>,
+    channels: Vec<Server>,
+    bus: Server,
+    controller: Server,
+    /// When each of the programs that fill the buffer is done, oldest next.
+    buffered_programs: Vec<u64>,
+    next_buffered: usize,
+    next_die: u32,
+    next_read_die: u32,
+    next_erase_die: u32,
+    /// Units (2^-20) that wait for a whole program, and moved units that wait for a whole page read.
+    host_pending: u64,
+    moved_pending: u64,
+    moved_reads_pending: u64,
+    programs_until_erase: u32,
+    // Constants of the description, in integers.
+    capacity_units: u32,
+    unit_shift: u32,
+    page_shift: u32,
+    units_per_program: u64,
+    units_per_page: u64,
+    pages_per_block: u32,
+    read_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
+    suspend_ns: Option<u64>,
+    channel_page_ns: u64,
+    channel_program_ns: u64,
+    channel_fs_per_byte: u64,
+    bus_unit_ns: u64,
+    bus_fs_per_byte: u64,
+    read_command_ns: u64,
+    write_command_ns: u64,
+    merge_over_bus: bool,
+    counters: FlashCounters,
+}
+
+/// Femtoseconds in a nanosecond: costs per byte stay integers.
+const FS_PER_NS: u64 = 1_000_000;
+
+fn fs_per_byte(bytes_per_s: u64) -> u64 {
+    1_000_000_000_000_000 / bytes_per_s
+}
+
+impl FlashDrive {
+    /// A drive in the given condition. `seed` decides ties of chance in collection and in the initial state.
+    pub fn new(
+        description: &FlashDescription,
+        condition: Condition,
+        seed: u64,
+    ) -> Result<FlashDrive, DescriptionError> {
+        description.check()?;
+        let translation = Translation::fresh(
+            description.geometry(),
+            description.collection(),
+            description.frontiers(),
+            seed,
+        )
+        .map_err(|error| DescriptionError { key: "superblocks", reason: error.to_string() })?;
+        let unit_bytes = description.mapping_unit.0;
+        let capacity_units = (description.capacity.0 / unit_bytes) as u32;
+        let mut sampled = SampledTranslation::new(translation, capacity_units);
+        let share = |share: f64| (f64::from(capacity_units) * share.clamp(0.0, 1.0)) as u32;
+        match condition {
+            Condition::Fresh => {}
+            Condition::Filled(filled) => sampled.fill(share(filled), false),
+            Condition::Steady(filled) => sampled.fill(share(filled), true),
+        }
+        let page_bytes = description.page.0;
+        let program_bytes = page_bytes * u64::from(description.planes);
+        let channel_fs = fs_per_byte(description.channel_bytes_per_s);
+        let bus_fs = fs_per_byte(description.bus_bytes_per_s);
+        let dies = description.channels * description.dies_per_channel;
+        Ok(FlashDrive {
+            sampled,
+            dies: vec![Die::default(); dies as usize],
+            channels: vec![Server::default(); description.channels as usize],
+            bus: Server::default(),
+            controller: Server::default(),
+            buffered_programs: vec![0; (description.write_buffer.0 / program_bytes) as usize],
+            next_buffered: 0,
+            next_die: 0,
+            next_read_die: 0,
+            next_erase_die: 0,
+            host_pending: 0,
+            moved_pending: 0,
+            moved_reads_pending: 0,
+            programs_until_erase: description.pages_per_block,
+            capacity_units,
+            unit_shift: unit_bytes.trailing_zeros(),
+            page_shift: page_bytes.trailing_zeros(),
+            units_per_program: program_bytes * ONE / unit_bytes,
+            units_per_page: page_bytes * ONE / unit_bytes,
+            pages_per_block: description.pages_per_block,
+            read_ns: description.read.0,
+            program_ns: description.program.0,
+            erase_ns: description.erase.0,
+            suspend_ns: description.suspend.map(|suspend| suspend.0),
+            channel_page_ns: page_bytes * channel_fs / FS_PER_NS,
+            channel_program_ns: program_bytes * channel_fs / FS_PER_NS,
+            channel_fs_per_byte: channel_fs,
+            bus_unit_ns: unit_bytes * bus_fs / FS_PER_NS,
+            bus_fs_per_byte: bus_fs,
+            read_command_ns: description.read_command.0,
+            write_command_ns: description.write_command.0,
+            merge_over_bus: description.merge_over_bus,
+            counters: FlashCounters::default(),
+        })
+    }
+
+    /// Reads; returns when the data are at the interface.
+    #[inline]
+    pub fn read(&mut self, now_ns: u64, offset_bytes: u64, length_bytes: u32) -> u64 {
+        self.counters.reads += 1;
+        let length = u64::from(length_bytes.max(1));
+        let first_page = offset_bytes >> self.page_shift;
+        let last_page = (offset_bytes + length - 1) >> self.page_shift;
+        let ready_ns = now_ns + self.controller.take(now_ns, self.read_command_ns) + self.read_command_ns;
+        let mut flash_ns = 0;
+        for page in first_page..=last_page {
+            let begin = offset_bytes.max(page << self.page_shift);
+            let end = (offset_bytes + length).min((page + 1) << self.page_shift);
+            let channel_ns = (end - begin) * self.channel_fs_per_byte / FS_PER_NS;
+            let die = self.die_of(page);
+            flash_ns = flash_ns.max(self.read_page(now_ns, die, channel_ns));
+        }
+        let bus_ns = length * self.bus_fs_per_byte / FS_PER_NS;
+        ready_ns + flash_ns + self.bus.take(now_ns, bus_ns) + bus_ns
+    }
+
+    /// Writes; returns when the data are in the buffer, which is when the drive acknowledges. `temperature` matters with
+    /// hot and cold frontiers only.
+    #[inline]
+    pub fn write(
+        &mut self,
+        now_ns: u64,
+        offset_bytes: u64,
+        length_bytes: u32,
+        temperature: Temperature,
+    ) -> u64 {
+        self.counters.writes += 1;
+        let length = u64::from(length_bytes.max(1));
+        let mut entered_ns =
+            now_ns + self.controller.take(now_ns, self.write_command_ns) + self.write_command_ns;
+        let first = (offset_bytes >> self.unit_shift) as u32;
+        let last = ((offset_bytes + length - 1) >> self.unit_shift) as u32;
+        let unit_mask = (1 << self.unit_shift) - 1;
+        if offset_bytes & unit_mask != 0 {
+            self.merge(now_ns, first);
+        }
+        if (offset_bytes + length) & unit_mask != 0 && (first != last || offset_bytes & unit_mask == 0) {
+            self.merge(now_ns, last);
+        }
+        for unit in first..=last.min(self.capacity_units - 1) {
+            entered_ns = entered_ns.max(self.write_unit(now_ns, unit, temperature));
+        }
+        entered_ns
+    }
+
+    /// Gives up whole mapping units inside a range.
+    pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let first = offset_bytes.div_ceil(1 << self.unit_shift) as u32;
+        let end =
+            ((offset_bytes + length_bytes) >> self.unit_shift).min(u64::from(self.capacity_units)) as u32;
+        for unit in first..end {
+            self.sampled.trim(unit);
+        }
+    }
+
+    /// Sums so far.
+    pub fn counters(&self) -> FlashCounters {
+        self.counters
+    }
+
+    /// Sums of the sampled translation, for write amplification; each unit stands for [`FlashDrive::sample_stride`].
+    pub fn translation_counters(&self) -> TranslationCounters {
+        self.sampled.translation().counters()
+    }
+
+    /// How many units of the drive one unit of the sampled translation stands for.
+    pub fn sample_stride(&self) -> u32 {
+        self.sampled.stride()
+    }
+
+    /// Bytes that can be written before collection must start.
+    pub fn free_reserve_bytes(&self) -> u64 {
+        (self.sampled.translation().free_units() * u64::from(self.sampled.stride())) << self.unit_shift
+    }
+
+    #[inline]
+    fn write_unit(&mut self, now_ns: u64, unit: u32, temperature: Temperature) -> u64 {
+        self.counters.host_units += 1;
+        let moved = self.sampled.write(unit, temperature);
+        // The host's unit crosses the bus once, a collected unit comes and goes.
+        let bus_ns = self.bus_unit_ns + ((2 * moved * self.bus_unit_ns) >> ONE.trailing_zeros());
+        let bus_wait_ns = self.bus.take(now_ns, bus_ns);
+        self.moved_reads_pending += moved;
+        while self.moved_reads_pending >= self.units_per_page {
+            self.moved_reads_pending -= self.units_per_page;
+            self.collection_read(now_ns);
+        }
+        self.moved_pending += moved;
+        while self.moved_pending >= self.units_per_program {
+            self.moved_pending -= self.units_per_program;
+            self.program(now_ns);
+        }
+        let room_ns = self.buffered_programs[self.next_buffered];
+        self.host_pending += ONE;
+        if self.host_pending >= self.units_per_program {
+            self.host_pending -= self.units_per_program;
+            let done_ns = self.program(now_ns) + bus_wait_ns + self.bus_unit_ns;
+            self.buffered_programs[self.next_buffered] = done_ns;
+            self.next_buffered += 1;
+            if self.next_buffered == self.buffered_programs.len() {
+                self.next_buffered = 0;
+            }
+        }
+        room_ns.max(now_ns) + self.bus_unit_ns
+    }
+
+    /// The rest of a mapping unit of which a part is written.
+    fn merge(&mut self, now_ns: u64, unit: u32) {
+        let page = (u64::from(unit) << self.unit_shift) >> self.page_shift;
+        let die = self.die_of(page);
+        self.read_page(now_ns, die, 0);
+        if self.merge_over_bus {
+            self.bus.take(now_ns, self.bus_unit_ns);
+        }
+    }
+
+    /// Reads a page; returns the time from `now_ns` until it is out of its channel.
+    #[inline]
+    fn read_page(&mut self, now_ns: u64, die: u32, channel_ns: u64) -> u64 {
+        let channels = self.channels.len() as u32;
+        let read_ns = self.read_ns;
+        let slot = &mut self.dies[die as usize];
+        let wait_ns = match self.suspend_ns {
+            None => slot.all.take(now_ns, read_ns),
+            Some(suspend_ns) => {
+                let interrupts = slot.all.free_at_ns > slot.reads.free_at_ns.max(now_ns);
+                let extra_ns = if interrupts { suspend_ns } else { 0 };
+                slot.all.take(now_ns, read_ns + extra_ns);
+                slot.reads.take(now_ns, read_ns + extra_ns) + extra_ns
+            }
+        };
+        let channel = &mut self.channels[(die % channels) as usize];
+        wait_ns + read_ns + channel.take(now_ns, channel_ns) + channel_ns
+    }
+
+    fn collection_read(&mut self, now_ns: u64) {
+        self.counters.collection_reads += 1;
+        self.next_read_die = next_of(self.next_read_die, self.dies.len());
+        let die = self.next_read_die;
+        self.dies[die as usize].all.take(now_ns, self.read_ns);
+        let channel = die % self.channels.len() as u32;
+        self.channels[channel as usize].take(now_ns, self.channel_page_ns);
+    }
+
+    /// Programs one page on all planes of the next die; returns when it is done.
+    fn program(&mut self, now_ns: u64) -> u64 {
+        self.counters.programs += 1;
+        self.next_die = next_of(self.next_die, self.dies.len());
+        let die = self.next_die;
+        let channel = die % self.channels.len() as u32;
+        let channel_wait_ns = self.channels[channel as usize].take(now_ns, self.channel_program_ns);
+        let die_wait_ns = self.dies[die as usize].all.take(now_ns, self.program_ns);
+        self.programs_until_erase -= 1;
+        if self.programs_until_erase == 0 {
+            self.programs_until_erase = self.pages_per_block;
+            self.counters.erases += 1;
+            self.next_erase_die = next_of(self.next_erase_die, self.dies.len());
+            self.dies[self.next_erase_die as usize].all.take(now_ns, self.erase_ns);
+        }
+        now_ns + channel_wait_ns + self.channel_program_ns + die_wait_ns + self.program_ns
+    }
+
+    /// Neighbouring pages lie on neighbouring dies; each round over the dies is turned, so that strides of a power of two use
+    /// all dies.
+    #[inline]
+    fn die_of(&self, page: u64) -> u32 {
+        let dies = self.dies.len() as u32;
+        let page = page as u32;
+        let round = page / dies;
+        let turn = (u64::from(round.wrapping_mul(0x9e37_79b9)) * u64::from(dies)) >> 32;
+        let die = page - round * dies + turn as u32;
+        if die >= dies { die - dies } else { die }
+    }
+}
+
+#[inline]
+fn next_of(index: u32, count: usize) -> u32 {
+    if index as usize + 1 == count { 0 } else { index + 1 }
+}
