@@ -106,7 +106,6 @@ fn parse_engine_list(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     /// Proves that the versions of releases, of builds between them and of old fios are read, and others not.
     #[test]
@@ -126,10 +125,14 @@ mod tests {
         assert_eq!(engines.into_iter().collect::<Vec<_>>(), ["cpuio", "libaio"]);
     }
 
+    /// Another process writes it: were it open for writing here, a fork in another test's thread would inherit that,
+    /// and running the script would fail with ETXTBSY.
     fn script(directory: &Path, says: &str) -> PathBuf {
         let path = directory.join("fio");
-        std::fs::write(&path, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let write = "printf '#!/bin/sh\\necho %s\\n' \"$2\" > \"$1\" && chmod 755 \"$1\"";
+        assert!(
+            Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(says).status().unwrap().success()
+        );
         path
     }
 

@@ -122,13 +122,14 @@ fn a_file_agrees_with_fio() {
     let outcome =
         run_with(directory.path(), &target, &LoadSpec { iodepth: 8, ..load(Pattern::Randrw) }, &[]).unwrap();
     assert_eq!(outcome.warnings, Vec::<String>::new());
-    assert_eq!(outcome.samples.len(), 4);
+    // On a busy host fio ends late, and the overhang is an interval of its own.
+    assert!((4..=5).contains(&outcome.samples.len()), "{outcome:?}");
     assert!(outcome.read.ios > 1000 && outcome.write.ios > 400, "{outcome:?}");
     assert_agrees(&outcome);
     assert_percentiles_agree(&outcome);
     let job_file = std::fs::read_to_string(&outcome.job_file).unwrap();
     assert!(job_file.contains("ioengine=libaio") && job_file.contains("target\\:1"), "{job_file}");
-    for sample in &outcome.samples {
+    for sample in &outcome.samples[..4] {
         assert!(
             sample.read.ios * 16 > outcome.read.ios,
             "an interval has far less than its quarter: {outcome:?}"
@@ -145,9 +146,9 @@ fn a_ramp_and_four_jobs_agree_with_fio() {
     let outcome = run_with(directory.path(), &target, &load, &[]).unwrap();
     assert_agrees(&outcome);
     assert_eq!(outcome.samples[0].start_ns, 600_000_000);
-    assert_eq!(outcome.samples.len(), 4);
+    assert!((4..=5).contains(&outcome.samples.len()), "{outcome:?}");
     assert_eq!(outcome.write.ios, 0);
-    for sample in &outcome.samples {
+    for sample in &outcome.samples[..4] {
         assert!(sample.read.ios * 16 > outcome.read.ios, "{:?}", outcome.samples);
     }
 }
@@ -172,7 +173,7 @@ fn a_size_mix_agrees_with_fio() {
     let load = LoadSpec { rate_iops: Some(2000.0), ..load(Pattern::Randwrite) };
     let outcome = run_with(directory.path(), &target, &load, &[("bssplit", "4k/50:64k/50")]).unwrap();
     assert_agrees(&outcome);
-    for sample in &outcome.samples {
+    for sample in &outcome.samples[..4] {
         assert!(
             sample.write.bytes * 16 > outcome.write.bytes,
             "an interval has far less than its quarter: {outcome:?}"
@@ -335,15 +336,15 @@ fn an_interrupted_run_keeps_what_was_done() {
     assert_agrees(&partial);
 }
 
-/// A program that says it is fio 3.33 and then runs `body`.
+/// A program that says it is fio 3.33 and then runs `body`. Another process writes it: were it open for writing here, a
+/// fork in another test's thread would inherit that, and running the program would fail with ETXTBSY.
 fn impostor(directory: &Path, body: &str) -> Engine {
-    use std::os::unix::fs::PermissionsExt;
     let path = directory.join("impostor");
     let script = format!(
         "#!/bin/sh\ncase \"$1\" in --version) echo fio-3.33; exit;; --enghelp) printf 'engines:\\n\\tpsync\\n'; exit;; esac\n{body}\n"
     );
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let write = "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"";
+    assert!(Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(script).status().unwrap().success());
     Engine::at(&path).unwrap()
 }
 
