@@ -1,6 +1,7 @@
 //! What a flash drive or flash module is made of.
 
 use super::super::description::{DescriptionError, require};
+use super::sample::SampledTranslation;
 use super::translation::{Collection, Frontiers, Geometry, UNITS_PER_BLOCK_LIMIT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ use units::{Bytes, Nanos};
 pub const CAPACITY_LIMIT_BYTES: u64 = 1 << 47;
 /// No drive may have more dies in all.
 pub const DIES_LIMIT: u32 = 4096;
+
+/// Erased superblocks held back from collection; they come on top of the spare, so their number hardly matters.
+const RESERVE_BLOCKS: u32 = 3;
 
 /// How collection chooses the block to empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -173,8 +177,24 @@ impl FlashDescription {
         })
     }
 
-    pub(super) fn geometry(&self) -> Geometry {
-        Geometry::scaled(self.superblocks, self.units_per_superblock, self.over_provisioning, 3)
+    /// The sampled translation: one unit in `stride` is followed, and the spare is `over_provisioning` of those. Blocks come as near
+    /// `superblocks` and `units_per_superblock` as gives the spare to a few units: whole blocks alone would
+    /// miss it by up to 3 % where it is small.
+    pub(super) fn geometry(&self) -> (Geometry, u32) {
+        let drive_units = (self.capacity.0 / self.mapping_unit.0) as u32;
+        let nominal =
+            Geometry::scaled(self.superblocks, self.units_per_superblock, self.over_provisioning, 0);
+        let stride = SampledTranslation::stride_for(drive_units, nominal.user_units);
+        let user_units = drive_units.div_ceil(stride);
+        let physical = (f64::from(user_units) * (1.0 + self.over_provisioning)).round() as u32;
+        let nearest = (physical / self.units_per_superblock).max(1);
+        let physical_with = |blocks: u32| (physical + blocks / 2) / blocks * blocks;
+        let blocks = (nearest..=nearest + nearest / 8)
+            .min_by_key(|&blocks| physical_with(blocks).abs_diff(physical))
+            .unwrap_or(nearest);
+        let units_per_block = (physical + blocks / 2) / blocks;
+        let blocks = blocks + RESERVE_BLOCKS;
+        (Geometry { blocks, units_per_block, user_units, reserve_blocks: RESERVE_BLOCKS }, stride)
     }
 
     pub(super) fn collection(&self) -> Collection {

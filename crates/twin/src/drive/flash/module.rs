@@ -116,16 +116,13 @@ impl FlashDrive {
         seed: u64,
     ) -> Result<FlashDrive, DescriptionError> {
         description.check()?;
-        let translation = Translation::fresh(
-            description.geometry(),
-            description.collection(),
-            description.frontiers(),
-            seed,
-        )
-        .map_err(|error| DescriptionError { key: "superblocks", reason: error.to_string() })?;
+        let (geometry, stride) = description.geometry();
+        let translation =
+            Translation::fresh(geometry, description.collection(), description.frontiers(), seed)
+                .map_err(|error| DescriptionError { key: "superblocks", reason: error.to_string() })?;
         let unit_bytes = description.mapping_unit.0;
         let capacity_units = (description.capacity.0 / unit_bytes) as u32;
-        let mut sampled = SampledTranslation::new(translation, capacity_units);
+        let mut sampled = SampledTranslation::new(translation, stride);
         let share = |share: f64| (f64::from(capacity_units) * share.clamp(0.0, 1.0)) as u32;
         match condition {
             Condition::Fresh => {}

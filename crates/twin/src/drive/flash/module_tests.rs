@@ -152,9 +152,9 @@ fn suspension_spares_reads_the_programs() {
         let description = FlashDescription { suspend, ..drive() };
         let mut flash = FlashDrive::new(&description, Condition::Filled(1.0), 1).unwrap();
         for unit in 0..400 {
-            flash.write(0, unit * 8192, 8192, Temperature::Cold);
+            flash.write(unit * 8_000, unit * 8192, 8192, Temperature::Cold);
         }
-        flash.read(500_000, 0, 4096) - 500_000
+        flash.read(3_300_000, 0, 4096) - 3_300_000
     };
     let (behind, suspended) = (waits(None), waits(Some(Nanos(20_000))));
     println!("read behind programs {behind} ns, with suspension {suspended} ns");

@@ -23,16 +23,14 @@ pub(super) struct SampledTranslation {
 }
 
 impl SampledTranslation {
-    pub fn new(translation: Translation, drive_units: u32) -> SampledTranslation {
-        let followed = translation.geometry().user_units;
-        let stride = drive_units.div_ceil(followed).max(1) | 1;
-        SampledTranslation {
-            translation,
-            stride,
-            reciprocal: u64::MAX / u64::from(stride) + 1,
-            debt: 0,
-            pace: 0,
-        }
+    /// The stride at which about `followed` of `drive_units` are followed.
+    pub fn stride_for(drive_units: u32, followed: u32) -> u32 {
+        drive_units.div_ceil(followed.max(1)).max(1) | 1
+    }
+
+    pub fn new(translation: Translation, stride: u32) -> SampledTranslation {
+        let reciprocal = (u64::MAX / u64::from(stride)).wrapping_add(1);
+        SampledTranslation { translation, stride, reciprocal, debt: 0, pace: 0 }
     }
 
     pub fn translation(&self) -> &Translation {
