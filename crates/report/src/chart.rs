@@ -117,7 +117,12 @@ impl Chart {
     pub fn description(&self) -> String {
         let mut text = format!("{} against {}.", self.y.heading(), self.x.heading());
         for series in &self.series {
-            let known = || series.points.iter().filter_map(|point| point.y.map(|y| (point.x, y)));
+            let known = || {
+                series
+                    .points
+                    .iter()
+                    .filter_map(|point| point.y.map(|y| (point.x, y)).filter(|known| known.1.is_finite()))
+            };
             let Some(least) = known().min_by(|a, b| a.1.total_cmp(&b.1)) else {
                 let _ = write!(text, " {}: no values.", series.label);
                 continue;

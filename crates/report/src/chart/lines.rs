@@ -8,6 +8,8 @@ const PLOT_HEIGHT: f64 = 200.0;
 const ROW: f64 = 15.0;
 /// Up to here every point gets a marker; beyond, a few along the line tell the series apart.
 const MARKED_POINTS: usize = 26;
+/// Room at both ends of x, so that markers there cover neither ticks nor labels.
+const INSET: f64 = 7.0;
 const SPARSE_MARKERS: usize = 6;
 
 struct Plot {
@@ -21,7 +23,8 @@ struct Plot {
 
 impl Plot {
     fn x_at(&self, value: f64) -> Option<f64> {
-        self.x.share(value).map(|share| self.left + share * (self.right - self.left))
+        let (first, last) = (self.left + INSET, self.right - INSET);
+        self.x.share(value).map(|share| first + share * (last - first))
     }
 
     fn y_at(&self, value: f64) -> Option<f64> {
@@ -265,7 +268,7 @@ fn draw_end_labels(svg: &mut Drawing, plot: &Plot, series: &[&Series]) {
     let wanted: Vec<f64> = ends.iter().map(|end| end.1).collect();
     let placed = apart(&wanted, TEXT + 1.0, plot.top, plot.bottom);
     for ((x, y, series), label_y) in ends.iter().zip(placed) {
-        if (label_y - y).abs() > 3.0 || plot.right - x > 3.0 {
+        if (label_y - y).abs() > 3.0 || plot.right - INSET - x > 3.0 {
             svg.line(&format!("leader s{}", series.style), x + 4.0, *y, plot.right + 6.0, label_y);
         }
         svg.text(&format!("t{}", series.style), "start", plot.right + 8.0, label_y + 4.0, &series.label);

@@ -34,7 +34,9 @@ pub fn of(chart: &Chart) -> Table {
                 points.next();
             }
             let point = points.peek().filter(|point| point.x == *x);
-            row.push(point.and_then(|point| point.y).map(plain).unwrap_or_default());
+            row.push(
+                point.and_then(|point| point.y).filter(|y| y.is_finite()).map(plain).unwrap_or_default(),
+            );
             if has_range {
                 let range = point.and_then(|point| point.range);
                 row.push(
