@@ -1,1 +1,40 @@
-fn main() {}
+//! arraylab: a laboratory for storage arrays. This file is the table of contents; `cli` says what each command takes.
+
+mod cli;
+mod commands;
+mod failure;
+mod output;
+mod progress;
+mod table;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::usage(&error),
+    };
+    match carry_out(&cli.command) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Plans(arguments) => commands::shipped::plans(arguments),
+        Command::Arrays(arguments) => commands::shipped::arrays(arguments),
+        Command::Show(arguments) => commands::shipped::show(arguments),
+        Command::Schema(arguments) => commands::schema::print_schema(arguments),
+        Command::Expand(arguments) => commands::expand::expand(arguments),
+        Command::Run(arguments) => commands::run::run(arguments),
+        Command::Status(arguments) => commands::status::status(arguments),
+        Command::Mark(arguments) => commands::status::mark(arguments),
+        Command::Results(arguments) => commands::results::results(arguments),
+        Command::Report(arguments) => commands::report::report(arguments),
+        Command::Bench(arguments) => commands::bench::bench(arguments),
+    }
+}

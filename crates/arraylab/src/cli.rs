@@ -1,0 +1,251 @@
+//! The command line as data: every command, its arguments, its help and an example.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A laboratory for storage arrays: runs a test plan on real block storage or on a simulated array, and reports.
+#[derive(Debug, Parser)]
+#[command(
+    name = "arraylab",
+    version,
+    about,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Start with:\n  \
+        arraylab plans                                                      what can be run\n  \
+        arraylab run quick --target file:/tmp/test.img,size=1g --out run    run it on a file\n  \
+        arraylab report run                                                 write run/report.html\n\n\
+        Results go to stdout, everything else to stderr.\n\
+        Exit status: 0 done; 1 a claim, requirement or comparison failed; 2 wrong use, wrong input, or refused\n\
+        before anything was written; 3 the target, the disk or the engine failed (the run is kept); 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands, in the order in which a newcomer needs them.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the plans that ship
+    Plans(ListArgs),
+    /// List the arrays that ship; each is a twin
+    Arrays(ListArgs),
+    /// Print a shipped plan or array as YAML, to read or to start one's own from
+    #[command(after_help = "Example:\n  arraylab show plan quick > mine.yaml && arraylab expand mine.yaml")]
+    Show(ShowArgs),
+    /// Print the JSON Schema of plans, arrays or results
+    #[command(after_help = "Example:\n  arraylab schema plan > plan.schema.json")]
+    Schema(SchemaArgs),
+    /// List the cases of a plan, with the time they take and the bytes they write
+    #[command(after_help = "Example:\n  \
+        arraylab expand flashsystem-840 --stage block-size --only bs=4k,8k --json")]
+    Expand(ExpandArgs),
+    /// Carry out a plan on a target
+    #[command(after_help = "Examples:\n  \
+        arraylab run flashsystem-840 --target twin:flashsystem-840 --set runtime=2\n  \
+        arraylab run quick --target file:/tmp/test.img,size=1g --out run\n  \
+        arraylab run quick --target /dev/sdx        prints the ID that --overwrite-data needs\n  \
+        arraylab run --resume run                   goes on after an interruption")]
+    Run(Box<RunArgs>),
+    /// Say how far a run is; works from any shell while it runs
+    Status(RunJsonArgs),
+    /// Note an event now on a running campaign: a firmware update started, a cable was pulled
+    #[command(after_help = "Example:\n  arraylab mark run \"firmware update started\"")]
+    Mark(MarkArgs),
+    /// Print the results of a run, one line a case
+    #[command(after_help = "Example:\n  arraylab results run --json | jq '[.case, .iops]'")]
+    Results(ResultsArgs),
+    /// Write the report of a run
+    #[command(after_help = "Example:\n  arraylab report run --out report.html")]
+    Report(ReportArgs),
+    /// Measure this program's own speed
+    #[command(after_help = "Example:\n  arraylab bench report --json")]
+    Bench(BenchArgs),
+}
+
+/// Arguments of `plans` and `arrays`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `show` can print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowKind {
+    /// A test plan.
+    Plan,
+    /// An array description.
+    Array,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A plan or an array
+    pub kind: ShowKind,
+    /// Its name (see `arraylab plans`, `arraylab arrays`)
+    pub name: String,
+}
+
+/// What `schema` can print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaKind {
+    /// Test plans.
+    Plan,
+    /// Array descriptions.
+    Array,
+    /// A line of `results --json`.
+    Results,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which schema
+    pub kind: SchemaKind,
+}
+
+/// Which cases of a plan, and what to change in them.
+#[derive(Debug, Args)]
+pub struct SelectionArgs {
+    /// Only this stage; may be given several times
+    #[arg(long = "stage", value_name = "STAGE")]
+    pub stages: Vec<String>,
+    /// Only cases with this setting: different keys narrow, several values of a key widen (bs=4k,8k)
+    #[arg(long = "only", value_name = "KEY=VALUE[,VALUE]")]
+    pub only: Vec<String>,
+    /// Override a setting in every case (runtime=10)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Arguments of `expand`.
+#[derive(Debug, Args)]
+pub struct ExpandArgs {
+    /// A shipped plan's name, or a file
+    pub plan: String,
+    /// Which cases
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// One JSON object a line for each case; totals go to stderr
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Load generators for real targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EngineKind {
+    /// fio, as installed.
+    Fio,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A shipped plan's name, or a file
+    #[arg(required_unless_present = "resume")]
+    pub plan: Option<String>,
+    /// What to run it on: twin:NAME, a path, file:PATH,size=1g, or an nbd address
+    #[arg(long = "target", value_name = "TARGET", required_unless_present = "resume")]
+    pub target: Option<String>,
+    /// Directory of the run [default: runs/PLAN-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Which cases
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Load generator for real targets
+    #[arg(long, value_enum, default_value = "fio")]
+    pub engine: EngineKind,
+    /// Seed of addresses, mixes and simulated times
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Go on with an interrupted run
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "target", "out", "stages", "only", "set", "seed", "engine"])]
+    pub resume: Option<PathBuf>,
+    /// Consent to overwrite the data behind this ID, which a refused run prints
+    #[arg(long = "overwrite-data", value_name = "ID")]
+    pub overwrite_data: Vec<String>,
+    /// Cases simulated at once on a twin; results do not depend on it [default: processors]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print the results as JSON lines, as `results --json` does
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of commands that read a run and can print JSON.
+#[derive(Debug, Args)]
+pub struct RunJsonArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `mark`.
+#[derive(Debug, Args)]
+pub struct MarkArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// What happened
+    pub text: String,
+}
+
+/// Arguments of `results`.
+#[derive(Debug, Args)]
+pub struct ResultsArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// One JSON object a line for each case
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Comma-separated values with the same fields
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// Formats of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One self-contained page.
+    Html,
+    /// Text with tables.
+    Md,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// Where to write it [default: report.html or report.md in the run's directory]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "html")]
+    pub format: ReportFormat,
+}
+
+/// What `bench` can measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BenchKind {
+    /// Time and size of the report of a 1,000-case run.
+    Report,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure
+    pub kind: BenchKind,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}

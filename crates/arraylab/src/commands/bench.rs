@@ -1,0 +1,117 @@
+//! `bench`: this program's own speed, as printed in `docs/benchmarks.md`.
+
+use crate::cli::{BenchArgs, BenchKind};
+use crate::failure::Failure;
+use crate::output::{print, print_json_lines};
+use load::{Direction, Random, Sample};
+use serde_json::json;
+use std::process::ExitCode;
+use std::time::Instant;
+use store::{CaseOutcome, CaseStatus, LoadOutcome, Manifest, NewCase, Run, SourceText};
+use units::NANOS_PER_SECOND;
+
+/// `arraylab bench`
+pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
+    match arguments.kind {
+        BenchKind::Report => bench_report(arguments)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ten block sizes × ten mixes × ten depths: a plan of 1,000 cases, a minute each in intervals of 5 s.
+const PLAN: &str = "\
+title: A thousand cases
+stages:
+  grid:
+    settings: { rw: randrw, numjobs: 4, runtime: 60 }
+    matrix:
+      bs: [512, 1k, 2k, 4k, 8k, 16k, 32k, 64k, 128k, 256k]
+      rwmixread: [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]
+      iodepth: [1, 2, 4, 8, 12, 16, 24, 32, 48, 64]
+";
+const INTERVALS_PER_CASE: u64 = 12;
+const INTERVAL_NS: u64 = 5 * NANOS_PER_SECOND;
+
+/// Time and size of the report of a run of 1,000 cases whose figures are drawn at random.
+fn bench_report(arguments: &BenchArgs) -> Result<(), Failure> {
+    let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let path = directory.path().join("run");
+    let cases = write_run(&path)?;
+    let reader = Run::open_read_only(&path)?;
+    let begun = Instant::now();
+    let report = report::from_run(&reader).map_err(|error| Failure::Failed(Box::new(error)))?;
+    let html = report.html();
+    let seconds = begun.elapsed().as_secs_f64();
+    if arguments.json {
+        print_json_lines([
+            json!({ "scenario": "report-1000", "cases": cases, "seconds": seconds, "bytes": html.len() }),
+        ])
+    } else {
+        let size = units::human_bytes(html.len() as u64);
+        print(&format!("report of {cases} cases: {seconds:.2} s, {size}\n"))
+    }
+}
+
+fn write_run(path: &std::path::Path) -> Result<usize, Failure> {
+    let plan = plan::parse_plan("thousand", "bench", PLAN)?;
+    let cases = plan::expand(&plan, &plan::Selection::default())?;
+    let manifest = Manifest {
+        arraylab_version: env!("CARGO_PKG_VERSION").into(),
+        plan: SourceText { name: "thousand".into(), source: "bench".into(), text: PLAN.into() },
+        engine: "sim".into(),
+        interval_ns: INTERVAL_NS,
+        ..Manifest::default()
+    };
+    let new_cases: Vec<NewCase> = cases
+        .iter()
+        .map(|case| NewCase {
+            plan: case.plan.clone(),
+            stage: case.stage.clone(),
+            name: case.name.clone(),
+            settings: case.settings.clone(),
+            estimated_duration_ns: case.estimated_duration_ns,
+            estimated_write_bytes: case.estimated_write_bytes,
+        })
+        .collect();
+    let mut run = Run::create(path, &manifest, &new_cases)?;
+    let mut random = Random::from_seed(1);
+    for index in 0..new_cases.len() as u32 {
+        run.begin_case(index)?;
+        let samples: Vec<Sample> =
+            (0..INTERVALS_PER_CASE).map(|interval| sample(interval, &mut random)).collect();
+        let mut totals = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
+        samples.iter().for_each(|sample| totals.add(sample));
+        run.append_samples(index, "load", &samples)?;
+        run.finish_case(
+            index,
+            &CaseOutcome {
+                status: CaseStatus::Done,
+                engine: "sim".into(),
+                target: "bench".into(),
+                duration_ns: INTERVALS_PER_CASE * INTERVAL_NS,
+                loads: vec![totals],
+                error: None,
+                warnings: Vec::new(),
+            },
+        )?;
+    }
+    run.end(&store::RunEnd::Done)?;
+    Ok(new_cases.len())
+}
+
+fn sample(interval: u64, random: &mut Random) -> Sample {
+    let mut sample = Sample {
+        start_ns: interval * INTERVAL_NS,
+        end_ns: (interval + 1) * INTERVAL_NS,
+        ..Sample::default()
+    };
+    for direction in [Direction::Read, Direction::Write] {
+        let counted = sample.direction_mut(direction);
+        for _ in 0..200 {
+            counted.ios += 1;
+            counted.bytes += 4096;
+            counted.latency.record(random.exponential(1e6) as u64);
+        }
+    }
+    sample
+}

@@ -1,0 +1,11 @@
+//! One module a command or family of commands: arguments in, rooms called, results printed.
+
+pub mod bench;
+pub mod expand;
+pub mod report;
+pub mod results;
+pub mod run;
+pub mod schema;
+pub mod selection;
+pub mod shipped;
+pub mod status;

@@ -1,0 +1,56 @@
+//! `results`: one line a case.
+
+use crate::cli::ResultsArgs;
+use crate::failure::Failure;
+use crate::output::{print, print_json_lines};
+use crate::table::{Align, render};
+use std::process::ExitCode;
+use store::{CaseResult, DirectionResult, Run};
+use units::{human_bandwidth, human_latency, human_rate};
+
+/// `arraylab results`
+pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
+    let results = Run::open_read_only(&arguments.run)?.results()?;
+    if arguments.json {
+        print_json_lines(&results)?;
+    } else if arguments.csv {
+        print(&store::results_csv(&results))?;
+    } else {
+        print(&table(&results))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(results: &[CaseResult]) -> String {
+    let latency = |direction: &Option<DirectionResult>, value: fn(&DirectionResult) -> f64| {
+        direction.as_ref().map_or_else(|| "–".into(), |direction| human_latency(value(direction)))
+    };
+    let rows: Vec<Vec<String>> = results
+        .iter()
+        .map(|result| {
+            vec![
+                result.stage.clone(),
+                result.case.clone(),
+                result.status.name().into(),
+                human_rate(result.iops),
+                human_bandwidth(result.bw_bytes_per_s),
+                latency(&result.read, |read| read.latency_ns.mean),
+                latency(&result.read, |read| read.latency_ns.p99 as f64),
+                latency(&result.write, |write| write.latency_ns.mean),
+                latency(&result.write, |write| write.latency_ns.p99 as f64),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("stage", Align::Left),
+        ("case", Align::Left),
+        ("status", Align::Left),
+        ("IOPS", Align::Right),
+        ("bandwidth", Align::Right),
+        ("read mean", Align::Right),
+        ("read p99", Align::Right),
+        ("write mean", Align::Right),
+        ("write p99", Align::Right),
+    ];
+    render(&columns, &rows)
+}

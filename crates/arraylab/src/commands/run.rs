@@ -1,0 +1,111 @@
+//! `run`: carrying out a plan, or going on with one.
+
+use super::selection::selection;
+use crate::cli::RunArgs;
+use crate::failure::{self, Failure};
+use crate::output::{print_json_lines, say};
+use crate::progress::ProgressView;
+use campaign::{Campaign, Request, Summary};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::{Run, RunEnd};
+
+/// `arraylab run`
+pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
+    let interrupt = catch_signals()?;
+    let campaign = begin(arguments)?;
+    let directory = campaign.directory().to_owned();
+    say(&format!("{} cases; the run is kept in {}", campaign.cases_total(), directory.display()));
+    let mut view = ProgressView::new();
+    let carried = campaign::carry_out(campaign, &interrupt, &mut view);
+    view.end();
+    if carried.is_err() {
+        say_how_to_resume(&directory);
+    }
+    let summary = carried.map_err(|error| Failure::Failed(Box::new(error)))?;
+    if arguments.json {
+        print_json_lines(Run::open_read_only(&directory)?.results()?)?;
+    }
+    Ok(conclude(&summary))
+}
+
+fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
+    if let Some(directory) = &arguments.resume {
+        return Ok(campaign::resume(directory, &arguments.overwrite_data, arguments.threads)?);
+    }
+    // clap has made sure of both.
+    let (Some(plan), Some(target)) = (&arguments.plan, &arguments.target) else {
+        return Err(Failure::refused("a plan and a --target are needed"));
+    };
+    let directory = match &arguments.out {
+        Some(directory) => directory.clone(),
+        None => default_directory(plan),
+    };
+    Ok(campaign::prepare(&Request {
+        plan: plan.clone(),
+        target: target.clone(),
+        selection: selection(&arguments.selection)?,
+        directory,
+        seed: arguments.seed,
+        consents: arguments.overwrite_data.clone(),
+        threads: arguments.threads,
+        command_line: std::env::args().collect(),
+    })?)
+}
+
+/// `runs/quick-20261120T134708Z-1f2e3d4c`
+fn default_directory(plan: &str) -> PathBuf {
+    let name = PathBuf::from(plan)
+        .file_stem()
+        .map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
+    PathBuf::from("runs").join(format!("{name}-{}", store::new_run_id()))
+}
+
+/// Ctrl-C and SIGTERM end the run in order, a second Ctrl-C at once. The loss of the terminal does not end it.
+fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let hung_up = Arc::new(AtomicBool::new(false));
+    let caught = signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupt))
+        .and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&interrupt)))
+        .and_then(|_| signal_hook::flag::register(SIGTERM, Arc::clone(&interrupt)))
+        .and_then(|_| signal_hook::flag::register(SIGHUP, hung_up));
+    caught.map_err(|error| Failure::Failed(Box::new(error)))?;
+    Ok(interrupt)
+}
+
+fn conclude(summary: &Summary) -> ExitCode {
+    match &summary.end {
+        RunEnd::Done => {
+            say(&format!(
+                "done: {} cases; see `arraylab results {1}` and `arraylab report {1}`",
+                summary.done,
+                summary.directory.display()
+            ));
+            ExitCode::SUCCESS
+        }
+        RunEnd::Failed(why) => {
+            say(&format!(
+                "failed: {why} ({} done, {} failed, {} left)",
+                summary.done, summary.failed, summary.pending
+            ));
+            say_how_to_resume(&summary.directory);
+            failure::failed()
+        }
+        RunEnd::Interrupted(_) => {
+            say(&format!(
+                "interrupted: {} cases done, {} left",
+                summary.done,
+                summary.pending + summary.failed
+            ));
+            say_how_to_resume(&summary.directory);
+            failure::interrupted()
+        }
+    }
+}
+
+fn say_how_to_resume(directory: &std::path::Path) {
+    say(&format!("go on with: arraylab run --resume {}", directory.display()));
+}

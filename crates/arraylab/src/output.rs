@@ -1,0 +1,31 @@
+//! Results to stdout, everything else to stderr. Neither may end the program: a reader that has seen enough closes
+//! stdout, and a terminal that goes away takes stderr with it while a campaign runs on.
+
+use crate::failure::Failure;
+use std::io::{ErrorKind, Write};
+
+/// Prints a line that is not a result.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints results.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
+        Err(error) => Err(Failure::Failed(Box::new(error))),
+    }
+}
+
+/// Prints each value as one line of JSON.
+pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
+    let mut text = String::new();
+    for value in values {
+        let line = serde_json::to_string(&value).map_err(|error| Failure::Failed(Box::new(error)))?;
+        text.push_str(&line);
+        text.push('\n');
+    }
+    print(&text)
+}

@@ -1,0 +1,174 @@
+//! Bad input: one clear message, exit status 2, and nothing written.
+
+use crate::support::{LoopDevice, Mount, refuse, text, tool};
+use std::fs;
+use std::path::Path;
+
+/// Runs a plan text on the twin and gives what is said. Nothing may be left behind.
+fn refused_plan(name: &str, plan: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join(format!("{name}.yaml"));
+    fs::write(&file, plan).unwrap();
+    let run = directory.path().join("run");
+    let (code, said) = refuse(&[
+        "run",
+        file.to_str().unwrap(),
+        "--target",
+        "twin:flashsystem-840",
+        "--out",
+        run.to_str().unwrap(),
+    ]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(!run.exists(), "nothing is written");
+    said.replace(directory.path().to_str().unwrap(), "DIR")
+}
+
+const STAGE: &str = "title: t\nstages:\n  one:\n    settings:\n";
+
+/// Proves that a mistake in a plan is shown with file, line, column, the line itself and what to do.
+#[test]
+fn mistakes_in_a_plan() {
+    for (name, plan) in [
+        ("tab", "title: t\nstages:\n\tone: {}\n".to_owned()),
+        ("duplicate-key", "title: t\ntitle: again\nstages: {}\n".to_owned()),
+        ("unknown-key", format!("{STAGE}      rw: read\n      bs: 4k\nstaegs: {{}}\n")),
+        ("unknown-setting", format!("{STAGE}      rw: read\n      bs: 4k\n      iodpeth: 4\n")),
+        ("zero-block", format!("{STAGE}      rw: read\n      bs: 0\n")),
+        ("jobs", format!("{STAGE}      rw: read\n      bs: 4k\n      numjobs: 1000000000\n")),
+        ("empty", String::new()),
+        ("alias-bomb", alias_bomb()),
+        ("million-cases", million_cases()),
+    ] {
+        let said = refused_plan(name, &plan);
+        insta::assert_snapshot!(name, said);
+    }
+}
+
+/// Nine levels of nine aliases each: 9^9 strings if they were followed.
+fn alias_bomb() -> String {
+    let mut text = "title: t\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..9 {
+        let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+        text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+    }
+    text + "stages: {}\n"
+}
+
+fn million_cases() -> String {
+    let values =
+        |count: u32, step: u32| (1..=count).map(|n| (n * step).to_string()).collect::<Vec<_>>().join(", ");
+    format!(
+        "title: t\nstages:\n  one:\n    settings:\n      rw: randrw\n    matrix:\n      bs: [{}]\n      numjobs: [{}]\n      rwmixread: [{}]\n",
+        values(101, 512),
+        values(100, 1),
+        values(100, 1)
+    )
+}
+
+/// Proves that a target that cannot be used is refused with what to do instead.
+#[test]
+fn targets_that_cannot_be_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.img");
+    fs::write(&empty, b"").unwrap();
+    let missing = directory.path().join("missing.img");
+    let foreign = directory.path().join("data.img");
+    fs::write(&foreign, vec![7u8; 1 << 20]).unwrap();
+    for (target, words) in [
+        (empty.to_str().unwrap(), "size="),
+        (missing.to_str().unwrap(), "missing.img"),
+        (foreign.to_str().unwrap(), "--overwrite-data"),
+        (directory.path().to_str().unwrap(), "directory"),
+        ("twin:flashsystem-804", "flashsystem-840"),
+        ("twin:flashsystem-840,wirte_cache=off", "write_cache"),
+        ("ftp://host/file", "ftp"),
+        ("", "target"),
+    ] {
+        let said = refused_target(target, directory.path());
+        assert!(said.contains(words), "{target}: {said}");
+    }
+    assert_eq!(fs::read(&foreign).unwrap(), vec![7u8; 1 << 20], "the data is untouched");
+}
+
+fn refused_target(target: &str, scratch: &Path) -> String {
+    let run = scratch.join("run");
+    let (code, said) = refuse(&["run", "quick", "--target", target, "--out", run.to_str().unwrap()]);
+    assert_eq!(code, Some(2), "{target}: {said}");
+    assert!(!run.exists(), "nothing is written for {target}");
+    said
+}
+
+/// Proves that a mounted device is refused, also with its consent ID, and that its content stays.
+#[test]
+fn a_mounted_device() {
+    let device = LoopDevice::new(64 << 20);
+    tool("mkfs.ext4", &["-q", "-F", &device.path]);
+    let directory = tempfile::tempdir().unwrap();
+    let mounted = directory.path().join("mounted");
+    fs::create_dir(&mounted).unwrap();
+    let unmounted = refused_target(&device.path, directory.path());
+    let (_, rest) =
+        unmounted.split_once("--overwrite-data ").expect("consent would be possible while unmounted");
+    let id = rest.split_whitespace().next().unwrap();
+    {
+        let _mount = Mount::new(&[&device.path], &mounted);
+        fs::write(mounted.join("file"), "kept").unwrap();
+        let run = directory.path().join("run");
+        let (code, said) = refuse(&[
+            "run",
+            "quick",
+            "--target",
+            &device.path,
+            "--out",
+            run.to_str().unwrap(),
+            "--overwrite-data",
+            id,
+        ]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("mounted"), "{said}");
+        assert!(!run.exists());
+    }
+    let _mount = Mount::new(&[&device.path], &mounted);
+    assert_eq!(fs::read_to_string(mounted.join("file")).unwrap(), "kept");
+}
+
+/// Proves that a missing fio is named, with what to do, before the target's file is created.
+#[test]
+fn a_missing_fio() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("test.img");
+    let run = directory.path().join("run");
+    let output = crate::support::command(&[
+        "run",
+        "quick",
+        "--target",
+        &format!("file:{},size=64m", file.display()),
+        "--out",
+        run.to_str().unwrap(),
+    ])
+    .env("ARRAYLAB_FIO", directory.path().join("no-fio"))
+    .output()
+    .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("apt-get install fio"), "{}", text(&output.stderr));
+    assert!(!file.exists() && !run.exists(), "nothing is written");
+}
+
+/// Proves that what is typed wrong on the command line ends with status 2 and a usable message.
+#[test]
+fn wrong_use() {
+    for (arguments, words) in [
+        (&["frobnicate"][..], "frobnicate"),
+        (&["run", "quick"], "--target"),
+        (&["expand", "quik"], "quick"),
+        (&["expand", "quick", "--stage", "cornres"], "stage"),
+        (&["expand", "quick", "--only", "bs"], "KEY=VALUE"),
+        (&["expand", "quick", "--set", "runtiem=3"], "runtime"),
+        (&["results", "/nonexistent"], "not a run"),
+        (&["run", "--resume", "/nonexistent"], "not a run"),
+    ] {
+        let (code, said) = refuse(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}

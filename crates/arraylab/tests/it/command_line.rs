@@ -1,0 +1,58 @@
+//! What the command line prints.
+
+use crate::support::{json_lines, succeed};
+
+/// Proves that the help of every command stays as it is unless somebody means to change it.
+#[test]
+fn help() {
+    insta::assert_snapshot!("help", succeed(&["--help"]));
+    for command in
+        ["plans", "arrays", "show", "schema", "expand", "run", "status", "mark", "results", "report", "bench"]
+    {
+        insta::assert_snapshot!(format!("help-{command}"), succeed(&[command, "--help"]));
+    }
+}
+
+/// Proves what ships.
+#[test]
+fn what_ships() {
+    insta::assert_snapshot!("plans", succeed(&["plans"]));
+    insta::assert_snapshot!("arrays", succeed(&["arrays"]));
+    assert_eq!(succeed(&["show", "plan", "quick"]), include_str!("../../../../plans/quick.yaml"));
+}
+
+/// Proves that `expand` prints one object a case, nothing else on stdout, and that selections narrow and widen.
+#[test]
+fn expansion() {
+    let all = json_lines(&succeed(&["expand", "flashsystem-840", "--json"]));
+    assert_eq!(all.len(), 21);
+    let chosen = json_lines(&succeed(&[
+        "expand",
+        "flashsystem-840",
+        "--stage",
+        "block-size",
+        "--only",
+        "bs=4k,8k",
+        "--set",
+        "runtime=2",
+        "--json",
+    ]));
+    let names: Vec<&str> = chosen.iter().map(|case| case["case"].as_str().unwrap()).collect();
+    assert_eq!(names, ["bs=4096", "bs=8192"]);
+    for case in &chosen {
+        assert_eq!(case["settings"]["runtime"], 2);
+        for key in ["rw", "bs", "numjobs", "iodepth", "rwmixread"] {
+            assert!(!case["settings"][key].is_null(), "{key}");
+        }
+    }
+    insta::assert_snapshot!("expand-quick", succeed(&["expand", "quick"]));
+}
+
+/// Proves that every schema is JSON and that the shipped plans keep to theirs in its outermost keys.
+#[test]
+fn schemas() {
+    for kind in ["plan", "array", "results"] {
+        let schema: serde_json::Value = serde_json::from_str(&succeed(&["schema", kind])).unwrap();
+        assert!(schema["properties"].is_object(), "{kind}");
+    }
+}

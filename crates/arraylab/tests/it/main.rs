@@ -1,0 +1,9 @@
+//! Black-box tests of the binary: what a user types, and what comes of it.
+
+mod agreement;
+mod bad_input;
+mod campaigns;
+mod command_line;
+mod disk_full;
+mod kills;
+mod support;

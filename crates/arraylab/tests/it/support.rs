@@ -1,0 +1,158 @@
+//! Running the binary, and the real clients and devices around it. Whatever a test sets up is taken down when it
+//! ends, also when it fails.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The binary under test.
+pub fn arraylab(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("arraylab starts")
+}
+
+/// The binary under test, to be started by the caller.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_arraylab"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command that must succeed, and gives its standard output.
+pub fn succeed(arguments: &[&str]) -> String {
+    let output = arraylab(arguments);
+    assert!(
+        output.status.success(),
+        "arraylab {arguments:?} ended with {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+/// Exit status and standard error of a command.
+pub fn refuse(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = arraylab(arguments);
+    (output.status.code(), text(&output.stderr))
+}
+
+/// Bytes that must be text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// The lines of JSON in a text.
+pub fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+/// `results --json` of a run.
+pub fn results(run: &Path) -> Vec<Value> {
+    json_lines(&succeed(&["results", run.to_str().unwrap(), "--json"]))
+}
+
+/// Full counts in `make test-long`, a tenth in `make test`.
+pub fn full_or_tenth(full: u32) -> u32 {
+    if std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1") { full } else { full.div_ceil(10) }
+}
+
+/// A program that a test needs; the test fails by the program's name where it is missing.
+pub fn tool(name: &str, arguments: &[&str]) -> String {
+    let output = Command::new(name).args(arguments).stdin(Stdio::null()).output().unwrap_or_else(|error| {
+        panic!("{name} is needed (scripts/install-test-clients.sh installs it): {error}")
+    });
+    assert!(
+        output.status.success(),
+        "{name} {arguments:?}: {}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+/// A loop device over a file in `/dev/shm`, with direct I/O.
+pub struct LoopDevice {
+    pub path: String,
+    _backing: tempfile::NamedTempFile,
+}
+
+impl LoopDevice {
+    pub fn new(size_bytes: u64) -> LoopDevice {
+        let backing = tempfile::NamedTempFile::new_in("/dev/shm").expect("a file in /dev/shm");
+        backing.as_file().set_len(size_bytes).expect("a sparse file");
+        let file = backing.path().to_str().unwrap();
+        let path = tool("losetup", &["--find", "--show", "--direct-io=on", file]).trim().to_owned();
+        LoopDevice { path, _backing: backing }
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.path]).status();
+    }
+}
+
+/// A mounted file system, unmounted in the end.
+pub struct Mount {
+    pub directory: PathBuf,
+}
+
+impl Mount {
+    pub fn new(arguments: &[&str], directory: &Path) -> Mount {
+        let mut all: Vec<&str> = arguments.to_vec();
+        all.push(directory.to_str().unwrap());
+        tool("mount", &all);
+        Mount { directory: directory.to_owned() }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.directory).status();
+    }
+}
+
+/// An NBD server of nbdkit's memory plugin on a Unix socket.
+pub struct NbdServer {
+    pub uri: String,
+    child: Child,
+    _directory: tempfile::TempDir,
+}
+
+impl NbdServer {
+    pub fn new(size: &str) -> NbdServer {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("nbd.sock");
+        let child = Command::new("nbdkit")
+            .args(["--foreground", "--exit-with-parent", "--unix", socket.to_str().unwrap(), "memory", size])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("nbdkit is needed (scripts/install-test-clients.sh installs it): {error}")
+            });
+        let begun = Instant::now();
+        while !socket.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "nbdkit did not listen within 10 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let uri = format!("nbd+unix:///?socket={}", socket.display());
+        NbdServer { uri, child, _directory: directory }
+    }
+}
+
+impl Drop for NbdServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The consent ID that a refusal prints, as a user would copy it.
+pub fn consent_id(arguments: &[&str]) -> String {
+    let (code, said) = refuse(arguments);
+    assert_eq!(code, Some(2), "{said}");
+    let (_, rest) =
+        said.split_once("--overwrite-data ").unwrap_or_else(|| panic!("no consent ID in: {said}"));
+    rest.split_whitespace().next().expect("an ID").trim_matches(['`', '\'', '"', '.', ',', ';']).to_owned()
+}

@@ -1,0 +1,338 @@
+//! The loop that carries out a campaign: one thread keeps the run directory, workers measure.
+
+use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
+use crate::pace::Pace;
+use crate::prepare::Campaign;
+use crate::{CampaignError, Watcher, generated::HostWatch};
+use load::Sample;
+use plan::Case;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
+use store::{CaseOutcome, CaseRecord, CaseState, CaseStatus, Counter, Event, Run, RunEnd, StoreError};
+
+/// The name of a case's only load in the run directory.
+pub(crate) const ONLY_LOAD: &str = "load";
+
+/// After so many cases in a row that failed, the target is taken to be gone and the rest is left for a resume.
+const FAILURES_IN_A_ROW_LIMIT: u32 = 3;
+
+/// Messages that may wait for the keeper; workers wait beyond that, so that memory stays bounded.
+const MESSAGES_LIMIT: usize = 64;
+
+/// How often the keeper looks at the interruption flag and tells the watcher about progress.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How a campaign ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The run directory.
+    pub directory: PathBuf,
+    /// What the run's record says of the end.
+    pub end: RunEnd,
+    /// Cases with status `done`.
+    pub done: usize,
+    /// Cases that were measured and failed.
+    pub failed: usize,
+    /// Cases that have no outcome yet.
+    pub pending: usize,
+}
+
+/// What a worker is asked to do.
+pub(crate) struct Order {
+    pub case_index: u32,
+    /// Where the engine's files go; none for a twin.
+    pub directory: Option<PathBuf>,
+}
+
+/// Measures one case at a time.
+pub(crate) trait Worker: Sync {
+    /// Measures a case, telling samples and progress on the way. Returns soon after `stop` is raised.
+    fn measure(&self, case: &Case, order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended;
+}
+
+/// Carries out what is pending of a campaign, until all is done, `interrupt` is raised, or it cannot go on.
+pub fn carry_out(
+    campaign: Campaign,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Summary, CampaignError> {
+    let Campaign { cases, mut run, executor, .. } = campaign;
+    let records = run.cases()?;
+    let pending: VecDeque<u32> = records
+        .iter()
+        .filter(|record| record.state != CaseState::Ended(CaseStatus::Done))
+        .map(|record| record.index)
+        .collect();
+    let stop = AtomicBool::new(false);
+    let worker = executor.worker();
+    let workers = executor.threads().min(pending.len()).max(1);
+    let kept = std::thread::scope(|scope| {
+        let (tell, told) = sync_channel(MESSAGES_LIMIT);
+        let orders: Vec<Sender<Order>> = (0..workers)
+            .map(|number| {
+                let (order, ordered) = channel();
+                let (tell, stop, cases) = (tell.clone(), &stop, &cases);
+                scope.spawn(move || work(number, worker, cases, &ordered, &tell, stop));
+                order
+            })
+            .collect();
+        let (host_watch, no_watch) = match executor.watch_host(run.clock(), tell.clone()) {
+            Some(Ok(watch)) => (Some(watch), None),
+            Some(Err(error)) => (None, Some(format!("the host's counters are not read: {error}"))),
+            None => (None, None),
+        };
+        drop(tell);
+        let mut keeper = Keeper {
+            pace: Pace::new(&records, executor.is_real_time()),
+            run: &mut run,
+            cases: &cases,
+            records: &records,
+            pending,
+            idle: (0..workers).collect(),
+            under_way: BTreeMap::new(),
+            failures_in_a_row: 0,
+            not_before: Instant::now(),
+            needs_directories: executor.is_real_time(),
+            watcher,
+        };
+        let kept = keeper.warn(no_watch).and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
+        // Workers and the probe may be waiting for room in the queue: they are told to stop, and it is emptied.
+        stop.store(true, Ordering::Relaxed);
+        drop(orders);
+        let stopped = scope.spawn(move || host_watch.and_then(HostWatch::stop));
+        while let Ok(message) = told.recv() {
+            if let (Ok(_), Message::HostCounters { .. }) = (&kept, &message) {
+                keeper.hear(message)?;
+            }
+        }
+        let missed = stopped.join().unwrap_or_default();
+        if kept.is_ok() {
+            keeper.warn(missed)?;
+        }
+        kept
+    });
+    let records = run.cases()?;
+    let count = |wanted: fn(CaseState) -> bool| records.iter().filter(|record| wanted(record.state)).count();
+    let done = count(|state| state == CaseState::Ended(CaseStatus::Done));
+    let failed = count(|state| state == CaseState::Ended(CaseStatus::Failed));
+    let pending = count(|state| matches!(state, CaseState::Pending | CaseState::Begun));
+    let directory = run.directory().to_owned();
+    let end = match kept? {
+        Kept::All if failed > 0 => RunEnd::Failed(format!("{failed} of {} cases failed", records.len())),
+        Kept::All => RunEnd::Done,
+        Kept::Interrupted => RunEnd::Interrupted("interrupted".into()),
+        Kept::GaveUp(why) => RunEnd::Failed(why),
+    };
+    run.end(&end)?;
+    Ok(Summary { directory, end, done, failed, pending })
+}
+
+fn work(
+    number: usize,
+    worker: &dyn Worker,
+    cases: &[Case],
+    ordered: &Receiver<Order>,
+    tell: &SyncSender<Message>,
+    stop: &AtomicBool,
+) {
+    while let Ok(order) = ordered.recv() {
+        let case_index = order.case_index;
+        let ended = worker.measure(&cases[case_index as usize], &order, tell, stop);
+        // The keeper listens until every worker has hung up.
+        let _ = tell.send(Message::Ended { worker: number, case_index, ended });
+    }
+}
+
+/// How the keeping ended.
+enum Kept {
+    All,
+    Interrupted,
+    GaveUp(String),
+}
+
+/// Keeps the run directory, hands out cases, and tells the watcher.
+struct Keeper<'a> {
+    run: &'a mut Run,
+    cases: &'a [Case],
+    records: &'a [CaseRecord],
+    pending: VecDeque<u32>,
+    idle: Vec<usize>,
+    /// Cases under way, with the moment at which each began on the run's clock.
+    under_way: BTreeMap<u32, u64>,
+    failures_in_a_row: u32,
+    /// A pause is kept before the next case.
+    not_before: Instant,
+    needs_directories: bool,
+    pace: Pace,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Keeper<'_> {
+    fn keep(
+        &mut self,
+        orders: &[Sender<Order>],
+        told: &Receiver<Message>,
+        interrupt: &AtomicBool,
+        stop: &AtomicBool,
+    ) -> Result<Kept, StoreError> {
+        let mut ending: Option<Kept> = None;
+        loop {
+            if ending.is_none() && interrupt.load(Ordering::Relaxed) {
+                stop.store(true, Ordering::Relaxed);
+                ending = Some(Kept::Interrupted);
+            }
+            if ending.is_none() && self.failures_in_a_row >= FAILURES_IN_A_ROW_LIMIT {
+                stop.store(true, Ordering::Relaxed);
+                let why = format!("{FAILURES_IN_A_ROW_LIMIT} cases in a row failed; the rest was left");
+                ending = Some(Kept::GaveUp(why));
+            }
+            if ending.is_none() {
+                self.hand_out(orders)?;
+            }
+            if self.under_way.is_empty() {
+                if let Some(ending) = ending {
+                    return Ok(ending);
+                }
+                if self.pending.is_empty() {
+                    return Ok(Kept::All);
+                }
+            }
+            match told.recv_timeout(TICK) {
+                Ok(message) => self.hear(message)?,
+                Err(RecvTimeoutError::Timeout) => self.tell_progress(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(Kept::GaveUp("a worker ended without a word".into()));
+                }
+            }
+        }
+    }
+
+    /// Keeps a warning about the run.
+    fn warn(&mut self, warning: Option<String>) -> Result<(), StoreError> {
+        if let Some(warning) = warning {
+            self.run.append_warning(None, &warning)?;
+            self.watcher.notice(&format!("warning: {warning}"));
+        }
+        Ok(())
+    }
+
+    /// Gives every idle worker a case, once the pause after the last one is over.
+    fn hand_out(&mut self, orders: &[Sender<Order>]) -> Result<(), StoreError> {
+        while !self.idle.is_empty() && Instant::now() >= self.not_before {
+            let Some(case_index) = self.pending.pop_front() else { return Ok(()) };
+            self.run.begin_case(case_index)?;
+            let directory =
+                if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
+            let record = &self.records[case_index as usize];
+            self.under_way.insert(case_index, self.run.clock().now_ns());
+            self.pace.begin(record);
+            self.watcher.case_started(record, &self.pace.progress());
+            if let Some(worker) = self.idle.pop() {
+                // A worker that is gone shows as a closed channel in `keep`.
+                let _ = orders[worker].send(Order { case_index, directory });
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, message: Message) -> Result<(), StoreError> {
+        match message {
+            Message::Sample { case_index, sample, counters, events } => {
+                self.keep_sample(case_index, &sample, &counters, &events)?;
+            }
+            Message::Progress { case_index, share } => {
+                self.pace.advance(case_index, share);
+                self.tell_progress();
+            }
+            Message::HostCounters { at_ns, counters } => {
+                let case = self.under_way.iter().next().map(|(&index, &began_ns)| (index, began_ns));
+                let case_at_ns = case.map(|(_, began_ns)| at_ns.saturating_sub(began_ns));
+                self.run.append_counters(
+                    case.map(|(index, _)| index),
+                    at_ns,
+                    case_at_ns,
+                    &borrowed(&counters),
+                )?;
+            }
+            Message::Ended { worker, case_index, ended } => {
+                self.idle.push(worker);
+                match ended {
+                    Ended::Outcome(outcome) => self.keep_outcome(case_index, &outcome)?,
+                    Ended::Stopped => {
+                        self.under_way.remove(&case_index);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_sample(
+        &mut self,
+        case_index: u32,
+        sample: &Sample,
+        counters: &[OwnedCounter],
+        events: &[CaseEvent],
+    ) -> Result<(), StoreError> {
+        self.run.append_sample(case_index, ONLY_LOAD, sample)?;
+        let now_ns = self.run.clock().now_ns();
+        if !counters.is_empty() {
+            self.run.append_counters(Some(case_index), now_ns, Some(sample.end_ns), &borrowed(counters))?;
+        }
+        for event in events {
+            self.run.append_event(&Event {
+                at_ns: now_ns,
+                case_index: Some(case_index),
+                case_at_ns: Some(event.case_at_ns),
+                kind: event.kind.clone(),
+                text: event.text.clone(),
+                data: None,
+            })?;
+        }
+        let case = &self.cases[case_index as usize];
+        let whole_ns = (case.load.ramp_ns + case.load.runtime_ns).max(1);
+        self.pace.advance(case_index, sample.end_ns as f64 / whole_ns as f64);
+        self.tell_progress();
+        Ok(())
+    }
+
+    fn keep_outcome(&mut self, case_index: u32, outcome: &CaseOutcome) -> Result<(), StoreError> {
+        self.run.finish_case(case_index, outcome)?;
+        self.under_way.remove(&case_index);
+        self.pace.end(case_index);
+        self.failures_in_a_row = match outcome.status {
+            CaseStatus::Failed => self.failures_in_a_row + 1,
+            _ => 0,
+        };
+        if self.needs_directories && !self.pending.is_empty() {
+            self.not_before = Instant::now() + Duration::from_nanos(self.cases[case_index as usize].pause_ns);
+        }
+        if let Some(result) = self.run.result(case_index)? {
+            self.watcher.case_ended(&self.records[case_index as usize], &result, &self.pace.progress());
+        }
+        Ok(())
+    }
+
+    fn tell_progress(&mut self) {
+        let progress = self.pace.progress();
+        if let Some(&case_index) = self.under_way.keys().next() {
+            let share = self.pace.share_of(case_index);
+            self.watcher.case_progress(&self.records[case_index as usize], share, &progress);
+        }
+    }
+}
+
+fn borrowed(counters: &[OwnedCounter]) -> Vec<Counter<'_>> {
+    counters
+        .iter()
+        .map(|counter| Counter {
+            source: counter.source,
+            entity: &counter.entity,
+            name: &counter.name,
+            value: counter.value,
+        })
+        .collect()
+}

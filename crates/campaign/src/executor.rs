@@ -1,0 +1,52 @@
+//! What carries out cases: twins on several threads, or fio on one real target.
+
+use crate::carry_out::Worker;
+use crate::generated::{FioWorker, HostWatch};
+use crate::message::Message;
+use crate::simulated::Simulator;
+use probe::ProbeError;
+use std::sync::mpsc::SyncSender;
+use store::RunClock;
+
+/// What carries out the cases of a campaign.
+#[derive(Debug)]
+pub(crate) enum Executor {
+    /// Twins in simulated time.
+    Twin(Simulator),
+    /// fio on a real target.
+    Real(Box<FioWorker>),
+}
+
+impl Executor {
+    pub fn worker(&self) -> &dyn Worker {
+        match self {
+            Executor::Twin(simulator) => simulator,
+            Executor::Real(worker) => worker.as_ref(),
+        }
+    }
+
+    /// How many cases may run at once: cases on one real target would disturb each other.
+    pub fn threads(&self) -> usize {
+        match self {
+            Executor::Twin(simulator) => simulator.threads(),
+            Executor::Real(_) => 1,
+        }
+    }
+
+    /// True where a second of the plan is a second of the clock.
+    pub fn is_real_time(&self) -> bool {
+        matches!(self, Executor::Real(_))
+    }
+
+    /// Starts to watch the host, where the load is real.
+    pub fn watch_host(
+        &self,
+        clock: RunClock,
+        tell: SyncSender<Message>,
+    ) -> Option<Result<HostWatch, ProbeError>> {
+        match self {
+            Executor::Twin(_) => None,
+            Executor::Real(worker) => Some(worker.watch_host(clock, tell)),
+        }
+    }
+}

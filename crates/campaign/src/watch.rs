@@ -1,0 +1,33 @@
+//! What a campaign tells whoever watches it.
+
+use store::{CaseRecord, CaseResult};
+
+/// How far a campaign is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Cases of the run.
+    pub cases_total: usize,
+    /// Cases that have an outcome, also from before a resume.
+    pub cases_ended: usize,
+    /// Share of all cases' time that is done, 0 to 1.
+    pub share: f64,
+    /// How long this process has been at it.
+    pub elapsed_ns: u64,
+    /// How long the rest will take; `None` while there is nothing to judge by.
+    pub time_left_ns: Option<u64>,
+}
+
+/// Hears what happens. All calls come from the thread that called [`crate::carry_out`].
+pub trait Watcher {
+    /// A case begins.
+    fn case_started(&mut self, _case: &CaseRecord, _progress: &Progress) {}
+    /// A case is under way; `share` is how much of it is done, 0 to 1.
+    fn case_progress(&mut self, _case: &CaseRecord, _share: f64, _progress: &Progress) {}
+    /// A case has its outcome.
+    fn case_ended(&mut self, _case: &CaseRecord, _result: &CaseResult, _progress: &Progress) {}
+    /// Something that the user should know and that is no result.
+    fn notice(&mut self, _text: &str) {}
+}
+
+/// A watcher that hears nothing.
+impl Watcher for () {}
