@@ -88,6 +88,10 @@ fn parity_is_updated_by_the_fewest_reads() {
             assert_eq!((reads as u64, writes as u64), (expected, written + parity), "{written} of {data}");
         }
     }
+    // The tie reads as much either way, and is reconstructed: no parity is read.
+    let mut ios = IoList::default();
+    raid5(8).write(0, 3 * SEGMENT, &Healthy, &mut ios).unwrap();
+    assert!(ios.reads().iter().all(|io| io.role == Role::Data));
     // Three drives: the other data segment is one read, old data and parity would be two.
     assert_eq!(write_counts(&raid5(3), 0, 4096, &Healthy), (1, 2));
     // 24+1 with 128 KiB: an aligned megabyte is 8 of 24 segments, 9 reads against 16.

@@ -1,1 +1,27 @@
-//! (being laid)
+//! The bytes of an array: kept under its real layout on sparse files, one a drive, with parity and a checksum for
+//! each sector; read through the loss of drives and damaged sectors, rebuilt, scrubbed, and whole after a crash.
+//!
+//! A write becomes a journal record with the new sectors of all members it changes and an overlay in memory; it
+//! reaches the drives in batches, after the journal is durable. So a stripe is never found half-written, and what
+//! was flushed is never lost. `docs/models/volume.md` tells the whole of it.
+
+mod directory;
+mod drive;
+mod error;
+mod journal;
+mod medium;
+mod memory;
+mod overlay;
+pub mod parity;
+mod record;
+mod stripe;
+mod upkeep;
+mod volume;
+
+pub use directory::{Directory, NamedDrive};
+pub use drive::{DriveCondition, SECTOR_BYTES};
+pub use error::VolumeError;
+pub use medium::{FileMedium, Medium, Shelf};
+pub use memory::{MemoryMedium, MemoryShelf};
+pub use upkeep::{DriveStatus, RebuildProgress, SCRUB_PLACES_LIMIT, ScrubReport, SectorPlace, VolumeStatus};
+pub use volume::{BLOCK_STATUS_EXTENTS_LIMIT, BlockExtent, Volume, VolumeSpec};

@@ -1,0 +1,218 @@
+//! One drive: a superblock that says whose it is, its data, and a checksum for each sector.
+//!
+//! ```text
+//! 0            superblock
+//! 1 MiB        data, as the layout addresses it
+//! + capacity   checksums, 4 bytes a sector, from the next multiple of 4096
+//! ```
+
+use crate::error::{VolumeError, WhileDoing};
+use crate::medium::Medium;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The unit of checksums, and of what a power cut tears.
+pub const SECTOR_BYTES: usize = 512;
+/// Where data begins on a drive.
+const DATA_OFFSET_BYTES: u64 = 1 << 20;
+const CHECKSUM_BYTES: u64 = 4;
+const SUPERBLOCK_MAGIC: &[u8; 8] = b"arraylab";
+/// Version of everything a volume stores. Another version is refused.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+/// Whether a drive serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriveCondition {
+    /// It holds what it should.
+    Present,
+    /// It failed; what it holds is given up.
+    Failed,
+    /// It was pulled out; what it holds is out of date and given up.
+    Pulled,
+    /// It is a replacement, and holds its part of the stripes below the mark.
+    Rebuilding,
+}
+
+/// Whose drive it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    pub volume: [u8; 16],
+    pub drive: u16,
+    pub generation: u32,
+    pub capacity_bytes: u64,
+}
+
+pub(crate) struct Drive {
+    /// Nothing where the drive is gone.
+    pub medium: Option<Arc<dyn Medium>>,
+    pub condition: DriveCondition,
+    pub generation: u32,
+    pub capacity_bytes: u64,
+    /// Meaningful while rebuilding. Changed only under the lock of the stripe it passes.
+    pub rebuilt_below_stripe: AtomicU64,
+}
+
+impl Drive {
+    /// How large a file or device must be for a drive of this capacity.
+    pub(crate) fn size_bytes(capacity_bytes: u64) -> u64 {
+        checksums_offset(capacity_bytes) + capacity_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
+    }
+
+    pub(crate) fn serves(&self, stripe: u64) -> bool {
+        match self.condition {
+            DriveCondition::Present => true,
+            DriveCondition::Failed | DriveCondition::Pulled => false,
+            DriveCondition::Rebuilding => stripe < self.rebuilt_below_stripe.load(Ordering::Acquire),
+        }
+    }
+
+    /// Whether writes that were journalled for it are to be carried out.
+    pub(crate) fn takes_writes(&self) -> bool {
+        matches!(self.condition, DriveCondition::Present | DriveCondition::Rebuilding)
+    }
+
+    /// Reads whole sectors; `is_bad` is called with the index of each whose checksum does not fit.
+    pub(crate) fn read(
+        &self,
+        offset_bytes: u64,
+        buffer: &mut [u8],
+        mut is_bad: impl FnMut(usize),
+    ) -> io::Result<()> {
+        self.medium()?.read_at(DATA_OFFSET_BYTES + offset_bytes, buffer)?;
+        let sectors = buffer.len() / SECTOR_BYTES;
+        let mut small = [0u8; 256];
+        let mut large = Vec::new();
+        let sums = if sectors * 4 <= small.len() {
+            &mut small[..sectors * 4]
+        } else {
+            large.resize(sectors * 4, 0);
+            &mut large[..]
+        };
+        self.medium()?.read_at(self.checksum_at(offset_bytes), sums)?;
+        for (index, (sector, sum)) in buffer.chunks_exact(SECTOR_BYTES).zip(sums.chunks_exact(4)).enumerate()
+        {
+            if checksum(sector).to_le_bytes() != sum {
+                is_bad(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes whole sectors and their checksums in place.
+    pub(crate) fn write(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        let sums: Vec<u8> =
+            bytes.chunks_exact(SECTOR_BYTES).flat_map(|sector| checksum(sector).to_le_bytes()).collect();
+        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
+        self.medium()?.write_at(self.checksum_at(offset_bytes), &sums)
+    }
+
+    /// Makes a sector unreadable, so that what could not be rebuilt is an error and never taken for data.
+    pub(crate) fn poison(&self, offset_bytes: u64) -> io::Result<()> {
+        // Not zeros: the sector must count as allocated.
+        let filler = [0xbd; SECTOR_BYTES];
+        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &filler)?;
+        self.medium()?.write_at(self.checksum_at(offset_bytes), &(!checksum(&filler)).to_le_bytes())
+    }
+
+    /// Flips bits of a sector behind its checksum's back.
+    pub(crate) fn corrupt(&self, offset_bytes: u64) -> io::Result<()> {
+        let mut sector = [0; SECTOR_BYTES];
+        self.medium()?.read_at(DATA_OFFSET_BYTES + offset_bytes, &mut sector)?;
+        sector.iter_mut().step_by(7).for_each(|byte| *byte ^= 0xa5);
+        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &sector)
+    }
+
+    /// Makes whole sectors zero and gives their space back. Checksums of zeros are zero.
+    pub(crate) fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+        self.medium()?.zero(DATA_OFFSET_BYTES + offset_bytes, length_bytes)?;
+        self.medium()?
+            .zero(self.checksum_at(offset_bytes), length_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES)
+    }
+
+    pub(crate) fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool> {
+        self.medium()?.is_allocated(DATA_OFFSET_BYTES + offset_bytes, length_bytes)
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.medium()?.sync()
+    }
+
+    fn medium(&self) -> io::Result<&dyn Medium> {
+        self.medium.as_deref().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the drive is gone"))
+    }
+
+    fn checksum_at(&self, offset_bytes: u64) -> u64 {
+        checksums_offset(self.capacity_bytes) + offset_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
+    }
+}
+
+fn checksums_offset(capacity_bytes: u64) -> u64 {
+    DATA_OFFSET_BYTES + capacity_bytes.next_multiple_of(4096)
+}
+
+/// CRC-32C of a sector, shifted so that the checksum of zeros is zero and a drive that was never written is sound.
+fn checksum(sector: &[u8]) -> u32 {
+    const OF_ZEROS: u32 = 0x30fc_edc0;
+    crc32c::crc32c(sector) ^ OF_ZEROS
+}
+
+impl Superblock {
+    pub(crate) fn write(&self, medium: &dyn Medium) -> Result<(), VolumeError> {
+        let mut sector = [0u8; SECTOR_BYTES];
+        sector[..8].copy_from_slice(SUPERBLOCK_MAGIC);
+        sector[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        sector[12..28].copy_from_slice(&self.volume);
+        sector[28..30].copy_from_slice(&self.drive.to_le_bytes());
+        sector[30..34].copy_from_slice(&self.generation.to_le_bytes());
+        sector[34..42].copy_from_slice(&self.capacity_bytes.to_le_bytes());
+        let sum = crc32c::crc32c(&sector[..508]);
+        sector[508..].copy_from_slice(&sum.to_le_bytes());
+        medium.write_at(0, &sector).while_doing("write a drive's superblock")
+    }
+
+    /// Refuses a drive that is not the one expected.
+    pub(crate) fn check(&self, medium: &dyn Medium, shelf: &str) -> Result<(), VolumeError> {
+        let mut sector = [0u8; SECTOR_BYTES];
+        medium.read_at(0, &mut sector).while_doing("read a drive's superblock")?;
+        let path = || format!("drive {} of {shelf}", self.drive);
+        if &sector[..8] != SUPERBLOCK_MAGIC || crc32c::crc32c(&sector[..508]).to_le_bytes() != sector[508..] {
+            return Err(VolumeError::Damaged {
+                path: path(),
+                problem: "its superblock cannot be read".to_owned(),
+            });
+        }
+        if sector[8..12] != FORMAT_VERSION.to_le_bytes() {
+            return Err(VolumeError::Foreign {
+                path: path(),
+                problem: "it was written by another version".to_owned(),
+            });
+        }
+        let expected = [
+            (&sector[12..28], &self.volume[..], "it belongs to another volume"),
+            (&sector[28..30], &self.drive.to_le_bytes()[..], "it is another drive of this volume"),
+            (&sector[30..34], &self.generation.to_le_bytes()[..], "it was replaced"),
+            (&sector[34..42], &self.capacity_bytes.to_le_bytes()[..], "it has another capacity"),
+        ];
+        for (found, wanted, problem) in expected {
+            if found != wanted {
+                return Err(VolumeError::Foreign { path: path(), problem: problem.to_owned() });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves CRC-32C by the published check value of "123456789" (RFC 3720's polynomial), and that a sector that was never written is sound.
+    #[test]
+    fn checksum_is_crc32c_with_zeros_at_zero() {
+        assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(checksum(&[0; SECTOR_BYTES]), 0);
+        assert_ne!(checksum(&[1; SECTOR_BYTES]), 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! What can go wrong with a volume, and what state it leaves.
+
+use std::io;
+
+/// An error of a volume. Unless it says otherwise, nothing was changed and the volume goes on serving.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VolumeError {
+    /// An offset or length that is no multiple of a sector.
+    #[error("offset {offset_bytes} and length {length_bytes}: both must be multiples of 512")]
+    Unaligned {
+        /// The offset asked for.
+        offset_bytes: u64,
+        /// The length asked for.
+        length_bytes: u64,
+    },
+    /// A range beyond the end.
+    #[error("{length_bytes} bytes at {offset_bytes} lie beyond the capacity of {capacity_bytes}")]
+    OutOfRange {
+        /// The offset asked for.
+        offset_bytes: u64,
+        /// The length asked for.
+        length_bytes: u64,
+        /// The size of the volume.
+        capacity_bytes: u64,
+    },
+    /// More was lost than the redundancy covers: bytes of this stripe cannot be given or brought up to date.
+    #[error("stripe {stripe} has lost more than its redundancy covers")]
+    Lost {
+        /// The stripe.
+        stripe: u64,
+    },
+    /// No drive of this number, or its condition does not allow what was asked for.
+    #[error("drive {drive}: {problem}")]
+    Drive {
+        /// The drive.
+        drive: u16,
+        /// Why not.
+        problem: &'static str,
+    },
+    /// The directory is in use.
+    #[error("{path} is in use by another process; stop it, or serve another directory")]
+    InUse {
+        /// The directory.
+        path: String,
+    },
+    /// What is there is not this array.
+    #[error("{path} does not hold this array: {problem}")]
+    Foreign {
+        /// The directory or drive.
+        path: String,
+        /// What differs.
+        problem: String,
+    },
+    /// A stored structure that cannot be read; nothing was written.
+    #[error("{path} is damaged: {problem}")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A backing file could not be read or written. Acknowledged writes stay in the journal.
+    #[error("cannot {operation}")]
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// The error of the operating system.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Names what was tried when an I/O on a backing file failed.
+pub(crate) trait WhileDoing<T> {
+    fn while_doing(self, operation: &'static str) -> Result<T, VolumeError>;
+}
+
+impl<T> WhileDoing<T> for io::Result<T> {
+    fn while_doing(self, operation: &'static str) -> Result<T, VolumeError> {
+        self.map_err(|source| VolumeError::Io { operation, source })
+    }
+}

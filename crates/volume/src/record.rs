@@ -1,0 +1,82 @@
+//! The record of an array's condition: what must survive stopping beyond the bytes.
+
+use crate::drive::{DriveCondition, FORMAT_VERSION};
+use crate::error::{VolumeError, WhileDoing};
+use crate::medium::Shelf;
+
+/// One drive's condition.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DriveRecord {
+    pub condition: DriveCondition,
+    pub generation: u32,
+    pub rebuilt_below_stripe: u64,
+}
+
+/// The whole array's.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ArrayRecord {
+    pub format: u32,
+    pub volume: String,
+    /// Whatever makes two arrays the same; a volume is opened only under the identity it was made with.
+    pub identity: String,
+    pub drive_capacity_bytes: Vec<u64>,
+    pub drives: Vec<DriveRecord>,
+}
+
+impl ArrayRecord {
+    pub(crate) fn read(shelf: &dyn Shelf) -> Result<Option<ArrayRecord>, VolumeError> {
+        let Some(bytes) = shelf.read_record().while_doing("read the array's record")? else {
+            return Ok(None);
+        };
+        let damaged = |problem: String| VolumeError::Damaged {
+            path: format!("the record of {}", shelf.name()),
+            problem,
+        };
+        // The version first: another version may have other fields.
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        match value.get("format").and_then(serde_json::Value::as_u64) {
+            Some(format) if format == u64::from(FORMAT_VERSION) => {}
+            Some(format) => {
+                return Err(VolumeError::Foreign {
+                    path: shelf.name(),
+                    problem: format!(
+                        "it was written in format {format}, and this is format {FORMAT_VERSION}"
+                    ),
+                });
+            }
+            None => return Err(damaged("it names no format".to_owned())),
+        }
+        let record: ArrayRecord =
+            serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?;
+        if record.drives.len() != record.drive_capacity_bytes.len() {
+            return Err(damaged("it names another number of drives than of capacities".to_owned()));
+        }
+        Ok(Some(record))
+    }
+
+    pub(crate) fn write(&self, shelf: &dyn Shelf) -> Result<(), VolumeError> {
+        let bytes = serde_json::to_vec_pretty(self).map_err(|error| VolumeError::Damaged {
+            path: "the array's record".to_owned(),
+            problem: error.to_string(),
+        })?;
+        shelf.write_record(&bytes).while_doing("write the array's record")
+    }
+
+    pub(crate) fn volume_bytes(&self) -> Option<[u8; 16]> {
+        let mut bytes = [0; 16];
+        if self.volume.len() != 32 || !self.volume.is_ascii() {
+            return None;
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&self.volume[index * 2..index * 2 + 2], 16).ok()?;
+        }
+        Some(bytes)
+    }
+}
+
+pub(crate) fn hexadecimal(bytes: &[u8; 16]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,312 @@
+//! One stripe: reading its members with their checksums, making what is missing, and changing it.
+//!
+//! Every function here is called with the stripe's lock held: shared to read, alone to write.
+
+use crate::VolumeError;
+use crate::drive::{Drive, SECTOR_BYTES};
+use crate::journal::Record;
+use crate::overlay::Overlay;
+use crate::parity;
+use layout::{Band, Bands, Condition, DriveIndex, Layout, Missing, ParityUpdate, Place, Redundancy};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The array: how it is laid out and what its drives are like.
+pub(crate) struct Array {
+    pub layout: Layout,
+    pub drives: Vec<Drive>,
+    pub is_whole: bool,
+}
+
+impl Condition for Array {
+    fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+    fn is_missing(&self, stripe: u64, drive: DriveIndex) -> bool {
+        !self.drives[usize::from(drive)].serves(stripe)
+    }
+}
+
+impl Array {
+    pub(crate) fn drive_mut(&mut self, drive: u16) -> Result<&mut Drive, VolumeError> {
+        let problem = "there is no such drive";
+        self.drives.get_mut(usize::from(drive)).ok_or(VolumeError::Drive { drive, problem })
+    }
+}
+
+/// Reads and writes members of stripes, with the overlay above the drives.
+pub(crate) struct Stripes<'a> {
+    pub array: &'a Array,
+    pub overlay: &'a Overlay,
+    /// Sectors found bad and put right.
+    pub repaired_sectors: &'a AtomicU64,
+}
+
+/// A member that could not be read whole: the bad sectors, by index.
+struct Bad(Vec<usize>);
+
+impl Stripes<'_> {
+    /// Where a member is, if its drive serves the stripe.
+    pub(crate) fn home(&self, stripe: u64, member: u32) -> Option<Place> {
+        let place = self.array.layout.place(stripe, member);
+        (!self.array.is_missing(stripe, place.drive)).then_some(place)
+    }
+
+    pub(crate) fn drive(&self, place: Place) -> &Drive {
+        &self.array.drives[usize::from(place.drive)]
+    }
+
+    /// Reads rows of a member as they are on the drive and in the overlay.
+    fn read_place(&self, place: Place, row: u64, buffer: &mut [u8]) -> Result<(), Bad> {
+        let offset = place.offset_bytes + row;
+        let mut bad = Vec::new();
+        if self.drive(place).read(offset, buffer, |index| bad.push(index)).is_err() {
+            bad = (0..buffer.len() / SECTOR_BYTES).collect();
+        }
+        self.overlay.patch(place.drive, offset, buffer, &mut bad);
+        if bad.is_empty() { Ok(()) } else { Err(Bad(bad)) }
+    }
+
+    /// Reads rows of a member, from its drive or by reconstruction. Bad sectors are put right on the drive.
+    pub(crate) fn read_rows(
+        &self,
+        stripe: u64,
+        member: u32,
+        row: u64,
+        buffer: &mut [u8],
+    ) -> Result<(), VolumeError> {
+        let Some(place) = self.home(stripe, member) else { return self.solve(stripe, member, row, buffer) };
+        let Err(Bad(bad)) = self.read_place(place, row, buffer) else { return Ok(()) };
+        for index in bad {
+            let start = index * SECTOR_BYTES;
+            let sector = &mut buffer[start..start + SECTOR_BYTES];
+            self.solve(stripe, member, row + start as u64, sector)?;
+            // In place and outside the journal: the sector's content does not change, and half a repair is
+            // still a bad sector. A drive that refuses is noticed by the next reader.
+            if self.drive(place).write(place.offset_bytes + row + start as u64, sector).is_ok() {
+                self.repaired_sectors.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes rows of a member from the others, sector by sector where a whole run has too much missing.
+    pub(crate) fn solve(
+        &self,
+        stripe: u64,
+        member: u32,
+        row: u64,
+        buffer: &mut [u8],
+    ) -> Result<(), VolumeError> {
+        let solved = match self.array.layout.redundancy() {
+            Redundancy::Copies(copies) => self.copy(stripe, member, copies, row, buffer),
+            Redundancy::Parity(_) => self.gather(stripe, row, buffer.len(), Some(member)).map(|members| {
+                buffer.copy_from_slice(&members[member as usize]);
+            }),
+        };
+        if solved.is_some() {
+            return Ok(());
+        }
+        if buffer.len() == SECTOR_BYTES {
+            return Err(VolumeError::Lost { stripe });
+        }
+        for (index, sector) in buffer.chunks_exact_mut(SECTOR_BYTES).enumerate() {
+            self.solve(stripe, member, row + (index * SECTOR_BYTES) as u64, sector)?;
+        }
+        Ok(())
+    }
+
+    /// Takes rows from another copy of the same column, the tail first.
+    fn copy(&self, stripe: u64, member: u32, copies: u32, row: u64, buffer: &mut [u8]) -> Option<()> {
+        let first = member / copies * copies;
+        (first..first + copies)
+            .rev()
+            .filter(|&other| other != member)
+            .find(|&other| {
+                self.home(stripe, other).is_some_and(|place| self.read_place(place, row, buffer).is_ok())
+            })
+            .map(|_| ())
+    }
+
+    /// Reads as many members as determine the rest, and computes the rest. `without` is one that is not to be
+    /// read. `None`: too few can be read whole.
+    pub(crate) fn gather(
+        &self,
+        stripe: u64,
+        row: u64,
+        length: usize,
+        without: Option<u32>,
+    ) -> Option<Vec<Vec<u8>>> {
+        let data = self.array.layout.data_members() as usize;
+        let mut members = vec![vec![0u8; length]; self.array.layout.members() as usize];
+        let mut lost = Vec::with_capacity(2);
+        let mut read = 0;
+        for (index, buffer) in members.iter_mut().enumerate() {
+            let member = index as u32;
+            if read == data {
+                // Not needed to compute the data; computed from it where it is what was asked for.
+                if without == Some(member) {
+                    lost.push(index);
+                }
+                continue;
+            }
+            let place = if without == Some(member) { None } else { self.home(stripe, member) };
+            match place.map(|place| self.read_place(place, row, buffer)) {
+                Some(Ok(())) => read += 1,
+                Some(Err(_)) | None => lost.push(index),
+            }
+        }
+        if read < data {
+            return None;
+        }
+        parity::recover(&mut members, data, &lost);
+        Some(members)
+    }
+
+    /// Puts the change that a write of `bytes` at `from` of the stripe's data makes into `record`.
+    pub(crate) fn change(
+        &self,
+        stripe: u64,
+        from: u64,
+        bytes: &[u8],
+        record: &mut Record,
+    ) -> Result<(), VolumeError> {
+        let segment_bytes = self.array.layout.segment_bytes();
+        let bands = Bands::cut(from, bytes.len() as u64, segment_bytes);
+        let missing = match self.array.layout.redundancy() {
+            Redundancy::Parity(_) => self
+                .array
+                .layout
+                .missing(stripe, self.array)
+                .map_err(|lost| VolumeError::Lost { stripe: lost.stripe })?,
+            Redundancy::Copies(_) => Missing::NONE,
+        };
+        for band in bands.as_slice() {
+            let data_of = |column: u32| {
+                let start =
+                    (u64::from(column) * u64::from(segment_bytes) + u64::from(band.low) - from) as usize;
+                &bytes[start..start + (band.high - band.low) as usize]
+            };
+            match self.array.layout.redundancy() {
+                Redundancy::Copies(copies) => self.change_copies(stripe, band, copies, data_of, record)?,
+                Redundancy::Parity(_) => self.change_parity(stripe, band, &missing, data_of, record)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn change_copies<'b>(
+        &self,
+        stripe: u64,
+        band: &Band,
+        copies: u32,
+        data_of: impl Fn(u32) -> &'b [u8],
+        record: &mut Record,
+    ) -> Result<(), VolumeError> {
+        for column in band.first..band.end {
+            let mut is_kept = false;
+            for member in column * copies..(column + 1) * copies {
+                if let Some(place) = self.home(stripe, member) {
+                    record.push(place.drive, place.offset_bytes + u64::from(band.low), data_of(column));
+                    is_kept = true;
+                }
+            }
+            if !is_kept {
+                return Err(VolumeError::Lost { stripe });
+            }
+        }
+        Ok(())
+    }
+
+    fn change_parity<'b>(
+        &self,
+        stripe: u64,
+        band: &Band,
+        missing: &Missing,
+        data_of: impl Fn(u32) -> &'b [u8],
+        record: &mut Record,
+    ) -> Result<(), VolumeError> {
+        let data = self.array.layout.data_members();
+        let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
+        let parity = match self.array.layout.parity_update(band, missing) {
+            ParityUpdate::Nothing => Vec::new(),
+            ParityUpdate::ReadModifyWrite => self.modified_parity(stripe, band, &data_of)?,
+            // To decode is to reconstruct with neighbours that must be computed first, which reading them does.
+            ParityUpdate::ReconstructWrite | ParityUpdate::DecodeWrite => {
+                let mut columns = vec![vec![0; length]; data as usize];
+                for (member, column) in columns.iter_mut().enumerate() {
+                    if band.covers(member as u32) {
+                        column.copy_from_slice(data_of(member as u32));
+                    } else {
+                        self.read_rows(stripe, member as u32, row, column)?;
+                    }
+                }
+                self.fresh_parity(&columns, length)
+            }
+        };
+        for column in band.first..band.end {
+            if let Some(place) = self.home(stripe, column) {
+                record.push(place.drive, place.offset_bytes + row, data_of(column));
+            }
+        }
+        for (index, bytes) in parity.iter().enumerate() {
+            if let Some(place) = self.home(stripe, data + index as u32) {
+                record.push(place.drive, place.offset_bytes + row, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn modified_parity<'b>(
+        &self,
+        stripe: u64,
+        band: &Band,
+        data_of: impl Fn(u32) -> &'b [u8],
+    ) -> Result<Vec<Vec<u8>>, VolumeError> {
+        let data = self.array.layout.data_members();
+        let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
+        let mut parity = vec![vec![0; length]; (self.array.layout.members() - data) as usize];
+        for (index, bytes) in parity.iter_mut().enumerate() {
+            if self.home(stripe, data + index as u32).is_some() {
+                self.read_rows(stripe, data + index as u32, row, bytes)?;
+            }
+        }
+        let mut delta = vec![0; length];
+        for column in band.first..band.end {
+            self.read_rows(stripe, column, row, &mut delta)?;
+            parity::add(&mut delta, data_of(column));
+            if let [p, rest @ ..] = &mut parity[..] {
+                parity::add(p, &delta);
+                if let [q] = rest {
+                    parity::add_product(q, &delta, parity::coefficient(column));
+                }
+            }
+        }
+        Ok(parity)
+    }
+
+    fn fresh_parity(&self, columns: &[Vec<u8>], length: usize) -> Vec<Vec<u8>> {
+        let count = (self.array.layout.members() - self.array.layout.data_members()) as usize;
+        let mut parity = vec![vec![0; length]; count];
+        let slices: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
+        match &mut parity[..] {
+            [p] => parity::make_parity(&slices, p, None),
+            [p, q] => parity::make_parity(&slices, p, Some(q)),
+            _ => {}
+        }
+        parity
+    }
+
+    /// Whether any member of a stripe that can be asked may hold something.
+    pub(crate) fn is_allocated(&self, stripe: u64) -> bool {
+        let length = u64::from(self.array.layout.segment_bytes());
+        (0..self.array.layout.members()).any(|member| {
+            self.home(stripe, member).is_some_and(|place| self.place_is_allocated(place, 0, length))
+        })
+    }
+
+    pub(crate) fn place_is_allocated(&self, place: Place, row: u64, length: u64) -> bool {
+        let offset = place.offset_bytes + row;
+        self.overlay.touches(place.drive, offset, length)
+            || self.drive(place).is_allocated(offset, length).unwrap_or(true)
+    }
+}
