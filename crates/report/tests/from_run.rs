@@ -117,9 +117,14 @@ fn a_shipped_plan_on_its_twin() {
     let (html, markdown) = (report.html(), report.markdown());
     assert!(html.contains("Simulated, not measured.") && markdown.contains("Simulated, not measured."));
     assert_eq!(report::from_run(&run).unwrap().html(), html, "the same run gives the same bytes");
-    if let Some(kept) = std::env::var_os("ARRAYLAB_SCREENSHOTS") {
-        std::fs::write(Path::new(&kept).join("flashsystem-840.html"), &html).unwrap();
-        std::fs::write(Path::new(&kept).join("flashsystem-840.md"), &markdown).unwrap();
+    keep("flashsystem-840.html", &html);
+    keep("flashsystem-840.md", &markdown);
+}
+
+/// `ARRAYLAB_SCREENSHOTS=DIR` keeps reports for a look at them.
+fn keep(name: &str, text: &str) {
+    if let Some(directory) = std::env::var_os("ARRAYLAB_SCREENSHOTS") {
+        std::fs::write(Path::new(&directory).join(name), text).unwrap();
     }
 }
 
@@ -225,10 +230,15 @@ fn a_device_with_failures() {
     assert!(rows.iter().all(|row| row[3].contains("Input/output error")));
     assert_eq!(report.sections[0].tables[0].rows.len(), 3);
     assert!(report.warnings.iter().any(|warning| warning.contains("cannot be read by this version")));
+    let chart = &report.sections[0].charts[0];
+    let drawn: Vec<bool> = chart.series[0].points.iter().map(|point| point.y.is_some()).collect();
+    assert_eq!(drawn, [true, true, false, false, false, true], "missing cases leave a gap");
     let time = report.sections[0].charts.iter().find(|chart| chart.title == "IOPS against time").unwrap();
     let labels: Vec<&str> = time.marks.iter().map(|mark| mark.label.as_str()).collect();
     assert_eq!(labels, ["ramp, not counted", "cable <pulled> (1k)"]);
-    assert!(report.html().contains("cable &lt;pulled&gt;"));
+    let html = report.html();
+    keep("device.html", &html);
+    assert!(html.contains("cable &lt;pulled&gt;"));
     assert!(report.facts.iter().any(|fact| fact.value == "3 done, 1 failed, 1 refused, 1 not-settable"));
 }
 
@@ -242,6 +252,7 @@ fn a_thousand_cases() {
     let report = report::from_run(&run).unwrap();
     let html = report.html();
     let seconds = started.elapsed().as_secs_f64();
+    keep("thousand.html", &html);
     let limit = if cfg!(debug_assertions) { 20.0 } else { 10.0 };
     println!(
         "{} bytes in {seconds:.2} s, {} charts",

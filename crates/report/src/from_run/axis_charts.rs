@@ -3,7 +3,8 @@
 use super::quantity::{self, Kind};
 use super::{Source, axes};
 use crate::chart::{Axis, Chart, Level, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use store::CaseResult;
 
 /// Most charts against settings in one report: more than anyone reads, and what a page of 10 MB can hold.
@@ -13,11 +14,18 @@ const STAGE_CHARTS_LIMIT: usize = 36;
 /// Most bars side by side in a group times groups, so that a chart stays on one screen.
 const CATEGORIES_LIMIT: usize = 24;
 
+/// A case, with its result where it has one: without, it leaves a gap.
+#[derive(Clone, Copy)]
+struct Item<'a> {
+    settings: &'a Map<String, Value>,
+    result: Option<&'a CaseResult>,
+}
+
 /// One line: cases that differ in the setting along x alone.
 struct Line<'a> {
     label: String,
     path: &'static str,
-    cases: Vec<&'a CaseResult>,
+    cases: Vec<Item<'a>>,
 }
 
 /// What a chart shows upwards.
@@ -45,13 +53,18 @@ const LATENCY_APART: [Upwards; 2] = [
 
 /// All charts of a stage against each of its axes, and how many were left out.
 pub fn charts(source: &Source<'_>, stage: &str, names: &[&str], budget: &mut usize) -> (Vec<Chart>, usize) {
-    let done: Vec<&CaseResult> =
-        source.done().map(|(_, result)| result).filter(|result| result.stage == stage).collect();
+    let results: BTreeMap<u32, &CaseResult> = source.done().collect();
+    let cases: Vec<Item<'_>> = source
+        .cases
+        .iter()
+        .filter(|case| case.stage == stage)
+        .map(|case| Item { settings: &case.settings, result: results.get(&case.index).copied() })
+        .collect();
     let mut charts = Vec::new();
     let mut left_out = 0;
     for name in names {
         let others: Vec<&str> = names.iter().copied().filter(|other| other != name).collect();
-        for panel in panels(&done, &others) {
+        for panel in panels(&cases, &others) {
             let upwards = if panel.groups.len() > 1 {
                 &LATENCY_APART[..]
             } else {
@@ -77,13 +90,13 @@ struct Panel<'a> {
     /// What they have in common, where a stage needs several panels.
     heading: String,
     /// Each becomes a line, or a bar in each group.
-    groups: Vec<(String, Vec<&'a CaseResult>)>,
+    groups: Vec<(String, Vec<Item<'a>>)>,
 }
 
 /// Splits cases into panels of at most `SERIES_LIMIT` groups: the last settings tell lines apart, the settings before
 /// them tell panels apart. Where the last setting alone has more values, its lines are spread over several panels.
-fn panels<'a>(cases: &[&'a CaseResult], others: &[&str]) -> Vec<Panel<'a>> {
-    let settings: Vec<_> = cases.iter().map(|case| &case.settings).collect();
+fn panels<'a>(cases: &[Item<'a>], others: &[&str]) -> Vec<Panel<'a>> {
+    let settings: Vec<_> = cases.iter().map(|case| case.settings).collect();
     let mut first_of_lines = others.len();
     let mut lines = 1;
     while first_of_lines > 0 {
@@ -113,13 +126,13 @@ fn panels<'a>(cases: &[&'a CaseResult], others: &[&str]) -> Vec<Panel<'a>> {
 }
 
 /// Cases with the same values of some settings together, in order of appearance.
-fn grouped<'a>(cases: &[&'a CaseResult], names: &[&str]) -> Vec<(String, Vec<&'a CaseResult>)> {
-    let mut groups: Vec<(String, Vec<&CaseResult>)> = Vec::new();
+fn grouped<'a>(cases: &[Item<'a>], names: &[&str]) -> Vec<(String, Vec<Item<'a>>)> {
+    let mut groups: Vec<(String, Vec<Item<'_>>)> = Vec::new();
     for case in cases {
-        let label = axes::label(&case.settings, names);
+        let label = axes::label(case.settings, names);
         match groups.iter_mut().find(|group| group.0 == label) {
-            Some(group) => group.1.push(case),
-            None => groups.push((label, vec![case])),
+            Some(group) => group.1.push(*case),
+            None => groups.push((label, vec![*case])),
         }
     }
     groups
@@ -142,11 +155,11 @@ fn chart(
                 cases: cases.iter().copied().filter(|case| case.settings.contains_key(name)).collect(),
             })
         })
-        .filter(|line| line.cases.iter().any(|case| quantity::value(case, line.path).is_some()))
+        .filter(|line| line.cases.iter().any(|case| value_of(case, line.path).is_some()))
         .take(SERIES_LIMIT)
         .collect();
     let settings: Vec<_> =
-        lines.iter().flat_map(|line| line.cases.iter().map(|case| &case.settings)).collect();
+        lines.iter().flat_map(|line| line.cases.iter().map(|case| case.settings)).collect();
     let values = axes::values(&settings, name);
     if values.len() < 2 {
         return None;
@@ -221,14 +234,18 @@ fn points(
     for (index, value) in values.iter().enumerate() {
         let x = if is_bars { index as f64 } else { axes::number(value) };
         let case = line.cases.iter().find(|case| case.settings.get(name) == Some(value));
-        run.push(Point::new(x, case.and_then(|case| quantity::value(case, line.path))));
+        run.push(Point::new(x, case.and_then(|case| value_of(case, line.path))));
         if let (Some(case), Some(plan)) = (case, &source.plan) {
-            let figures = plan.published_for(stage, &case.settings);
+            let figures = plan.published_for(stage, case.settings);
             let beside = figures.iter().filter(|figure| figure.quantity.name() == line.path);
             published.extend(beside.map(|figure| Point::new(x, Some(figure.value))));
         }
     }
     (run, published)
+}
+
+fn value_of(case: &Item<'_>, path: &str) -> Option<f64> {
+    case.result.and_then(|result| quantity::value(result, path))
 }
 
 /// What the vendor declares for cases of this chart, where it is near enough to be drawn in it.
@@ -238,8 +255,8 @@ fn declared_levels(source: &Source<'_>, stage: &str, lines: &[Line<'_>], upwards
     let mut most: f64 = 0.0;
     for line in lines {
         for case in &line.cases {
-            most = most.max(quantity::value(case, line.path).unwrap_or(0.0));
-            for declared in plan.declared_for(stage, &case.settings) {
+            most = most.max(value_of(case, line.path).unwrap_or(0.0));
+            for declared in plan.declared_for(stage, case.settings) {
                 let is_new = levels.iter().all(|level| level.y != declared.value);
                 if upwards.paths.contains(&declared.quantity.name()) && is_new {
                     levels.push(Level {
