@@ -349,7 +349,7 @@ impl Device for Twin {
         };
         match operation.direction {
             Direction::Read => {
-                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Arrive(tag).pack())
+                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Arrive(tag).pack());
             }
             Direction::Write => {
                 // Every submission takes the same time, so links see writes in the order of their submission.
@@ -358,7 +358,7 @@ impl Device for Twin {
             }
             // A discard changes maps and moves no data.
             Direction::Trim => {
-                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Complete(tag).pack())
+                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Complete(tag).pack());
             }
         }
     }

@@ -15,8 +15,8 @@ pub(crate) struct Streams {
 impl Streams {
     /// Room for about `streams` sequential streams.
     pub fn new(streams: u32) -> Self {
-        // Eight places a stream keep two streams from pushing each other out all the time.
-        let places = (u64::from(streams) * 8).next_power_of_two();
+        // Sixteen places a stream keep two streams from pushing each other out most of the time.
+        let places = (u64::from(streams) * 16).next_power_of_two();
         Streams { touched: vec![0; places as usize].into(), mask: places - 1 }
     }
 

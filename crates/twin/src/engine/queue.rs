@@ -115,8 +115,10 @@ impl EventQueue {
         while node > 1 {
             let rival = self.winners[node ^ 1];
             let rivals = self.heads[rival as usize];
-            // A select, not a branch: which side wins is as good as random.
-            (winner, earliest) = if rivals < earliest { (rival, rivals) } else { (winner, earliest) };
+            // A select by mask, not a branch: which side wins is as good as random.
+            let mask = u64::from(rivals < earliest).wrapping_neg();
+            winner ^= (winner ^ rival) & mask as u32;
+            earliest ^= (earliest ^ rivals) & (Entry::from(mask) << 64 | Entry::from(mask));
             node >>= 1;
             self.winners[node] = winner;
         }
