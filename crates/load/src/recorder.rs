@@ -21,7 +21,7 @@ impl Recorder {
     pub fn new(spec: &LoadSpec) -> Self {
         let mut recorder = Recorder {
             ramp_ns: spec.ramp_ns,
-            end_ns: spec.ramp_ns + spec.runtime_ns,
+            end_ns: spec.ramp_ns.saturating_add(spec.runtime_ns),
             interval_ns: spec.interval_ns,
             current: Sample::default(),
         };

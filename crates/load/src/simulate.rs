@@ -57,7 +57,7 @@ impl<D: Device> ClosedLoop<'_, D> {
         recorder: &mut Recorder,
         on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let end_ns = self.start_ns + recorder.end_ns();
+        let end_ns = self.start_ns.saturating_add(recorder.end_ns());
         // Slot by slot over all jobs, so that jobs start together as fio's do.
         let numjobs = self.directions.len() as u32 / self.iodepth;
         for slot in 0..self.iodepth {
