@@ -262,6 +262,9 @@ fn a_thousand_cases() {
     assert!(seconds < limit, "{seconds} s");
     assert!(html.len() < 10_000_000, "{} bytes", html.len());
     assert_eq!(report.sections[0].tables[0].rows.len(), 1000);
+    for axis in ["by block size", "by jobs", "by share of reads"] {
+        assert!(report.sections[0].charts.iter().any(|chart| chart.title.contains(axis)), "{axis}");
+    }
     let notes = report.sections[0].notes.join(" ");
     for said in ["left out", "not drawn against time"] {
         assert!(notes.contains(said), "{said}: {notes}");

@@ -62,7 +62,10 @@ pub fn charts(source: &Source<'_>, stage: &str, names: &[&str], budget: &mut usi
         .collect();
     let mut charts = Vec::new();
     let mut left_out = 0;
+    // Every axis gets its share, so that the first of a large matrix does not take all the room.
+    let axis_limit = STAGE_CHARTS_LIMIT / names.len().max(1);
     for name in names {
+        let drawn_before = charts.len();
         let others: Vec<&str> = names.iter().copied().filter(|other| other != name).collect();
         for panel in panels(&cases, &others) {
             let upwards = if panel.groups.len() > 1 {
@@ -72,7 +75,7 @@ pub fn charts(source: &Source<'_>, stage: &str, names: &[&str], budget: &mut usi
             };
             for upwards in RATES.iter().chain(upwards) {
                 let Some(mut chart) = chart(source, stage, name, &panel, upwards) else { continue };
-                if *budget == 0 || charts.len() >= STAGE_CHARTS_LIMIT {
+                if *budget == 0 || charts.len() - drawn_before >= axis_limit {
                     left_out += 1;
                     continue;
                 }
