@@ -3,6 +3,7 @@
 use crate::drive::{DriveCondition, FORMAT_VERSION};
 use crate::error::{VolumeError, WhileDoing};
 use crate::medium::Shelf;
+use layout::{Move, Piece};
 
 /// One drive's condition.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -23,6 +24,28 @@ pub(crate) struct ArrayRecord {
     pub identity: String,
     pub drive_capacity_bytes: Vec<u64>,
     pub drives: Vec<DriveRecord>,
+    /// Pieces that have moved since the array was laid out, in order.
+    pub moves: Vec<MoveRecord>,
+}
+
+/// One move: group, entry, drive and slot it left, drive and slot it went to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct MoveRecord(u64, u32, u16, u32, u16, u32);
+
+impl From<Move> for MoveRecord {
+    fn from(moved: Move) -> Self {
+        let Move { group, entry, from, to } = moved;
+        MoveRecord(group, entry, from.drive, from.slot, to.drive, to.slot)
+    }
+}
+
+impl From<MoveRecord> for Move {
+    fn from(record: MoveRecord) -> Self {
+        let MoveRecord(group, entry, from_drive, from_slot, to_drive, to_slot) = record;
+        let (from, to) =
+            (Piece { drive: from_drive, slot: from_slot }, Piece { drive: to_drive, slot: to_slot });
+        Move { group, entry, from, to }
+    }
 }
 
 impl ArrayRecord {

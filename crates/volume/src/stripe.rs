@@ -7,7 +7,7 @@ use crate::drive::{Drive, SECTOR_BYTES};
 use crate::journal::Record;
 use crate::overlay::Overlay;
 use crate::parity;
-use layout::{Band, Bands, Condition, DriveIndex, Layout, Missing, ParityUpdate, Place, Redundancy};
+use layout::{Band, Bands, Layout, Missing, Move, ParityUpdate, Place, Redundancy};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The array: how it is laid out and what its drives are like.
@@ -15,18 +15,31 @@ pub(crate) struct Array {
     pub layout: Layout,
     pub drives: Vec<Drive>,
     pub is_whole: bool,
+    /// A piece of a drive that is gone, on its way to another drive.
+    pub moving: Option<Moving>,
 }
 
-impl Condition for Array {
-    fn is_whole(&self) -> bool {
-        self.is_whole
-    }
-    fn is_missing(&self, stripe: u64, drive: DriveIndex) -> bool {
-        !self.drives[usize::from(drive)].serves(stripe)
-    }
+/// A move under way: the stripes of the group below the mark have arrived.
+pub(crate) struct Moving {
+    pub movement: Move,
+    /// Changed only under the lock of the stripe it passes.
+    pub arrived_below_stripe: AtomicU64,
 }
 
 impl Array {
+    /// Where a member of a stripe lies, if its drive serves the stripe.
+    fn home(&self, stripe: u64, member: u32) -> Option<Place> {
+        let place = self.layout.place(stripe, member);
+        if self.is_whole || self.drives[usize::from(place.drive)].serves(stripe) {
+            return Some(place);
+        }
+        let moving = self.moving.as_ref()?;
+        let has_arrived = self.layout.group_of(stripe) == moving.movement.group
+            && stripe < moving.arrived_below_stripe.load(Ordering::Acquire);
+        let target = self.layout.retarget(&moving.movement, place);
+        (has_arrived && target != place).then_some(target)
+    }
+
     pub(crate) fn drive_mut(&mut self, drive: u16) -> Result<&mut Drive, VolumeError> {
         let problem = "there is no such drive";
         self.drives.get_mut(usize::from(drive)).ok_or(VolumeError::Drive { drive, problem })
@@ -47,8 +60,21 @@ struct Bad(Vec<usize>);
 impl Stripes<'_> {
     /// Where a member is, if its drive serves the stripe.
     pub(crate) fn home(&self, stripe: u64, member: u32) -> Option<Place> {
-        let place = self.array.layout.place(stripe, member);
-        (!self.array.is_missing(stripe, place.drive)).then_some(place)
+        self.array.home(stripe, member)
+    }
+
+    /// The members that cannot be read, if they are no more than the parity covers.
+    fn missing(&self, stripe: u64, parity: u32) -> Result<Missing, VolumeError> {
+        let mut missing = Missing::NONE;
+        if self.array.is_whole {
+            return Ok(missing);
+        }
+        for member in (0..self.array.layout.members()).filter(|&member| self.home(stripe, member).is_none()) {
+            if missing.members().len() as u32 == parity || !missing.push(member) {
+                return Err(VolumeError::Lost { stripe });
+            }
+        }
+        Ok(missing)
     }
 
     pub(crate) fn drive(&self, place: Place) -> &Drive {
@@ -173,11 +199,7 @@ impl Stripes<'_> {
         let segment_bytes = self.array.layout.segment_bytes();
         let bands = Bands::cut(from, bytes.len() as u64, segment_bytes);
         let missing = match self.array.layout.redundancy() {
-            Redundancy::Parity(_) => self
-                .array
-                .layout
-                .missing(stripe, self.array)
-                .map_err(|lost| VolumeError::Lost { stripe: lost.stripe })?,
+            Redundancy::Parity(parity) => self.missing(stripe, parity)?,
             Redundancy::Copies(_) => Missing::NONE,
         };
         for band in bands.as_slice() {

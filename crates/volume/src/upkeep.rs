@@ -5,9 +5,9 @@ use crate::drive::{DriveCondition, SECTOR_BYTES};
 use crate::error::WhileDoing;
 use crate::journal::Record;
 use crate::parity;
-use crate::stripe::Array;
+use crate::stripe::{Array, Stripes};
 use crate::volume::{RUN_BYTES_LIMIT, Volume, new_drive, sync_drives};
-use layout::Redundancy;
+use layout::{Place, Redundancy};
 use std::sync::atomic::Ordering;
 
 /// Places that one scrub report names; further ones are only counted.
@@ -129,6 +129,8 @@ impl Volume {
             return Err(error);
         }
         array.drive_mut(drive)?.medium = None;
+        // What was on its way is computed again, perhaps to another drive.
+        array.moving = None;
         array.is_whole = false;
         self.checkpoint_locked(&array)
     }
@@ -147,6 +149,7 @@ impl Volume {
         }
         // Nothing journalled for the old drive may reach the new one.
         self.checkpoint_locked(&array)?;
+        array.moving = None;
         let lost = array.drive_mut(drive)?;
         let mut fresh = new_drive(&*self.shelf, self.id, drive, lost.generation + 1, lost.capacity_bytes)?;
         fresh.condition = DriveCondition::Rebuilding;
@@ -208,29 +211,7 @@ impl Volume {
             if !is_allocated || !waits(place.drive) {
                 continue;
             }
-            let segment_bytes = array.layout.segment_bytes() as usize;
-            let mut buffer = vec![0; segment_bytes.min(RUN_BYTES_LIMIT)];
-            let mut row = 0;
-            while row < segment_bytes {
-                let count = buffer.len().min(segment_bytes - row);
-                let run = &mut buffer[..count];
-                let target = stripes.drive(place);
-                let offset = place.offset_bytes + row as u64;
-                if stripes.solve(stripe, member, row as u64, run).is_ok() {
-                    target.write(offset, run).while_doing("write to a replacement")?;
-                } else {
-                    for (index, sector) in run.chunks_exact_mut(SECTOR_BYTES).enumerate() {
-                        let within = (index * SECTOR_BYTES) as u64;
-                        if stripes.solve(stripe, member, row as u64 + within, sector).is_ok() {
-                            target.write(offset + within, sector).while_doing("write to a replacement")?;
-                        } else {
-                            target.poison(offset + within).while_doing("write to a replacement")?;
-                            lost_sectors += 1;
-                        }
-                    }
-                }
-                row += count;
-            }
+            lost_sectors += fill(&stripes, stripe, member, place)?;
         }
         for drive in array.drives.iter().filter(|drive| drive.condition == DriveCondition::Rebuilding) {
             // Only a mark that stands here moves: a drive replaced meanwhile starts from the beginning.
@@ -325,8 +306,9 @@ impl Volume {
         }
         let mut record = Record::images();
         for (member, (found, wanted)) in members.iter().zip(&expected).enumerate() {
-            if found != wanted {
-                let place = array.layout.place(stripe, member as u32);
+            if found != wanted
+                && let Some(place) = self.stripes(array).home(stripe, member as u32)
+            {
                 record.push(place.drive, place.offset_bytes + row, wanted);
             }
         }
@@ -354,6 +336,41 @@ impl Volume {
         }
         Ok(())
     }
+}
+
+/// Computes a member of a stripe and writes it to `target`. Returns how many sectors could not be computed; they
+/// are made unreadable.
+pub(crate) fn fill(
+    stripes: &Stripes<'_>,
+    stripe: u64,
+    member: u32,
+    target: Place,
+) -> Result<u64, VolumeError> {
+    let segment_bytes = stripes.array.layout.segment_bytes() as usize;
+    let mut buffer = vec![0; segment_bytes.min(RUN_BYTES_LIMIT)];
+    let drive = stripes.drive(target);
+    let mut lost_sectors = 0;
+    let mut row = 0;
+    while row < segment_bytes {
+        let count = buffer.len().min(segment_bytes - row);
+        let run = &mut buffer[..count];
+        let offset = target.offset_bytes + row as u64;
+        if stripes.solve(stripe, member, row as u64, run).is_ok() {
+            drive.write(offset, run).while_doing("write to a replacement")?;
+        } else {
+            for (index, sector) in run.chunks_exact_mut(SECTOR_BYTES).enumerate() {
+                let within = (index * SECTOR_BYTES) as u64;
+                if stripes.solve(stripe, member, row as u64 + within, sector).is_ok() {
+                    drive.write(offset + within, sector).while_doing("write to a replacement")?;
+                } else {
+                    drive.poison(offset + within).while_doing("write to a replacement")?;
+                    lost_sectors += 1;
+                }
+            }
+        }
+        row += count;
+    }
+    Ok(lost_sectors)
 }
 
 fn lowest_mark(array: &Array) -> Option<u64> {

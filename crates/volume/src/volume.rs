@@ -8,10 +8,10 @@ use crate::medium::Shelf;
 use crate::overlay::Overlay;
 use crate::record::{ArrayRecord, DriveRecord, hexadecimal};
 use crate::stripe::{Array, Stripes};
-use layout::{Layout, Redundancy};
+use layout::{Layout, Move, Redundancy};
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Stripes share this many locks.
 const STRIPE_LOCKS: usize = 1024;
@@ -56,6 +56,8 @@ pub struct Volume {
     pub(crate) id: [u8; 16],
     identity: String,
     array: RwLock<Array>,
+    /// Every piece that has moved since the volume was made, in order.
+    pub(crate) moves: Mutex<Vec<Move>>,
     stripe_locks: Vec<RwLock<()>>,
     pub(crate) overlay: Overlay,
     journal: Journal,
@@ -89,7 +91,7 @@ impl Volume {
             drives.push(new_drive(&*shelf, id, index as u16, 0, capacity_bytes)?);
         }
         let journal = Journal::create(shelf.journal().while_doing("make the journal")?, id)?;
-        let volume = Volume::assemble(shelf, id, spec, drives, journal);
+        let volume = Volume::assemble(shelf, id, spec, drives, journal, Vec::new());
         // Last: without it the next start begins anew.
         volume.write_record(&volume.array())?;
         Ok(volume)
@@ -97,7 +99,7 @@ impl Volume {
 
     fn open_existing(
         shelf: Box<dyn Shelf>,
-        spec: VolumeSpec,
+        mut spec: VolumeSpec,
         record: &ArrayRecord,
     ) -> Result<Volume, VolumeError> {
         let foreign =
@@ -109,6 +111,11 @@ impl Volume {
             || spec.drive_capacity_bytes.len() != spec.layout.drives() as usize
         {
             return Err(foreign("its drives have other sizes"));
+        }
+        for &moved in &record.moves {
+            if !spec.layout.apply_move(&moved.into()) {
+                return Err(foreign("a piece it has moved does not fit the layout"));
+            }
         }
         let id = record.volume_bytes().ok_or_else(|| foreign("its record names no volume"))?;
         let mut drives = Vec::with_capacity(record.drives.len());
@@ -142,7 +149,14 @@ impl Volume {
         let journal = Journal::open(medium, id, &shelf.name(), |change| carry_out(layout, &drives, &change))?;
         sync_drives(&drives)?;
         journal.reset()?;
-        Ok(Volume::assemble(shelf, id, spec, drives, journal))
+        Ok(Volume::assemble(
+            shelf,
+            id,
+            spec,
+            drives,
+            journal,
+            record.moves.iter().map(|&moved| moved.into()).collect(),
+        ))
     }
 
     fn assemble(
@@ -151,6 +165,7 @@ impl Volume {
         spec: VolumeSpec,
         drives: Vec<Drive>,
         journal: Journal,
+        moves: Vec<Move>,
     ) -> Volume {
         let capacity_bytes = spec.layout.capacity_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         let is_whole = drives.iter().all(|drive| drive.condition == DriveCondition::Present);
@@ -158,7 +173,8 @@ impl Volume {
             shelf,
             id,
             identity: spec.identity,
-            array: RwLock::new(Array { layout: spec.layout, drives, is_whole }),
+            array: RwLock::new(Array { layout: spec.layout, drives, is_whole, moving: None }),
+            moves: Mutex::new(moves),
             stripe_locks: (0..STRIPE_LOCKS).map(|_| RwLock::default()).collect(),
             overlay: Overlay::new(),
             journal,
@@ -340,6 +356,13 @@ impl Volume {
 
     fn zero_stripes(&self, first: u64, end: u64) -> Result<(), VolumeError> {
         let array = self.array_alone();
+        if array.moving.is_some() {
+            // Part of a moving piece is in two places; ordinary writes know which counts.
+            let stripe_bytes = array.layout.stripe_bytes();
+            drop(array);
+            self.write_zero_bytes(first * stripe_bytes, (end - first) * stripe_bytes)?;
+            return self.journal.sync();
+        }
         self.checkpoint_locked(&array)?;
         self.journal.append(&mut Record::zero_stripes(first, end))?;
         self.journal.sync()?;
@@ -396,8 +419,13 @@ impl Volume {
             identity: self.identity.clone(),
             drive_capacity_bytes: array.drives.iter().map(|drive| drive.capacity_bytes).collect(),
             drives,
+            moves: self.moves().iter().map(|&moved| moved.into()).collect(),
         };
         record.write(&*self.shelf)
+    }
+
+    pub(crate) fn moves(&self) -> MutexGuard<'_, Vec<Move>> {
+        self.moves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn stripes<'a>(&'a self, array: &'a Array) -> Stripes<'a> {

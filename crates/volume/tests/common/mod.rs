@@ -35,7 +35,7 @@ pub fn arrays() -> Vec<(&'static str, VolumeSpec, usize)> {
         capacity_bytes: 60 << 10,
         object_bytes: 4096,
         groups: vec![(0..6).collect(), (0..6).collect(), (0..6).collect()],
-        drive_capacity_bytes: vec![48 << 10; 6],
+        drive_capacity_bytes: vec![68 << 10; 6],
         nodes: vec![0, 0, 1, 1, 2, 2],
         seed: 9,
     };
@@ -47,7 +47,7 @@ pub fn arrays() -> Vec<(&'static str, VolumeSpec, usize)> {
         ("raid5-wide", Layout::raid5(raid(7), left), 24 << 10, 1),
         ("raid6", Layout::raid6(raid(6), left), 24 << 10, 2),
         ("pool", Layout::pool(&pool), 24 << 10, 2),
-        ("replicas", Layout::replicas(&replicas), 48 << 10, 2),
+        ("replicas", Layout::replicas(&replicas), 68 << 10, 2),
     ]
     .into_iter()
     .map(|(name, layout, capacity, tolerated)| {
