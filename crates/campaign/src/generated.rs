@@ -70,6 +70,29 @@ impl FioWorker {
         HostWatch::start(Duration::from_nanos(self.interval_ns), devices, clock, tell)
     }
 
+    /// The case's settings for fio. A plan that names an engine for devices also runs on an NBD address, which only
+    /// one of fio's engines reaches; `engine_warning` says so.
+    fn options(&self, case: &Case) -> Vec<(String, String)> {
+        let is_nbd = matches!(self.address, fio::Target::Nbd(_));
+        case.settings_of(SettingScope::Engine)
+            .into_iter()
+            .map(|(name, value)| match name.as_str() {
+                "ioengine" if is_nbd => (name, NBD_ENGINE.to_owned()),
+                _ => (name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+            })
+            .collect()
+    }
+
+    fn engine_warning(&self, case: &Case) -> Option<String> {
+        let wanted = case.settings.get("ioengine").and_then(Value::as_str)?;
+        let replaced = matches!(self.address, fio::Target::Nbd(_)) && wanted != NBD_ENGINE;
+        replaced.then(|| {
+            format!(
+                "ioengine={wanted} was replaced by {NBD_ENGINE}, the only one that reaches an NBD address"
+            )
+        })
+    }
+
     fn run_fio(
         &self,
         case: &Case,
@@ -78,11 +101,7 @@ impl FioWorker {
         tell: &SyncSender<Message>,
         stop: &AtomicBool,
     ) -> Result<FioOutcome, FioError> {
-        let options: Vec<(String, String)> = case
-            .settings_of(SettingScope::Engine)
-            .into_iter()
-            .map(|(name, value)| (name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
-            .collect();
+        let options = self.options(case);
         let fio_case = FioCase { target: &self.address, load: &case.load, options: &options, directory };
         self.engine.run(
             &fio_case,
@@ -94,6 +113,9 @@ impl FioWorker {
         )
     }
 }
+
+/// What only one of fio's engines can do on an NBD address.
+const NBD_ENGINE: &str = "nbd";
 
 fn fio_target(address: Address) -> fio::Target {
     match address {
@@ -138,6 +160,7 @@ impl Worker for FioWorker {
                 units::human_duration(event.at_ns)
             ));
         }
+        outcome.warnings.extend(self.engine_warning(case));
         let Some(directory) = &order.directory else {
             failed(&mut outcome, "the case has no directory for fio's files".into());
             return Ended::Outcome(Box::new(outcome));

@@ -22,8 +22,8 @@ pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
 }
 
 fn table(results: &[CaseResult]) -> String {
-    let latency = |direction: &Option<DirectionResult>, value: fn(&DirectionResult) -> f64| {
-        direction.as_ref().map_or_else(|| "–".into(), |direction| human_latency(value(direction)))
+    let latency = |direction: &Option<DirectionResult>, value: fn(&DirectionResult) -> Option<f64>| {
+        direction.as_ref().and_then(value).map_or_else(|| "–".into(), human_latency)
     };
     let rows: Vec<Vec<String>> = results
         .iter()
@@ -34,10 +34,10 @@ fn table(results: &[CaseResult]) -> String {
                 result.status.name().into(),
                 human_rate(result.iops),
                 human_bandwidth(result.bw_bytes_per_s),
-                latency(&result.read, |read| read.latency_ns.mean),
-                latency(&result.read, |read| read.latency_ns.p99 as f64),
-                latency(&result.write, |write| write.latency_ns.mean),
-                latency(&result.write, |write| write.latency_ns.p99 as f64),
+                latency(&result.read, |read| Some(read.latency_ns.mean)),
+                latency(&result.read, |read| read.latency_ns.p99.map(|ns| ns as f64)),
+                latency(&result.write, |write| Some(write.latency_ns.mean)),
+                latency(&result.write, |write| write.latency_ns.p99.map(|ns| ns as f64)),
             ]
         })
         .collect();

@@ -44,14 +44,14 @@ fn mistakes_in_a_plan() {
     }
 }
 
-/// Nine levels of nine aliases each: 9^9 strings if they were followed.
+/// Nine levels of nine aliases each, where the plan language expects a list: 9^9 strings if they were followed.
 fn alias_bomb() -> String {
-    let mut text = "title: t\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    let mut text = "title: t\nstages: {}\nnotes:\n  - &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
         let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
-        text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+        text.push_str(&format!("  - &a{level} [{aliases}]\n"));
     }
-    text + "stages: {}\n"
+    text
 }
 
 fn million_cases() -> String {
