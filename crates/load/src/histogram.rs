@@ -47,6 +47,8 @@ pub fn bin_middle_ns(index: usize) -> u64 {
 pub struct Histogram {
     bins: Box<[u64; BIN_COUNT]>,
     count: u64,
+    /// How many of `count` no bin holds.
+    unbinned: u64,
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
@@ -72,7 +74,14 @@ impl std::fmt::Debug for Histogram {
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        Histogram { bins: Box::new([0; BIN_COUNT]), count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Histogram {
+            bins: Box::new([0; BIN_COUNT]),
+            count: 0,
+            unbinned: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
     }
 
     /// Counts one latency.
@@ -98,6 +107,39 @@ impl Histogram {
         self.max_ns = self.max_ns.max(bin_low_ns(index) + bin_width_ns(index) - 1);
     }
 
+    /// Adds `count` latencies of which only the sum is known, and perhaps the extremes: vdbench prints a mean and a
+    /// maximum an interval, and no percentile can be told from these. An unknown extreme is 0, which no latency is.
+    pub fn add_unbinned(&mut self, count: u64, sum_ns: u128, min_ns: Option<u64>, max_ns: Option<u64>) {
+        if count == 0 {
+            return;
+        }
+        self.count += count;
+        self.unbinned += count;
+        self.sum_ns += sum_ns;
+        self.min_ns = self.min_ns.min(min_ns.unwrap_or(0));
+        self.max_ns = self.max_ns.max(max_ns.unwrap_or(0));
+    }
+
+    /// How many of the latencies are in no bin; above 0, nothing but the mean and perhaps the extremes is known.
+    pub fn unbinned_count(&self) -> u64 {
+        self.unbinned
+    }
+
+    /// The percentile, where one can be told: `None` without latencies, or where some are in no bin.
+    pub fn known_percentile_ns(&self, millionths: u32) -> Option<u64> {
+        (self.count > 0 && self.unbinned == 0).then(|| self.percentile_ns(millionths))
+    }
+
+    /// The smallest latency, where it is known.
+    pub fn known_min_ns(&self) -> Option<u64> {
+        (self.count > 0 && (self.unbinned == 0 || self.min_ns > 0)).then_some(self.min_ns)
+    }
+
+    /// The largest latency, where it is known.
+    pub fn known_max_ns(&self) -> Option<u64> {
+        (self.count > 0 && (self.unbinned == 0 || self.max_ns > 0)).then_some(self.max_ns)
+    }
+
     /// Replaces what bins can only estimate by what the source printed.
     pub fn set_exact(&mut self, sum_ns: u128, min_ns: u64, max_ns: u64) {
         self.sum_ns = sum_ns;
@@ -111,6 +153,7 @@ impl Histogram {
             *mine += theirs;
         }
         self.count += other.count;
+        self.unbinned += other.unbinned;
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -120,6 +163,7 @@ impl Histogram {
     pub fn clear(&mut self) {
         self.bins.fill(0);
         self.count = 0;
+        self.unbinned = 0;
         self.sum_ns = 0;
         self.min_ns = u64::MAX;
         self.max_ns = 0;
@@ -152,6 +196,7 @@ impl Histogram {
 
     /// The latency below or at which `millionths` of all lie: 990,000 for the 99th percentile. As in fio, the
     /// middle of the first bin at which the cumulative count reaches the share, within the measured extremes.
+    /// Where latencies may be in no bin, `known_percentile_ns` is the one to ask.
     pub fn percentile_ns(&self, millionths: u32) -> u64 {
         if self.count == 0 {
             return 0;
@@ -243,5 +288,31 @@ mod tests {
             let exact = values[rank - 1];
             prop_assert_eq!(bin_index(histogram.percentile_ns(share)), bin_index(exact));
         }
+    }
+
+    /// Proves that latencies without bins take the percentiles away, also from what they are merged into, and that
+    /// count, mean and known extremes stay.
+    #[test]
+    fn no_percentile_without_bins() {
+        let mut means = Histogram::new();
+        means.add_unbinned(10, 5_000, None, Some(900));
+        assert_eq!((means.count(), means.mean_ns(), means.unbinned_count()), (10, 500.0, 10));
+        assert_eq!(
+            (means.known_percentile_ns(500_000), means.known_min_ns(), means.known_max_ns()),
+            (None, None, Some(900))
+        );
+        let mut binned = Histogram::new();
+        binned.record(100);
+        assert_eq!(
+            (binned.known_percentile_ns(500_000), binned.known_min_ns(), binned.known_max_ns()),
+            (Some(100), Some(100), Some(100))
+        );
+        binned.merge(&means);
+        assert_eq!(
+            (binned.count(), binned.known_percentile_ns(500_000), binned.known_min_ns()),
+            (11, None, None)
+        );
+        binned.clear();
+        assert_eq!(binned, Histogram::new());
     }
 }

@@ -1,9 +1,10 @@
 //! A histogram as bytes: only filled bins, as differences, in variable-length integers.
 //!
 //! ```text
-//! format version   varint, 1
+//! format version   varint, 1; 2 where latencies are in no bin
+//! in no bin u      varint, only in version 2, at least 1
 //! filled bins n    varint
-//! when n > 0:
+//! when n or u > 0:
 //!   sum_ns         varint (up to 128 bits)
 //!   min_ns         varint
 //!   max_ns         varint
@@ -17,6 +18,8 @@
 use load::{BIN_COUNT, Histogram};
 
 const FORMAT_VERSION: u128 = 1;
+/// The version of histograms that hold latencies without bins; all others stay as they were.
+const UNBINNED_FORMAT_VERSION: u128 = 2;
 
 /// Why bytes are no histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +47,12 @@ pub enum DecodeError {
 /// The bytes of a histogram.
 pub fn encode_histogram(histogram: &Histogram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
-    put(&mut bytes, FORMAT_VERSION);
+    if histogram.unbinned_count() == 0 {
+        put(&mut bytes, FORMAT_VERSION);
+    } else {
+        put(&mut bytes, UNBINNED_FORMAT_VERSION);
+        put(&mut bytes, u128::from(histogram.unbinned_count()));
+    }
     put(&mut bytes, histogram.filled_bins().count() as u128);
     if histogram.count() == 0 {
         return bytes;
@@ -64,15 +72,20 @@ pub fn encode_histogram(histogram: &Histogram) -> Vec<u8> {
 /// The histogram that the bytes stand for; any other bytes are an error, never a panic.
 pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
     let mut rest = bytes;
-    if take(&mut rest)? != FORMAT_VERSION {
-        return Err(DecodeError::UnknownVersion);
-    }
+    let unbinned = match take(&mut rest)? {
+        FORMAT_VERSION => 0,
+        UNBINNED_FORMAT_VERSION => match take_u64(&mut rest)? {
+            0 => return Err(DecodeError::BadBin),
+            unbinned => unbinned,
+        },
+        _ => return Err(DecodeError::UnknownVersion),
+    };
     let mut histogram = Histogram::new();
     let filled = take(&mut rest)?;
     if filled > BIN_COUNT as u128 {
         return Err(DecodeError::BadBin);
     }
-    if filled > 0 {
+    if filled > 0 || unbinned > 0 {
         let sum_ns = take(&mut rest)?;
         let min_ns = take_u64(&mut rest)?;
         let max_ns = take_u64(&mut rest)?;
@@ -81,7 +94,7 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
             return Err(DecodeError::BadExtremes);
         }
         let mut index = 0usize;
-        let mut total = 0u64;
+        let mut total = unbinned;
         for bin in 0..filled {
             let step = usize::try_from(take_u64(&mut rest)?).map_err(|_| DecodeError::BadBin)?;
             if step == 0 && bin > 0 {
@@ -95,6 +108,7 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
             total = total.checked_add(count).ok_or(DecodeError::TooLarge)?;
             histogram.add_bin(index, count);
         }
+        histogram.add_unbinned(unbinned, 0, None, None);
         histogram.set_exact(sum_ns, min_ns, max_ns);
     }
     if rest.is_empty() { Ok(histogram) } else { Err(DecodeError::TrailingBytes) }
@@ -138,12 +152,15 @@ mod tests {
 
     fn histogram() -> impl Strategy<Value = Histogram> {
         let bins = proptest::collection::vec((0..BIN_COUNT, 1u64..1 << 40), 0..100);
-        (bins, any::<u128>(), any::<u64>(), any::<u64>()).prop_map(|(bins, sum_ns, one, other)| {
+        let unbinned = prop_oneof![Just(0), 1u64..1 << 40];
+        let figures = (any::<u128>(), any::<u64>(), any::<u64>());
+        (bins, unbinned, figures).prop_map(|(bins, unbinned, (sum_ns, one, other))| {
             let mut histogram = Histogram::new();
             for (index, count) in &bins {
                 histogram.add_bin(*index, *count);
             }
-            if !bins.is_empty() {
+            histogram.add_unbinned(unbinned, 0, None, None);
+            if !bins.is_empty() || unbinned > 0 {
                 histogram.set_exact(sum_ns, one.min(other), one.max(other));
             }
             histogram
@@ -185,7 +202,9 @@ mod tests {
     #[test]
     fn each_rule_is_enforced() {
         assert_eq!(decode_histogram(&[]), Err(DecodeError::Short));
-        assert_eq!(decode_histogram(&[2, 0]), Err(DecodeError::UnknownVersion));
+        assert_eq!(decode_histogram(&[3, 0]), Err(DecodeError::UnknownVersion));
+        assert_eq!(decode_histogram(&[2, 0, 0]), Err(DecodeError::BadBin));
+        assert!(decode_histogram(&[2, 7, 0, 9, 0, 2]).is_ok());
         assert_eq!(decode_histogram(&[1, 0, 0]), Err(DecodeError::TrailingBytes));
         assert_eq!(decode_histogram(&[1, 0xff, 0x7f]), Err(DecodeError::BadBin));
         assert_eq!(decode_histogram(&[1, 1, 9, 2, 1, 5, 1]), Err(DecodeError::BadExtremes));

@@ -97,24 +97,25 @@ pub struct DirectionResult {
     pub service_ns: Option<LatencyResult>,
 }
 
-/// Latencies in nanoseconds.
+/// Latencies in nanoseconds. A figure that the source of the measurement does not give is null: a tool that prints
+/// means alone has no percentiles, and none are made up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyResult {
     /// The mean.
     pub mean: f64,
     /// The median.
-    pub p50: u64,
+    pub p50: Option<u64>,
     /// The 95th percentile.
-    pub p95: u64,
+    pub p95: Option<u64>,
     /// The 99th percentile.
-    pub p99: u64,
+    pub p99: Option<u64>,
     /// The 99.9th percentile.
     #[serde(rename = "p99.9")]
-    pub p99_9: u64,
+    pub p99_9: Option<u64>,
     /// The smallest.
-    pub min: u64,
+    pub min: Option<u64>,
     /// The largest.
-    pub max: u64,
+    pub max: Option<u64>,
 }
 
 /// The level that lasts.
@@ -136,12 +137,12 @@ impl LatencyResult {
     pub fn of(histogram: &Histogram) -> LatencyResult {
         LatencyResult {
             mean: histogram.mean_ns(),
-            p50: histogram.percentile_ns(500_000),
-            p95: histogram.percentile_ns(950_000),
-            p99: histogram.percentile_ns(990_000),
-            p99_9: histogram.percentile_ns(999_000),
-            min: histogram.min_ns(),
-            max: histogram.max_ns(),
+            p50: histogram.known_percentile_ns(500_000),
+            p95: histogram.known_percentile_ns(950_000),
+            p99: histogram.known_percentile_ns(990_000),
+            p99_9: histogram.known_percentile_ns(999_000),
+            min: histogram.known_min_ns(),
+            max: histogram.known_max_ns(),
         }
     }
 }

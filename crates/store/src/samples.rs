@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 /// The load name of samples taken while a case is prepared. They are stored and shown, and no result counts them.
 pub const PRECONDITIONING_LOAD: &str = "preconditioning";
 
-/// A histogram's figures without its bins.
+/// A histogram's figures without its bins; `None` for one that is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LatencySummary {
     /// How many latencies were counted.
@@ -18,17 +18,17 @@ pub struct LatencySummary {
     /// Their mean.
     pub mean_ns: f64,
     /// The smallest.
-    pub min_ns: u64,
+    pub min_ns: Option<u64>,
     /// The median.
-    pub p50_ns: u64,
+    pub p50_ns: Option<u64>,
     /// The 95th percentile.
-    pub p95_ns: u64,
+    pub p95_ns: Option<u64>,
     /// The 99th percentile.
-    pub p99_ns: u64,
+    pub p99_ns: Option<u64>,
     /// The 99.9th percentile.
-    pub p999_ns: u64,
+    pub p999_ns: Option<u64>,
     /// The largest.
-    pub max_ns: u64,
+    pub max_ns: Option<u64>,
 }
 
 impl LatencySummary {
@@ -37,12 +37,12 @@ impl LatencySummary {
         LatencySummary {
             count: histogram.count(),
             mean_ns: histogram.mean_ns(),
-            min_ns: histogram.min_ns(),
-            p50_ns: histogram.percentile_ns(500_000),
-            p95_ns: histogram.percentile_ns(950_000),
-            p99_ns: histogram.percentile_ns(990_000),
-            p999_ns: histogram.percentile_ns(999_000),
-            max_ns: histogram.max_ns(),
+            min_ns: histogram.known_min_ns(),
+            p50_ns: histogram.known_percentile_ns(500_000),
+            p95_ns: histogram.known_percentile_ns(950_000),
+            p99_ns: histogram.known_percentile_ns(990_000),
+            p999_ns: histogram.known_percentile_ns(999_000),
+            max_ns: histogram.known_max_ns(),
         }
     }
 }

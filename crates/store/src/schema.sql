@@ -61,12 +61,12 @@ CREATE TABLE histograms (
     id INTEGER PRIMARY KEY,
     count INTEGER NOT NULL,
     mean_ns REAL NOT NULL,
-    min_ns INTEGER NOT NULL,
-    p50_ns INTEGER NOT NULL,
-    p95_ns INTEGER NOT NULL,
-    p99_ns INTEGER NOT NULL,
-    p999_ns INTEGER NOT NULL,
-    max_ns INTEGER NOT NULL,
+    min_ns INTEGER,
+    p50_ns INTEGER,
+    p95_ns INTEGER,
+    p99_ns INTEGER,
+    p999_ns INTEGER,
+    max_ns INTEGER,
     encoded BLOB NOT NULL
 ) STRICT;
 

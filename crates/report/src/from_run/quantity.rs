@@ -89,12 +89,12 @@ fn of_direction(direction: &DirectionResult, path: &str) -> Option<f64> {
         // A direction whose every operation failed has no latency.
         _ if direction.ios == 0 => None,
         "latency_ns.mean" => Some(latency.mean),
-        "latency_ns.p50" => Some(latency.p50 as f64),
-        "latency_ns.p95" => Some(latency.p95 as f64),
-        "latency_ns.p99" => Some(latency.p99 as f64),
-        "latency_ns.p99.9" => Some(latency.p99_9 as f64),
-        "latency_ns.min" => Some(latency.min as f64),
-        "latency_ns.max" => Some(latency.max as f64),
+        "latency_ns.p50" => latency.p50.map(|ns| ns as f64),
+        "latency_ns.p95" => latency.p95.map(|ns| ns as f64),
+        "latency_ns.p99" => latency.p99.map(|ns| ns as f64),
+        "latency_ns.p99.9" => latency.p99_9.map(|ns| ns as f64),
+        "latency_ns.min" => latency.min.map(|ns| ns as f64),
+        "latency_ns.max" => latency.max.map(|ns| ns as f64),
         _ => None,
     }
 }

@@ -69,22 +69,22 @@ fn constant_settings(settings: &[&serde_json::Map<String, serde_json::Value>], n
 /// The results of the stage's cases. Columns that no case fills are left out.
 fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> Vec<Table> {
     type Cell = fn(&CaseResult) -> Option<f64>;
-    fn of_latency(direction: Option<&DirectionResult>, figure: fn(&DirectionResult) -> f64) -> Option<f64> {
-        direction.filter(|direction| direction.ios > 0).map(|direction| figure(direction) / 1e6)
+    fn of_latency(direction: Option<&DirectionResult>, figure: fn(&DirectionResult) -> Option<f64>) -> Option<f64> {
+        direction.filter(|direction| direction.ios > 0).and_then(figure).map(|ns| ns / 1e6)
     }
     let columns: [(&str, Cell); 14] = [
         ("IOPS", |r| Some(r.iops)),
         ("Bandwidth (MB/s)", |r| Some(r.bw_bytes_per_s / 1e6)),
         ("Sustained IOPS", |r| r.sustained.map(|sustained| sustained.iops)),
         ("Sustained (MB/s)", |r| r.sustained.map(|sustained| sustained.bw_bytes_per_s / 1e6)),
-        ("Read mean (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.mean)),
-        ("Read p50 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p50 as f64)),
-        ("Read p99 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p99 as f64)),
-        ("Read p99.9 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p99_9 as f64)),
-        ("Write mean (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.mean)),
-        ("Write p50 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p50 as f64)),
-        ("Write p99 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p99 as f64)),
-        ("Write p99.9 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p99_9 as f64)),
+        ("Read mean (ms)", |r| of_latency(r.read.as_ref(), |d| Some(d.latency_ns.mean))),
+        ("Read p50 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p50.map(|ns| ns as f64))),
+        ("Read p99 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p99.map(|ns| ns as f64))),
+        ("Read p99.9 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p99_9.map(|ns| ns as f64))),
+        ("Write mean (ms)", |r| of_latency(r.write.as_ref(), |d| Some(d.latency_ns.mean))),
+        ("Write p50 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p50.map(|ns| ns as f64))),
+        ("Write p99 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p99.map(|ns| ns as f64))),
+        ("Write p99.9 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p99_9.map(|ns| ns as f64))),
         ("Read errors", |r| r.read.as_ref().map(|d| d.errors as f64).filter(|errors| *errors > 0.0)),
         ("Write errors", |r| r.write.as_ref().map(|d| d.errors as f64).filter(|errors| *errors > 0.0)),
     ];
