@@ -239,6 +239,7 @@ pub(crate) mod tests {
             runtime_ns: 3_000_000_000,
             interval_ns: 1_000_000_000,
             seed: 7,
+            shape: load::LoadShape::default(),
         }
     }
 

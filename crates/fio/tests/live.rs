@@ -40,6 +40,7 @@ fn load(pattern: Pattern) -> LoadSpec {
         runtime_ns: 1_000_000_000,
         interval_ns: 250_000_000,
         seed: 7,
+        shape: load::LoadShape::default(),
     }
 }
 

@@ -148,6 +148,7 @@ mod tests {
             runtime_ns: 1,
             interval_ns: 1,
             seed: 1,
+            shape: crate::LoadShape::default(),
         }
     }
 

@@ -4,16 +4,23 @@
 //! simulated time. This room never knows what answers: it hands operations to a [`Device`] and counts what
 //! comes back into [`Sample`]s.
 
+mod arrival;
 mod device;
+mod distribution;
 mod generator;
 mod histogram;
 mod random;
 mod recorder;
 mod sample;
+mod schedule;
+mod shape;
 mod simulate;
+mod simulate_shaped;
 mod spec;
 
+pub use arrival::{Arrival, ArrivalProcess, ArrivalStream, PROFILE_POINTS_LIMIT, RateCurve};
 pub use device::{Completion, Device, Direction, IoError, Operation};
+pub use distribution::Permutation;
 pub use generator::Generator;
 pub use histogram::{
     BIN_COUNT, FIO_BIN_COUNT, Histogram, bin_index, bin_low_ns, bin_middle_ns, bin_width_ns,
@@ -21,5 +28,10 @@ pub use histogram::{
 pub use random::Random;
 pub use recorder::Recorder;
 pub use sample::{DirectionSample, Sample};
+pub use schedule::{Planned, Schedule};
+pub use shape::{
+    BANDS_LIMIT, Band, Content, DirectionRates, Distribution, LoadShape, SIZE_CLASSES_LIMIT, STREAMS_LIMIT,
+    SizeShare,
+};
 pub use simulate::run_simulated;
 pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Direction, LoadSpec, Sample};
+use crate::{Direction, Histogram, LoadSpec, Sample};
 
 /// Counts completions into the interval in which they happened.
 ///
@@ -73,6 +73,29 @@ impl Recorder {
         counted.latency.record(latency_ns);
     }
 
+    /// Counts a completion of an open loop: `latency_ns` from the intended arrival, `service_ns` from the issue.
+    #[inline]
+    pub fn record_open(&mut self, direction: Direction, bytes: u32, latency_ns: u64, service_ns: u64) {
+        self.record(direction, bytes, latency_ns);
+        let counted = self.current.direction_mut(direction);
+        counted.service.get_or_insert_with(Histogram::new).record(service_ns);
+    }
+
+    /// Ends the load at `now_ns`, before its time: hands out what the current interval holds, cut there.
+    pub fn cut(
+        &mut self,
+        now_ns: u64,
+        on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.advance(now_ns, on_sample)?;
+        if now_ns > self.current.start_ns && self.current.start_ns < self.end_ns {
+            self.current.end_ns = now_ns;
+            self.end_ns = now_ns;
+            self.advance(now_ns, on_sample)?;
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Counts a failure in the current interval.
     pub fn record_error(&mut self, direction: Direction) {
         self.current.direction_mut(direction).errors += 1;
@@ -101,6 +124,7 @@ mod tests {
             runtime_ns: 25,
             interval_ns: 10,
             seed: 0,
+            shape: crate::LoadShape::default(),
         };
         let mut recorder = Recorder::new(&spec);
         let mut samples = Vec::new();
@@ -114,9 +138,49 @@ mod tests {
         }
         assert!(recorder.advance(40, &mut keep).is_continue());
         assert!(recorder.advance(90, &mut keep).is_continue());
+        assert!(recorder.cut(95, &mut keep).is_continue());
         assert_eq!(
             samples,
             [(0, 10, true, 2), (10, 15, true, 2), (15, 25, false, 1), (25, 35, false, 0), (35, 40, false, 2)]
         );
+    }
+
+    /// Proves that a load ended early hands out the interval it was in, once, cut at that moment, and nothing after.
+    #[test]
+    fn an_early_end_keeps_what_was_counted() {
+        let spec = LoadSpec {
+            pattern: Pattern::Randread,
+            rwmixread: 100,
+            bs_bytes: 512,
+            numjobs: 1,
+            iodepth: 1,
+            offset_bytes: 0,
+            size_bytes: None,
+            rate_iops: None,
+            ramp_ns: 0,
+            runtime_ns: 100,
+            interval_ns: 10,
+            seed: 0,
+            shape: crate::LoadShape::default(),
+        };
+        let mut recorder = Recorder::new(&spec);
+        let mut samples = Vec::new();
+        let mut keep = |sample: Sample| {
+            let service = sample.read.service.as_ref().map_or(0, |service| service.max_ns());
+            samples.push((
+                sample.start_ns,
+                sample.end_ns,
+                sample.read.ios,
+                sample.read.latency.max_ns(),
+                service,
+            ));
+            ControlFlow::Continue(())
+        };
+        assert!(recorder.advance(12, &mut keep).is_continue());
+        recorder.record_open(Direction::Read, 512, 9, 2);
+        assert!(recorder.cut(23, &mut keep).is_continue());
+        assert!(recorder.cut(25, &mut keep).is_continue());
+        assert!(recorder.advance(100, &mut keep).is_continue());
+        assert_eq!(samples, [(0, 10, 0, 0, 0), (10, 20, 1, 9, 2), (20, 23, 0, 0, 0)]);
     }
 }

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use crate::recorder::Recorder;
 use crate::{Device, Direction, Generator, LoadSpec, Sample, SpecError};
 
-/// Runs a load in closed loop: every job keeps `iodepth` I/Os outstanding and issues the next as soon as one is
-/// answered and the rate limit allows.
+/// Runs a load. In closed loop, every job keeps `iodepth` I/Os outstanding and issues the next as soon as one is
+/// answered and the rate limit allows; in open loop (`shape.arrival`), I/Os arrive at their own moments.
 ///
 /// The load starts where the device's clock stands; samples count from there. An I/O is counted by the moment it
 /// completed. The run ends at `ramp + runtime`; I/Os still outstanding then are waited for but not counted, so
@@ -19,6 +19,9 @@ pub fn run_simulated<D: Device>(
     spec: &LoadSpec,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<(), SpecError> {
+    if !spec.shape.is_plain() {
+        return crate::simulate_shaped::run_shaped(device, spec, on_sample);
+    }
     let generator = Generator::new(spec, device.capacity_bytes())?;
     let outstanding = spec.outstanding() as usize;
     let mut run = ClosedLoop {

@@ -1,5 +1,6 @@
 //! The definition of a load, in fio's terms.
 
+use crate::shape::LoadShape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,8 @@ pub struct LoadSpec {
     pub interval_ns: u64,
     /// Seed of addresses and mixes.
     pub seed: u64,
+    /// Arrivals, sizes, distributions and content beyond these settings; the default adds nothing.
+    pub shape: LoadShape,
 }
 
 /// A load that cannot be issued.
@@ -138,7 +141,7 @@ impl LoadSpec {
                 "above 0, at most 10^9".into(),
             );
         }
-        Ok(())
+        self.shape.check(self)
     }
 
     /// I/Os outstanding at once in closed loop.

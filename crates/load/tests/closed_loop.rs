@@ -91,6 +91,7 @@ fn spec() -> LoadSpec {
         runtime_ns: 1_000_000_000,
         interval_ns: 70_000_000,
         seed: 11,
+        shape: load::LoadShape::default(),
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn load_spec(settings: &SettingValues, interval_ns: u64, seed: u64) -
         runtime_ns: time_ns("runtime"),
         interval_ns,
         seed,
+        shape: load::LoadShape::default(),
     }
 }
 

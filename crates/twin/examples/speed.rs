@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             runtime_ns: 20_000_000_000,
             interval_ns: 1_000_000_000,
             seed: 1,
+            shape: load::LoadShape::default(),
         };
         let started = Instant::now();
         let mut ios = 0;

@@ -42,6 +42,7 @@ fn spec(pattern: Pattern, bs_bytes: u32, rwmixread: u8) -> LoadSpec {
         runtime_ns: 800_000_000,
         interval_ns: 800_000_000,
         seed: 1,
+        shape: load::LoadShape::default(),
     }
 }
 

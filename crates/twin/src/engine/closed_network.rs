@@ -71,6 +71,7 @@ fn balanced_closed_networks_follow_their_law() {
             runtime_ns,
             interval_ns: runtime_ns,
             seed: 5,
+            shape: load::LoadShape::default(),
         };
         let mut ios = 0;
         run_simulated(&mut device, &spec, &mut |_, sample| {
