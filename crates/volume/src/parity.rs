@@ -167,12 +167,19 @@ fn recover_by_p(members: &mut [Vec<u8>], data: usize, one: usize) {
 /// D_x = (Q + Q') ÷ gˣ, Q' being Q without D_x.
 fn recover_by_q(members: &mut [Vec<u8>], data: usize, one: usize) {
     members[one].fill(0);
-    let mut sum = members[data + 1].clone();
-    for (member, column) in members[..data].iter().enumerate() {
-        add_product(&mut sum, column, coefficient(member as u32));
-    }
+    let (_, mut sum) = made_anew(&members[..data]);
+    add(&mut sum, &members[data + 1]);
     scale(&mut sum, inverse(coefficient(one as u32)));
     members[one] = sum;
+}
+
+/// P and Q of columns of which some may be zero for being lost.
+fn made_anew(columns: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
+    let slices: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
+    let length = slices[0].len();
+    let (mut p, mut q) = (vec![0; length], vec![0; length]);
+    make_parity(&slices, &mut p, Some(&mut q));
+    (p, q)
 }
 
 /// With P' and Q' made without D_x and D_y: D_x + D_y = P + P' and gˣD_x + gʸD_y = Q + Q', hence
@@ -180,12 +187,9 @@ fn recover_by_q(members: &mut [Vec<u8>], data: usize, one: usize) {
 fn recover_two(members: &mut [Vec<u8>], data: usize, x: usize, y: usize) {
     members[x].fill(0);
     members[y].fill(0);
-    let mut p_sum = members[data].clone();
-    let mut q_sum = members[data + 1].clone();
-    for (member, column) in members[..data].iter().enumerate() {
-        add(&mut p_sum, column);
-        add_product(&mut q_sum, column, coefficient(member as u32));
-    }
+    let (mut p_sum, mut q_sum) = made_anew(&members[..data]);
+    add(&mut p_sum, &members[data]);
+    add(&mut q_sum, &members[data + 1]);
     let (g_x, g_y) = (coefficient(x as u32), coefficient(y as u32));
     add_product(&mut q_sum, &p_sum, g_y);
     scale(&mut q_sum, inverse(g_x ^ g_y));
