@@ -17,8 +17,12 @@ use std::path::PathBuf;
         arraylab run quick --target file:/tmp/test.img,size=1g --out run    run it on a file\n  \
         arraylab report run                                                 write run/report.html\n\n\
         Results go to stdout, everything else to stderr.\n\
-        Exit status: 0 done; 1 a claim, requirement or comparison failed; 2 wrong use, wrong input, or refused\n\
-        before anything was written; 3 the target, the disk or the engine failed (the run is kept); 130 interrupted."
+        Exit status:\n  \
+        0    done\n  \
+        1    a claim, requirement or comparison failed, where that was asked for\n  \
+        2    wrong use or input, or refused before anything was written\n  \
+        3    the target, the disk or the engine failed after the start; the run is kept\n  \
+        130  interrupted; the run is kept"
 )]
 pub struct Cli {
     /// What to do.
