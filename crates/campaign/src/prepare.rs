@@ -11,6 +11,12 @@ use std::path::{Path, PathBuf};
 use store::{Manifest, ManifestTarget, NewCase, Run, SourceText};
 use target::{Guard, Inspected, PermitError, Roots, StorageSpec, TargetSpec, TwinSpec};
 
+/// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
+/// no course over time.
+const SAMPLES_AT_LEAST: u64 = 10;
+/// But not shorter than this: the host's own counters are read no faster.
+const INTERVAL_MINIMUM_NS: u64 = 10_000_000;
+
 /// What was asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -67,7 +73,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
             only: request.selection.only.clone(),
             set: request.selection.set.clone(),
         },
-        interval_ns: loaded.plan.interval_ns,
+        interval_ns: interval_ns(&loaded.plan, &cases),
         command_line: request.command_line.clone(),
         ..Manifest::default()
     };
@@ -189,8 +195,16 @@ fn expand(plan: &plan::Plan, selection: &plan::Selection, seed: u64) -> Result<V
     }
     for case in &mut cases {
         case.load.seed = Random::from_seed_and_stream(seed, case.load.seed).next_u64();
+        let shortest_ns = (case.load.runtime_ns / SAMPLES_AT_LEAST).max(INTERVAL_MINIMUM_NS);
+        case.load.interval_ns = case.load.interval_ns.min(shortest_ns);
     }
     Ok(cases)
+}
+
+/// The interval of all cases; the plan's where a shortened case has one of its own.
+fn interval_ns(plan: &plan::Plan, cases: &[Case]) -> u64 {
+    let first_ns = cases.first().map_or(plan.interval_ns, |case| case.load.interval_ns);
+    if cases.iter().all(|case| case.load.interval_ns == first_ns) { first_ns } else { plan.interval_ns }
 }
 
 fn simulator(
@@ -235,7 +249,7 @@ fn fio_worker(
     consents: &[String],
 ) -> Result<FioWorker, CampaignError> {
     let guard = Guard::default();
-    let interval_ns = loaded.plan.interval_ns;
+    let interval_ns = interval_ns(&loaded.plan, cases);
     Ok(if writes(loaded, cases) {
         FioWorker::writing(engine, guard.permit_write(inspected, consents)?, spec.to_string(), interval_ns)
     } else {
