@@ -69,7 +69,10 @@ fn constant_settings(settings: &[&serde_json::Map<String, serde_json::Value>], n
 /// The results of the stage's cases. Columns that no case fills are left out.
 fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> Vec<Table> {
     type Cell = fn(&CaseResult) -> Option<f64>;
-    fn of_latency(direction: Option<&DirectionResult>, figure: fn(&DirectionResult) -> Option<f64>) -> Option<f64> {
+    fn of_latency(
+        direction: Option<&DirectionResult>,
+        figure: fn(&DirectionResult) -> Option<f64>,
+    ) -> Option<f64> {
         direction.filter(|direction| direction.ios > 0).and_then(figure).map(|ns| ns / 1e6)
     }
     let columns: [(&str, Cell); 14] = [
