@@ -4,21 +4,19 @@
 //! travel through these as small state machines. Nothing here knows bytes, plans or real devices; whatever
 //! drives a real device through [`load::Device`] drives a twin.
 
-mod array;
 mod counters;
 mod description;
 pub mod drive;
 mod engine;
 mod error;
 mod event;
+pub mod flash_module_array;
 mod settings;
+mod twin;
 
-pub use array::Twin;
 pub use counters::TwinCounter;
-pub use description::{
-    ArrayDescription, Bench, BenchPart, Controllers, DescriptionError, FirmwareUpdate, FlashModules, Hosts,
-    Layout, Links, Origin, Parameter,
-};
+pub use description::{ArrayDescription, Bench, BenchPart, DescriptionError, Origin, Parameter};
 pub use error::TwinError;
 pub use event::{Event, TwinNote};
-pub use settings::{SETTINGS, Setting};
+pub use settings::Setting;
+pub use twin::Twin;

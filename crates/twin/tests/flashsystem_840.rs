@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use load::{DirectionSample, LoadSpec, Pattern, Sample, run_simulated};
 use serde_json::{Map, Value};
-use twin::{ArrayDescription, Event, Twin, TwinError};
+use twin::{ArrayDescription, Event, Twin, TwinError, flash_module_array};
 
 /// The population of the shipped plan: 64 jobs of depth 13.
 const NUMJOBS: u32 = 64;
@@ -230,7 +230,7 @@ fn same_seed_same_samples() {
 #[test]
 fn a_firmware_update_dips_briefly() {
     let mut description = description();
-    let update = description.firmware_update.as_mut().unwrap();
+    let update = description.flash_modules.as_mut().unwrap().firmware_update.as_mut().unwrap();
     update.controller_away_s.value = 1.0;
     update.controller_gap_s.value = 0.5;
     update.path_failover_s.value = 0.2;
@@ -269,7 +269,7 @@ fn impossible_events_are_refused() {
     measure_on(&mut twin, &LoadSpec { runtime_ns: 1_000_000, ..spec(Pattern::Randread, 4096, 100) });
     assert!(matches!(twin.schedule(0, Event::FirmwareUpdate), Err(TwinError::Late { .. })));
     let mut description = description();
-    description.firmware_update = None;
+    description.flash_modules.as_mut().unwrap().firmware_update = None;
     let mut twin = Twin::build(&description, &Map::new(), 1).unwrap();
     assert!(matches!(twin.schedule(0, Event::FirmwareUpdate), Err(TwinError::NoSuchEvent { .. })));
 }
@@ -277,29 +277,42 @@ fn impossible_events_are_refused() {
 /// Proves that nonsense is refused with the path of its key.
 #[test]
 fn nonsense_is_refused_by_key() {
-    type Spoil = fn(&mut ArrayDescription);
+    type Spoil = fn(&mut flash_module_array::Description);
     let cases: [(&str, Spoil); 9] = [
-        ("drives.capacity_bytes", |array| array.drives.capacity_bytes.value = 0),
-        ("drives.count", |array| array.drives.count.value = 1_000_000),
-        ("links.count", |array| array.links.count.value = 1),
-        ("layout.members", |array| array.layout.members.value = 2),
-        ("layout.members", |array| array.layout.members.value = 9),
-        ("layout.raid", |array| array.layout.raid.value = 7),
-        ("layout.segment_bytes", |array| array.layout.segment_bytes.value = 1000),
-        ("links.mb_per_s", |array| array.links.mb_per_s.value = f64::NAN),
-        ("firmware_update.controller_away_s", |array| {
+        ("flash_modules.drives.capacity_bytes", |array| array.drives.capacity_bytes.value = 0),
+        ("flash_modules.drives.count", |array| array.drives.count.value = 1_000_000),
+        ("flash_modules.links.count", |array| array.links.count.value = 1),
+        ("flash_modules.layout.members", |array| array.layout.members.value = 2),
+        ("flash_modules.layout.members", |array| array.layout.members.value = 9),
+        ("flash_modules.layout.raid", |array| array.layout.raid.value = 7),
+        ("flash_modules.layout.segment_bytes", |array| array.layout.segment_bytes.value = 1000),
+        ("flash_modules.links.mb_per_s", |array| array.links.mb_per_s.value = f64::NAN),
+        ("flash_modules.firmware_update.controller_away_s", |array| {
             array.firmware_update.as_mut().unwrap().controller_away_s.value = -1.0;
         }),
     ];
     for (path, spoil) in cases {
         let mut description = description();
-        spoil(&mut description);
+        spoil(description.flash_modules.as_mut().unwrap());
         assert_eq!(description.check().unwrap_err().path, path);
     }
     assert!(matches!(
         Twin::build(&description(), &Map::from_iter([("colour".into(), "red".into())]), 1),
         Err(TwinError::UnknownSetting { .. })
     ));
+}
+
+/// Proves that an array of no kind is refused, by `check` and by `build`, and that a key of no kind is an error with its line.
+#[test]
+fn an_array_is_of_one_kind() {
+    let mut description = description();
+    description.flash_modules = None;
+    let error = description.check().unwrap_err();
+    assert!(error.problem.contains("no kind of array") && error.hint.contains("flash_modules"), "{error}");
+    assert!(matches!(Twin::build(&description, &Map::new(), 1), Err(TwinError::Description(_))));
+    let unknown =
+        serde_saphyr::from_str::<ArrayDescription>("name: x\ntitle: x\nflash_moduels: {}\n").unwrap_err();
+    assert!(unknown.to_string().contains("line 3"), "{unknown}");
 }
 
 /// Proves that a drawing shows what the description counts, with the spare apart.

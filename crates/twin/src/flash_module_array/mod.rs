@@ -3,13 +3,16 @@
 //! A read: host → (window) → module → link to the host. A write: host → link to the array → (window, where it is
 //! answered) → old data and old parity read → new data and new parity written. `docs/models/` has the equations.
 
+mod check;
 mod command;
 mod controller;
+mod description;
 mod fabric;
 mod firmware;
 mod lanes;
 mod modules;
 mod report;
+mod settings;
 mod streams;
 mod stripes;
 
@@ -17,20 +20,24 @@ use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
 use crate::engine::{EventQueue, nanos_of_us};
-use crate::settings::Settings;
-use crate::{ArrayDescription, Event, TwinError, TwinNote};
+use crate::settings::Setting;
+use crate::twin::ArrayModel;
+use crate::{Event, TwinCounter, TwinError, TwinNote};
 use command::{Commands, Happening, Io};
 use controller::{Controller, Presence};
 use fabric::Fabric;
 use firmware::{Step, Update};
 use lanes::Lanes;
 use modules::Modules;
+use settings::Settings;
 use streams::Streams;
 use stripes::Stripes;
 
-/// An array brought to life in simulated time.
+pub use description::{Controllers, Description, FirmwareUpdate, FlashModules, Hosts, Layout, Links};
+
+/// An array of flash modules brought to life in simulated time.
 #[derive(Debug, Clone)]
-pub struct Twin {
+pub(crate) struct Model {
     now_ns: u64,
     queue: EventQueue,
     lanes: Lanes,
@@ -52,68 +59,7 @@ pub struct Twin {
     notes: Vec<TwinNote>,
 }
 
-impl Twin {
-    /// Builds a twin. `settings` are array settings and mechanism switches ([`crate::SETTINGS`]); what this array
-    /// does not have is refused. `seed` is for the parts of an array that chance acts on; a twin built of
-    /// deterministic parts alone is the same with every seed.
-    pub fn build(
-        description: &ArrayDescription,
-        settings: &Map<String, Value>,
-        _seed: u64,
-    ) -> Result<Twin, TwinError> {
-        description.check()?;
-        let settings = Settings::parse(settings)?;
-        let members = description.layout.members.get();
-        let segment_bytes = description.layout.segment_bytes.get();
-        let stripes = Stripes::new(members, segment_bytes);
-        let lanes = Lanes::new(
-            description.links.count.get(),
-            description.controllers.count.get(),
-            description.drives.count.get(),
-        );
-        let controller = Controller::new(&description.controllers, settings);
-        Ok(Twin {
-            now_ns: 0,
-            queue: EventQueue::new(lanes.count()),
-            lanes,
-            settings,
-            capacity_bytes: stripes.capacity_bytes(description.drives.capacity_bytes.get()),
-            segment_bytes,
-            members,
-            write_answer_ns: nanos_of_us(description.controllers.write_answer_us.get()),
-            stripes,
-            fabric: Fabric::new(description, settings),
-            controllers: vec![controller; description.controllers.count.get() as usize].into(),
-            streams: Streams::new(description.controllers.sequential_streams.get()),
-            modules: Modules::new(&description.drives, settings),
-            ios: Vec::new(),
-            commands: Commands::default(),
-            update: description.firmware_update.as_ref().map(|update| Update::new(update, segment_bytes)),
-            notes: Vec::new(),
-        })
-    }
-
-    /// Lets something happen at a moment of the twin's clock.
-    pub fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
-        if at_ns < self.now_ns {
-            return Err(TwinError::Late { event: event.name(), at_ns, now_ns: self.now_ns });
-        }
-        match event {
-            Event::FirmwareUpdate if self.update.is_none() => {
-                Err(TwinError::NoSuchEvent { event: event.name(), path: "firmware_update" })
-            }
-            Event::FirmwareUpdate => {
-                self.queue.push(self.lanes.rare(), at_ns, Happening::Update(Step::Leave(0)).pack());
-                Ok(())
-            }
-        }
-    }
-
-    /// What has happened to the twin since this was last asked, for the run's record of events.
-    pub fn take_notes(&mut self) -> Vec<TwinNote> {
-        std::mem::take(&mut self.notes)
-    }
-
+impl Model {
     fn note(&mut self, says: String) {
         self.notes.push(TwinNote { at_ns: self.now_ns, says });
     }
@@ -321,7 +267,70 @@ impl Twin {
     }
 }
 
-impl Device for Twin {
+impl ArrayModel for Model {
+    type Description = Description;
+
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+
+    /// All parts are deterministic, so the twin is the same with every seed.
+    fn build(
+        description: &Description,
+        settings: &Map<String, Value>,
+        _seed: u64,
+    ) -> Result<Self, TwinError> {
+        let settings = Settings::parse(settings)?;
+        let members = description.layout.members.get();
+        let segment_bytes = description.layout.segment_bytes.get();
+        let stripes = Stripes::new(members, segment_bytes);
+        let lanes = Lanes::new(
+            description.links.count.get(),
+            description.controllers.count.get(),
+            description.drives.count.get(),
+        );
+        let controller = Controller::new(&description.controllers, settings);
+        Ok(Model {
+            now_ns: 0,
+            queue: EventQueue::new(lanes.count()),
+            lanes,
+            settings,
+            capacity_bytes: stripes.capacity_bytes(description.drives.capacity_bytes.get()),
+            segment_bytes,
+            members,
+            write_answer_ns: nanos_of_us(description.controllers.write_answer_us.get()),
+            stripes,
+            fabric: Fabric::new(description, settings),
+            controllers: vec![controller; description.controllers.count.get() as usize].into(),
+            streams: Streams::new(description.controllers.sequential_streams.get()),
+            modules: Modules::new(&description.drives, settings),
+            ios: Vec::new(),
+            commands: Commands::default(),
+            update: description.firmware_update.as_ref().map(|update| Update::new(update, segment_bytes)),
+            notes: Vec::new(),
+        })
+    }
+
+    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
+        match event {
+            Event::FirmwareUpdate if self.update.is_none() => {
+                Err(TwinError::NoSuchEvent { event: event.name(), path: "flash_modules.firmware_update" })
+            }
+            Event::FirmwareUpdate => {
+                self.queue.push(self.lanes.rare(), at_ns, Happening::Update(Step::Leave(0)).pack());
+                Ok(())
+            }
+        }
+    }
+
+    fn take_notes(&mut self) -> Vec<TwinNote> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn counters(&self) -> Vec<TwinCounter> {
+        report::counters(self)
+    }
+}
+
+impl Device for Model {
     fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }

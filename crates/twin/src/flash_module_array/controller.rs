@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::Controllers;
+use super::Controllers;
+use super::Settings;
 use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
-use crate::settings::Settings;
 
 /// Whether a controller serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

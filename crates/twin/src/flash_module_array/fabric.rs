@@ -1,8 +1,8 @@
 //! Hosts and links: which way a command takes, and how long its data travels.
 
-use crate::ArrayDescription;
+use super::Description;
+use super::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-use crate::settings::Settings;
 
 /// One full-duplex link.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    pub fn new(description: &ArrayDescription, settings: Settings) -> Self {
+    pub fn new(description: &Description, settings: Settings) -> Self {
         let hosts = description.hosts.count.get();
         let controllers = description.controllers.count.get();
         let links: Box<[Link]> = (0..description.links.count.get())

@@ -1,8 +1,8 @@
 //! Flash modules: a command processor, a read path and a write path each, and times that hold up nobody else.
 
-use crate::FlashModules;
+use super::FlashModules;
+use super::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-use crate::settings::Settings;
 
 /// What all modules have in common.
 #[derive(Debug, Clone)]

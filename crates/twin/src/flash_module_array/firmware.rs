@@ -1,6 +1,6 @@
 //! A firmware update under load, step by step.
 
-use crate::FirmwareUpdate;
+use super::FirmwareUpdate;
 
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;

@@ -1,0 +1,126 @@
+//! What the description of an array of flash modules must satisfy.
+
+use super::Description;
+use crate::DescriptionError;
+use crate::description::{
+    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, PHASE_LIMIT_S, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse,
+    whole, within,
+};
+
+impl Description {
+    /// Refuses what no array can have, naming the key.
+    pub fn check(&self) -> Result<(), DescriptionError> {
+        let parts = u64::from(PART_LIMIT);
+        whole("hosts.count", &self.hosts.count, 1, parts)?;
+        within("hosts.submission_us", &self.hosts.submission_us, 0.0, STEP_LIMIT_US)?;
+        whole("links.count", &self.links.count, 1, parts)?;
+        rate("links.mb_per_s", &self.links.mb_per_s)?;
+        within("links.command_us", &self.links.command_us, 0.0, STEP_LIMIT_US)?;
+        self.check_controllers()?;
+        self.check_drives()?;
+        self.check_layout()?;
+        self.check_firmware_update()
+    }
+
+    fn check_controllers(&self) -> Result<(), DescriptionError> {
+        let controllers = &self.controllers;
+        whole("controllers.count", &controllers.count, 1, u64::from(PART_LIMIT))?;
+        let (links, count) = (self.links.count.get(), controllers.count.get());
+        if links < count {
+            return refuse(
+                "links.count",
+                format!("{links} links leave {} of {count} controllers with no link", count - links),
+                "give every controller a link",
+            );
+        }
+        let hosts = self.hosts.count.get();
+        if links < hosts {
+            return refuse(
+                "links.count",
+                format!("{links} links leave {} of {hosts} hosts with no link", hosts - links),
+                "give every host a link",
+            );
+        }
+        whole("controllers.processors", &controllers.processors, 1, u64::from(PART_LIMIT))?;
+        within("controllers.command_us", &controllers.command_us, 0.0, STEP_LIMIT_US)?;
+        whole("controllers.window_commands", &controllers.window_commands, 1, u64::from(WINDOW_LIMIT))?;
+        whole("controllers.window_bytes", &controllers.window_bytes, 512, CAPACITY_LIMIT_BYTES)?;
+        rate("controllers.write_buffer_mb_per_s", &controllers.write_buffer_mb_per_s)?;
+        within("controllers.write_answer_us", &controllers.write_answer_us, 0.0, STEP_LIMIT_US)?;
+        whole("controllers.sequential_streams", &controllers.sequential_streams, 0, u64::from(WINDOW_LIMIT))
+    }
+
+    fn check_drives(&self) -> Result<(), DescriptionError> {
+        let drives = &self.drives;
+        whole("drives.count", &drives.count, 1, u64::from(DRIVE_LIMIT))?;
+        if drives.capacity_bytes.get() == 0 {
+            return refuse("drives.capacity_bytes", "a drive of no size".into(), "give its usable bytes");
+        }
+        whole("drives.capacity_bytes", &drives.capacity_bytes, 1 << 20, CAPACITY_LIMIT_BYTES)?;
+        within("drives.command_us", &drives.command_us, 0.0, STEP_LIMIT_US)?;
+        within("drives.read_us", &drives.read_us, 0.0, STEP_LIMIT_US)?;
+        rate("drives.read_mb_per_s", &drives.read_mb_per_s)?;
+        rate("drives.sequential_read_mb_per_s", &drives.sequential_read_mb_per_s)?;
+        rate("drives.write_mb_per_s", &drives.write_mb_per_s)?;
+        within("drives.write_interference_percent", &drives.write_interference_percent, 0.0, 1000.0)?;
+        within("drives.read_latency_us", &drives.read_latency_us, 0.0, STEP_LIMIT_US)?;
+        within("drives.write_latency_us", &drives.write_latency_us, 0.0, STEP_LIMIT_US)
+    }
+
+    fn check_layout(&self) -> Result<(), DescriptionError> {
+        let layout = &self.layout;
+        let level = layout.raid.get();
+        if level != 5 {
+            return refuse("layout.raid", format!("RAID {level} is not known to this engine"), "use 5");
+        }
+        let members = layout.members.get();
+        if members < 3 {
+            return refuse(
+                "layout.members",
+                format!("RAID 5 over {members} drives"),
+                "RAID 5 needs at least 3",
+            );
+        }
+        let count = self.drives.count.get();
+        if members > count {
+            return refuse(
+                "layout.members",
+                format!("{members} drives in the RAID set, but `drives.count` is {count}"),
+                "fit more drives or use fewer",
+            );
+        }
+        let segment_bytes = layout.segment_bytes.get();
+        if !segment_bytes.is_power_of_two()
+            || segment_bytes < 512
+            || segment_bytes > self.drives.capacity_bytes.get()
+        {
+            return refuse(
+                "layout.segment_bytes",
+                format!("{segment_bytes} is no segment size"),
+                "it must be a power of two, at least 512 and at most the drive's capacity",
+            );
+        }
+        Ok(())
+    }
+
+    fn check_firmware_update(&self) -> Result<(), DescriptionError> {
+        let Some(update) = &self.firmware_update else { return Ok(()) };
+        if self.controllers.count.get() < 2 {
+            return refuse(
+                "firmware_update",
+                "a single controller cannot leave under load".into(),
+                "leave the section out, or give the array a second controller",
+            );
+        }
+        within("firmware_update.controller_away_s", &update.controller_away_s, 0.0, PHASE_LIMIT_S)?;
+        within("firmware_update.controller_gap_s", &update.controller_gap_s, 0.0, PHASE_LIMIT_S)?;
+        within("firmware_update.path_failover_s", &update.path_failover_s, 0.0, PHASE_LIMIT_S)?;
+        rate("firmware_update.verification_mb_per_s", &update.verification_mb_per_s)?;
+        whole(
+            "firmware_update.verification_bytes",
+            &update.verification_bytes,
+            0,
+            self.drives.capacity_bytes.get(),
+        )
+    }
+}

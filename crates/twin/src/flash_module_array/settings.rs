@@ -1,0 +1,79 @@
+//! What can be set on an array of flash modules.
+
+use serde_json::Map;
+use serde_json::Value;
+
+use crate::TwinError;
+use crate::settings::{Setting, on_or_off, unknown};
+
+/// Everything that can be set; all are `on` or `off`, and `on` unless set.
+pub(crate) const SETTINGS: [Setting; 7] = [
+    Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
+    Setting::switch("links", "off: links carry any load in no time"),
+    Setting::switch("processors", "off: controllers' processors and buffers take no time"),
+    Setting::switch("window", "off: any number of commands may be under way in the drives"),
+    Setting::switch("parity", "off: writes leave parity alone, as in RAID 0 over the same drives"),
+    Setting::switch("interference", "off: writes inside a drive do not hold up its reads"),
+    Setting::switch("prefetch", "off: sequential reads cost what random reads cost"),
+];
+
+/// The settings of one twin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub write_cache: bool,
+    pub links: bool,
+    pub processors: bool,
+    pub window: bool,
+    pub parity: bool,
+    pub interference: bool,
+    pub prefetch: bool,
+}
+
+impl Settings {
+    /// Reads settings, refusing what this array does not have.
+    pub fn parse(map: &Map<String, Value>) -> Result<Self, TwinError> {
+        let mut settings = Settings {
+            write_cache: true,
+            links: true,
+            processors: true,
+            window: true,
+            parity: true,
+            interference: true,
+            prefetch: true,
+        };
+        for (name, value) in map {
+            let field = match name.as_str() {
+                "write_cache" => &mut settings.write_cache,
+                "links" => &mut settings.links,
+                "processors" => &mut settings.processors,
+                "window" => &mut settings.window,
+                "parity" => &mut settings.parity,
+                "interference" => &mut settings.interference,
+                "prefetch" => &mut settings.prefetch,
+                _ => return Err(unknown(name, &SETTINGS)),
+            };
+            *field = on_or_off(name, value)?;
+        }
+        Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that every listed setting is read and switches something, and that others are refused by name.
+    #[test]
+    fn settings_are_known_or_refused() {
+        let all_on = Settings::parse(&Map::new()).unwrap();
+        for setting in SETTINGS {
+            let off = Map::from_iter([(setting.name.to_owned(), Value::from("off"))]);
+            assert_ne!(Settings::parse(&off).unwrap(), all_on, "{}", setting.name);
+            let wrong = Map::from_iter([(setting.name.to_owned(), Value::from(3))]);
+            assert!(matches!(Settings::parse(&wrong), Err(TwinError::BadSetting { .. })));
+        }
+        let unknown = Map::from_iter([("write_cahce".to_owned(), Value::from("off"))]);
+        let message = Settings::parse(&unknown).unwrap_err().to_string();
+        assert!(message.contains("write_cahce") && message.contains("write_cache"), "{message}");
+    }
+}
