@@ -1,0 +1,102 @@
+//! What every driver of an array can do.
+
+use crate::DriverError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// Array settings of a case, by name, with the types of DESIGN's "Setting values".
+pub type Settings = Map<String, Value>;
+
+/// Sets an array. A driver either makes *all* the settings it is given, or says that it did not: an array that was
+/// left unchanged is never reported under a setting that was not made.
+pub trait ArrayDriver {
+    /// Makes these settings. Nothing may hold the array's devices meanwhile; they may be deleted and made anew.
+    fn set(&mut self, settings: &Settings) -> Result<SetOutcome, DriverError>;
+
+    /// Whether the array is ready for load. Asked again until it is: [`crate::wait_until_ready`].
+    fn ready(&mut self) -> Result<Readiness, DriverError>;
+
+    /// What the array says of itself, for the run's record.
+    fn status(&mut self) -> Result<Value, DriverError>;
+
+    /// Makes something happen: an event of the plan, with its arguments.
+    fn event(&mut self, name: &str, arguments: &Settings) -> Result<(), DriverError>;
+}
+
+/// How an attempt to make settings ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetOutcome {
+    /// All of them are made.
+    Made {
+        /// The devices that were made for them, if the array's devices changed. The consent to the driver covers
+        /// them, and no other device.
+        devices: Vec<CreatedDevice>,
+        /// What was changed, for the report.
+        changes: Vec<Change>,
+    },
+    /// The array will not have them: the case is `refused`, the run goes on.
+    Refused {
+        /// Why, in the array's words.
+        reason: String,
+    },
+}
+
+/// A device that a driver made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreatedDevice {
+    /// Where it is, for example `/dev/sdb`.
+    pub path: PathBuf,
+    /// What identifies it wherever it is: a WWN, an array's UUID, a volume's UUID.
+    pub id: String,
+}
+
+/// A setting of the array or of the host that was changed or put back. The fields are those of a run's record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Whose it is: `array` or `host`.
+    pub scope: &'static str,
+    /// Its name or path.
+    pub name: String,
+    /// Its value before, where it could be read.
+    pub before: Option<String>,
+    /// Its value after.
+    pub after: Option<String>,
+}
+
+impl Change {
+    /// A changed setting of the array.
+    pub fn array(name: impl Into<String>, before: Option<String>, after: Option<String>) -> Self {
+        Change { scope: "array", name: name.into(), before, after }
+    }
+
+    /// A changed setting of the host.
+    pub fn host(name: impl Into<String>, before: Option<String>, after: Option<String>) -> Self {
+        Change { scope: "host", name: name.into(), before, after }
+    }
+}
+
+/// Whether an array is ready for load.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Readiness {
+    /// It is.
+    Ready,
+    /// It is still at work.
+    Busy(Progress),
+}
+
+/// How far an array is with what it is doing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// Of 100, where the array says so.
+    pub percent: Option<f64>,
+    /// What it is doing, for people.
+    pub message: String,
+}
+
+/// A setting's value as people write it.
+pub(crate) fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,195 @@
+//! Running another program, with limits.
+
+use crate::DriverError;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::{self, Read, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A program may write so much to standard output: the status of an array of 1,000 drives is a tenth of it.
+pub const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
+/// Of standard error, so much of the end is kept.
+pub const STDERR_KEPT_BYTES: usize = 64 << 10;
+
+/// After a program has ended, its pipes are given so long to close: a daemon that it left behind may hold them.
+const PIPE_GRACE: Duration = Duration::from_secs(1);
+const POLL_FIRST: Duration = Duration::from_millis(1);
+const POLL_LONGEST: Duration = Duration::from_millis(20);
+
+/// How long a program may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandLimits {
+    /// It is killed, with all that it started, after this.
+    pub timeout: Duration,
+}
+
+impl Default for CommandLimits {
+    /// Ten minutes: some controllers flush their cache before they delete a virtual disk.
+    fn default() -> Self {
+        CommandLimits { timeout: Duration::from_secs(600) }
+    }
+}
+
+/// What a program answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The command line, for messages.
+    pub command: String,
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Answer {
+    /// The answer of a program that must succeed.
+    pub(crate) fn successful(self) -> Result<Answer, DriverError> {
+        if self.status.success() { Ok(self) } else { Err(self.failure()) }
+    }
+
+    /// That it failed.
+    pub(crate) fn failure(self) -> DriverError {
+        let stderr = if self.stderr.trim().is_empty() { self.stdout } else { self.stderr };
+        DriverError::Failed { command: self.command, status: self.status.to_string(), stderr }
+    }
+
+    /// That its answer makes no sense.
+    pub(crate) fn not_understood(&self, problem: impl Into<String>, hint: &'static str) -> DriverError {
+        let problem = format!("{} (it wrote: {:?})", problem.into(), crate::error::excerpt(&self.stdout));
+        DriverError::Answer { from: self.command.clone(), problem, hint }
+    }
+}
+
+/// Runs `program` to its end. Its standard input is `input`; its messages are in English.
+pub(crate) fn run(
+    program: &PathBuf,
+    arguments: &[String],
+    input: &[u8],
+    limits: CommandLimits,
+) -> Result<Answer, DriverError> {
+    let command = std::iter::once(program.display().to_string())
+        .chain(arguments.iter().cloned())
+        .collect::<Vec<_>>()
+        .join(" ");
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Its own group, so that what it starts ends with it, and a Ctrl-C meant for arraylab does not stop a tool
+        // in the middle of a change.
+        .process_group(0)
+        .spawn()
+        .map_err(|source| DriverError::Start { program: program.display().to_string(), source })?;
+    let stdout = collect(child.stdout.take(), Keep::First(OUTPUT_LIMIT_BYTES));
+    let stderr = collect(child.stderr.take(), Keep::Last(STDERR_KEPT_BYTES));
+    if let Some(mut pipe) = child.stdin.take() {
+        let input = input.to_vec();
+        // A program that reads nothing closes the pipe; that is its affair.
+        thread::spawn(move || drop(pipe.write_all(&input)));
+    }
+    let ended = wait(&mut child, &stdout, limits.timeout);
+    let group = Pid::from_child(&child);
+    if !matches!(ended, Ended::Exited(_)) {
+        // The group may be gone already.
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = child.wait();
+    }
+    let stderr = text(stderr.recv_timeout(PIPE_GRACE).ok());
+    match ended {
+        Ended::TimedOut => Err(DriverError::TimedOut {
+            command,
+            limit: limits.timeout,
+            stderr,
+            hint: "it was stopped; look at the array before trying again, or allow more time with timeout=",
+        }),
+        Ended::Overflowed => Err(DriverError::TooMuchOutput { command, limit_bytes: OUTPUT_LIMIT_BYTES }),
+        Ended::Exited(Err(source)) => Err(DriverError::Start { program: command, source }),
+        Ended::Exited(Ok((status, early))) => {
+            let collected = early.or_else(|| stdout.recv_timeout(PIPE_GRACE).ok());
+            if collected.as_ref().is_some_and(|c| c.overflowed) {
+                return Err(DriverError::TooMuchOutput { command, limit_bytes: OUTPUT_LIMIT_BYTES });
+            }
+            Ok(Answer { command, status, stdout: text(collected), stderr })
+        }
+    }
+}
+
+enum Ended {
+    Exited(io::Result<(ExitStatus, Option<Collected>)>),
+    TimedOut,
+    Overflowed,
+}
+
+fn wait(child: &mut Child, stdout: &mpsc::Receiver<Collected>, timeout: Duration) -> Ended {
+    let started = Instant::now();
+    let mut pause = POLL_FIRST;
+    let mut early = None;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ended::Exited(Ok((status, early))),
+            Err(error) => return Ended::Exited(Err(error)),
+            Ok(None) => {}
+        }
+        if let Ok(collected) = stdout.try_recv() {
+            if collected.overflowed {
+                return Ended::Overflowed;
+            }
+            early = Some(collected);
+        }
+        if started.elapsed() >= timeout {
+            return Ended::TimedOut;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(POLL_LONGEST);
+    }
+}
+
+enum Keep {
+    First(usize),
+    Last(usize),
+}
+
+#[derive(Default)]
+struct Collected {
+    bytes: Vec<u8>,
+    overflowed: bool,
+}
+
+fn text(collected: Option<Collected>) -> String {
+    String::from_utf8_lossy(&collected.unwrap_or_default().bytes).into_owned()
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>, keep: Keep) -> mpsc::Receiver<Collected> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut collected = Collected::default();
+        let mut buffer = [0; 8192];
+        let mut pipe = pipe;
+        while let Some(count) = pipe.as_mut().and_then(|pipe| pipe.read(&mut buffer).ok()).filter(|&n| n > 0)
+        {
+            collected.bytes.extend_from_slice(&buffer[..count]);
+            match keep {
+                Keep::First(limit) if collected.bytes.len() > limit => {
+                    collected.overflowed = true;
+                    break;
+                }
+                Keep::Last(limit) if collected.bytes.len() > 2 * limit => {
+                    collected.bytes.drain(..collected.bytes.len() - limit);
+                }
+                _ => {}
+            }
+        }
+        if let Keep::Last(limit) = keep {
+            let excess = collected.bytes.len().saturating_sub(limit);
+            collected.bytes.drain(..excess);
+        }
+        // Nobody listens any more if the program was given up.
+        let _ = sender.send(collected);
+    });
+    receiver
+}

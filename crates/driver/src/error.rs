@@ -1,0 +1,164 @@
+//! Why an array could not be set or asked.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A driver that failed. Each message is one statement and one hint.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// `--array` was given something that names no driver.
+    #[error("array driver `{text}`: {problem}\nhint: {hint}")]
+    Spec {
+        /// What was typed, shortened.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What would have been accepted.
+        hint: &'static str,
+    },
+    /// A program could not be started.
+    #[error("cannot run `{program}`: {source}\nhint: is it installed, executable, and on the PATH?")]
+    Start {
+        /// Its name.
+        program: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A program was stopped because it took too long.
+    #[error("`{command}` gave no answer in {}{}\nhint: {hint}", units::human_duration(limit.as_nanos() as u64), said(stderr))]
+    TimedOut {
+        /// The command line.
+        command: String,
+        /// How long it was given.
+        limit: Duration,
+        /// The end of its standard error.
+        stderr: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A program was stopped because it wrote too much.
+    #[error(
+        "`{command}` wrote more than {limit_bytes} bytes to standard output\nhint: a driver answers with one JSON object, a tool with one table"
+    )]
+    TooMuchOutput {
+        /// The command line.
+        command: String,
+        /// How much it may write.
+        limit_bytes: usize,
+    },
+    /// A program failed.
+    #[error("`{command}` failed ({status}){}\nhint: run it by hand to see what it needs", said(stderr))]
+    Failed {
+        /// The command line.
+        command: String,
+        /// Its exit status, in words.
+        status: String,
+        /// What it said about it.
+        stderr: String,
+    },
+    /// An answer that cannot be understood.
+    #[error("cannot understand the answer of `{from}`: {problem}\nhint: {hint}")]
+    Answer {
+        /// The command line or the socket.
+        from: String,
+        /// What is wrong with it, with an excerpt.
+        problem: String,
+        /// What was expected.
+        hint: &'static str,
+    },
+    /// A step of a shipped driver failed.
+    #[error("{driver}: {step} failed; {state}: {source}")]
+    Step {
+        /// The driver's name.
+        driver: &'static str,
+        /// The step, in words.
+        step: String,
+        /// What the array looks like now.
+        state: String,
+        /// Why.
+        source: Box<DriverError>,
+    },
+    /// Something would be lost that arraylab did not make.
+    #[error("{what} {holds}\nhint: everything on it will be lost with --overwrite-data {id}")]
+    ConsentNeeded {
+        /// The device or virtual disk.
+        what: String,
+        /// What speaks for its holding data.
+        holds: String,
+        /// What permits it.
+        id: String,
+    },
+    /// A device or virtual disk is never touched as it is now.
+    #[error("{what} is not touched: {reason}")]
+    Protected {
+        /// The device or virtual disk.
+        what: String,
+        /// Why, with a hint.
+        reason: String,
+    },
+    /// The array is not what was asked for, or the driver's options do not fit it.
+    #[error("{what}\nhint: {hint}")]
+    Unexpected {
+        /// What was found.
+        what: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The array did not become ready in time.
+    #[error("the array was not ready after {}; it last said: {last}\nhint: allow it more time with ready_timeout=, or look at the array", units::human_duration(waited.as_nanos() as u64))]
+    NotReady {
+        /// How long it was given.
+        waited: Duration,
+        /// Its last progress.
+        last: String,
+    },
+    /// The run was interrupted while the array was not ready.
+    #[error("interrupted while the array was not ready; it last said: {last}")]
+    Interrupted {
+        /// Its last progress.
+        last: String,
+    },
+    /// The array said no to something that is no setting.
+    #[error("the array refused {what}: {reason}")]
+    Refused {
+        /// What was asked of it.
+        what: String,
+        /// Its reason.
+        reason: String,
+    },
+    /// The control socket could not be reached or was closed.
+    #[error(
+        "control socket `{socket}`: {source}\nhint: is the array being served (arraylab serve …), and may this user use the socket?"
+    )]
+    Socket {
+        /// Its path.
+        socket: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The operator could not be asked.
+    #[error(
+        "cannot ask the operator: {source}\nhint: `manual` needs a terminal, or answers on standard input"
+    )]
+    Operator {
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+fn said(stderr: &str) -> String {
+    let stderr = stderr.trim();
+    if stderr.is_empty() { String::new() } else { format!("; it said: {}", excerpt(stderr)) }
+}
+
+/// A text for a message: one line, without control characters, at most 400 characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    const LIMIT_CHARS: usize = 400;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line: String = words.join(" ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    match line.char_indices().nth(LIMIT_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

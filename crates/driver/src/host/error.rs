@@ -1,0 +1,79 @@
+//! Why a setting of the host could not be made.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A host setting that was not made. Each message is one statement and one hint.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// Its name is none.
+    #[error(
+        "host setting `{name}`: {problem}\nhint: queue.scheduler, queue.nr_requests, sysctl.vm.swappiness, module.qla2xxx.ql2xmaxqdepth"
+    )]
+    Name {
+        /// As it was written.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The host has no such setting.
+    #[error("this host has no `{name}` ({path})\nhint: {hint}")]
+    Missing {
+        /// Its name.
+        name: String,
+        /// Where it would be.
+        path: PathBuf,
+        /// What to look at.
+        hint: &'static str,
+    },
+    /// A step on its file failed.
+    #[error(
+        "cannot {action} `{path}`: {source}\nhint: changing the host needs root, and a value that the kernel knows"
+    )]
+    Io {
+        /// The step.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The kernel took the value and shows another.
+    #[error(
+        "{name} was set to {asked} and is {found}\nhint: the kernel rounds or limits it; ask for {found}"
+    )]
+    NotTaken {
+        /// The setting.
+        name: String,
+        /// What was written.
+        asked: String,
+        /// What was read.
+        found: String,
+    },
+    /// Another run that is under way has changed the same setting.
+    #[error(
+        "{name} is set by another run (process {pid})\nhint: wait for its end; two runs would put it back in the wrong order"
+    )]
+    InUse {
+        /// The setting.
+        name: String,
+        /// The other run's process.
+        pid: u32,
+    },
+    /// Others could write what a run puts back as root.
+    #[error(
+        "the state directory `{path}` {problem}\nhint: it must belong to this user and be writable by nobody else"
+    )]
+    Unsafe {
+        /// The directory or a file in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+impl HostError {
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        HostError::Io { action, path: path.into(), source }
+    }
+}

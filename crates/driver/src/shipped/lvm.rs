@@ -1,0 +1,170 @@
+//! Striped logical volumes: `lvcreate`, `lvremove`, `lvs` (lvm(8)).
+//!
+//! A volume is made of free extents of a volume group that the user named, so nobody's data is overwritten; only a
+//! volume with our name *and* our tag is removed.
+
+use crate::command::{Answer, run};
+use crate::names::PREFIX;
+use crate::shipped::request::Request;
+use crate::shipped::volume::{Creation, Permission, Volume, VolumeState, VolumeTool};
+use crate::{CommandLimits, DriverError, Options};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const HINT: &str = "expected is the output of lvs --reportformat json";
+const TAG: &str = "arraylab";
+
+/// The tools and the volume group.
+pub(crate) struct Lvm {
+    lvcreate: PathBuf,
+    lvremove: PathBuf,
+    lvs: PathBuf,
+    group: String,
+    limits: CommandLimits,
+}
+
+impl Lvm {
+    pub(crate) fn new(
+        options: &mut Options,
+        tools: Option<&str>,
+        limits: CommandLimits,
+    ) -> Result<(Self, String), DriverError> {
+        let group = options.required(
+            "group",
+            "name the volume group: exec:lvm,group=vg0,drives=/dev/sdb+/dev/sdc,size=12g",
+        )?;
+        // lvm(8), VALID NAMES; a leading `-` would be an option.
+        let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '_' | '.' | '-');
+        if group.starts_with('-') || !group.chars().all(valid) {
+            return Err(options
+                .problem("gives a group= that is no name of a volume group", "see lvm(8), VALID NAMES"));
+        }
+        let tool = |name| Options::tool(tools, &["/usr/sbin", "/sbin"], name);
+        let lvm = Lvm {
+            lvcreate: tool("lvcreate"),
+            lvremove: tool("lvremove"),
+            lvs: tool("lvs"),
+            limits,
+            group: group.clone(),
+        };
+        Ok((lvm, format!("group={group}")))
+    }
+
+    fn run(&self, tool: &PathBuf, arguments: &[String]) -> Result<Answer, DriverError> {
+        run(tool, arguments, b"", self.limits)?.successful()
+    }
+}
+
+impl VolumeTool for Lvm {
+    const NOUN: &'static str = "logical volume";
+    const HAS_WRITE_CACHE: bool = false;
+    const INITIALISES: bool = false;
+
+    fn unsupported(&self, request: &Request) -> Option<String> {
+        if request.raid != 0 {
+            return Some(format!("this driver makes stripes (RAID 0), not RAID {}", request.raid));
+        }
+        request.size_bytes.is_none().then(|| "a volume needs a size: give the driver size=".to_owned())
+    }
+
+    fn check_drives(&self, _request: &Request, _permission: &Permission<'_>) -> Result<(), DriverError> {
+        // lvcreate takes free extents only.
+        Ok(())
+    }
+
+    fn list(&self) -> Result<Vec<Volume>, DriverError> {
+        let arguments = [
+            "--reportformat",
+            "json",
+            "--units",
+            "b",
+            "--nosuffix",
+            "--options",
+            "lv_name,lv_uuid,lv_path,lv_size,lv_active,stripes,stripe_size,lv_tags",
+            &self.group,
+        ];
+        let answer = self.run(&self.lvs, &arguments.map(str::to_owned))?;
+        let report: Value = serde_json::from_str(&answer.stdout)
+            .map_err(|error| answer.not_understood(format!("it is not JSON: {error}"), HINT))?;
+        let entries = report["report"][0]["lv"]
+            .as_array()
+            .ok_or_else(|| answer.not_understood("no list of volumes", HINT))?;
+        let mut volumes = Vec::new();
+        for entry in entries {
+            let text = |key: &str| entry[key].as_str().map(str::trim).filter(|text| !text.is_empty());
+            let missing = |key: &str| answer.not_understood(format!("a volume without `{key}`"), HINT);
+            let name = text("lv_name").ok_or_else(|| missing("lv_name"))?;
+            if !name.starts_with(PREFIX) {
+                continue;
+            }
+            if !text("lv_tags").is_some_and(|tags| tags.split(',').any(|tag| tag == TAG)) {
+                return Err(DriverError::Protected {
+                    what: format!("logical volume {}/{name}", self.group),
+                    reason: format!(
+                        "it lacks the tag `{TAG}`\nhint: if arraylab may remove it: lvchange --addtag {TAG} {}/{name}",
+                        self.group
+                    ),
+                });
+            }
+            let size_bytes =
+                text("lv_size").and_then(|size| size.parse().ok()).ok_or_else(|| missing("lv_size"))?;
+            let stripes: usize =
+                text("stripes").and_then(|n| n.parse().ok()).ok_or_else(|| missing("stripes"))?;
+            volumes.push(Volume {
+                id: format!("{}/{name}", self.group),
+                name: name.to_owned(),
+                raid: Some(0),
+                size_bytes: Some(size_bytes),
+                segment_bytes: text("stripe_size")
+                    .and_then(|size| size.parse().ok())
+                    .filter(|&bytes: &u64| bytes > 0 && stripes > 1),
+                write_cache: None,
+                drives: vec![],
+                device: text("lv_path").map(PathBuf::from),
+                identity: Some(text("lv_uuid").ok_or_else(|| missing("lv_uuid"))?.to_owned()),
+                state: match text("lv_active") {
+                    Some("active") => VolumeState::Ready,
+                    other => VolumeState::Unusable(other.unwrap_or("not active").to_owned()),
+                },
+            });
+        }
+        Ok(volumes)
+    }
+
+    fn delete(&self, volume: &Volume, _permission: &Permission<'_>) -> Result<(), DriverError> {
+        self.run(&self.lvremove, &["--yes".to_owned(), volume.id.clone()]).map(drop)
+    }
+
+    fn create(
+        &self,
+        name: &str,
+        request: &Request,
+        _permission: &Permission<'_>,
+    ) -> Result<Creation, DriverError> {
+        let mut arguments: Vec<String> =
+            ["--yes", "--wipesignatures", "y", "--addtag", TAG, "--name", name, "--size"]
+                .map(str::to_owned)
+                .to_vec();
+        arguments.push(format!("{}b", request.size_bytes.unwrap_or_default()));
+        arguments.extend(["--stripes".to_owned(), request.drives.len().to_string()]);
+        if request.drives.len() > 1 {
+            arguments.extend(["--stripesize".to_owned(), format!("{}k", request.segment_bytes >> 10)]);
+        }
+        arguments.push(self.group.clone());
+        arguments.extend(request.drives.iter().cloned());
+        self.run(&self.lvcreate, &arguments)?;
+        Ok(Creation::Created)
+    }
+
+    fn initialise(&self, _volume: &Volume) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    fn state(&self, volume: &Volume) -> Result<VolumeState, DriverError> {
+        let now = self.list()?.into_iter().find(|v| v.identity == volume.identity);
+        now.map(|volume| volume.state).ok_or_else(|| DriverError::Unexpected {
+            what: format!("logical volume {} has gone", volume.id),
+            hint: "was it removed by somebody else?",
+        })
+    }
+}

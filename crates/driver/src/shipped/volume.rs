@@ -1,0 +1,109 @@
+//! A virtual disk, array or volume, and what a vendor's tool can do with it.
+
+use crate::shipped::request::Request;
+use crate::{DriverError, Progress, Protection};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// A virtual disk as the vendor's tool lists it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Volume {
+    /// How the tool addresses it.
+    pub id: String,
+    pub name: String,
+    pub raid: Option<u8>,
+    pub size_bytes: Option<u64>,
+    pub segment_bytes: Option<u64>,
+    pub write_cache: Option<bool>,
+    /// As many of its drives as the tool names, in the form of `drives=`.
+    pub drives: Vec<String>,
+    /// Where the host sees it.
+    pub device: Option<PathBuf>,
+    /// A WWN or UUID.
+    pub identity: Option<String>,
+    pub state: VolumeState,
+}
+
+/// Whether a virtual disk can be used.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum VolumeState {
+    Ready,
+    /// Being initialised, resynchronised, rebuilt.
+    Busy {
+        percent: Option<f64>,
+        state: String,
+    },
+    /// Degraded, failed, or a state that is not known.
+    Unusable(String),
+}
+
+impl VolumeState {
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            VolumeState::Ready => "ready".to_owned(),
+            VolumeState::Busy { percent: Some(percent), state } => format!("{state}, {percent} %"),
+            VolumeState::Busy { percent: None, state } | VolumeState::Unusable(state) => state.clone(),
+        }
+    }
+
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        match self {
+            VolumeState::Busy { percent, state } => {
+                Some(Progress { percent: *percent, message: state.clone() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What came of asking for a virtual disk.
+#[derive(Debug)]
+pub(crate) enum Creation {
+    Created,
+    /// The array does not make such a virtual disk; there is none.
+    Refused(String),
+}
+
+/// What the user permits, and what the host forbids.
+pub(crate) struct Permission<'a> {
+    pub consents: &'a [String],
+    pub protection: &'a dyn Protection,
+}
+
+/// The vendor's tool.
+pub(crate) trait VolumeTool {
+    /// In messages: `virtual disk`, `array`, `volume`.
+    const NOUN: &'static str;
+    /// Whether the array has a write cache that can be switched.
+    const HAS_WRITE_CACHE: bool;
+    /// Virtual disks of the hardware are initialised by a command; software RAID does it by itself.
+    const INITIALISES: bool;
+
+    /// Why the tool cannot make `request` at all, told without asking it.
+    fn unsupported(&self, request: &Request) -> Option<String>;
+
+    /// Everything that `create` needs of the drives, before anything is deleted.
+    fn check_drives(&self, request: &Request, permission: &Permission<'_>) -> Result<(), DriverError>;
+
+    /// All virtual disks of the place that the options name. An answer that cannot be understood is an error, never
+    /// an empty list.
+    fn list(&self) -> Result<Vec<Volume>, DriverError>;
+
+    /// Deletes exactly this one.
+    fn delete(&self, volume: &Volume, permission: &Permission<'_>) -> Result<(), DriverError>;
+
+    /// Makes one.
+    fn create(
+        &self,
+        name: &str,
+        request: &Request,
+        permission: &Permission<'_>,
+    ) -> Result<Creation, DriverError>;
+
+    /// Starts its full initialisation.
+    fn initialise(&self, volume: &Volume) -> Result<(), DriverError>;
+
+    /// How it is now.
+    fn state(&self, volume: &Volume) -> Result<VolumeState, DriverError>;
+}
