@@ -5,6 +5,7 @@
 //! comes back into [`Sample`]s.
 
 mod arrival;
+mod content;
 mod device;
 mod distribution;
 mod generator;
@@ -17,8 +18,10 @@ mod shape;
 mod simulate;
 mod simulate_shaped;
 mod spec;
+mod verify;
 
 pub use arrival::{Arrival, ArrivalProcess, ArrivalStream, PROFILE_POINTS_LIMIT, RateCurve};
+pub use content::{CONTENT_BLOCK_BYTES, Filler};
 pub use device::{Completion, Device, Direction, IoError, Operation};
 pub use distribution::Permutation;
 pub use generator::Generator;
@@ -35,3 +38,4 @@ pub use shape::{
 };
 pub use simulate::run_simulated;
 pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};
+pub use verify::{Stamp, UNIT_MINIMUM_BYTES, Written, Wrong, WrongBlock};

@@ -1,5 +1,7 @@
 //! What each job issues next and when, for every shape of load: one definition for rings and twins.
 
+use std::ops::Range;
+
 use crate::arrival::ArrivalStream;
 use crate::distribution::Sampler;
 use crate::shape::{SizeShare, out_of_range};
@@ -67,6 +69,17 @@ impl Schedule {
         }
     }
 
+    /// The bytes that a job may touch, where each job has a part of its own (`shape.verify`); `None` elsewhere.
+    pub fn own_part(&self, job: u32) -> Option<Range<u64>> {
+        match &self.source {
+            Source::Shaped(shaped) if shaped.has_parts => {
+                let job = &shaped.jobs[job as usize];
+                Some(job.base_bytes..job.base_bytes + job.length_bytes)
+            }
+            _ => None,
+        }
+    }
+
     /// True where I/Os have moments of their own, from which latency counts.
     pub fn is_open_loop(&self) -> bool {
         self.is_open_loop
@@ -82,6 +95,8 @@ impl Schedule {
 #[derive(Debug, Clone)]
 struct Shaped {
     is_random: bool,
+    /// Each job has a part of the range of its own.
+    has_parts: bool,
     trim_percent: u64,
     read_percent: u64,
     sizes: Vec<SizeShare>,
@@ -101,6 +116,7 @@ struct Job {
     arrivals: Option<ArrivalStream>,
     /// First byte of the part that random addresses fall into.
     base_bytes: u64,
+    length_bytes: u64,
     /// One for each size.
     samplers: Vec<Sampler>,
     streams: Vec<Stream>,
@@ -184,6 +200,7 @@ impl Shaped {
                     .as_ref()
                     .map(|arrival| ArrivalStream::new(arrival, job as u32, spec.numjobs, spec.seed)),
                 base_bytes,
+                length_bytes,
                 samplers: sizes
                     .iter()
                     .map(|size| {
@@ -207,6 +224,7 @@ impl Shaped {
         let spacing = |rate: Option<f64>| rate.map(|rate| 1e9 / rate);
         Ok(Shaped {
             is_random,
+            has_parts: has_slices,
             trim_percent: u64::from(shape.trim_percent),
             read_percent: u64::from(spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread)),
             weight_total: sizes.iter().map(|size| u64::from(size.weight)).sum(),

@@ -239,6 +239,7 @@ impl LoadShape {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers hand over literals and formatted text alike")]
 pub(crate) fn out_of_range(
     setting: &'static str,
     value: impl ToString,
