@@ -1,0 +1,1 @@
+//! Driving a load on real devices with io_uring.
