@@ -56,3 +56,12 @@ fn schemas() {
         assert!(schema["properties"].is_object(), "{kind}");
     }
 }
+
+/// Proves that the report of a run of 1,000 cases takes under 10 s and is under 10 MB.
+#[test]
+fn a_large_report() {
+    let measured = json_lines(&succeed(&["bench", "report", "--json"])).remove(0);
+    assert_eq!(measured["cases"], 1000);
+    assert!(measured["seconds"].as_f64().unwrap() < 10.0, "{measured}");
+    assert!(measured["bytes"].as_u64().unwrap() < 10_000_000, "{measured}");
+}
