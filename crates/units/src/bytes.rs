@@ -129,12 +129,20 @@ mod tests {
     /// Proves that every suffix of fio is a power of 1024 and that bad texts are refused.
     #[test]
     fn suffixes_are_powers_of_1024() {
-        for (text, bytes) in
-            [("512", 512), ("4k", 4096), ("4KiB", 4096), ("64KB", 65536), ("1m", 1 << 20), ("1.5g", 3 << 29), ("2 t", 2 << 40)]
-        {
+        for (text, bytes) in [
+            ("512", 512),
+            ("4k", 4096),
+            ("4KiB", 4096),
+            ("64KB", 65536),
+            ("1m", 1 << 20),
+            ("1.5g", 3 << 29),
+            ("2 t", 2 << 40),
+        ] {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
-        for text in ["", "k", "4x", "1.", ".5k", "1.2.3k", "-4k", "1.5", "99999999999999999999", "9e", "9000p9"] {
+        for text in
+            ["", "k", "4x", "1.", ".5k", "1.2.3k", "-4k", "1.5", "99999999999999999999", "9e", "9000p9"]
+        {
             assert!(parse_bytes(text).is_err(), "{text}");
         }
         assert!(matches!(parse_bytes("9000p"), Err(UnitError::TooLarge { .. })));
