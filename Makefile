@@ -1,6 +1,7 @@
 # arraylab: build, demonstrate, test. Everything a target needs is installed or built by it.
 CARGO ?= cargo
-DEMO_DIR := target/demo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+DEMO_DIR := $(TARGET_DIR)/demo
 STATIC_TARGET := x86_64-unknown-linux-gnu
 
 .PHONY: all demo test test-long lint dist clients
@@ -11,10 +12,10 @@ all:
 # The FlashSystem 840 plan on its twin, 2 simulated seconds a case; the last line on stdout is the report.
 demo: all
 	@rm -rf $(DEMO_DIR)
-	@target/release/arraylab run flashsystem-840 --target twin:flashsystem-840 --out $(DEMO_DIR) \
+	@$(TARGET_DIR)/release/arraylab run flashsystem-840 --target twin:flashsystem-840 --out $(DEMO_DIR) \
 	    --stage seq-read --stage seq-write --stage peak-4k --stage block-size --stage read-share \
 	    --set runtime=2
-	@target/release/arraylab report $(DEMO_DIR) --out $(DEMO_DIR)/report.html
+	@$(TARGET_DIR)/release/arraylab report $(DEMO_DIR) --out $(DEMO_DIR)/report.html
 
 clients:
 	@scripts/install-test-clients.sh
@@ -34,5 +35,5 @@ test-long: clients lint
 dist:
 	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --locked --target $(STATIC_TARGET)
 	@mkdir -p dist
-	@cp target/$(STATIC_TARGET)/release/arraylab dist/arraylab
+	@cp $(TARGET_DIR)/$(STATIC_TARGET)/release/arraylab dist/arraylab
 	@scripts/check-static.sh dist/arraylab
