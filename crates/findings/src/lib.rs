@@ -1,1 +1,39 @@
-//! (being laid)
+//! Facts drawn from samples, and what they say about published claims; never how they are shown.
+//!
+//! [`find`] reads a run and gives its [`Findings`]: each a fact with its numbers, a stable identifier and the samples
+//! it rests on. On findings stand [`Findings::claims`] (what a published test concluded: holds, refuted or not
+//! shown), [`Findings::conclusions`] (what a reader takes away, in words) and [`compare`] (two runs of the same
+//! cases). Fields, definitions and constants are described in `docs/findings.md`.
+
+mod change_point;
+mod claims;
+mod compare;
+mod conclusions;
+mod explain;
+mod facts;
+mod find;
+mod finding;
+mod groups;
+mod level;
+mod observation;
+mod statistics;
+mod steady_state;
+mod sustained;
+mod text;
+mod write_cliff;
+
+pub use change_point::{binary_segmentation, pelt};
+pub use claims::{Claim, ClaimResult, Origin, Verdict, claim, claims_of};
+pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare};
+pub use conclusions::Conclusion;
+pub use explain::{Explanation, explain};
+pub use facts::*;
+pub use find::{Findings, find};
+pub use finding::{Basis, Fact, Finding, Kind};
+pub use observation::{
+    Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
+};
+pub use steady_state::{
+    FioCriterion, FioSteadyState, ROUNDS_LIMIT, SteadyStateDetector, WINDOW_ROUNDS, Window,
+};
+pub use sustained::add_sustained;

@@ -1,0 +1,5 @@
+//! e2700
+
+use super::Claim;
+
+pub(super) const CLAIMS: &[Claim] = &[];

@@ -1,0 +1,5 @@
+//! flashsystem_840
+
+use super::Claim;
+
+pub(super) const CLAIMS: &[Claim] = &[];

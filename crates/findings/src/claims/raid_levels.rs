@@ -1,0 +1,5 @@
+//! raid_levels
+
+use super::Claim;
+
+pub(super) const CLAIMS: &[Claim] = &[];

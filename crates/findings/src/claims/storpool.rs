@@ -1,0 +1,5 @@
+//! storpool
+
+use super::Claim;
+
+pub(super) const CLAIMS: &[Claim] = &[];

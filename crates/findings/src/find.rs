@@ -1,0 +1,61 @@
+//! Everything that can be found in a run.
+
+use crate::observation::{Missing, Observation};
+use crate::{Fact, Finding, Kind};
+use crate::{level, steady_state, write_cliff};
+use plan::Plan;
+use store::{RunReader, StoreError};
+
+/// All findings of a run, in the order of the plan.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// The plan's name, which says whose claims apply.
+    pub plan: String,
+    /// The findings.
+    pub all: Vec<Finding>,
+    /// Cases without a measurement, about which nothing can be found.
+    pub missing: Vec<Missing>,
+    /// The cases themselves, for what needs more than a finding's numbers: claims that look at settings.
+    pub(crate) observation: Observation,
+}
+
+/// Draws all findings from a run; also from one that is still under way.
+pub fn find(run: &RunReader, plan: &Plan) -> Result<Findings, StoreError> {
+    Ok(Findings::of(Observation::read(run, plan)?))
+}
+
+impl Findings {
+    /// Draws all findings from an observation.
+    pub fn of(observation: Observation) -> Findings {
+        let mut all = Vec::new();
+        for case in &observation.cases {
+            all.push(level::of(case));
+            all.extend(write_cliff::of(case));
+            all.extend(steady_state::of(case));
+        }
+        Findings { plan: observation.plan.clone(), all, missing: observation.missing.clone(), observation }
+    }
+
+    /// The finding of this identifier.
+    pub fn get(&self, id: &str) -> Option<&Finding> {
+        self.all.iter().find(|finding| finding.id == id)
+    }
+
+    /// The findings of one kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Finding> {
+        self.all.iter().filter(move |finding| finding.kind() == kind)
+    }
+
+    /// The finding of one kind about one case.
+    pub(crate) fn about(&self, kind: Kind, stage: &str, case: &str) -> Option<&Finding> {
+        self.of_kind(kind).find(|finding| finding.stage == stage && finding.case.as_deref() == Some(case))
+    }
+
+    /// The cliff of a case, where it has one.
+    pub(crate) fn cliff(&self, stage: &str, case: &str) -> Option<(&Finding, &crate::WriteCliff)> {
+        self.about(Kind::WriteCliff, stage, case).and_then(|finding| match &finding.fact {
+            Fact::WriteCliff(cliff) => Some((finding, cliff)),
+            _ => None,
+        })
+    }
+}

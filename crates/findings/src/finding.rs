@@ -1,0 +1,149 @@
+//! What a finding is: a fact with its numbers, and the samples that it rests on.
+
+use crate::facts::*;
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// A fact drawn from samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Names it among the findings of a run, the same in every run of the same plan: kind, stage, and what it is
+    /// about (`write-cliff/group-1/scenario=1,bs=4096`).
+    pub id: String,
+    /// The stage whose cases it is drawn from.
+    pub stage: String,
+    /// The case that it is about, or in which its extreme was measured; `None` for a fact about several.
+    pub case: Option<String>,
+    /// What was found.
+    pub fact: Fact,
+    /// The samples.
+    pub rests_on: Vec<Basis>,
+}
+
+/// Samples of a case: all that were counted, or those of a span.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Basis {
+    /// The stage.
+    pub stage: String,
+    /// The case.
+    pub case: String,
+    /// Where the span begins, since the start of the case's load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_s: Option<f64>,
+    /// Where it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_s: Option<f64>,
+}
+
+/// Declares [`Fact`] and [`Kind`] from one list, so that a kind without a fact or an explanation cannot be.
+macro_rules! facts {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// What was found.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Fact {
+            $($(#[$doc])* $variant($variant),)*
+        }
+
+        /// The kinds of findings.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Kind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Kind {
+            /// Every kind.
+            pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
+
+            /// Its name in JSON, in identifiers and in `arraylab explain`.
+            pub fn name(self) -> &'static str {
+                match self { $(Kind::$variant => $name,)* }
+            }
+
+            /// The kind of this name.
+            pub fn named(name: &str) -> Option<Kind> {
+                Kind::ALL.iter().copied().find(|kind| kind.name() == name)
+            }
+        }
+
+        impl Fact {
+            /// Its kind.
+            pub fn kind(&self) -> Kind {
+                match self { $(Fact::$variant(_) => Kind::$variant,)* }
+            }
+
+            fn to_json(&self) -> serde_json::Result<Value> {
+                match self { $(Fact::$variant(fact) => serde_json::to_value(fact),)* }
+            }
+        }
+    };
+}
+
+facts! {
+    /// The mean level of a case.
+    Level = "level",
+    /// A lasting fall of the write rate.
+    WriteCliff = "write-cliff",
+    /// A series of writes without a cliff, or one that cannot show any.
+    NoWriteCliff = "no-write-cliff",
+    /// Whether SNIA's steady state was reached.
+    SteadyState = "steady-state",
+    /// Where more load stops to give more.
+    Saturation = "saturation",
+    /// The highest rate of a group of cases.
+    Maximum = "maximum",
+    /// The highest rate with latency under a bound.
+    BoundedMaximum = "maximum-under-latency",
+    /// The lowest latency of a group of cases.
+    MinimalLatency = "minimal-latency",
+    /// Which block sizes suit the target.
+    BestBlockSize = "best-block-size",
+    /// From which block size on bytes a second stay constant.
+    Flattening = "flattening",
+    /// What bounds the rate of a case.
+    Limit = "limit",
+    /// How load divides over paths.
+    PathBalance = "path-balance",
+    /// Writes as a share of reads.
+    WritePenalty = "write-penalty",
+    /// What a change of one setting does.
+    Effect = "effect",
+    /// What an event did to the load.
+    Disruption = "disruption",
+    /// What a limit allowed and what was delivered.
+    Conformance = "conformance",
+}
+
+impl Finding {
+    /// The kind of its fact.
+    pub fn kind(&self) -> Kind {
+        self.fact.kind()
+    }
+
+    /// Its fields, as `arraylab findings --json` prints them.
+    pub fn to_json(&self) -> serde_json::Result<Map<String, Value>> {
+        let mut object = Map::new();
+        object.insert("kind".into(), self.kind().name().into());
+        object.insert("id".into(), self.id.as_str().into());
+        object.insert("stage".into(), self.stage.as_str().into());
+        if let Some(case) = &self.case {
+            object.insert("case".into(), case.as_str().into());
+        }
+        if let Value::Object(fields) = self.fact.to_json()? {
+            object.extend(fields);
+        }
+        object.insert("rests_on".into(), serde_json::to_value(&self.rests_on)?);
+        Ok(object)
+    }
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let object = self.to_json().map_err(S::Error::custom)?;
+        let mut map = serializer.serialize_map(Some(object.len()))?;
+        for (name, value) in &object {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,77 @@
+//! Cases that differ in one setting only.
+
+use crate::observation::ObservedCase;
+use serde_json::{Map, Value};
+
+/// Labels and lengths: what does not change what is measured.
+const NO_SETTING: &[&str] =
+    &["scenario", "runtime", "ramp_time", "randrepeat", "norandommap", "thread", "direct"];
+
+/// The settings of a case other than some, as text.
+pub(crate) fn key(settings: &Map<String, Value>, without: &[&str]) -> String {
+    let common = common(settings, without);
+    let parts: Vec<String> = common.iter().map(|(name, value)| format!("{name}={}", word(value))).collect();
+    parts.join(",")
+}
+
+/// The settings of a case other than some.
+pub(crate) fn common(settings: &Map<String, Value>, without: &[&str]) -> Map<String, Value> {
+    settings
+        .iter()
+        .filter(|(name, _)| !NO_SETTING.contains(&name.as_str()) && !without.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// A value as plans write it.
+pub(crate) fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A group of cases of one stage.
+pub(crate) struct Group<'a> {
+    pub stage: &'a str,
+    /// What they have in common, of the settings that differ in their stage: the tail of identifiers.
+    pub name: String,
+    /// Everything that they have in common.
+    pub common: Map<String, Value>,
+    pub cases: Vec<&'a ObservedCase>,
+}
+
+/// Groups the cases of each stage by all settings but some; groups and cases are in the order of the plan.
+pub(crate) fn by_all_but<'a>(cases: &'a [ObservedCase], without: &[&str]) -> Vec<Group<'a>> {
+    let mut groups: Vec<(String, Group<'a>)> = Vec::new();
+    for case in cases {
+        let key = key(&case.settings, without);
+        match groups.iter_mut().find(|(known, group)| group.stage == case.stage && *known == key) {
+            Some((_, group)) => group.cases.push(case),
+            None => {
+                let common = common(&case.settings, without);
+                let name = varying(cases, &case.stage, &common);
+                groups.push((key, Group { stage: &case.stage, name, common, cases: vec![case] }));
+            }
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Those of some settings that do not have the same value in all cases of the stage.
+fn varying(cases: &[ObservedCase], stage: &str, common: &Map<String, Value>) -> String {
+    let differs = |name: &String, value: &Value| {
+        cases.iter().any(|case| case.stage == stage && case.settings.get(name) != Some(value))
+    };
+    let parts: Vec<String> = common
+        .iter()
+        .filter(|(name, value)| differs(name, value))
+        .map(|(name, value)| format!("{name}={}", word(value)))
+        .collect();
+    parts.join(",")
+}
+
+impl Group<'_> {
+    /// Identifier of a finding about this group.
+    pub fn id(&self, kind: crate::Kind, more: &str) -> String {
+        let parts = [kind.name(), self.stage, &self.name, more];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+    }
+}

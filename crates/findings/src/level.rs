@@ -1,0 +1,54 @@
+//! The mean level of a case.
+
+use crate::finding::{Basis, Fact, Finding};
+use crate::observation::{Interval, ObservedCase};
+use crate::statistics::{Estimate, variance};
+use crate::{DirectionLevel, Level};
+use store::DirectionResult;
+
+pub(crate) fn of(case: &ObservedCase) -> Finding {
+    let result = &case.result;
+    let direction = |part: &Option<DirectionResult>| {
+        part.as_ref().filter(|part| part.ios > 0).map(|part| DirectionLevel {
+            iops: part.iops,
+            bw_bytes_per_s: part.bw_bytes_per_s,
+            mean_latency_ns: part.latency_ns.mean,
+        })
+    };
+    let (read, write) = (direction(&result.read), direction(&result.write));
+    let mean_latency_ns = mean_latency_ns(&read, &write);
+    let rates: Vec<f64> = case.counted().iter().map(Interval::iops).collect();
+    let estimate = Estimate::of(&rates);
+    let level = Level {
+        iops: result.iops,
+        bw_bytes_per_s: result.bw_bytes_per_s,
+        read,
+        write,
+        mean_latency_ns,
+        variation_percent: estimate
+            .filter(|estimate| estimate.mean > 0.0)
+            .map(|estimate| 100.0 * variance(&rates).sqrt() / estimate.mean),
+        iops_confidence_95: estimate.map(|estimate| estimate.interval(0.95)),
+        outstanding: result.iops * mean_latency_ns / 1e9,
+    };
+    Finding {
+        id: format!("level/{}", case.path()),
+        stage: case.stage.clone(),
+        case: Some(case.name.clone()),
+        fact: Fact::Level(level),
+        rests_on: vec![Basis {
+            stage: case.stage.clone(),
+            case: case.name.clone(),
+            from_s: None,
+            to_s: None,
+        }],
+    }
+}
+
+/// Over all operations: the directions weighted by how many there were.
+fn mean_latency_ns(read: &Option<DirectionLevel>, write: &Option<DirectionLevel>) -> f64 {
+    let parts = [read, write].into_iter().flatten();
+    let (sum, iops) = parts
+        .fold((0.0, 0.0), |(sum, iops), part| (sum + part.mean_latency_ns * part.iops, iops + part.iops));
+    if iops > 0.0 { sum / iops } else { 0.0 }
+}

@@ -1,0 +1,213 @@
+//! What a run offers to look at: its finished cases with their intervals, part uses, moments and limits.
+//!
+//! Read once from the run directory and light enough to keep whole: intervals without histograms, counters reduced to
+//! how busy each part was. Everything that finds facts works on this and never on the store.
+
+mod counters;
+mod limits;
+mod read;
+
+use serde_json::{Map, Value};
+use store::CaseResult;
+
+/// A run to draw findings from.
+#[derive(Debug, Clone, Default)]
+pub struct Observation {
+    /// The plan's name.
+    pub plan: String,
+    /// Cases that are done, in the order of the plan.
+    pub cases: Vec<ObservedCase>,
+    /// Cases that are not, with why: stage, case, reason.
+    pub missing: Vec<Missing>,
+}
+
+/// A case without measurement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The stage.
+    pub stage: String,
+    /// The case.
+    pub case: String,
+    /// Why there is nothing to look at.
+    pub reason: String,
+}
+
+/// A case that was measured.
+#[derive(Debug, Clone)]
+pub struct ObservedCase {
+    /// Its stage.
+    pub stage: String,
+    /// Its name.
+    pub name: String,
+    /// Its settings.
+    pub settings: Map<String, Value>,
+    /// Its totals.
+    pub result: CaseResult,
+    /// Its intervals, summed over its loads.
+    pub intervals: Vec<Interval>,
+    /// The intervals of each load, where there are several.
+    pub loads: Vec<(String, Vec<Interval>)>,
+    /// How busy parts were over the counted time.
+    pub busy: Vec<Busy>,
+    /// Bytes that paths carried over the counted time.
+    pub carried: Vec<Carried>,
+    /// What happened while it ran, in order of time.
+    pub moments: Vec<Moment>,
+    /// Limits that were set for it or while it ran, in order of time.
+    pub limits: Vec<LimitChange>,
+}
+
+/// What one direction did in an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Flow {
+    /// Operations that completed without error.
+    pub ios: f64,
+    /// Bytes that they moved.
+    pub bytes: f64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Sum of their latencies.
+    pub latency_sum_ns: f64,
+}
+
+/// An interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Interval {
+    /// Its start, since the start of the case's load.
+    pub start_s: f64,
+    /// Its end.
+    pub end_s: f64,
+    /// True in the ramp.
+    pub is_ramp: bool,
+    /// Reads.
+    pub read: Flow,
+    /// Writes.
+    pub write: Flow,
+}
+
+/// How busy one resource of one part was, 0 to 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Busy {
+    /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
+    pub part: String,
+    /// Which one.
+    pub entity: String,
+    /// What of it.
+    pub resource: String,
+    /// The share of the counted time that it was busy.
+    pub share: f64,
+}
+
+/// What one path carried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// The kind of path.
+    pub paths: String,
+    /// Which one.
+    pub entity: String,
+    /// Bytes, both directions.
+    pub bytes: f64,
+}
+
+/// Something that happened while a case ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moment {
+    /// When, since the start of the case's load.
+    pub at_s: f64,
+    /// What, in words.
+    pub text: String,
+}
+
+/// A limit from a time on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitChange {
+    /// When, since the start of the case's load.
+    pub at_s: f64,
+    /// The load it binds; all where `None`.
+    pub load: Option<String>,
+    /// Operations a second; `None` leaves them free.
+    pub iops: Option<f64>,
+    /// Bytes a second; `None` leaves them free.
+    pub bw_bytes_per_s: Option<f64>,
+}
+
+impl Flow {
+    /// Adds another.
+    pub fn add(&mut self, other: &Flow) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.latency_sum_ns += other.latency_sum_ns;
+    }
+}
+
+impl Interval {
+    /// Its length.
+    pub fn length_s(&self) -> f64 {
+        self.end_s - self.start_s
+    }
+
+    /// Both directions.
+    pub fn all(&self) -> Flow {
+        let mut all = self.read;
+        all.add(&self.write);
+        all
+    }
+
+    /// Operations a second.
+    pub fn iops(&self) -> f64 {
+        self.all().ios / self.length_s()
+    }
+
+    /// Bytes a second.
+    pub fn bw_bytes_per_s(&self) -> f64 {
+        self.all().bytes / self.length_s()
+    }
+
+    /// Mean latency; `None` where nothing completed.
+    pub fn mean_latency_ns(&self) -> Option<f64> {
+        let all = self.all();
+        (all.ios > 0.0).then(|| all.latency_sum_ns / all.ios)
+    }
+}
+
+impl ObservedCase {
+    /// The intervals after the ramp, without a last one that is less than half as long as the others: its rate says
+    /// little and its noise is another.
+    pub fn counted(&self) -> Vec<Interval> {
+        counted(&self.intervals)
+    }
+
+    /// The value of a setting as a number.
+    pub fn number(&self, setting: &str) -> Option<f64> {
+        self.settings.get(setting).and_then(Value::as_f64)
+    }
+
+    /// The value of a setting as a word.
+    pub fn word(&self, setting: &str) -> Option<&str> {
+        self.settings.get(setting).and_then(Value::as_str)
+    }
+
+    /// True where it writes.
+    pub fn writes(&self) -> bool {
+        self.result.write.as_ref().is_some_and(|write| write.ios > 0)
+    }
+
+    /// `stage/case`, the tail of identifiers.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.stage, self.name)
+    }
+}
+
+pub(crate) fn counted(intervals: &[Interval]) -> Vec<Interval> {
+    let mut counted: Vec<Interval> =
+        intervals.iter().filter(|interval| !interval.is_ramp && interval.length_s() > 0.0).copied().collect();
+    let typical_s = crate::statistics::median(counted.iter().map(Interval::length_s));
+    if counted.len() > 1
+        && let Some(last) = counted.last()
+        && last.length_s() < typical_s / 2.0
+    {
+        counted.pop();
+    }
+    counted
+}

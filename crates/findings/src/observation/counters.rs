@@ -1,0 +1,137 @@
+//! Counters, reduced to what findings need: how busy parts were, and what paths carried.
+
+use super::{Busy, Carried};
+use store::{CounterPoint, CounterSeries};
+
+/// A twin's parts count busy time under names with this ending, cumulative.
+const BUSY: &str = "_busy_ns";
+
+/// When the case's load began on the run's clock, from any counter that was read on both clocks.
+pub(super) fn case_start_ns(series: &[CounterSeries]) -> Option<u64> {
+    let point = series.iter().flat_map(|one| &one.points).find(|point| point.case_at_ns.is_some())?;
+    point.at_ns.checked_sub(point.case_at_ns?)
+}
+
+/// How busy each part was after the ramp.
+pub(super) fn busy(series: &[CounterSeries], ramp_s: f64) -> Vec<Busy> {
+    let mut all = Vec::new();
+    for one in series {
+        let share = match (one.source.as_str(), one.name.as_str()) {
+            ("twin", name) if name.ends_with(BUSY) => {
+                grown(one, ramp_s).map(|(busy_ns, elapsed_ns)| busy_ns / elapsed_ns / servers(series, one))
+            }
+            ("disk", "%util") => mean(one, ramp_s).map(|percent| percent / 100.0),
+            ("cpu", "%idle") if one.entity == "all" => mean(one, ramp_s).map(|idle| 1.0 - idle / 100.0),
+            _ => None,
+        };
+        // More than all of the time means several servers behind one count, of which nobody said how many.
+        let Some(share) = share.filter(|share| (0.0..=1.02).contains(share)) else { continue };
+        let (part, resource) = if one.source == "twin" {
+            (kind_of(&one.entity), one.name.trim_end_matches(BUSY).to_owned())
+        } else {
+            (one.source.clone(), if one.source == "cpu" { "busy".to_owned() } else { one.name.clone() })
+        };
+        all.push(Busy { part, entity: one.entity.clone(), resource, share: share.min(1.0) });
+    }
+    all
+}
+
+/// How many servers stand behind a busy time: `processors_busy_ns` is the sum over `processors`, where a counter of
+/// that name says how many. Without it a pool is left out, by a count that no sum reaches.
+fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
+    if !busy.name.starts_with("processors") {
+        return 1.0;
+    }
+    let count = series.iter().find(|one| one.entity == busy.entity && one.name == "processors");
+    count.and_then(|one| one.points.last()).map_or(f64::NAN, |point| point.value.max(1.0))
+}
+
+/// What links and disks carried after the ramp.
+pub(super) fn carried(series: &[CounterSeries], ramp_s: f64) -> Vec<Carried> {
+    let mut all: Vec<Carried> = Vec::new();
+    for one in series {
+        let bytes = match (one.source.as_str(), one.name.as_str()) {
+            ("twin", "to_array_bytes" | "to_host_bytes") => grown(one, ramp_s).map(|(bytes, _)| bytes),
+            ("disk" | "path", "rkB/s" | "wkB/s") => mean(one, ramp_s).map(|rate| rate * 1024.0),
+            _ => None,
+        };
+        let Some(bytes) = bytes else { continue };
+        let paths = if one.source == "twin" { kind_of(&one.entity) } else { one.source.clone() };
+        match all.iter_mut().find(|known| known.paths == paths && known.entity == one.entity) {
+            Some(known) => known.bytes += bytes,
+            None => all.push(Carried { paths, entity: one.entity.clone(), bytes }),
+        }
+    }
+    all
+}
+
+/// `link-3` is a `link`.
+fn kind_of(entity: &str) -> String {
+    match entity.rsplit_once('-') {
+        Some((kind, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => kind.to_owned(),
+        _ => entity.to_owned(),
+    }
+}
+
+fn after(series: &CounterSeries, ramp_s: f64) -> Vec<&CounterPoint> {
+    let is_after =
+        |point: &&CounterPoint| point.case_at_ns.is_some_and(|at| at as f64 / 1e9 >= ramp_s - 1e-6);
+    series.points.iter().filter(is_after).collect()
+}
+
+/// By how much a cumulative counter grew from the end of the ramp, and in what time. A case without a ramp begins at 0.
+fn grown(series: &CounterSeries, ramp_s: f64) -> Option<(f64, f64)> {
+    let points = after(series, ramp_s);
+    let last = points.last()?;
+    let (first_value, first_ns) = match points.first() {
+        Some(first) if ramp_s > 0.0 => (first.value, first.case_at_ns? as f64),
+        _ => (0.0, 0.0),
+    };
+    let elapsed_ns = last.case_at_ns? as f64 - first_ns;
+    (elapsed_ns > 0.0).then_some((last.value - first_value, elapsed_ns))
+}
+
+fn mean(series: &CounterSeries, ramp_s: f64) -> Option<f64> {
+    let points = after(series, ramp_s);
+    let count = points.len();
+    (count > 0).then(|| points.iter().map(|point| point.value).sum::<f64>() / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(source: &str, entity: &str, name: &str, values: &[(u64, f64)]) -> CounterSeries {
+        let points = values
+            .iter()
+            .map(|&(at_s, value)| CounterPoint {
+                at_ns: at_s * 1_000_000_000 + 7,
+                case_at_ns: Some(at_s * 1_000_000_000),
+                value,
+            })
+            .collect();
+        CounterSeries { source: source.into(), entity: entity.into(), name: name.into(), points }
+    }
+
+    /// Proves that busy shares count from the end of the ramp, that pools are divided by their servers and left out
+    /// where nobody says how many there are.
+    #[test]
+    fn busy_time_becomes_a_share_of_the_counted_time() {
+        let all = [
+            series("twin", "link-0", "to_host_busy_ns", &[(5, 5e9), (10, 7.5e9), (15, 10e9)]),
+            series("twin", "controller-0", "processors_busy_ns", &[(5, 0.0), (15, 20e9)]),
+            series("twin", "controller-0", "processors", &[(5, 4.0), (15, 4.0)]),
+            series("twin", "controller-1", "processors_busy_ns", &[(5, 0.0), (15, 5e9)]),
+            series("cpu", "all", "%idle", &[(5, 90.0), (10, 10.0), (15, 30.0)]),
+        ];
+        let found = busy(&all, 5.0);
+        let shares: Vec<(&str, &str, f64)> =
+            found.iter().map(|one| (one.entity.as_str(), one.resource.as_str(), one.share)).collect();
+        assert_eq!(shares[0], ("link-0", "to_host", 0.5));
+        assert_eq!(shares[1], ("controller-0", "processors", 0.5));
+        assert_eq!(shares[2].0, "all");
+        assert!((shares[2].2 - (1.0 - 130.0 / 300.0)).abs() < 1e-12);
+        assert_eq!(shares.len(), 3, "{shares:?}");
+        assert_eq!(case_start_ns(&all), Some(7));
+    }
+}

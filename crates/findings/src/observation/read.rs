@@ -1,0 +1,112 @@
+//! Reading an observation from a run directory.
+
+use super::{Flow, Interval, Missing, Moment, Observation, ObservedCase, counters, limits};
+use plan::Plan;
+use store::{
+    CaseState, CaseStatus, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD, RunReader, StoreError,
+};
+
+const NS: f64 = 1e9;
+
+impl Observation {
+    /// Reads everything that findings need of a run; also of one that is still under way.
+    pub fn read(run: &RunReader, plan: &Plan) -> Result<Observation, StoreError> {
+        let events = run.events()?;
+        let limits = limits::of_plan(plan, &run.manifest().selection);
+        let mut observation = Observation { plan: plan.name.clone(), ..Observation::default() };
+        for record in run.cases()? {
+            let is_done = record.state == CaseState::Ended(CaseStatus::Done);
+            let result = if is_done { run.result(record.index)? } else { None };
+            let Some(result) = result else {
+                let reason = record.error.clone().unwrap_or_else(|| match record.state {
+                    CaseState::Ended(status) => status.name().to_owned(),
+                    CaseState::Pending | CaseState::Begun => "not measured yet".to_owned(),
+                });
+                observation.missing.push(Missing { stage: record.stage, case: record.name, reason });
+                continue;
+            };
+            let (intervals, loads) = intervals(&run.series(record.index)?);
+            let ramp_s = intervals.iter().filter(|i| i.is_ramp).map(|i| i.end_s).fold(0.0, f64::max);
+            let series = run.counters(record.index)?;
+            let clock_offset_ns = counters::case_start_ns(&series);
+            let of_case = |event: &&Event| event.case_index == Some(record.index);
+            let moments = events
+                .iter()
+                .filter(of_case)
+                .filter_map(|event| {
+                    let at_ns = event.case_at_ns.or_else(|| event.at_ns.checked_sub(clock_offset_ns?))?;
+                    Some(Moment { at_s: at_ns as f64 / NS, text: event.text.clone() })
+                })
+                .collect();
+            let mut changes =
+                limits.get(&(record.stage.clone(), record.name.clone())).cloned().unwrap_or_default();
+            changes.extend(limits::of_events(events.iter().filter(of_case)));
+            observation.cases.push(ObservedCase {
+                stage: record.stage,
+                name: record.name,
+                settings: record.settings,
+                result,
+                busy: counters::busy(&series, ramp_s),
+                carried: counters::carried(&series, ramp_s),
+                intervals,
+                loads,
+                moments,
+                limits: changes,
+            });
+        }
+        Ok(observation)
+    }
+}
+
+/// All loads together, and each of several.
+fn intervals(points: &[IntervalPoint]) -> (Vec<Interval>, Vec<(String, Vec<Interval>)>) {
+    let mut loads: Vec<(String, Vec<Interval>)> = Vec::new();
+    for point in points.iter().filter(|point| point.load != PRECONDITIONING_LOAD) {
+        if loads.last().is_none_or(|(name, _)| *name != point.load) {
+            loads.push((point.load.clone(), Vec::new()));
+        }
+        if let Some((_, series)) = loads.last_mut() {
+            series.push(interval(point));
+        }
+    }
+    match loads.len() {
+        0 => (Vec::new(), loads),
+        1 => (loads.remove(0).1, Vec::new()),
+        _ => (sum(&loads), loads),
+    }
+}
+
+/// Loads of a case have the same intervals; one that began late or ended early is added where it has any.
+fn sum(loads: &[(String, Vec<Interval>)]) -> Vec<Interval> {
+    let mut all: Vec<Interval> = Vec::new();
+    for interval in loads.iter().flat_map(|(_, series)| series) {
+        match all.iter_mut().find(|known| known.start_s == interval.start_s && known.end_s == interval.end_s)
+        {
+            Some(known) => {
+                known.read.add(&interval.read);
+                known.write.add(&interval.write);
+            }
+            None => all.push(*interval),
+        }
+    }
+    all.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    all
+}
+
+fn interval(point: &IntervalPoint) -> Interval {
+    let flow = |part: &Option<DirectionPoint>| {
+        part.as_ref().map_or_else(Flow::default, |part| Flow {
+            ios: part.ios as f64,
+            bytes: part.bytes as f64,
+            errors: part.errors,
+            latency_sum_ns: part.latency.mean_ns * part.ios as f64,
+        })
+    };
+    Interval {
+        start_s: point.start_ns as f64 / NS,
+        end_s: point.end_ns as f64 / NS,
+        is_ramp: point.is_ramp,
+        read: flow(&point.read),
+        write: flow(&point.write),
+    }
+}

@@ -1,0 +1,55 @@
+//! The level that lasts, for `results --json`.
+
+use crate::finding::Fact;
+use crate::observation::{Interval, ObservedCase};
+use crate::{Findings, Kind, Rate};
+use store::{CaseResult, Sustained};
+
+/// Sets `sustained` of each result: the level after the last fall where there was a cliff, else the mean from the
+/// window in which steady state was reached. In the long loads of `group-1`, whose question it is, the second half of
+/// a case stands in where neither was found.
+pub fn add_sustained(results: &mut [CaseResult], findings: &Findings) {
+    for result in results {
+        let case = findings
+            .observation
+            .cases
+            .iter()
+            .find(|case| case.stage == result.stage && case.name == result.case);
+        let Some(case) = case else { continue };
+        result.sustained =
+            of(findings, case).map(|rate| Sustained { iops: rate.iops, bw_bytes_per_s: rate.bw_bytes_per_s });
+    }
+}
+
+/// The level that a case sustains.
+pub(crate) fn of(findings: &Findings, case: &ObservedCase) -> Option<Rate> {
+    if let Some((_, cliff)) = findings.cliff(&case.stage, &case.name) {
+        return Some(cliff.sustained);
+    }
+    let counted = case.counted();
+    let steady = findings.about(Kind::SteadyState, &case.stage, &case.name).and_then(|finding| {
+        let Fact::SteadyState(state) = &finding.fact else { return None };
+        let from_s = finding.rests_on.first()?.from_s?;
+        state.reached.then(|| rate_from(&counted, from_s)).flatten()
+    });
+    steady.or_else(|| {
+        if case.stage != "group-1" {
+            return None;
+        }
+        match (counted.first(), counted.last()) {
+            (Some(first), Some(last)) => rate_from(&counted, f64::midpoint(first.start_s, last.end_s)),
+            _ => Some(Rate { iops: case.result.iops, bw_bytes_per_s: case.result.bw_bytes_per_s }),
+        }
+    })
+}
+
+fn rate_from(counted: &[Interval], from_s: f64) -> Option<Rate> {
+    let rest = counted.iter().filter(|interval| interval.end_s > from_s + 1e-9);
+    let (mut ios, mut bytes, mut time_s) = (0.0, 0.0, 0.0);
+    for interval in rest {
+        ios += interval.all().ios;
+        bytes += interval.all().bytes;
+        time_s += interval.length_s();
+    }
+    (time_s > 0.0).then(|| Rate { iops: ios / time_s, bw_bytes_per_s: bytes / time_s })
+}

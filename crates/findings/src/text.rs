@@ -1,0 +1,40 @@
+//! Numbers in sentences.
+
+/// IOPS to four figures at least, grouped by thousands.
+pub(crate) fn iops(value: f64) -> String {
+    if value < 100.0 {
+        format!("{value:.1} IOPS")
+    } else {
+        format!("{} IOPS", units::with_thousands(value.round() as u64))
+    }
+}
+
+/// Bytes a second in MB (10⁶ bytes).
+pub(crate) fn bandwidth(bytes_per_s: f64) -> String {
+    let mb = bytes_per_s / 1e6;
+    if mb < 10.0 {
+        format!("{mb:.2} MB/s")
+    } else {
+        format!("{} MB/s", units::with_thousands(mb.round() as u64))
+    }
+}
+
+/// A latency in µs or ms.
+pub(crate) fn latency(ns: f64) -> String {
+    if ns < 1e6 { format!("{:.0} µs", ns / 1e3) } else { format!("{:.2} ms", ns / 1e6) }
+}
+
+/// A block size as plans write it.
+pub(crate) fn block(bytes: u64) -> String {
+    units::Bytes(bytes).to_string()
+}
+
+/// Seconds, or minutes from two on.
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds < 120.0 { format!("{seconds:.0} s") } else { format!("{:.1} min", seconds / 60.0) }
+}
+
+/// Gigabytes (10⁹ bytes).
+pub(crate) fn gigabytes(bytes: f64) -> String {
+    if bytes < 1e9 { format!("{:.0} MB", bytes / 1e6) } else { format!("{:.1} GB", bytes / 1e9) }
+}
