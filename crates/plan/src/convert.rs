@@ -10,15 +10,6 @@ use units::NANOS_PER_SECOND;
 pub(crate) fn load_spec(settings: &SettingValues, interval_ns: u64, seed: u64) -> LoadSpec {
     let number = |name: &str| settings.get(name).and_then(Value::as_u64);
     let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
-    let time_ns = |name: &str| {
-        let seconds = settings.get(name);
-        match seconds.and_then(Value::as_u64) {
-            Some(whole) => whole.saturating_mul(NANOS_PER_SECOND),
-            None => {
-                seconds.and_then(Value::as_f64).map_or(0, |s| (s * NANOS_PER_SECOND as f64).round() as u64)
-            }
-        }
-    };
     let numjobs = small("numjobs");
     LoadSpec {
         pattern: settings.get("rw").and_then(pattern).unwrap_or(Pattern::Read),
@@ -30,11 +21,20 @@ pub(crate) fn load_spec(settings: &SettingValues, interval_ns: u64, seed: u64) -
         size_bytes: number("size"),
         // fio's rate_iops is that of each job; a load's rate is that of all of them.
         rate_iops: settings.get("rate_iops").and_then(Value::as_f64).map(|rate| rate * f64::from(numjobs)),
-        ramp_ns: time_ns("ramp_time"),
-        runtime_ns: time_ns("runtime"),
+        ramp_ns: time_ns(settings, "ramp_time"),
+        runtime_ns: time_ns(settings, "runtime"),
         interval_ns,
         seed,
         shape: load::LoadShape::default(),
+    }
+}
+
+/// A setting of kind `Duration`, which is kept in seconds; 0 where a case does not have it.
+pub(crate) fn time_ns(settings: &SettingValues, name: &str) -> u64 {
+    let seconds = settings.get(name);
+    match seconds.and_then(Value::as_u64) {
+        Some(whole) => whole.saturating_mul(NANOS_PER_SECOND),
+        None => seconds.and_then(Value::as_f64).map_or(0, |s| (s * NANOS_PER_SECOND as f64).round() as u64),
     }
 }
 

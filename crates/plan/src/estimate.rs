@@ -1,5 +1,6 @@
 //! How long a case takes and how much it writes, before anything has run.
 
+use crate::part::Amount;
 use load::LoadSpec;
 
 /// The I/Os a second that an estimate assumes where nothing limits them: a middling flash array.
@@ -15,12 +16,17 @@ pub(crate) fn duration_ns(load: &LoadSpec, pause_ns: u64) -> u64 {
 
 /// The bytes that a case writes in ramp and runtime at the assumed rate, the lower of [`ASSUMED_IOPS`] and
 /// [`ASSUMED_BYTES_PER_S`], or at the rate to which the load is held, where that is lower. A fast array is
-/// written more, a slow one less.
-pub(crate) fn write_bytes(load: &LoadSpec) -> u64 {
+/// written more, a slow one less. A load that ends after some bytes writes no more than its share of them; a share of
+/// the target is not known here.
+pub(crate) fn write_bytes(load: &LoadSpec, ends_after: Option<Amount>) -> u64 {
     let block_bytes = f64::from(load.bs_bytes);
     let assumed_iops = ASSUMED_IOPS.min(ASSUMED_BYTES_PER_S / block_bytes);
     let iops = load.rate_iops.map_or(assumed_iops, |rate| rate.min(assumed_iops));
     let seconds = units::Nanos(load.ramp_ns.saturating_add(load.runtime_ns)).as_secs_f64();
     let write_share = f64::from(100 - load.rwmixread.min(100)) / 100.0;
-    (iops * seconds * write_share) as u64 * u64::from(load.bs_bytes)
+    let in_time = (iops * seconds * write_share) as u64 * u64::from(load.bs_bytes);
+    match ends_after {
+        Some(Amount::Bytes { bytes }) => in_time.min((bytes as f64 * write_share) as u64),
+        _ => in_time,
+    }
 }

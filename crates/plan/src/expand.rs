@@ -1,13 +1,15 @@
 //! From a plan and a selection to cases.
 
-use crate::plan::{Assignment, MatrixAxis, Plan, Preconditioning, SettingValues, Stage};
-use crate::setting::{SETTINGS, Setting, SettingScope, setting, setting_or_error};
+use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, mark_preconditioning};
+use crate::part::{Amount, Filesystem, Moment, Pause, RateReference, Trigger};
+use crate::plan::{Assignment, MatrixAxis, Plan, SettingValues, Stage};
+use crate::setting::{SETTINGS, Setting, setting_or_error};
 use crate::source::Place;
 use crate::suggest::did_you_mean;
 use crate::{PlanError, PlanErrorKind as Kind, convert, estimate};
 use load::LoadSpec;
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
 
 /// The most cases that a plan may have. Counted before any of them is made.
 pub const CASES_LIMIT: u64 = 1_000_000;
@@ -25,71 +27,17 @@ pub struct Selection {
     pub set: Vec<(String, String)>,
 }
 
-/// One point of a stage's matrix: all settings resolved.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Case {
-    /// Its place among the cases of this selection, from 0.
-    pub index: usize,
-    /// The plan's name.
-    pub plan: String,
-    /// The stage's name.
-    pub stage: String,
-    /// `axis=value` over the axes of its stage, joined by commas; the stage's name where nothing varies.
-    pub name: String,
-    /// Every setting, in the order of [`SETTINGS`], typed as DESIGN.md fixes it.
-    pub settings: SettingValues,
-    /// What is issued. Its seed depends on plan, stage and case only, so that a case has the same load whichever
-    /// others run; whoever runs it mixes in the seed of the run.
-    pub load: LoadSpec,
-    /// A time without load after it.
-    pub pause_ns: u64,
-    /// Writes that must precede it.
-    pub preconditioning: Option<Preconditioning>,
-    /// What is done to the target while it runs, in order of time.
-    pub events: Vec<CaseEvent>,
-    /// Ramp, runtime and pause.
-    pub estimated_duration_ns: u64,
-    /// Bytes written, at the rates that `estimate` assumes.
-    pub estimated_write_bytes: u64,
-}
-
-/// Something that is done to the target while a case runs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CaseEvent {
-    /// When, since the start of the case's load: its ramp begins at 0, as in `load::Sample`.
-    pub at_ns: u64,
-    /// The action's name.
-    pub action: String,
-    /// What the action is told.
-    pub arguments: Map<String, Value>,
-}
-
-impl Case {
-    /// The settings of one scope.
-    pub fn settings_of(&self, scope: SettingScope) -> SettingValues {
-        settings_of(&self.settings, scope)
-    }
-}
-
-fn settings_of(settings: &SettingValues, scope: SettingScope) -> SettingValues {
-    let belongs = |name: &str| setting(name).is_some_and(|setting| setting.scope == scope);
-    settings
-        .iter()
-        .filter(|(name, _)| belongs(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
-}
-
 /// The cases of a plan, in its order: stage by stage, the last axis of a matrix fastest, then what it includes.
 pub fn expand(plan: &Plan, selection: &Selection) -> Result<Vec<Case>, PlanError> {
     let mut cases = Vec::new();
     visit_cases(plan, selection, |case| cases.push(case))?;
+    mark_preconditioning(&mut cases);
     Ok(cases)
 }
 
 /// Goes through every case of the plan without keeping them.
-pub(crate) fn check_every_case(plan: &Plan) -> Result<(), PlanError> {
-    visit_cases(plan, &Selection::default(), drop)
+pub(crate) fn visit_every_case(plan: &Plan, visit: impl FnMut(Case)) -> Result<(), PlanError> {
+    visit_cases(plan, &Selection::default(), visit)
 }
 
 fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) -> Result<(), PlanError> {
@@ -97,18 +45,10 @@ fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) 
     check_count(plan, &chosen)?;
     let mut index = 0;
     for stage in plan.stages.iter().filter(|stage| chosen.has_stage(stage)) {
-        let mut expansion = StageExpansion { plan, stage, chosen: &chosen, names: HashSet::new() };
-        let mut previous_array: Option<SettingValues> = None;
-        expansion.visit(&mut |mut case| {
+        let rates = RateTable::of(plan, stage, &chosen)?;
+        StageExpansion::new(plan, stage, &chosen, rates).visit(&mut |mut case| {
             case.index = index;
             index += 1;
-            if let Some(precondition) = &stage.precondition {
-                let array = case.settings_of(SettingScope::Array);
-                if previous_array.as_ref() != Some(&array) {
-                    case.preconditioning = Some(precondition.clone());
-                }
-                previous_array = Some(array);
-            }
             visit(case);
         })?;
     }
@@ -174,7 +114,9 @@ fn check_count(plan: &Plan, chosen: &Chosen<'_>) -> Result<(), PlanError> {
             .iter()
             .try_fold(1u64, |product, axis| product.checked_mul(axis.points.len() as u64))
             .unwrap_or(u64::MAX);
-        total = total.saturating_add(product).saturating_add(stage.include.len() as u64);
+        let round = product.saturating_add(stage.include.len() as u64);
+        let rounds = u64::from(stage.repeats.unwrap_or(1));
+        total = total.saturating_add(round.saturating_mul(rounds));
         if total > CASES_LIMIT {
             let count = if total == u64::MAX { "over 10^19".into() } else { units::with_thousands(total) };
             let message = format!(
@@ -190,21 +132,94 @@ fn check_count(plan: &Plan, chosen: &Chosen<'_>) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// The cases of the stage in which another finds the rates for its pauses.
+struct RateTable<'a> {
+    reference: &'a RateReference,
+    /// Names of the cases by the values of the settings that are matched.
+    cases: BTreeMap<Vec<String>, Vec<String>>,
+}
+
+impl<'a> RateTable<'a> {
+    /// The table of a stage whose pauses need one. It has all cases of the other stage, selected or not, because it is
+    /// the run that knows what was measured.
+    fn of(plan: &Plan, stage: &'a Stage, chosen: &Chosen<'_>) -> Result<Option<Self>, PlanError> {
+        let Pause::BytesOver { rate: reference, .. } = &stage.pause else { return Ok(None) };
+        let Some(other) = plan.stage(&reference.stage) else { return Ok(None) };
+        let all = Chosen { stages: &[], only: Vec::new(), set: chosen.set.clone() };
+        let mut table = RateTable { reference, cases: BTreeMap::new() };
+        StageExpansion::new(plan, other, &all, None).visit(&mut |case| {
+            if reference.cases.holds(&case.settings) {
+                table.cases.entry(table.reference.key(&case.settings)).or_default().push(case.name);
+            }
+        })?;
+        Ok(Some(table))
+    }
+
+    /// The rate of a case. A plan must give each case exactly one; what `--set` changes may leave it without.
+    fn rate(
+        &self,
+        plan: &Plan,
+        case: &str,
+        settings: &SettingValues,
+        is_set: bool,
+    ) -> Result<Option<PauseRate>, PlanError> {
+        let RateReference { stage, quantity, place, .. } = self.reference;
+        let found = self.cases.get(&self.reference.key(settings)).map_or(&[][..], Vec::as_slice);
+        let wrong = match found {
+            [name] => {
+                return Ok(Some(PauseRate { stage: stage.clone(), case: name.clone(), quantity: *quantity }));
+            }
+            _ if is_set => return Ok(None),
+            [] => "no case".to_owned(),
+            several => format!("{} cases", several.len()),
+        };
+        let message = format!("{wrong} of `{stage}` have the settings that `{case}` is matched by");
+        Err(plan
+            .error_at(Kind::Contradiction, *place, message)
+            .hint("`match` and `cases` must leave exactly one case for each case that pauses"))
+    }
+}
+
+impl RateReference {
+    fn key(&self, settings: &SettingValues) -> Vec<String> {
+        let text = |name: &&str| settings.get(*name).map_or_else(String::new, Value::to_string);
+        self.match_settings.iter().map(text).collect()
+    }
+}
+
 struct StageExpansion<'a> {
     plan: &'a Plan,
     stage: &'a Stage,
     chosen: &'a Chosen<'a>,
+    rates: Option<RateTable<'a>>,
     names: HashSet<String>,
+    /// The case before the present one, and whether it was wanted.
+    previous: Option<(String, bool)>,
 }
 
-impl StageExpansion<'_> {
+impl<'a> StageExpansion<'a> {
+    fn new(plan: &'a Plan, stage: &'a Stage, chosen: &'a Chosen<'a>, rates: Option<RateTable<'a>>) -> Self {
+        StageExpansion { plan, stage, chosen, rates, names: HashSet::new(), previous: None }
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Case)) -> Result<(), PlanError> {
+        let Some(repeats) = self.stage.repeats else { return self.round(None, visit) };
+        let setting = setting_or_error("repeat")?;
+        for number in 1..=repeats {
+            let repeat = Assignment { setting, value: number.into(), place: self.stage.name_place };
+            self.round(Some(&repeat), visit)?;
+        }
+        Ok(())
+    }
+
+    /// The whole matrix and what it includes, once.
+    fn round(&mut self, repeat: Option<&Assignment>, visit: &mut dyn FnMut(Case)) -> Result<(), PlanError> {
         let axes = &self.stage.axes;
         // A stage of `include` alone has no case without settings of its own.
         if !axes.is_empty() || self.stage.include.is_empty() {
             let mut position = vec![0usize; axes.len()];
             loop {
-                self.matrix_case(axes, &position, visit)?;
+                self.matrix_case(axes, &position, repeat, visit)?;
                 if !advance(axes, &mut position) {
                     break;
                 }
@@ -214,13 +229,17 @@ impl StageExpansion<'_> {
             let mut named: Vec<&'static Setting> = axes.iter().map(|axis| axis.setting).collect();
             named.retain(|setting| inclusion.assignments.iter().any(|own| own.setting.name == setting.name));
             for own in &inclusion.assignments {
-                if !named.iter().any(|setting| setting.name == own.setting.name) {
+                // A priority weighs a case and does not tell it from others.
+                if own.setting.name != "priority" && !named.iter().any(|known| known.name == own.setting.name)
+                {
                     named.push(own.setting);
                 }
             }
+            named.extend(repeat.map(|repeat| repeat.setting));
             let mut assignments = Vec::with_capacity(SETTINGS.len());
             assignments.extend(&self.stage.settings);
             assignments.extend(&inclusion.assignments);
+            assignments.extend(repeat);
             self.case(&assignments, &named, inclusion.place, false, visit)?;
         }
         Ok(())
@@ -230,6 +249,7 @@ impl StageExpansion<'_> {
         &mut self,
         axes: &[MatrixAxis],
         position: &[usize],
+        repeat: Option<&Assignment>,
         visit: &mut dyn FnMut(Case),
     ) -> Result<(), PlanError> {
         let points = || axes.iter().zip(position).map(|(axis, &at)| (axis.setting, &axis.points[at]));
@@ -240,7 +260,13 @@ impl StageExpansion<'_> {
         assignments.extend(&self.stage.settings);
         assignments.extend(points().flat_map(|(_, point)| &point.brings));
         assignments.extend(&axis_values);
-        let named: Vec<&'static Setting> = axes.iter().map(|axis| axis.setting).collect();
+        assignments.extend(repeat);
+        let named: Vec<&'static Setting> = axes
+            .iter()
+            .map(|axis| axis.setting)
+            .filter(|setting| setting.name != "priority")
+            .chain(repeat.map(|repeat| repeat.setting))
+            .collect();
         let place = axis_values.first().map_or(self.stage.name_place, |assignment| assignment.place);
         self.case(&assignments, &named, place, true, visit)
     }
@@ -268,14 +294,74 @@ impl StageExpansion<'_> {
             let message = format!("the case `{name}` stands twice in the stage `{}`", self.stage.name);
             return Err(self.plan.error_at(Kind::Contradiction, place, message));
         }
-        let seed = case_seed(&self.plan.name, &self.stage.name, &name);
+        let seed = case_seed(&[&self.plan.name, &self.stage.name, &name]);
         let load = convert::load_spec(&settings, self.plan.interval_ns, seed);
         self.check(&load, &resolved, place)?;
+        let loads = self.loads(assignments, named, &name, &load, place)?;
         self.names.insert(name.clone());
-        if self.chosen.wants(&settings) {
-            visit(self.finish(name, settings, load));
+        let is_wanted = self.chosen.wants(&settings);
+        let previous = self.previous.replace((name.clone(), is_wanted));
+        if !is_wanted {
+            return Ok(());
         }
+        let continues = match previous {
+            Some((_, was_wanted)) if self.stage.continues && was_wanted => true,
+            Some((before, _)) if self.stage.continues => {
+                let message = format!("`{name}` continues `{before}`, which is left out");
+                return Err(PlanError::new(Kind::Selection, message).hint(format!(
+                    "the cases of the stage `{}` follow on one another; choose from its first on",
+                    self.stage.name
+                )));
+            }
+            _ => false,
+        };
+        let case = self.finish(name, settings, load, loads)?;
+        visit(Case { continues, ..case });
         Ok(())
+    }
+
+    /// The loads that run at once in a case, where the stage has several.
+    fn loads(
+        &self,
+        assignments: &[&Assignment],
+        named: &[&'static Setting],
+        case: &str,
+        whole: &LoadSpec,
+        place: Place,
+    ) -> Result<Vec<NamedLoad>, PlanError> {
+        let mut loads = Vec::with_capacity(self.stage.loads.len());
+        for template in &self.stage.loads {
+            let own = assignments.iter().copied().chain(&template.settings);
+            let resolved = Resolved::new(own.chain(&self.chosen.set));
+            let settings = self.complete(&resolved, named)?;
+            let seed = case_seed(&[&self.plan.name, &self.stage.name, case, &template.name]);
+            let mut load = convert::load_spec(&settings, self.plan.interval_ns, seed);
+            let mut start_ns = 0;
+            if let Some(start) = template.start {
+                let counted_ns = start.resolve(whole.runtime_ns);
+                if counted_ns >= whole.runtime_ns {
+                    let message = format!("the load `{}` begins when the case is over", template.name);
+                    return Err(self.error_at_or_plain(
+                        place,
+                        message,
+                        "`start` must lie within the runtime",
+                    ));
+                }
+                start_ns = whole.ramp_ns.saturating_add(counted_ns);
+                load.ramp_ns = 0;
+                load.runtime_ns = whole.runtime_ns - counted_ns;
+            }
+            self.check(&load, &resolved, place)?;
+            loads.push(NamedLoad {
+                name: template.name.clone(),
+                target: template.target.clone(),
+                start_ns,
+                ends_after: ends_after(&settings),
+                settings,
+                load,
+            });
+        }
+        Ok(loads)
     }
 
     /// All settings of a case in the table's order, with fio's defaults.
@@ -296,7 +382,7 @@ impl StageExpansion<'_> {
         let fixed_read_share = convert::pattern(&rw.value).and_then(load::Pattern::fixed_read_share);
 
         let mut settings = SettingValues::new();
-        for (setting, assignment) in SETTINGS.iter().zip(&resolved.0) {
+        for (setting, assignment) in SETTINGS.iter().zip(&resolved.of_table) {
             let value = match (setting.name, fixed_read_share, assignment) {
                 ("rwmixread", Some(share), own) => {
                     let varies = named.iter().any(|axis| axis.name == setting.name);
@@ -323,6 +409,9 @@ impl StageExpansion<'_> {
                 },
             };
             settings.insert(setting.name.to_owned(), value);
+        }
+        for (name, assignment) in &resolved.of_host {
+            settings.insert((*name).to_owned(), assignment.value.clone());
         }
         Ok(settings)
     }
@@ -379,50 +468,127 @@ impl StageExpansion<'_> {
         }
     }
 
-    fn finish(&self, name: String, settings: SettingValues, load: LoadSpec) -> Case {
-        let mut events: Vec<CaseEvent> = self
-            .stage
-            .events
-            .iter()
-            .map(|event| CaseEvent {
-                at_ns: load.ramp_ns.saturating_add(event.at.resolve(load.runtime_ns)),
-                action: event.action.clone(),
-                arguments: event.arguments.clone(),
-            })
-            .collect();
-        events.sort_by_key(|event| event.at_ns);
-        Case {
+    fn finish(
+        &self,
+        name: String,
+        settings: SettingValues,
+        load: LoadSpec,
+        loads: Vec<NamedLoad>,
+    ) -> Result<Case, PlanError> {
+        let (events, conditional_events) = self.events(&load);
+        let (pause_ns, pause_over) = self.pause(&name, &settings, &load, &loads)?;
+        let ends_after = ends_after(&settings);
+        let estimated_write_bytes = if loads.is_empty() {
+            estimate::write_bytes(&load, ends_after)
+        } else {
+            let each = loads.iter().map(|one| estimate::write_bytes(&one.load, one.ends_after));
+            each.fold(0, u64::saturating_add)
+        };
+        let filesystem = match settings.get("filesystem").and_then(Value::as_str) {
+            Some(kind) if kind != "raw" => {
+                Some(Filesystem { kind: kind.to_owned(), options: self.stage.filesystem.clone() })
+            }
+            _ => None,
+        };
+        Ok(Case {
             index: 0,
             plan: self.plan.name.clone(),
             stage: self.stage.name.clone(),
             name,
-            pause_ns: self.stage.pause_ns,
+            ends_after,
+            loads,
+            stripe: self.stage.stripe,
+            filesystem,
+            pause_ns,
+            pause_over,
             preconditioning: None,
+            conditioned_by: self.stage.precondition.clone(),
+            continues: false,
             events,
-            estimated_duration_ns: estimate::duration_ns(&load, self.stage.pause_ns),
-            estimated_write_bytes: estimate::write_bytes(&load),
+            conditional_events,
+            estimated_duration_ns: estimate::duration_ns(&load, pause_ns),
+            estimated_write_bytes,
             settings,
             load,
+        })
+    }
+
+    fn events(&self, load: &LoadSpec) -> (Vec<CaseEvent>, Vec<ConditionalEvent>) {
+        let at_ns = |moment: Moment| load.ramp_ns.saturating_add(moment.resolve(load.runtime_ns));
+        let mut events = Vec::new();
+        let mut conditional = Vec::new();
+        for event in &self.stage.events {
+            let (action, arguments) = (event.action.clone(), event.arguments.clone());
+            match &event.trigger {
+                Trigger::At(moment) => events.push(CaseEvent { at_ns: at_ns(*moment), action, arguments }),
+                Trigger::When { condition, latest } => conditional.push(ConditionalEvent {
+                    condition: condition.clone(),
+                    latest_ns: latest.map(at_ns),
+                    action,
+                    arguments,
+                }),
+            }
+        }
+        events.sort_by_key(|event| event.at_ns);
+        (events, conditional)
+    }
+
+    fn pause(
+        &self,
+        name: &str,
+        settings: &SettingValues,
+        load: &LoadSpec,
+        loads: &[NamedLoad],
+    ) -> Result<(u64, Option<PauseRate>), PlanError> {
+        if settings.contains_key("pause") {
+            return Ok((convert::time_ns(settings, "pause"), None));
+        }
+        match (&self.stage.pause, &self.rates) {
+            (Pause::Fixed { time_ns }, _) => Ok((*time_ns, None)),
+            (Pause::BytesOver { otherwise_ns, .. }, Some(rates)) => {
+                let writes = match loads {
+                    [] => load.rwmixread < 100,
+                    loads => loads.iter().any(|one| one.load.rwmixread < 100),
+                };
+                // Nothing written, nothing to wait for.
+                let rate = rates.rate(self.plan, name, settings, !self.chosen.set.is_empty())?;
+                Ok(if writes { (*otherwise_ns, rate) } else { (0, None) })
+            }
+            // A stage whose rates another stage asks for is gone through for its names.
+            (Pause::BytesOver { otherwise_ns, .. }, None) => Ok((*otherwise_ns, None)),
         }
     }
 }
 
-/// For each setting of the table, the assignment that counts: the last one.
-struct Resolved<'a>(Vec<Option<&'a Assignment>>);
+/// The bytes after which a load ends.
+fn ends_after(settings: &SettingValues) -> Option<Amount> {
+    settings.get("io_size").and_then(Amount::of_setting)
+}
+
+/// For each setting the assignment that counts: the last one.
+struct Resolved<'a> {
+    /// In the order of the table.
+    of_table: Vec<Option<&'a Assignment>>,
+    /// Host settings, by name.
+    of_host: BTreeMap<&'static str, &'a Assignment>,
+}
 
 impl<'a> Resolved<'a> {
     fn new(assignments: impl Iterator<Item = &'a Assignment>) -> Self {
-        let mut slots = vec![None; SETTINGS.len()];
+        let mut resolved = Resolved { of_table: vec![None; SETTINGS.len()], of_host: BTreeMap::new() };
         for assignment in assignments {
-            if let Some(at) = SETTINGS.iter().position(|setting| setting.name == assignment.setting.name) {
-                slots[at] = Some(assignment);
+            match SETTINGS.iter().position(|setting| setting.name == assignment.setting.name) {
+                Some(at) => resolved.of_table[at] = Some(assignment),
+                None => {
+                    resolved.of_host.insert(assignment.setting.name, assignment);
+                }
             }
         }
-        Resolved(slots)
+        resolved
     }
 
     fn get(&self, name: &str) -> Option<&'a Assignment> {
-        SETTINGS.iter().position(|setting| setting.name == name).and_then(|at| self.0[at])
+        SETTINGS.iter().position(|setting| setting.name == name).and_then(|at| self.of_table[at])
     }
 }
 
@@ -440,7 +606,7 @@ fn advance(axes: &[MatrixAxis], position: &mut [usize]) -> bool {
 
 /// FNV-1a, 64 bit (the constants are those of its authors, Fowler, Noll and Vo): the same on every machine and
 /// in every release, which the standard library's hasher does not promise.
-fn case_seed(plan: &str, stage: &str, case: &str) -> u64 {
-    let bytes = [plan, stage, case].into_iter().flat_map(|part| part.bytes().chain(std::iter::once(0)));
+fn case_seed(names: &[&str]) -> u64 {
+    let bytes = names.iter().flat_map(|part| part.bytes().chain(std::iter::once(0)));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -2,6 +2,8 @@
 //!
 //! This room reads and refuses; it never knows how anything runs. All YAML of the product is read here.
 
+mod budget;
+mod case;
 mod check;
 mod convert;
 mod document;
@@ -10,7 +12,7 @@ mod estimate;
 mod expand;
 mod language;
 mod library;
-mod moment;
+mod part;
 mod plan;
 mod published;
 mod quantity;
@@ -21,16 +23,24 @@ mod source;
 mod suggest;
 mod yaml;
 
+pub use budget::{Budgeted, LeftOut, fit_budget};
+pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate};
 pub use error::{PlanError, PlanErrorKind};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
-pub use expand::{CASES_LIMIT, Case, CaseEvent, Selection, expand};
+pub use expand::{CASES_LIMIT, Selection, expand};
 pub use language::reference;
 pub use library::{LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_plan};
-pub use moment::Moment;
-pub use plan::{Chart, ChartAxis, Declared, EventTemplate, Plan, Preconditioning, SettingValues, Stage};
-pub use published::{PublishedFigure, PublishedRow, PublishedTable};
+pub use part::{
+    Amount, Bound, Chart, ChartAxis, Declared, EventCondition, EventTemplate, Extreme, Filesystem,
+    FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadTarget, LoadTemplate, Moment, Pause,
+    Pick, Preconditioning, RateReference, Requirement, Stripe, Table, Trigger,
+};
+pub use plan::{Plan, SettingValues, Stage};
+pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue};
 pub use quantity::{QUANTITIES, Quantity};
 pub use schema::{Kind, schema};
-pub use setting::{BS_BYTES_LIMIT, RATE_IOPS_LIMIT, SETTINGS, Setting, SettingKind, SettingScope, setting};
+pub use setting::{
+    BS_BYTES_LIMIT, HostSettingPlace, RATE_IOPS_LIMIT, SETTINGS, Setting, SettingKind, SettingScope, setting,
+};
 pub use shipped::{Shipped, ShippedTable, published, shipped_arrays, shipped_plans};
 pub use yaml::{FILE_BYTES_LIMIT, parse_yaml};

@@ -10,6 +10,7 @@ pub const QUANTITIES: &[&str] = &[
     "bw_bytes_per_s",
     "read.iops",
     "read.bw_bytes_per_s",
+    "read.errors",
     "read.latency_ns.mean",
     "read.latency_ns.p50",
     "read.latency_ns.p95",
@@ -19,6 +20,7 @@ pub const QUANTITIES: &[&str] = &[
     "read.latency_ns.max",
     "write.iops",
     "write.bw_bytes_per_s",
+    "write.errors",
     "write.latency_ns.mean",
     "write.latency_ns.p50",
     "write.latency_ns.p95",
@@ -53,6 +55,34 @@ impl Quantity {
     /// True where its unit is bytes a second.
     pub fn is_bandwidth(self) -> bool {
         self.0.ends_with("bw_bytes_per_s")
+    }
+
+    /// True where every sample has it, not only a case that is over.
+    pub(crate) fn is_of_samples(self) -> bool {
+        !self.0.starts_with("sustained.")
+    }
+
+    /// Its unit in words.
+    pub fn unit(self) -> &'static str {
+        if self.is_latency() {
+            "ns"
+        } else if self.is_bandwidth() {
+            "bytes/s"
+        } else if self.0.ends_with("errors") {
+            "errors"
+        } else {
+            "IOPS"
+        }
+    }
+
+    /// A figure of it in words, with its unit.
+    pub(crate) fn print(self, value: f64) -> String {
+        match self.unit() {
+            "ns" => units::human_latency(value),
+            "bytes/s" => units::human_bandwidth(value),
+            "errors" => value.to_string(),
+            _ => units::human_rate(value),
+        }
     }
 }
 

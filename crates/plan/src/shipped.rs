@@ -32,7 +32,15 @@ macro_rules! table {
     };
 }
 
-const PLANS: &[(&str, &str)] = &[yaml!("plans", "quick"), yaml!("plans", "flashsystem-840")];
+const PLANS: &[(&str, &str)] = &[
+    yaml!("plans", "quick"),
+    yaml!("plans", "flashsystem-840"),
+    yaml!("plans", "dorado-2100-g2"),
+    yaml!("plans", "raid-levels"),
+    yaml!("plans", "e2700"),
+    yaml!("plans", "storpool"),
+    yaml!("plans", "acceptance"),
+];
 
 const PUBLISHED: &[ShippedTable] = &[
     table!("dorado-2100-g2/maxima.csv"),

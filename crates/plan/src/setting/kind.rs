@@ -45,8 +45,16 @@ pub enum SettingKind {
         /// Largest value.
         most: u64,
     },
+    /// Bytes, or a share of a range in percent (`200%`): kept as a number, or as a text with `%`.
+    Amount,
+    /// What a file of the kernel holds: a whole number, kept as one, or a text.
+    Attribute,
 }
 
+/// The largest share of an [`SettingKind::Amount`], in percent.
+const AMOUNT_PERCENT_LIMIT: u64 = 10_000;
+/// The longest text of an [`SettingKind::Attribute`].
+const ATTRIBUTE_CHARS_LIMIT: usize = 256;
 /// The longest name that a setting of kind [`SettingKind::Name`] takes.
 const NAME_CHARS_LIMIT: usize = 64;
 
@@ -101,6 +109,31 @@ impl SettingKind {
                 // A whole number stays one in JSON, so that `1e5` and `100000` are the same value.
                 Ok(if rate.fract() == 0.0 { (rate as u64).into() } else { rate.into() })
             }
+            SettingKind::Amount => {
+                let Some(share) = text.strip_suffix('%') else {
+                    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+                    let fits = bytes > 0 && bytes.is_multiple_of(512);
+                    return if fits { Ok(bytes.into()) } else { Err(self.must_be()) };
+                };
+                match share.trim().parse::<u64>() {
+                    Ok(percent) if (1..=AMOUNT_PERCENT_LIMIT).contains(&percent) => {
+                        Ok(format!("{percent}%").into())
+                    }
+                    _ => Err(self.must_be()),
+                }
+            }
+            SettingKind::Attribute => {
+                let fits = (1..=ATTRIBUTE_CHARS_LIMIT).contains(&text.chars().count())
+                    && !text.chars().any(|c| c.is_control() || c == ',');
+                if !fits {
+                    return Err(self.must_be());
+                }
+                // `0644` is a text: it would not be printed as it was read.
+                match text.parse::<u64>() {
+                    Ok(number) if number.to_string() == text => Ok(number.into()),
+                    _ => Ok(text.into()),
+                }
+            }
         }
     }
 
@@ -142,6 +175,12 @@ impl SettingKind {
             SettingKind::Rate { most } => {
                 format!("a number above 0, at most {}", units::with_thousands(most))
             }
+            SettingKind::Amount => {
+                format!("a multiple of 512 above 0, or a share, 1% to {AMOUNT_PERCENT_LIMIT}%")
+            }
+            SettingKind::Attribute => format!(
+                "a number or a text without commas and control characters, at most {ATTRIBUTE_CHARS_LIMIT} characters"
+            ),
         }
     }
 
@@ -162,6 +201,8 @@ impl SettingKind {
             SettingKind::Rate { most } => {
                 json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": most })
             }
+            SettingKind::Amount => json_schema!({ "type": ["integer", "string"] }),
+            SettingKind::Attribute => json_schema!({ "type": ["integer", "string", "boolean"] }),
         }
     }
 
@@ -178,6 +219,8 @@ impl SettingKind {
             SettingKind::Flag => "flag",
             SettingKind::Switch => "switch",
             SettingKind::Rate { .. } => "rate",
+            SettingKind::Amount => "amount",
+            SettingKind::Attribute => "attribute",
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The one table of settings. It drives the reading of plans, `--only` and `--set`, the JSON Schema and
 //! `docs/plan-language.md`.
 
+mod host;
 mod kind;
 
+pub use host::HostSettingPlace;
+pub(crate) use host::{NAME_PATTERN as HOST_NAME_PATTERN, split as split_host_name};
 pub use kind::SettingKind;
 
 use crate::suggest::did_you_mean;
@@ -14,6 +17,8 @@ use serde_json::Value;
 pub const BS_BYTES_LIMIT: u64 = 1 << 30;
 /// The highest rate that may be asked for, as `load::LoadSpec` takes it.
 pub const RATE_IOPS_LIMIT: u64 = 1_000_000_000;
+/// The most times that a case is repeated.
+pub(crate) const REPEATS_LIMIT: u64 = 1000;
 /// The most disks that an array setting may name.
 const DISKS_LIMIT: u64 = 10_000;
 
@@ -24,8 +29,12 @@ pub enum SettingScope {
     Load,
     /// How the engine issues it on a real target; a twin has no such thing.
     Engine,
+    /// How the host is set up; a twin has none of it, except that `filesystem` may be part of its model.
+    Host,
     /// How the array is set up; carried out by a twin or an array driver, never assumed.
     Array,
+    /// What tells cases of the plan apart or weighs them; nobody carries it out.
+    Plan,
 }
 
 /// One setting of a case.
@@ -66,7 +75,12 @@ const fn array(name: &'static str, kind: SettingKind, doc: &'static str) -> Sett
     Setting { name, kind, scope: SettingScope::Array, is_fio: false, default: None, doc }
 }
 
-/// Every setting, in the order in which a case carries them.
+const fn plan(name: &'static str, kind: SettingKind, doc: &'static str) -> Setting {
+    Setting { name, kind, scope: SettingScope::Plan, is_fio: false, default: None, doc }
+}
+
+/// Every setting with a name of its own, in the order in which a case carries them. Queue attributes, sysctls and
+/// module parameters come after them, by name ([`HostSettingPlace`]).
 pub const SETTINGS: &[Setting] = &[
     load(
         "rw",
@@ -108,6 +122,12 @@ pub const SETTINGS: &[Setting] = &[
         "bytes of the range that is used; all of the target without it",
     ),
     load(
+        "io_size",
+        SettingKind::Amount,
+        None,
+        "bytes after which the load ends, or their share of the range; it ends at `runtime` if that comes first",
+    ),
+    load(
         "rate_iops",
         SettingKind::Rate { most: RATE_IOPS_LIMIT },
         None,
@@ -118,6 +138,14 @@ pub const SETTINGS: &[Setting] = &[
     engine("norandommap", SettingKind::Flag, "1 to draw random blocks without regard to those already used"),
     engine("randrepeat", SettingKind::Flag, "0 to draw other addresses in every run"),
     engine("thread", SettingKind::Flag, "1 for threads, 0 for processes"),
+    Setting {
+        name: "filesystem",
+        kind: SettingKind::Word(&["raw", "ext4", "xfs", "btrfs"]),
+        scope: SettingScope::Host,
+        is_fio: false,
+        default: None,
+        doc: "what the load goes through: `raw` is the device itself, else a file in a file system made on it",
+    },
     array("raid", SettingKind::Choice(&[0, 1, 5, 6, 10]), "RAID level"),
     array("disks", SettingKind::Count { least: 1, most: DISKS_LIMIT }, "drives of the set"),
     array(
@@ -131,26 +159,51 @@ pub const SETTINGS: &[Setting] = &[
         "bytes on one drive before the layout moves to the next",
     ),
     array("write_cache", SettingKind::Switch, "whether writes are answered from the array's cache"),
+    array("read_cache", SettingKind::Switch, "whether the array keeps what was read"),
+    array("read_ahead", SettingKind::Switch, "whether the array reads ahead of sequential reads"),
     array("coverage", SettingKind::Percent, "share of the capacity that volumes cover"),
+    array("volume_size", size(512, units::BYTES_LIMIT, 512), "bytes of the volume that is made"),
     array("volume", SettingKind::Name, "which volume of the system is loaded"),
     array("host", SettingKind::Name, "which host of the system issues the load"),
-    array(
+    plan(
         "scenario",
         SettingKind::Count { least: 1, most: 99 },
         "number of a scenario that brings further settings",
     ),
+    plan("pass", SettingKind::Count { least: 1, most: 99 }, "number of a pass over the same range"),
+    plan(
+        "repeat",
+        SettingKind::Count { least: 1, most: REPEATS_LIMIT },
+        "number of a repetition; `repeats` of a stage makes them",
+    ),
+    plan(
+        "pause",
+        SettingKind::Duration { least_ns: 0 },
+        "a time without load after the case, over the `pause` of its stage",
+    ),
+    plan(
+        "priority",
+        SettingKind::Count { least: 1, most: 9 },
+        "what a time budget keeps first (1) and leaves out first (9); 1 without it",
+    ),
 ];
 
-/// The setting of this name.
+/// The setting of this name: of the table, or of the host ([`HostSettingPlace`]).
 pub fn setting(name: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.name == name)
+    SETTINGS.iter().find(|setting| setting.name == name).or_else(|| host::host_setting(name))
 }
 
 /// The setting of this name, or an error with a hint.
 pub(crate) fn setting_or_error(name: &str) -> Result<&'static Setting, PlanError> {
     setting(name).ok_or_else(|| {
         PlanError::new(PlanErrorKind::UnknownSetting, format!("there is no setting `{}`", clip(name)))
-            .maybe_hint(did_you_mean(name, SETTINGS.iter().map(|setting| setting.name)))
+            .maybe_hint(if name.contains('.') {
+                Some(
+                    "host settings are `queue.ATTRIBUTE`, `sysctl.NAME` and `module.MODULE.PARAMETER`".into(),
+                )
+            } else {
+                did_you_mean(name, SETTINGS.iter().map(|setting| setting.name))
+            })
     })
 }
 
@@ -215,6 +268,11 @@ mod tests {
         assert_eq!(parsed("direct", "true"), 1);
         assert_eq!(parsed("rw", "readwrite"), "rw");
         assert_eq!(parsed("rate_iops", "1e5"), 100_000);
+        assert_eq!(parsed("io_size", "1g"), 1_073_741_824);
+        assert_eq!(parsed("io_size", "200 %"), "200%");
+        assert_eq!(parsed("queue.nr_requests", "1024"), 1024);
+        assert_eq!(parsed("queue.scheduler", "mq-deadline"), "mq-deadline");
+        assert_eq!(parsed("sysctl.kernel.core_pattern", "0644"), "0644");
         for (name, text) in [
             ("bs", "0"),
             ("bs", "100"),
@@ -231,6 +289,12 @@ mod tests {
             ("rate_iops", "inf"),
             ("runtime", "0"),
             ("volume", "a,b=c"),
+            ("io_size", "0"),
+            ("io_size", "0%"),
+            ("io_size", "100"),
+            ("queue.scheduler", "a,b"),
+            ("queue.scheduler", ""),
+            ("sysctl.vm.swappiness", "1\n2"),
         ] {
             assert!(setting(name).expect(name).parse(text).is_err(), "{name}: {text}");
         }
@@ -251,8 +315,8 @@ mod tests {
         /// Proves that no text makes a setting panic, and that what is printed in a case's name reads back as the
         /// same value.
         #[test]
-        fn values_read_back(index in 0..SETTINGS.len(), text in "\\PC{0,12}|[0-9]{1,12}[kmg]?|on|off|randrw") {
-            let setting = &SETTINGS[index];
+        fn values_read_back(index in 0..=SETTINGS.len(), text in "\\PC{0,12}|[0-9]{1,12}[kmg%]?|on|off|randrw") {
+            let setting = SETTINGS.get(index).or_else(|| setting("queue.scheduler")).expect("setting");
             if let Ok(value) = setting.parse(&text) {
                 let printed = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 prop_assert_eq!(setting.parse(&printed).expect("printed value"), value);

@@ -1,9 +1,11 @@
 //! Reading YAML: the only place of the product that knows the YAML library.
 
+mod either;
 mod failure;
 mod located;
 mod map;
 
+pub(crate) use either::{MapOrMaps, OneOrMap};
 pub(crate) use located::Located;
 pub(crate) use map::{Entries, OneOrMany};
 

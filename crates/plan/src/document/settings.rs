@@ -1,196 +1,15 @@
-//! The shape of a plan as it is written. The checks that look at values are made in `check`.
+//! Settings, conditions on them, and matrices, as they are written.
 
-use crate::quantity::Quantity;
-use crate::setting::SETTINGS;
+use crate::setting::{HOST_NAME_PATTERN, SETTINGS, SettingKind};
 use crate::yaml::{Entries, Located, OneOrMany};
-use crate::{ChartAxis, Moment};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
-/// A test plan: stages of cases, what stands in the report around them, and what others have published or declared.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "arraylab plan")]
-pub(crate) struct PlanDocument {
-    /// What is tested, in one line.
-    pub title: String,
-    /// Who wrote the plan; stands in the report.
-    #[serde(default)]
-    pub author: Option<String>,
-    /// What the test is about; stands at the head of the report. Blank lines separate paragraphs.
-    #[serde(default)]
-    pub intro: Option<String>,
-    /// Remarks that stand in the report.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// True for a plan that never writes: its target is opened read-only, and a case that writes is a mistake.
-    #[serde(default)]
-    pub read_only: bool,
-    /// How the run is watched.
-    #[serde(default)]
-    pub watch: WatchDocument,
-    /// Settings of every case, unless its stage or its matrix says otherwise.
-    #[serde(default)]
-    pub defaults: Assignments,
-    /// The stages by name, in the order in which they run.
-    #[schemars(with = "BTreeMap<String, StageDocument>")]
-    pub stages: Located<Entries<StageDocument>>,
-    /// What the vendor declares, to stand beside what is measured.
-    #[serde(default)]
-    pub declared: Vec<DeclaredDocument>,
-    /// Published results of the same test, to stand beside what is measured.
-    #[serde(default)]
-    pub published: Vec<PublishedDocument>,
-    /// The charts of the report; without it each stage has those that its matrix suggests.
-    #[serde(default)]
-    pub show: Vec<ChartDocument>,
-}
-
-/// How the run is watched.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Watch")]
-pub(crate) struct WatchDocument {
-    /// Length of a sample; 5 s without it.
-    #[serde(default)]
-    #[schemars(with = "Option<units::Nanos>")]
-    pub interval: Option<Located<units::Nanos>>,
-}
-
-/// A stage: one case for each point of its matrix.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Stage")]
-pub(crate) struct StageDocument {
-    /// What the stage shows, in one line.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// Remarks that stand in the report beside the stage.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// Settings of every case of the stage, unless its matrix says otherwise.
-    #[serde(default)]
-    pub settings: Assignments,
-    /// What varies.
-    #[serde(default)]
-    pub matrix: MatrixDocument,
-    /// A time without load after each case.
-    #[serde(default)]
-    pub pause: units::Nanos,
-    /// Writes before the stage's first case, and before each case whose array settings differ from those of the
-    /// case before it.
-    #[serde(default)]
-    pub precondition: Option<PreconditionDocument>,
-    /// What is done to the target while each case runs.
-    #[serde(default)]
-    pub events: Vec<Located<EventDocument>>,
-}
-
-/// Writes that bring a target into the state in which it is tested.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Precondition")]
-pub(crate) struct PreconditionDocument {
-    /// How many times the size of the target is written.
-    pub times: Located<u8>,
-    /// Settings of the writes: `rw` (`write` without it), `bs`, `numjobs`, `iodepth`.
-    pub settings: Assignments,
-}
-
-/// Something that is done to the target at a moment of a case.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Event")]
-pub(crate) struct EventDocument {
-    /// When.
-    pub at: Moment,
-    /// What: the name of an action that the target knows.
-    pub action: String,
-    /// What the action is told.
-    #[serde(default)]
-    pub with: serde_json::Map<String, serde_json::Value>,
-}
-
-/// A figure that the vendor declares.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Declared")]
-pub(crate) struct DeclaredDocument {
-    /// The declaration in words.
-    pub says: String,
-    /// Which quantity it is about.
-    pub quantity: Quantity,
-    /// The figure, in the quantity's unit; a latency may have a suffix (90us).
-    #[schemars(with = "NumberOrText")]
-    pub value: Located<String>,
-    /// The stage whose cases stand beside it.
-    pub stage: Located<String>,
-    /// Which of the stage's cases: all without it.
-    #[serde(default)]
-    pub cases: Conditions,
-}
-
-/// A table of published results.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Published")]
-pub(crate) struct PublishedDocument {
-    /// A CSV file beside the plan, or one that ships (`flashsystem-840/block-size.csv`).
-    pub file: Located<String>,
-    /// The stages whose cases its rows stand beside.
-    pub stages: Vec<Located<String>>,
-    /// Which column holds which setting of the case. An empty cell leaves the setting open.
-    #[schemars(with = "BTreeMap<String, String>")]
-    pub settings: Entries<Located<String>>,
-    /// Which column holds which quantity.
-    #[schemars(with = "BTreeMap<String, ColumnDocument>")]
-    pub quantities: Entries<ColumnDocument>,
-}
-
-/// A column of published figures.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Column")]
-pub(crate) struct ColumnDocument {
-    /// Which quantity it holds.
-    pub quantity: Quantity,
-    /// What its figures are multiplied by to have the quantity's unit (1e6 from ms to ns).
-    #[serde(default)]
-    pub times: Option<Located<f64>>,
-}
-
-/// A chart of the report.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Chart")]
-pub(crate) struct ChartDocument {
-    /// What it shows, in one line.
-    pub title: String,
-    /// Which chart of the published test it corresponds to.
-    #[serde(default)]
-    pub published_as: Option<String>,
-    /// The stages whose cases it shows.
-    pub stages: Vec<Located<String>>,
-    /// Upwards: one or more quantities of one unit.
-    pub y: Vec<Located<Quantity>>,
-    /// To the right: `time`, or a setting.
-    pub x: Located<ChartAxis>,
-    /// The setting that makes one line for each of its values.
-    #[serde(default)]
-    pub series: Option<Located<String>>,
-    /// Where a chart against time begins.
-    #[serde(default)]
-    pub from: Option<Moment>,
-    /// Where a chart against time ends.
-    #[serde(default)]
-    pub to: Option<Moment>,
-}
-
-struct NumberOrText;
+/// A number or a text, for the schema.
+pub(crate) struct NumberOrText;
 
 impl JsonSchema for NumberOrText {
     fn inline_schema() -> bool {
@@ -201,6 +20,21 @@ impl JsonSchema for NumberOrText {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": ["number", "string"] })
+    }
+}
+
+/// One or several texts, for the schema.
+pub(crate) struct TextOrTexts;
+
+impl JsonSchema for TextOrTexts {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "TextOrTexts".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number", "array"], "items": { "type": ["string", "number"] } })
     }
 }
 
@@ -363,5 +197,11 @@ fn settings_schema(generator: &mut SchemaGenerator, wrap: impl Fn(Schema, &Schem
         schema.insert("description".into(), setting.doc.into());
         properties.insert(setting.name.into(), schema.into());
     }
-    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+    let host = wrap(SettingKind::Attribute.schema(generator), &reference);
+    json_schema!({
+        "type": "object",
+        "properties": properties,
+        "patternProperties": { HOST_NAME_PATTERN: host },
+        "additionalProperties": false
+    })
 }

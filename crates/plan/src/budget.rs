@@ -1,0 +1,91 @@
+//! What of a plan fits into a time.
+
+use crate::case::{Case, mark_preconditioning};
+use std::collections::BTreeSet;
+use units::human_duration;
+
+/// A choice of cases that fits into a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budgeted {
+    /// The cases that fit, in the plan's order and numbered anew.
+    pub kept: Vec<Case>,
+    /// The cases that do not, in the plan's order.
+    pub left_out: Vec<LeftOut>,
+    /// Estimated time of the kept ones.
+    pub planned_ns: u64,
+}
+
+/// A case that was left out, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOut {
+    /// The case.
+    pub case: Case,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Chooses the cases that fit into a time: those of priority 1 first, then those of 2, and so on, each in the plan's
+/// order. A case that does not fit is left out, and a shorter one after it may still fit. A case that continues
+/// another goes with it.
+///
+/// `preconditioning_ns` says how long the writes before a case take, which depends on the target.
+pub fn fit_budget(cases: Vec<Case>, budget_ns: u64, preconditioning_ns: &dyn Fn(&Case) -> u64) -> Budgeted {
+    let mut chains = chains(&cases);
+    // A stable sort: within a priority the plan's order stays.
+    chains.sort_by_key(|chain| cases[chain.start].priority());
+    let writes_ns = |previous: Option<usize>, index: Option<usize>| match index {
+        Some(index) if cases[index].is_preconditioning_due(previous.map(|previous| &cases[previous])) => {
+            preconditioning_ns(&cases[index])
+        }
+        _ => 0,
+    };
+    let mut kept: BTreeSet<usize> = BTreeSet::new();
+    let mut reasons = vec![String::new(); cases.len()];
+    let mut planned_ns = 0u64;
+    for chain in chains {
+        // A case that comes between two others may need writes of its own, and change what the later one needs.
+        let before = kept.range(..chain.start).next_back().copied();
+        let after = kept.range(chain.end..).next().copied();
+        let own_ns =
+            chain.clone().map(|index| cases[index].estimated_duration_ns).fold(0, u64::saturating_add);
+        let with_it_ns = planned_ns
+            .saturating_sub(writes_ns(before, after))
+            .saturating_add(own_ns)
+            .saturating_add(writes_ns(before, Some(chain.start)))
+            .saturating_add(writes_ns(Some(chain.end - 1), after));
+        if with_it_ns <= budget_ns {
+            planned_ns = with_it_ns;
+            kept.extend(chain);
+            continue;
+        }
+        let reason = format!(
+            "priority {}: with it the run would take {}, over the budget of {}",
+            cases[chain.start].priority(),
+            human_duration(with_it_ns),
+            human_duration(budget_ns)
+        );
+        reasons[chain].fill(reason);
+    }
+    let mut budgeted = Budgeted { kept: Vec::new(), left_out: Vec::new(), planned_ns };
+    for ((place, case), reason) in cases.into_iter().enumerate().zip(reasons) {
+        if kept.contains(&place) {
+            budgeted.kept.push(Case { index: budgeted.kept.len(), ..case });
+        } else {
+            budgeted.left_out.push(LeftOut { case, reason });
+        }
+    }
+    mark_preconditioning(&mut budgeted.kept);
+    budgeted
+}
+
+/// Cases that stand or fall together: each with those that continue it.
+fn chains(cases: &[Case]) -> Vec<std::ops::Range<usize>> {
+    let mut chains: Vec<std::ops::Range<usize>> = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        match chains.last_mut() {
+            Some(chain) if case.continues => chain.end = index + 1,
+            _ => chains.push(index..index + 1),
+        }
+    }
+    chains
+}

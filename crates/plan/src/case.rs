@@ -1,0 +1,177 @@
+//! A case: one point of a stage's matrix, with everything that has to be done for it.
+
+use crate::part::{Amount, EventCondition, Filesystem, LoadTarget, Preconditioning, Stripe};
+use crate::plan::SettingValues;
+use crate::quantity::Quantity;
+use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
+use load::LoadSpec;
+use serde_json::{Map, Value};
+
+/// One point of a stage's matrix: all settings resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Its place among the cases of this selection, from 0.
+    pub index: usize,
+    /// The plan's name.
+    pub plan: String,
+    /// The stage's name.
+    pub stage: String,
+    /// `axis=value` over the axes of its stage, joined by commas; the stage's name where nothing varies.
+    pub name: String,
+    /// Every setting, in the order of [`crate::SETTINGS`] and then host settings by name, typed as DESIGN.md fixes it.
+    pub settings: SettingValues,
+    /// What is issued where `loads` is empty. Its seed depends on plan, stage and case only, so that a case has the
+    /// same load whichever others run; whoever runs it mixes in the seed of the run.
+    pub load: LoadSpec,
+    /// The bytes after which the load ends, if that is before its runtime is over.
+    pub ends_after: Option<Amount>,
+    /// What is issued at once instead of `load`, where the stage has several loads.
+    pub loads: Vec<NamedLoad>,
+    /// How the host puts several targets together; of no meaning where there is one target.
+    pub stripe: Option<Stripe>,
+    /// The file system that the load goes through.
+    pub filesystem: Option<Filesystem>,
+    /// A time without load after it; with `pause_over` the time where that rate is not known.
+    pub pause_ns: u64,
+    /// The pause is what the case wrote divided by this rate.
+    pub pause_over: Option<PauseRate>,
+    /// Writes that must precede it.
+    pub preconditioning: Option<Preconditioning>,
+    /// Writes whose state it relies on: those of `preconditioning`, made before it or before a case before it. A twin
+    /// that is made anew for each case begins in that state.
+    pub conditioned_by: Option<Preconditioning>,
+    /// True where it begins in the state in which the case before it left the target.
+    pub continues: bool,
+    /// What is done to the target while it runs, in order of time.
+    pub events: Vec<CaseEvent>,
+    /// What is done to the target once a condition holds.
+    pub conditional_events: Vec<ConditionalEvent>,
+    /// Ramp, runtime and pause.
+    pub estimated_duration_ns: u64,
+    /// Bytes written, at the rates that `estimate` assumes.
+    pub estimated_write_bytes: u64,
+}
+
+/// One of several loads of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedLoad {
+    /// Its name in results.
+    pub name: String,
+    /// Its target. `None`: with as many targets as loads the one of its own number, with one target that one.
+    pub target: Option<LoadTarget>,
+    /// When it begins, since the start of the case; its ramp and runtime end with the case.
+    pub start_ns: u64,
+    /// Its settings: those of the case with its own over them.
+    pub settings: SettingValues,
+    /// What is issued.
+    pub load: LoadSpec,
+    /// The bytes after which it ends, if that is before its runtime is over.
+    pub ends_after: Option<Amount>,
+}
+
+/// A rate that another case of the run finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PauseRate {
+    /// The stage of that case.
+    pub stage: String,
+    /// The name of that case.
+    pub case: String,
+    /// Which of its quantities.
+    pub quantity: Quantity,
+}
+
+/// Something that is done to the target while a case runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseEvent {
+    /// When, since the start of the case's load: its ramp begins at 0, as in `load::Sample`.
+    pub at_ns: u64,
+    /// The action's name.
+    pub action: String,
+    /// What the action is told.
+    pub arguments: Map<String, Value>,
+}
+
+/// Something that is done to the target once a condition holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConditionalEvent {
+    /// The condition, looked at whenever a sample ends.
+    pub condition: EventCondition,
+    /// When it is done even if the condition has not held, since the start of the case's load. Without it, it is then
+    /// not done, and whoever runs the case says so.
+    pub latest_ns: Option<u64>,
+    /// The action's name.
+    pub action: String,
+    /// What the action is told.
+    pub arguments: Map<String, Value>,
+}
+
+/// A setting of the host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostSetting {
+    /// What of the host it changes.
+    pub place: HostSettingPlace,
+    /// Its name there: `nr_requests`, `vm.dirty_ratio`, `qla2xxx.ql2xmaxqdepth`. Dots separate directories.
+    pub name: String,
+    /// What is written, or compared in the case of a module.
+    pub value: String,
+}
+
+impl Case {
+    /// The settings of one scope.
+    pub fn settings_of(&self, scope: SettingScope) -> SettingValues {
+        let belongs = |name: &str| setting(name).is_some_and(|setting| setting.scope == scope);
+        self.settings
+            .iter()
+            .filter(|(name, _)| belongs(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// Queue attributes, sysctls and module parameters, in order of their names.
+    pub fn host_settings(&self) -> Vec<HostSetting> {
+        self.settings
+            .iter()
+            .filter_map(|(name, value)| {
+                let (place, name) = split_host_name(name)?;
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Some(HostSetting { place, name: name.to_owned(), value })
+            })
+            .collect()
+    }
+
+    /// True where the writes that it relies on must be made before it, if this case runs before it.
+    pub(crate) fn is_preconditioning_due(&self, previous: Option<&Case>) -> bool {
+        let (Some(wanted), false) = (&self.conditioned_by, self.continues) else { return false };
+        let Some(previous) = previous else { return true };
+        match &wanted.after_change_of {
+            Some(names) => names.iter().any(|name| previous.settings.get(*name) != self.settings.get(*name)),
+            None => {
+                previous.stage != self.stage
+                    || previous.settings_of(SettingScope::Array) != self.settings_of(SettingScope::Array)
+            }
+        }
+    }
+
+    /// What a time budget keeps first: 1 the most, 9 the least.
+    pub fn priority(&self) -> u8 {
+        self.settings
+            .get("priority")
+            .and_then(Value::as_u64)
+            .and_then(|it| u8::try_from(it).ok())
+            .unwrap_or(1)
+    }
+}
+
+/// Says for each of some cases, in their order, whether writes must precede it. To be asked again after cases were
+/// taken out.
+pub(crate) fn mark_preconditioning(cases: &mut [Case]) {
+    for index in 0..cases.len() {
+        let previous = index.checked_sub(1).and_then(|before| cases.get(before));
+        let preconditioning = if cases[index].is_preconditioning_due(previous) {
+            cases[index].conditioned_by.clone()
+        } else {
+            None
+        };
+        cases[index].preconditioning = preconditioning;
+    }
+}

@@ -1,0 +1,117 @@
+//! From a plan as written to a plan whose every value has been checked.
+
+mod condition;
+mod matrix;
+mod report;
+mod stage;
+
+use crate::document::PlanDocument;
+use crate::plan::Plan;
+use crate::source::{Place, SourceText};
+use crate::{PlanError, PlanErrorKind as Kind, expand, published};
+use std::path::Path;
+
+/// The interval of samples where a plan gives none: 5 s, that of the published tests' telemetry.
+const INTERVAL_DEFAULT_NS: u64 = 5 * units::NANOS_PER_SECOND;
+/// The shortest interval: a shorter one would cost more to keep than it tells.
+const INTERVAL_LEAST_NS: u64 = 10_000_000;
+/// The most commands, pictures and requirements of a plan, each.
+const LIST_LIMIT: usize = 1_000;
+/// What a name may hold beside letters and digits.
+const KNOWN_NAME: &str = "._-";
+
+pub(crate) fn check(
+    name: &str,
+    source: SourceText,
+    directory: Option<&Path>,
+    document: PlanDocument,
+) -> Result<Plan, PlanError> {
+    let checker = Checker { source: &source };
+    for (what, count) in [
+        ("commands in `inventory`", document.inventory.len()),
+        ("pictures in `images`", document.images.len()),
+        ("limits in `require`", document.require.len()),
+    ] {
+        if count > LIST_LIMIT {
+            return Err(PlanError::new(Kind::OverLimit, format!("a plan has at most {LIST_LIMIT} {what}")));
+        }
+    }
+    let defaults = checker.assignments(&document.defaults)?;
+    let stages = checker.stages(&document, &defaults)?;
+    let stage_names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
+
+    let interval_ns = match &document.watch.interval {
+        Some(interval) if interval.value.0 < INTERVAL_LEAST_NS => {
+            return Err(checker.error(Kind::OutOfRange, interval.place, "`interval` must be at least 10ms"));
+        }
+        interval => interval.as_ref().map_or(INTERVAL_DEFAULT_NS, |interval| interval.value.0),
+    };
+    let images = document.images.iter().map(|image| checker.image(image)).collect::<Result<_, _>>()?;
+    let inventory =
+        document.inventory.iter().map(|command| checker.inventory(command)).collect::<Result<_, _>>()?;
+    let declared = document
+        .declared
+        .iter()
+        .map(|declared| checker.declared(declared, &stage_names))
+        .collect::<Result<_, _>>()?;
+    let required = document
+        .require
+        .iter()
+        .map(|requirement| checker.requirement(requirement, &stage_names))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut tables = Vec::new();
+    for table in &document.published {
+        table.stages.iter().try_for_each(|stage| checker.known_stage(stage, &stage_names))?;
+        tables.push(published::read(&source, directory, table, checker.condition(&table.cases)?)?);
+    }
+    let charts = document
+        .show
+        .into_iter()
+        .map(|chart| checker.chart(chart, &stage_names))
+        .collect::<Result<_, _>>()?;
+    let shown_tables = document
+        .tables
+        .into_iter()
+        .map(|table| checker.table(table, &stage_names))
+        .collect::<Result<_, _>>()?;
+
+    let (requirements, requirement_places): (Vec<_>, Vec<_>) = required.into_iter().unzip();
+    let plan = Plan {
+        name: name.to_owned(),
+        title: document.title,
+        author: document.author,
+        intro: document.intro,
+        notes: document.notes,
+        images,
+        inventory,
+        read_only: document.read_only,
+        interval_ns,
+        stages,
+        requirements,
+        declared,
+        published: tables,
+        charts,
+        tables: shown_tables,
+        source,
+    };
+    // A plan is refused whole: a mistake in its last stage is not found after hours of the first.
+    let mut unmet: Vec<usize> = (0..plan.requirements.len()).collect();
+    expand::visit_every_case(&plan, |case| {
+        unmet.retain(|&index| !plan.requirements[index].is_about(&case.stage, &case.settings));
+    })?;
+    if let Some(&index) = unmet.first() {
+        let message = "no case of the stage has these settings, so this requirement asks for nothing";
+        return Err(plan.error_at(Kind::Contradiction, requirement_places[index], message));
+    }
+    Ok(plan)
+}
+
+struct Checker<'a> {
+    source: &'a SourceText,
+}
+
+impl Checker<'_> {
+    fn error(&self, kind: Kind, place: Place, message: impl Into<String>) -> PlanError {
+        PlanError::new(kind, message).at(self.source.excerpt(place))
+    }
+}

@@ -1,0 +1,236 @@
+//! A stage as it is written.
+
+use super::settings::{Assignments, MatrixDocument, NumberOrText};
+use crate::part::Moment;
+use crate::quantity::Quantity;
+use crate::yaml::{Entries, Located, OneOrMap};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A stage: one case for each point of its matrix.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Stage")]
+pub(crate) struct StageDocument {
+    /// What the stage shows, in one line.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Remarks that stand in the report beside the stage.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Settings of every case of the stage, unless its matrix says otherwise.
+    #[serde(default)]
+    pub settings: Assignments,
+    /// What varies.
+    #[serde(default)]
+    pub matrix: MatrixDocument,
+    /// How often the whole matrix is run; the setting `repeat` tells the rounds apart.
+    #[serde(default)]
+    #[schemars(with = "Option<u32>")]
+    pub repeats: Option<Located<u32>>,
+    /// True where each case begins in the state in which the case before it left the target, on a twin too.
+    #[serde(default)]
+    pub continues: bool,
+    /// Loads that run at once in each case, by name. What a load does not set it has from the case.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, LoadDocument>")]
+    pub loads: Entries<LoadDocument>,
+    /// A stripe that the host makes over several targets.
+    #[serde(default)]
+    pub stripe: Option<StripeDocument>,
+    /// How file systems are made and mounted for cases whose setting `filesystem` asks for one.
+    #[serde(default)]
+    #[schemars(with = "Option<FilesystemDocument>")]
+    pub filesystem: Option<Located<FilesystemDocument>>,
+    /// A time without load after each case: fixed, or as long as what was written needs at a rate found earlier.
+    #[serde(default)]
+    pub pause: Option<PauseDocument>,
+    /// Writes before the stage's first case, and before each case whose array settings differ from those of the
+    /// case before it.
+    #[serde(default)]
+    pub precondition: Option<PreconditionDocument>,
+    /// What is done to the target while each case runs.
+    #[serde(default)]
+    pub events: Vec<Located<EventDocument>>,
+}
+
+/// One of several loads that run at once.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Load")]
+pub(crate) struct LoadDocument {
+    /// What it does not have from the case.
+    #[serde(default)]
+    pub settings: Assignments,
+    /// Which target it is for: the number of a `--target`, from 0, or its name.
+    #[serde(default)]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub target: Option<Located<String>>,
+    /// When it begins; with the case without it.
+    #[serde(default)]
+    #[schemars(with = "Option<Moment>")]
+    pub start: Option<Located<Moment>>,
+}
+
+/// A stripe that the host makes over several targets.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Stripe")]
+pub(crate) struct StripeDocument {
+    /// Bytes on one target before the next: a size, or `whole` for targets one after another.
+    #[schemars(with = "NumberOrText")]
+    pub unit: Located<String>,
+    /// How many targets it is made over.
+    pub columns: Located<u32>,
+}
+
+/// How file systems are made and mounted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Filesystem")]
+pub(crate) struct FilesystemDocument {
+    /// What `mkfs` is told, word by word.
+    #[serde(default)]
+    pub mkfs: Vec<String>,
+    /// Mount options.
+    #[serde(default)]
+    pub mount: Vec<String>,
+    /// How much of it the file takes that is loaded, in percent; 80 without it.
+    #[serde(default)]
+    #[schemars(with = "Option<u8>")]
+    pub fill: Option<Located<u8>>,
+}
+
+/// A pause after each case.
+#[derive(Debug)]
+pub(crate) enum PauseDocument {
+    /// So long.
+    Fixed(Located<String>),
+    /// As long as what the case wrote needs at a rate found earlier.
+    Over(PauseOverDocument),
+}
+
+/// A pause as long as what the case wrote needs at a rate found earlier.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "PauseOver")]
+pub(crate) struct PauseOverDocument {
+    /// The rate by which what the case wrote is divided.
+    pub bytes_over: RateDocument,
+    /// The pause where the rate is not known, because its case was not run or shows none.
+    pub otherwise: units::Nanos,
+}
+
+/// A rate that another stage finds.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Rate")]
+pub(crate) struct RateDocument {
+    /// The stage, one before this one.
+    pub stage: Located<String>,
+    /// Which quantity of its case: a bandwidth.
+    pub quantity: Located<Quantity>,
+    /// Settings that its case has in common with the case that pauses.
+    #[serde(rename = "match")]
+    pub match_settings: Located<Vec<Located<String>>>,
+    /// Further settings that its case has.
+    #[serde(default)]
+    pub cases: super::Conditions,
+}
+
+impl<'de> Deserialize<'de> for PauseDocument {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        OneOrMap::deserialize(deserializer).map(|found| match found {
+            OneOrMap::One(text) => PauseDocument::Fixed(text),
+            OneOrMap::Map(over) => PauseDocument::Over(over),
+        })
+    }
+}
+
+impl JsonSchema for PauseDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "Pause".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let over = generator.subschema_for::<PauseOverDocument>();
+        let fixed = generator.subschema_for::<units::Nanos>();
+        json_schema!({ "anyOf": [fixed, over] })
+    }
+}
+
+/// Writes that bring a target into the state in which it is tested.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Precondition")]
+pub(crate) struct PreconditionDocument {
+    /// How many times the size of the target is written.
+    pub times: Located<u8>,
+    /// Settings of the writes: `rw` (`write` without it), `bs`, `numjobs`, `iodepth`.
+    pub settings: Assignments,
+    /// The array settings whose change asks for the writes, in whichever stage they changed; with it, a stage that
+    /// begins with these settings unchanged is not written again.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub after_change_of: Option<Vec<Located<String>>>,
+}
+
+/// Something that is done to the target in each case, at a moment or on a condition.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Event")]
+pub(crate) struct EventDocument {
+    /// When.
+    #[serde(default)]
+    pub at: Option<Moment>,
+    /// On what condition, looked at whenever a sample ends.
+    #[serde(default)]
+    #[schemars(with = "Option<ConditionDocument>")]
+    pub when: Option<Located<ConditionDocument>>,
+    /// With `when`: the moment at which it is done even if the condition has not held. Without it, it is then not
+    /// done, and the run says so.
+    #[serde(default)]
+    #[schemars(with = "Option<Moment>")]
+    pub latest: Option<Located<Moment>>,
+    /// What: the name of an action that the target knows.
+    pub action: String,
+    /// What the action is told.
+    #[serde(default)]
+    pub with: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A condition on the samples of a case: exactly one of `steady`, `written` and `quantity`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "When")]
+pub(crate) struct ConditionDocument {
+    /// This quantity is steady by SNIA's rule over the last five samples.
+    #[serde(default)]
+    #[schemars(with = "Option<Quantity>")]
+    pub steady: Option<Located<Quantity>>,
+    /// So much has been written since the case began: bytes, or a share of the target (`200%`).
+    #[serde(default)]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub written: Option<Located<String>>,
+    /// This quantity is beyond a bound: `above`, `below`, or `below_peak`.
+    #[serde(default)]
+    #[schemars(with = "Option<Quantity>")]
+    pub quantity: Option<Located<Quantity>>,
+    /// The bound, in the quantity's unit; a latency may have a suffix.
+    #[serde(default)]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub above: Option<Located<String>>,
+    /// The bound, in the quantity's unit; a latency may have a suffix.
+    #[serde(default)]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub below: Option<Located<String>>,
+    /// The bound in percent of the largest sample of the case so far.
+    #[serde(default)]
+    #[schemars(with = "Option<u8>")]
+    pub below_peak: Option<Located<u8>>,
+    /// In how many samples in a row; 1 without it.
+    #[serde(default)]
+    #[schemars(with = "Option<u32>")]
+    pub samples: Option<Located<u32>>,
+}

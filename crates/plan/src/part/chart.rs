@@ -1,0 +1,123 @@
+//! Charts and tables that a plan asks for.
+
+use super::Moment;
+use crate::plan::{Condition, SettingValues};
+use crate::quantity::Quantity;
+use crate::setting::SETTINGS;
+use schemars::JsonSchema;
+use serde::de::{self, Deserialize, Deserializer};
+use std::borrow::Cow;
+
+/// A chart of the report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// What it shows, in one line.
+    pub title: String,
+    /// Which chart of the published test it corresponds to.
+    pub published_as: Option<String>,
+    /// The stages whose cases it shows.
+    pub stages: Vec<String>,
+    /// Settings of which each combination of values has a chart of its own.
+    pub each: Vec<&'static str>,
+    /// Upwards: quantities of one unit.
+    pub y: Vec<Quantity>,
+    /// To the right.
+    pub x: ChartAxis,
+    /// The setting that makes one line for each of its values.
+    pub series: Option<&'static str>,
+    /// Where a chart against time begins.
+    pub from: Option<Moment>,
+    /// Where a chart against time ends.
+    pub to: Option<Moment>,
+    pub(crate) cases: Condition,
+}
+
+impl Chart {
+    /// True where it shows a case.
+    pub fn shows(&self, stage: &str, settings: &SettingValues) -> bool {
+        self.stages.iter().any(|name| name == stage) && self.cases.holds(settings)
+    }
+}
+
+/// A table of the report: one row for each combination of values of some settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// What it shows, in one line.
+    pub title: String,
+    /// Which table of the published test it corresponds to.
+    pub published_as: Option<String>,
+    /// The stages whose cases it shows.
+    pub stages: Vec<String>,
+    /// The settings of which each combination of values is a row.
+    pub rows: Vec<&'static str>,
+    /// What the columns hold.
+    pub quantities: Vec<Quantity>,
+    /// Which case a row shows where it has several; all of them without it.
+    pub pick: Option<Pick>,
+    pub(crate) cases: Condition,
+}
+
+impl Table {
+    /// True where it shows a case.
+    pub fn shows(&self, stage: &str, settings: &SettingValues) -> bool {
+        self.stages.iter().any(|name| name == stage) && self.cases.holds(settings)
+    }
+}
+
+/// Which case a row of a table shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pick {
+    /// The quantity that decides.
+    pub quantity: Quantity,
+    /// Which of its values.
+    pub extreme: Extreme,
+    /// Only cases in which each of these quantities is at most this, in its unit; a quantity that a case does not
+    /// have does not count against it.
+    pub at_most: Vec<(Quantity, f64)>,
+}
+
+/// The largest or the smallest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extreme {
+    /// The largest.
+    Largest,
+    /// The smallest.
+    Smallest,
+}
+
+/// What a chart shows to the right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChartAxis {
+    /// Time since counting began.
+    Time,
+    /// The values of a setting.
+    Setting(&'static str),
+}
+
+/// The words of [`ChartAxis`]: `time`, and every setting.
+fn chart_axis_names() -> impl Iterator<Item = &'static str> + Clone {
+    std::iter::once("time").chain(SETTINGS.iter().map(|setting| setting.name))
+}
+
+impl<'de> Deserialize<'de> for ChartAxis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        if name == "time" {
+            return Ok(ChartAxis::Time);
+        }
+        crate::setting::setting(&name).map(|setting| ChartAxis::Setting(setting.name)).ok_or_else(|| {
+            let hint = crate::suggest::did_you_mean(&name, chart_axis_names()).unwrap_or_default();
+            de::Error::custom(format!("`{name}` is neither `time` nor a setting; {hint}"))
+        })
+    }
+}
+
+impl JsonSchema for ChartAxis {
+    fn schema_name() -> Cow<'static, str> {
+        "ChartAxis".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<&str> = chart_axis_names().collect();
+        schemars::json_schema!({ "description": "`time`, or a setting", "enum": names })
+    }
+}

@@ -1,0 +1,25 @@
+//! Several loads at once.
+
+use super::Moment;
+use crate::plan::Assignment;
+
+/// Which target a load is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadTarget {
+    /// The `--target` of this number, from 0.
+    Number(usize),
+    /// The target of this name: the last part of its path or address.
+    Name(String),
+}
+
+/// One of several loads of a stage.
+#[derive(Debug, Clone)]
+pub struct LoadTemplate {
+    /// Its name in results.
+    pub name: String,
+    /// Its target; without it, loads and targets are paired in their order, or share the only target.
+    pub target: Option<LoadTarget>,
+    /// When it begins; with the case without it.
+    pub start: Option<Moment>,
+    pub(crate) settings: Vec<Assignment>,
+}

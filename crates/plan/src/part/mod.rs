@@ -1,0 +1,23 @@
+//! The parts of a plan, checked: what stages do, and what the report is told.
+
+mod chart;
+mod event;
+mod figure;
+mod filesystem;
+mod inventory;
+mod load;
+mod moment;
+mod pause;
+mod precondition;
+mod stripe;
+
+pub use chart::{Chart, ChartAxis, Extreme, Pick, Table};
+pub use event::{Amount, EventCondition, EventTemplate, Trigger};
+pub use figure::{Bound, Declared, Requirement};
+pub use filesystem::{Filesystem, FilesystemOptions};
+pub use inventory::{Image, InventoryCommand, InventoryMoment};
+pub use load::{LoadTarget, LoadTemplate};
+pub use moment::Moment;
+pub use pause::{Pause, RateReference};
+pub use precondition::Preconditioning;
+pub use stripe::Stripe;

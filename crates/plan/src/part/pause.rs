@@ -1,0 +1,34 @@
+//! Pauses after cases.
+
+use crate::plan::Condition;
+use crate::quantity::Quantity;
+use crate::source::Place;
+
+/// A time without load after each case of a stage.
+#[derive(Debug, Clone)]
+pub enum Pause {
+    /// So long.
+    Fixed {
+        /// The time.
+        time_ns: u64,
+    },
+    /// As long as what the case wrote needs at a rate that another stage found.
+    BytesOver {
+        /// Where the rate is found.
+        rate: RateReference,
+        /// The pause where the rate is not known.
+        otherwise_ns: u64,
+    },
+}
+
+/// A rate that another stage finds, before it is known which case's it is.
+#[derive(Debug, Clone)]
+pub struct RateReference {
+    /// The stage.
+    pub stage: String,
+    /// Which quantity of its case.
+    pub quantity: Quantity,
+    pub(crate) match_settings: Vec<&'static str>,
+    pub(crate) cases: Condition,
+    pub(crate) place: Place,
+}

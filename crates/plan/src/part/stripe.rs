@@ -1,0 +1,12 @@
+//! A stripe that the host makes over several targets.
+
+/// How the host puts several targets together to one.
+///
+/// Byte `b` of the whole lies, with unit `u` and `c` columns, in target `(b / u) mod c` at `b / (u·c) · u + b mod u`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripe {
+    /// Bytes on one target before the next; `None` puts whole targets one after another.
+    pub unit_bytes: Option<u64>,
+    /// How many targets it is made over.
+    pub columns: u32,
+}
