@@ -63,7 +63,11 @@ impl<T: VolumeTool> Cycle<T> {
     }
 
     fn ours(&self) -> Result<Option<Volume>, DriverError> {
-        let mut ours: Vec<Volume> = self.tool.list()?.into_iter().filter(|v| v.name == self.name).collect();
+        self.ours_of(self.tool.list()?)
+    }
+
+    fn ours_of(&self, volumes: Vec<Volume>) -> Result<Option<Volume>, DriverError> {
+        let mut ours: Vec<Volume> = volumes.into_iter().filter(|volume| volume.name == self.name).collect();
         if ours.len() > 1 {
             return Err(DriverError::Unexpected {
                 what: format!("there are {} {}s named {}", ours.len(), T::NOUN, self.name),
@@ -73,17 +77,19 @@ impl<T: VolumeTool> Cycle<T> {
         Ok(ours.pop())
     }
 
-    /// Virtual disks of others on the requested drives. Each needs the user's consent by its ID.
+    /// What has to go: ours, and virtual disks of others on the requested drives, each of which needs the user's
+    /// consent by its ID.
     fn in_the_way(&self, request: &Request) -> Result<Vec<Volume>, DriverError> {
-        let mut consented = Vec::new();
-        for volume in self.tool.list()? {
-            let shared: Vec<&String> = volume.drives.iter().filter(|d| request.drives.contains(d)).collect();
+        let volumes = self.tool.list()?;
+        let mut in_the_way = Vec::new();
+        for volume in &volumes {
+            let shared: Vec<&str> =
+                volume.drives.iter().filter(|d| request.drives.contains(d)).map(String::as_str).collect();
             if volume.name == self.name || shared.is_empty() {
                 continue;
             }
-            let id = self.foreign_id(&volume);
+            let id = self.foreign_id(volume);
             if !self.consents.contains(&id) {
-                let shared: Vec<&str> = shared.into_iter().map(String::as_str).collect();
                 return Err(DriverError::ConsentNeeded {
                     what: format!("{} {} `{}`", T::NOUN, volume.id, volume.name),
                     holds: format!(
@@ -98,9 +104,10 @@ impl<T: VolumeTool> Cycle<T> {
                     id,
                 });
             }
-            consented.push(volume);
+            in_the_way.push(volume.clone());
         }
-        Ok(consented)
+        in_the_way.extend(self.ours_of(volumes)?);
+        Ok(in_the_way)
     }
 
     fn foreign_id(&self, volume: &Volume) -> String {
@@ -273,9 +280,8 @@ impl<T: VolumeTool> ArrayDriver for Cycle<T> {
         }
         self.tool.check_drives(&request, &self.permission()).map_err(self.at("looking at the drives"))?;
         let in_the_way = self.in_the_way(&request).map_err(self.at("looking for what is on the drives"))?;
-        let ours = self.ours().map_err(self.at(format!("looking for {} {}", T::NOUN, self.name)))?;
         let before = self.before.take();
-        for volume in in_the_way.iter().chain(&ours) {
+        for volume in &in_the_way {
             self.delete(volume).map_err(self.at(format!(
                 "deleting {} {} `{}`",
                 T::NOUN,
