@@ -212,7 +212,7 @@ impl Written {
         let mut checked = 0;
         for (index, unit) in units.zip(bytes.chunks_exact(self.unit_bytes as usize)) {
             let expected = self.generations[index];
-            if expected == 0 || expected == UNKNOWN {
+            if expected == 0 || expected >= UNKNOWN {
                 continue;
             }
             checked += 1;

@@ -1,0 +1,19 @@
+//! What the engine costs here, beside the installed fio: `cargo run --release -p ring --example bench [ROUNDS [SECONDS]]`.
+
+use ring::{BenchSettings, bench};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut settings = BenchSettings::default();
+    if let Some(rounds) = arguments.next() {
+        settings.rounds = rounds.parse()?;
+    }
+    if let Some(seconds) = arguments.next() {
+        settings.runtime_ns = (seconds.parse::<f64>()? * 1e9) as u64;
+    }
+    bench(&settings, &mut |result| match serde_json::to_string(result) {
+        Ok(line) => println!("{line}"),
+        Err(error) => eprintln!("{error}"),
+    })?;
+    Ok(())
+}

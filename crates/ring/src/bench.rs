@@ -1,0 +1,318 @@
+//! What the engine costs, beside the installed fio: rounds of both in turn, so that a busy host troubles both.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use load::{LoadShape, LoadSpec, Pattern};
+use serde::Serialize;
+
+use crate::{OpenTarget, RingCase, RingError, RingOptions, RingTargets, run};
+
+/// Length of the file that is read.
+const FILE_BYTES: u64 = 512 << 20;
+/// What a null target pretends to have.
+const NULL_BYTES: u64 = 1 << 40;
+const NULL_DEPTH: u32 = 32;
+const DEVICE_DEPTH: u32 = 64;
+/// Samples of the measured engine: it counts into histograms that change hands this often.
+const INTERVAL_NS: u64 = 100_000_000;
+
+/// How long to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BenchSettings {
+    /// Rounds of each scenario; the median counts.
+    pub rounds: u32,
+    /// Length of each measurement.
+    pub runtime_ns: u64,
+    /// The fio to compare with; `None` measures the engine alone.
+    pub fio: Option<PathBuf>,
+    /// Where the file lies; a file system in memory, so that the device is not the limit.
+    pub directory: PathBuf,
+}
+
+impl Default for BenchSettings {
+    fn default() -> Self {
+        BenchSettings {
+            rounds: 5,
+            runtime_ns: 2_000_000_000,
+            fio: Some(PathBuf::from("fio")),
+            directory: PathBuf::from("/dev/shm"),
+        }
+    }
+}
+
+/// One scenario's figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BenchResult {
+    /// Which.
+    pub scenario: &'static str,
+    /// What the numbers are: `ns_per_io` or `iops`.
+    pub unit: &'static str,
+    /// Median of our rounds.
+    pub ours: Option<f64>,
+    /// Median of fio's rounds.
+    pub fio: Option<f64>,
+    /// Median over the rounds of how many times better we are than fio in the same round.
+    pub ratio: Option<f64>,
+    /// Smallest and largest of our rounds.
+    pub ours_spread: Option<[f64; 2]>,
+    /// Smallest and largest of fio's rounds.
+    pub fio_spread: Option<[f64; 2]>,
+    /// Why a number is missing.
+    pub note: Option<String>,
+}
+
+struct Scenario {
+    name: &'static str,
+    is_cost: bool,
+    depth: u32,
+    fio_options: &'static [&'static str],
+}
+
+const FIO_TUNED: &[&str] = &[
+    "--ioengine=io_uring",
+    "--direct=1",
+    "--fixedbufs=1",
+    "--registerfiles=1",
+    "--norandommap=1",
+    "--iodepth_batch_submit=32",
+    "--iodepth_batch_complete_min=1",
+    "--iodepth_batch_complete_max=64",
+];
+const FIO_DEFAULT: &[&str] = &["--ioengine=io_uring", "--direct=1"];
+
+/// Measures every scenario; `on_result` gets each as it is known.
+pub fn bench(settings: &BenchSettings, on_result: &mut dyn FnMut(&BenchResult)) -> Result<(), RingError> {
+    let null = |name, fio_options| Scenario { name, is_cost: true, depth: NULL_DEPTH, fio_options };
+    for (scenario, targets) in [
+        (null("null-qd32", &["--ioengine=null"]), RingTargets::Null { capacity_bytes: NULL_BYTES }),
+        (
+            null(
+                "null-qd32-fio-batched",
+                &[
+                    "--ioengine=null",
+                    "--norandommap=1",
+                    "--gtod_reduce=1",
+                    "--iodepth_batch=32",
+                    "--iodepth_batch_complete=32",
+                ],
+            ),
+            RingTargets::Null { capacity_bytes: NULL_BYTES },
+        ),
+        (null("null-ring-qd32", &[]), RingTargets::NullRing { capacity_bytes: NULL_BYTES }),
+    ] {
+        on_result(&measure(settings, &scenario, targets, Path::new("null"))?);
+    }
+    let file = Scratch::create(&settings.directory)?;
+    let pair = |names: [&'static str; 2]| {
+        [(names[0], FIO_DEFAULT), (names[1], FIO_TUNED)].map(|(name, fio_options)| Scenario {
+            name,
+            is_cost: false,
+            depth: DEVICE_DEPTH,
+            fio_options,
+        })
+    };
+    {
+        let target = [OpenTarget::open(&file.path, false, true)?];
+        for scenario in pair(["shm-randread-4k-qd64", "shm-randread-4k-qd64-fio-tuned"]) {
+            on_result(&measure(settings, &scenario, RingTargets::Open(&target), &file.path)?);
+        }
+    }
+    let scenarios = pair(["loop-randread-4k-qd64", "loop-randread-4k-qd64-fio-tuned"]);
+    match Loop::attach(&file.path) {
+        Ok(device) => {
+            let target = [OpenTarget::open(&device.path, false, true)?];
+            for scenario in scenarios {
+                on_result(&measure(settings, &scenario, RingTargets::Open(&target), &device.path)?);
+            }
+        }
+        Err(why) => {
+            for scenario in scenarios {
+                on_result(&BenchResult {
+                    scenario: scenario.name,
+                    unit: "iops",
+                    ours: None,
+                    fio: None,
+                    ratio: None,
+                    ours_spread: None,
+                    fio_spread: None,
+                    note: Some(why.clone()),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn measure(
+    settings: &BenchSettings,
+    scenario: &Scenario,
+    targets: RingTargets,
+    path: &Path,
+) -> Result<BenchResult, RingError> {
+    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut note = None;
+    for round in 0..settings.rounds.max(1) {
+        let our_iops = measure_ours(settings, scenario, targets, u64::from(round))?;
+        let in_unit = |iops: f64| if scenario.is_cost { 1e9 / iops } else { iops };
+        ours.push(in_unit(our_iops));
+        if let (Some(fio), false) = (&settings.fio, scenario.fio_options.is_empty()) {
+            match measure_fio(fio, settings, scenario, path) {
+                Ok(iops) => {
+                    theirs.push(in_unit(iops));
+                    ratios.push(our_iops / iops);
+                }
+                Err(why) => note = Some(why),
+            }
+        }
+    }
+    Ok(BenchResult {
+        scenario: scenario.name,
+        unit: if scenario.is_cost { "ns_per_io" } else { "iops" },
+        ours_spread: spread(&ours),
+        fio_spread: spread(&theirs),
+        ours: median(&mut ours),
+        fio: median(&mut theirs),
+        ratio: median(&mut ratios),
+        note,
+    })
+}
+
+/// 4K random reads by one thread, with a histogram for each interval.
+fn measure_ours(
+    settings: &BenchSettings,
+    scenario: &Scenario,
+    targets: RingTargets,
+    seed: u64,
+) -> Result<f64, RingError> {
+    let load = LoadSpec {
+        pattern: Pattern::Randread,
+        rwmixread: 100,
+        bs_bytes: 4096,
+        numjobs: 1,
+        iodepth: scenario.depth,
+        offset_bytes: 0,
+        size_bytes: None,
+        rate_iops: None,
+        ramp_ns: settings.runtime_ns / 10,
+        runtime_ns: settings.runtime_ns,
+        interval_ns: INTERVAL_NS,
+        seed,
+        shape: LoadShape::default(),
+    };
+    let case = RingCase { targets, load: &load, options: &RingOptions::default() };
+    let outcome = run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false))?;
+    Ok(outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9))
+}
+
+fn measure_fio(
+    fio: &Path,
+    settings: &BenchSettings,
+    scenario: &Scenario,
+    path: &Path,
+) -> Result<f64, String> {
+    let mut command = Command::new(fio);
+    command.args([
+        "--name=bench",
+        "--rw=randread",
+        "--bs=4k",
+        "--time_based=1",
+        "--output-format=json",
+        "--thread=1",
+    ]);
+    command.args(scenario.fio_options);
+    command.arg(format!("--iodepth={}", scenario.depth));
+    command.arg(format!("--runtime={}ms", settings.runtime_ns / 1_000_000));
+    command.arg(format!("--ramp_time={}ms", settings.runtime_ns / 10_000_000));
+    if path == Path::new("null") {
+        command.arg(format!("--size={NULL_BYTES}"));
+    } else {
+        command.arg(format!("--filename={}", path.display())).arg(format!("--size={FILE_BYTES}"));
+    }
+    let output = command.output().map_err(|error| format!("fio did not start: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let answer =
+        text.find('{').and_then(|start| serde_json::from_str::<serde_json::Value>(&text[start..]).ok());
+    answer
+        .and_then(|answer| answer["jobs"][0]["read"]["iops"].as_f64())
+        .filter(|&iops| output.status.success() && iops > 0.0)
+        .ok_or_else(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            format!("fio failed: {}", said.lines().next().unwrap_or("it said nothing"))
+        })
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values {
+        [] => None,
+        _ if values.len() % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+fn spread(values: &[f64]) -> Option<[f64; 2]> {
+    let smallest = values.iter().copied().min_by(f64::total_cmp)?;
+    let largest = values.iter().copied().max_by(f64::total_cmp)?;
+    Some([smallest, largest])
+}
+
+/// A file of our own that goes with us.
+struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    fn create(directory: &Path) -> Result<Scratch, RingError> {
+        let path = directory.join(format!("arraylab-bench-ring-{}", std::process::id()));
+        let scratch = Scratch { path };
+        let written = File::create_new(&scratch.path).and_then(|mut file| {
+            // Not zeros, and not a hole: a page of zeros would be read from cache.
+            let block: Vec<u8> =
+                (0..1u32 << 20).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+            (0..FILE_BYTES >> 20).try_for_each(|_| file.write_all(&block))
+        });
+        written.map(|()| scratch).map_err(|source| RingError::Target {
+            action: "write",
+            target: directory.display().to_string(),
+            source,
+            hint: "name a directory with 512 MiB of room",
+        })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A loop device over a file, with direct I/O.
+struct Loop {
+    path: PathBuf,
+}
+
+impl Loop {
+    fn attach(file: &Path) -> Result<Loop, String> {
+        let output = Command::new("losetup")
+            .args(["--find", "--show", "--read-only", "--direct-io=on"])
+            .arg(file)
+            .output()
+            .map_err(|error| format!("no loop device: losetup did not start: {error}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("no loop device: {}", said.lines().next().unwrap_or("losetup failed")));
+        }
+        Ok(Loop { path: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()) })
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+    }
+}

@@ -1,0 +1,136 @@
+//! A target that is open, by leave of the guard.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek as _, SeekFrom};
+use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, StatxFlags};
+use target::{Address, ReadPermit, WritePermit};
+
+use crate::RingError;
+
+/// The smallest unit of any block device.
+const SECTOR_BYTES: u32 = 512;
+
+/// An open file or block device.
+#[derive(Debug)]
+pub struct OpenTarget {
+    file: File,
+    name: String,
+    capacity_bytes: u64,
+    alignment_bytes: u32,
+    is_writable: bool,
+}
+
+impl OpenTarget {
+    /// Opens what the guard permits to write. The permit must be held as long as the target is used: it keeps everybody
+    /// else out.
+    pub fn writing(permit: &WritePermit, direct: bool) -> Result<OpenTarget, RingError> {
+        let opened = OpenTarget::open(&path_of(permit.address())?, true, direct)?;
+        // The name was resolved again: it must still lead to what the permit holds.
+        permit.recheck().map_err(|error| {
+            RingError::refused(
+                format!("`{}` is no longer what may be written: {error}", opened.name),
+                "start again, and look at the new ID",
+            )
+        })?;
+        opened.within(permit.inspected().capacity_bytes)
+    }
+
+    /// Opens what is only read, read-only: not even a mistake of ours could write.
+    pub fn reading(permit: &ReadPermit, direct: bool) -> Result<OpenTarget, RingError> {
+        OpenTarget::open(&path_of(permit.address())?, false, direct)?
+            .within(permit.inspected().capacity_bytes)
+    }
+
+    pub(crate) fn open(path: &Path, write: bool, direct: bool) -> Result<OpenTarget, RingError> {
+        let name = path.display().to_string();
+        let failed = |action, source: std::io::Error| {
+            let hint = if direct && source.raw_os_error() == Some(libc::EINVAL) {
+                "its file system has no direct I/O: set `direct: 0`"
+            } else {
+                "dmesg may say more"
+            };
+            RingError::Target { action, target: name.clone(), source, hint }
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(write).custom_flags(if direct { libc::O_DIRECT } else { 0 });
+        let mut file = options.open(path).map_err(|error| failed("open", error))?;
+        let is_block_device =
+            file.metadata().map_err(|error| failed("look at", error))?.file_type().is_block_device();
+        let capacity_bytes = file.seek(SeekFrom::End(0)).map_err(|error| failed("find the end of", error))?;
+        let alignment_bytes = if is_block_device {
+            rustix::fs::ioctl_blksszget(&file)
+                .map_err(|error| failed("ask for the block size of", error.into()))?
+        } else if direct {
+            direct_alignment(&file)
+        } else {
+            1
+        };
+        Ok(OpenTarget { file, name, capacity_bytes, alignment_bytes, is_writable: write })
+    }
+
+    /// A target that shrank since it was looked at is refused; one that grew is used as far as it was looked at.
+    fn within(mut self, inspected_bytes: u64) -> Result<OpenTarget, RingError> {
+        if self.capacity_bytes < inspected_bytes {
+            return Err(RingError::refused(
+                format!("`{}` has {} bytes, but had {inspected_bytes}", self.name, self.capacity_bytes),
+                "start again, so that its size is looked at anew",
+            ));
+        }
+        self.capacity_bytes = inspected_bytes;
+        Ok(self)
+    }
+
+    /// Bytes that may be addressed.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// Offsets and lengths must be multiples of this.
+    pub fn alignment_bytes(&self) -> u32 {
+        self.alignment_bytes
+    }
+
+    /// Whether it may be written.
+    pub fn is_writable(&self) -> bool {
+        self.is_writable
+    }
+
+    /// Its path.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+fn path_of(address: Address) -> Result<std::path::PathBuf, RingError> {
+    match address {
+        Address::Path(path) => Ok(path),
+        Address::NbdUri(uri) => Err(RingError::refused(
+            format!("`{uri}` is an NBD address, which io_uring cannot drive"),
+            "use --engine fio, or attach it as a block device (nbdfuse and losetup)",
+        )),
+    }
+}
+
+/// What the file system asks of direct I/O, where it says so (Linux 6.1); otherwise the sector.
+fn direct_alignment(file: &File) -> u32 {
+    match rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+        Ok(answer)
+            if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && answer.stx_dio_offset_align > 0 =>
+        {
+            answer.stx_dio_offset_align
+        }
+        _ => SECTOR_BYTES,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a run did, beside its samples.
+
+use load::{Direction, DirectionSample, Histogram, IoError, Written};
+
+use crate::Interface;
+
+/// How a run came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// After its time.
+    Completed,
+    /// On request.
+    Interrupted,
+    /// The target went away, as this error says.
+    DeviceGone(ErrorKind),
+    /// At the first error, as the policy says.
+    Failed(ErrorKind),
+}
+
+/// A kind of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// An error number of the operating system.
+    Os(i32),
+    /// Fewer bytes than asked for.
+    Short,
+}
+
+impl ErrorKind {
+    pub(crate) fn of(error: IoError) -> ErrorKind {
+        match error {
+            IoError::Os(number) => ErrorKind::Os(number),
+            IoError::Short(_) => ErrorKind::Short,
+        }
+    }
+
+    /// True for errors that say that the device is no longer there.
+    pub fn means_gone(self) -> bool {
+        matches!(
+            self,
+            ErrorKind::Os(
+                libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM | libc::ESHUTDOWN | libc::ENOTCONN | libc::EBADF
+            )
+        )
+    }
+}
+
+impl std::fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ErrorKind::Os(number) => write!(f, "{}", std::io::Error::from_raw_os_error(*number)),
+            ErrorKind::Short => write!(f, "fewer bytes than asked for"),
+        }
+    }
+}
+
+/// Failures of one kind in one direction, ramp included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorCount {
+    /// Of what.
+    pub direction: Direction,
+    /// Which.
+    pub kind: ErrorKind,
+    /// How many.
+    pub count: u64,
+}
+
+/// What a run did.
+#[derive(Debug, Clone)]
+pub struct RingOutcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// Which way operations went to the kernel.
+    pub interface: Interface,
+    /// Counted time: without the ramp, up to the end.
+    pub runtime_ns: u64,
+    /// Sum of all samples of reads, without the ramp.
+    pub read: DirectionSample,
+    /// Sum of all samples of writes, without the ramp.
+    pub write: DirectionSample,
+    /// Sum of all samples of trims, without the ramp.
+    pub trim: DirectionSample,
+    /// Failures by direction and kind.
+    pub errors: Vec<ErrorCount>,
+    /// In open loop, I/Os that arrived in the counted time.
+    pub offered_ios: Option<u64>,
+    /// In open loop and under a rate limit, by how much I/Os that had a free place were issued after their moment: the
+    /// engine's own fault, which is in their latency.
+    pub lateness: Histogram,
+    /// I/Os that were issued and not answered when the run ended.
+    pub unanswered_ios: u64,
+    /// Of those, how many were never answered, not even when they were given up.
+    pub stuck_ios: u64,
+    /// How long each `fsync` took.
+    pub syncs: Histogram,
+    /// Processor time of the workers, user and system, for each I/O that completed (ramp included). Threads of the kernel
+    /// (SQPOLL, io-wq) and of the psync fallback are not in it.
+    pub cpu_ns_per_io: f64,
+    /// Blocks of content that were made, and how many of them were duplicates.
+    pub content_blocks: (u64, u64),
+    /// What was written, by part, where the load asked for verification.
+    pub written: Vec<Written>,
+    /// What a reader of the results must know.
+    pub warnings: Vec<String>,
+}
+
+impl RingOutcome {
+    /// I/Os of all directions that completed without error.
+    pub fn delivered_ios(&self) -> u64 {
+        self.read.ios + self.write.ios + self.trim.ios
+    }
+}

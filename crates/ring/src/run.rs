@@ -1,0 +1,547 @@
+//! One load on its targets: workers, and the collector of their samples.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use load::{Direction, DirectionSample, Histogram, LoadSpec, Sample, Schedule};
+
+use crate::arena::Arena;
+use crate::capabilities::choose;
+use crate::null::Null;
+use crate::options::WORKERS_LIMIT;
+use crate::outcome::{Ended, ErrorCount, RingOutcome};
+use crate::striping::Striping;
+use crate::threads::{THREADS_LIMIT, Threads};
+use crate::uring::{Backing, Uring, build_ring};
+use crate::worker::{Assignment, WorkerOutcome, drive, writes};
+use crate::{Engine, Interface, OpenTarget, RingError, RingOptions};
+
+/// How often progress is reported and the caller's stop is looked at.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// A delivered rate this far below the offered one is worth a warning.
+const SHORTFALL_WARNING: f64 = 0.01;
+/// An engine that is later than this for 1 % of the I/Os is worth a warning.
+const LATENESS_WARNING_NS: u64 = 1_000_000;
+
+/// What a load is driven on.
+#[derive(Debug, Clone, Copy)]
+pub enum RingTargets<'a> {
+    /// Open targets; several are striped.
+    Open(&'a [OpenTarget]),
+    /// The null target of this size: answers at once, without the kernel.
+    Null {
+        /// Bytes that are addressed.
+        capacity_bytes: u64,
+    },
+    /// The kernel's null operation through a ring: answers at once, for a target of this size.
+    NullRing {
+        /// Bytes that are addressed.
+        capacity_bytes: u64,
+    },
+}
+
+/// A load, its targets, and how to drive it.
+#[derive(Debug, Clone, Copy)]
+pub struct RingCase<'a> {
+    /// On what.
+    pub targets: RingTargets<'a>,
+    /// What.
+    pub load: &'a LoadSpec,
+    /// How.
+    pub options: &'a RingOptions,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Since its start.
+    pub elapsed_ns: u64,
+    /// Until its end, ramp included.
+    pub expected_ns: u64,
+}
+
+enum Message {
+    /// Set up and waiting for the start, or not.
+    Ready(Result<(), RingError>),
+    Sample(Box<Sample>),
+    Ended(Result<Box<WorkerOutcome>, RingError>),
+}
+
+/// Where workers wait for the common start, or for the word that there is none.
+#[derive(Default)]
+struct Gate {
+    opened: Mutex<Option<Option<Instant>>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn open(&self, start: Option<Instant>) {
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> Option<Instant> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(start) = *opened {
+                return start;
+            }
+            opened = self.changed.wait(opened).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// What all workers share before and after, but not while, they drive.
+struct Common<'a> {
+    case: RingCase<'a>,
+    interface: Interface,
+    striping: Option<Striping>,
+    capacity_bytes: u64,
+    workers: u32,
+    gate: Gate,
+    halt: AtomicBool,
+}
+
+/// Drives a load. `on_sample` gets each interval, over all workers, as it ends, on the caller's thread; a slow `on_sample`
+/// does not hold the load up. `stop` ends the run within a second, and what was counted is kept.
+pub fn run(
+    case: &RingCase,
+    on_sample: &mut dyn FnMut(Sample),
+    on_progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<RingOutcome, RingError> {
+    let (interface, fallback) = match case.targets {
+        RingTargets::Null { .. } => (case.options.interface, None),
+        RingTargets::NullRing { .. } => choose(Interface::IoUring, Engine::probe())?,
+        RingTargets::Open(_) => choose(case.options.interface, Engine::probe())?,
+    };
+    let (striping, capacity_bytes) = match case.targets {
+        RingTargets::Open(targets) => {
+            let striping = Striping::new(targets, case.options.stripe_chunk_bytes)?;
+            let capacity_bytes = striping.capacity_bytes();
+            (Some(striping), capacity_bytes)
+        }
+        RingTargets::Null { capacity_bytes } | RingTargets::NullRing { capacity_bytes } => {
+            (None, capacity_bytes)
+        }
+    };
+    check(case, interface, capacity_bytes)?;
+    let workers = workers(case)?;
+    let common = Common {
+        case: *case,
+        interface,
+        striping,
+        capacity_bytes,
+        workers,
+        gate: Gate::default(),
+        halt: AtomicBool::new(false),
+    };
+    let mut collector = Collector::new(&common, on_sample, on_progress, stop);
+    std::thread::scope(|scope| {
+        let (tell, told) = channel();
+        for worker in 0..workers {
+            let (tell, common) = (tell.clone(), &common);
+            let spawned = std::thread::Builder::new()
+                .name(format!("ring-{worker}"))
+                .spawn_scoped(scope, move || work(common, worker, &tell));
+            if let Err(error) = spawned {
+                common.gate.open(None);
+                return Err(RingError::engine("start a thread", error));
+            }
+        }
+        drop(tell);
+        collector.collect(&told)
+    })?;
+    Ok(collector.outcome(fallback))
+}
+
+fn check(case: &RingCase, interface: Interface, capacity_bytes: u64) -> Result<(), RingError> {
+    let spec = case.load;
+    Schedule::new(spec, capacity_bytes)?;
+    if case.options.poll && (case.options.fsync_every > 0 || spec.shape.trim_percent > 0) {
+        return Err(RingError::refused(
+            "polled completions know only reads and writes",
+            "leave out `poll`, or trims and fsync",
+        ));
+    }
+    if interface == Interface::IoUring && spec.shape.trim_percent > 0 && !Engine::probe().fallocate {
+        return Err(RingError::refused(
+            "this kernel's io_uring cannot discard",
+            "use the interface `threads`",
+        ));
+    }
+    let RingTargets::Open(targets) = case.targets else { return Ok(()) };
+    for target in targets {
+        if writes(spec) && !target.is_writable() {
+            return Err(RingError::refused(
+                format!("`{}` is open for reading only, but the load writes", target.name()),
+                "open it with a write permit",
+            ));
+        }
+        let alignment = u64::from(target.alignment_bytes());
+        let sizes = spec.shape.sizes.iter().map(|size| size.bs_bytes).chain([spec.bs_bytes]);
+        let increment = spec.shape.offset_increment_bytes.unwrap_or(0);
+        for bytes in sizes.map(u64::from).chain([spec.offset_bytes, increment]) {
+            if !bytes.is_multiple_of(alignment) {
+                return Err(RingError::refused(
+                    format!(
+                        "`{}` has blocks of {alignment} bytes, and {bytes} is no multiple of that",
+                        target.name()
+                    ),
+                    "choose `bs`, `offset` and `offset_increment` that fit, or `direct: 0` for a file",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn workers(case: &RingCase) -> Result<u32, RingError> {
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let wanted = case.options.workers.unwrap_or(processors);
+    if wanted == 0 || wanted > WORKERS_LIMIT {
+        return Err(RingError::refused(format!("{wanted} workers"), "use 1 to 1024"));
+    }
+    Ok(wanted.min(case.load.numjobs))
+}
+
+/// What one worker's thread does.
+fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
+    // A message that nobody takes any more belongs to a run that has already failed.
+    let ready = |result| {
+        let _ = tell.send(Message::Ready(result));
+        common.gate.wait()
+    };
+    let ended = |outcome: Result<WorkerOutcome, RingError>| {
+        let _ = tell.send(Message::Ended(outcome.map(Box::new)));
+    };
+    prepare_thread(common.case.options, worker);
+    let jobs: Vec<u32> = (worker..common.case.load.numjobs).step_by(common.workers as usize).collect();
+    let spec = common.case.load;
+    let slots = jobs.len() * spec.iodepth as usize;
+    let mut on_sample = |sample| match tell.send(Message::Sample(Box::new(sample))) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    };
+    let assignment = |start| Assignment {
+        spec,
+        options: common.case.options,
+        worker,
+        jobs: jobs.clone(),
+        capacity_bytes: common.capacity_bytes,
+        start,
+        halt: &common.halt,
+    };
+    let arena = || Arena::new(slots, spec.shape.largest_bytes(spec.bs_bytes) as usize);
+    macro_rules! drive_with {
+        ($queue:expr) => {
+            match $queue {
+                Err(error) => {
+                    ready(Err(error));
+                }
+                Ok(queue) => {
+                    if let Some(start) = ready(Ok(())) {
+                        ended(drive(&assignment(start), queue, &mut on_sample));
+                    }
+                }
+            }
+        };
+    }
+    match (common.case.targets, &common.striping) {
+        (RingTargets::Open(targets), Some(striping)) if common.interface == Interface::Threads => {
+            drive_with!(
+                arena()
+                    .and_then(|arena| { Threads::new(targets, striping, arena, slots, common.case.options) })
+            );
+        }
+        (RingTargets::Null { .. }, _) => drive_with!(Ok(Null::default())),
+        (targets, striping) => {
+            let (backing, parts) = match (targets, striping) {
+                (RingTargets::Open(targets), Some(striping)) => {
+                    let largest = spec.shape.largest_bytes(spec.bs_bytes);
+                    let parts = striping
+                        .extents_at_most(largest)
+                        .max(if common.case.options.fsync_every > 0 { targets.len() as u64 } else { 1 });
+                    (Backing::Targets(targets, striping), parts)
+                }
+                _ => (Backing::Nothing, 1),
+            };
+            match build_ring(slots as u64 * parts, common.case.options, Engine::probe()) {
+                Err(error) => {
+                    ready(Err(error));
+                }
+                Ok(mut ring) => {
+                    let mut warnings = Vec::new();
+                    let queue = arena()
+                        .and_then(|arena| Uring::new(&mut ring, arena, slots, backing, common.case.options))
+                        .inspect(|queue| warnings.clone_from(&queue.warnings));
+                    match queue {
+                        Err(error) => {
+                            ready(Err(error));
+                        }
+                        Ok(queue) => {
+                            if let Some(start) = ready(Ok(())) {
+                                let driven = drive(&assignment(start), queue, &mut on_sample);
+                                ended(driven.map(|mut outcome| {
+                                    outcome.warnings.append(&mut warnings);
+                                    outcome
+                                }));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Pins the thread if asked, and has the kernel wake it without the slack that saves power.
+fn prepare_thread(options: &RingOptions, worker: u32) {
+    // SAFETY: PR_SET_TIMERSLACK takes a number and changes only this thread's timers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64) };
+    if let Some(&cpu) = options.cpus.get(worker as usize % options.cpus.len().max(1)) {
+        // SAFETY: an all-zero set is an empty set.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        if cpu < libc::CPU_SETSIZE as usize {
+            // SAFETY: the number lies within the set, and the set outlives both calls. A processor that is not there leaves
+            // the thread where it was.
+            unsafe {
+                libc::CPU_SET(cpu, &mut set);
+                libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+            }
+        }
+    }
+}
+
+/// Puts the workers' samples together.
+struct Collector<'a> {
+    common: &'a Common<'a>,
+    on_sample: &'a mut dyn FnMut(Sample),
+    on_progress: &'a mut dyn FnMut(Progress),
+    stop: &'a AtomicBool,
+    /// Intervals that some worker has handed over, by their start, and by how many.
+    open: BTreeMap<u64, (Sample, u32)>,
+    totals: [DirectionSample; 3],
+    runtime_ns: u64,
+    outcomes: Vec<WorkerOutcome>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(
+        common: &'a Common<'a>,
+        on_sample: &'a mut dyn FnMut(Sample),
+        on_progress: &'a mut dyn FnMut(Progress),
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Collector {
+            common,
+            on_sample,
+            on_progress,
+            stop,
+            open: BTreeMap::new(),
+            totals: Default::default(),
+            runtime_ns: 0,
+            outcomes: Vec::new(),
+        }
+    }
+
+    fn collect(&mut self, told: &Receiver<Message>) -> Result<(), RingError> {
+        let mut failed = None;
+        for _ in 0..self.common.workers {
+            match told.recv() {
+                Ok(Message::Ready(Ok(()))) => {}
+                Ok(Message::Ready(Err(error))) => {
+                    failed.get_or_insert(error);
+                }
+                _ => break,
+            }
+        }
+        if let Some(error) = failed {
+            self.common.gate.open(None);
+            return Err(error);
+        }
+        let start = Instant::now();
+        self.common.gate.open(Some(start));
+        let expected_ns = self.common.case.load.ramp_ns + self.common.case.load.runtime_ns;
+        let mut told_at = start;
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                self.common.halt.store(true, Ordering::Relaxed);
+            }
+            if told_at.elapsed() >= PROGRESS_EVERY {
+                told_at = Instant::now();
+                let elapsed_ns = (start.elapsed().as_nanos() as u64).min(expected_ns);
+                (self.on_progress)(Progress { elapsed_ns, expected_ns });
+            }
+            match told.recv_timeout(PROGRESS_EVERY) {
+                Ok(Message::Sample(sample)) => self.take(*sample),
+                Ok(Message::Ended(Ok(outcome))) => {
+                    if outcome.ended != Ended::Completed {
+                        self.common.halt.store(true, Ordering::Relaxed);
+                    }
+                    self.outcomes.push(*outcome);
+                }
+                Ok(Message::Ended(Err(error))) => {
+                    self.common.halt.store(true, Ordering::Relaxed);
+                    failed.get_or_insert(error);
+                }
+                Ok(Message::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        // After an early end, workers stand in different intervals.
+        while let Some((_, (sample, _))) = self.open.pop_first() {
+            self.hand_on(sample);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn take(&mut self, sample: Sample) {
+        let start_ns = sample.start_ns;
+        match self.open.get_mut(&start_ns) {
+            None => {
+                self.open.insert(start_ns, (sample, 1));
+            }
+            Some((merged, workers)) => {
+                merged.end_ns = merged.end_ns.max(sample.end_ns);
+                merged.read.merge(&sample.read);
+                merged.write.merge(&sample.write);
+                merged.trim.merge(&sample.trim);
+                *workers += 1;
+            }
+        }
+        while self.open.first_key_value().is_some_and(|(_, (_, workers))| *workers == self.common.workers) {
+            if let Some((_, (sample, _))) = self.open.pop_first() {
+                self.hand_on(sample);
+            }
+        }
+    }
+
+    fn hand_on(&mut self, sample: Sample) {
+        if !sample.is_ramp {
+            for (total, part) in self.totals.iter_mut().zip([&sample.read, &sample.write, &sample.trim]) {
+                total.merge(part);
+            }
+            self.runtime_ns += sample.duration_ns();
+        }
+        (self.on_sample)(sample);
+    }
+
+    fn outcome(self, fallback: Option<String>) -> RingOutcome {
+        let [read, write, trim] = self.totals;
+        let is_open_loop = self.common.case.load.shape.arrival.is_some();
+        let mut outcome = RingOutcome {
+            ended: Ended::Completed,
+            interface: self.common.interface,
+            runtime_ns: self.runtime_ns,
+            read,
+            write,
+            trim,
+            errors: Vec::new(),
+            offered_ios: is_open_loop.then_some(0),
+            lateness: Histogram::new(),
+            unanswered_ios: 0,
+            stuck_ios: 0,
+            syncs: Histogram::new(),
+            cpu_ns_per_io: 0.0,
+            content_blocks: (0, 0),
+            written: Vec::new(),
+            warnings: fallback.into_iter().collect(),
+        };
+        let mut errors: BTreeMap<(Direction, crate::ErrorKind), u64> = BTreeMap::new();
+        let (mut cpu_ns, mut completed) = (0, 0u64);
+        for worker in self.outcomes {
+            if severity(&worker.ended) > severity(&outcome.ended) {
+                outcome.ended = worker.ended;
+            }
+            for (kind, count) in worker.errors {
+                *errors.entry(kind).or_insert(0) += count;
+            }
+            if let Some(offered) = &mut outcome.offered_ios {
+                *offered += worker.offered_ios;
+            }
+            outcome.lateness.merge(&worker.lateness);
+            outcome.syncs.merge(&worker.syncs);
+            outcome.unanswered_ios += worker.unanswered_ios;
+            outcome.stuck_ios += worker.stuck_ios;
+            outcome.content_blocks.0 += worker.content_blocks.0;
+            outcome.content_blocks.1 += worker.content_blocks.1;
+            outcome.written.extend(worker.written);
+            outcome.warnings.extend(worker.warnings);
+            cpu_ns += worker.cpu_ns;
+            completed += worker.completed_ios;
+        }
+        outcome.written.sort_by_key(|part| part.range().start);
+        outcome.errors = errors
+            .into_iter()
+            .map(|((direction, kind), count)| ErrorCount { direction, kind, count })
+            .collect();
+        outcome.cpu_ns_per_io = cpu_ns as f64 / completed.max(1) as f64;
+        outcome.warnings.dedup();
+        warn(&mut outcome, self.common);
+        outcome
+    }
+}
+
+fn severity(ended: &Ended) -> u8 {
+    match ended {
+        Ended::Completed => 0,
+        Ended::Interrupted => 1,
+        Ended::Failed(_) => 2,
+        Ended::DeviceGone(_) => 3,
+    }
+}
+
+/// Says where the load that was delivered is not the one that was asked for.
+fn warn(outcome: &mut RingOutcome, common: &Common) {
+    let spec = common.case.load;
+    let seconds = outcome.runtime_ns as f64 / 1e9;
+    let delivered = outcome.delivered_ios() as f64;
+    let wanted =
+        outcome.offered_ios.map(|offered| offered as f64).or(spec.rate_iops.map(|rate| rate * seconds));
+    if let Some(wanted) = wanted
+        && outcome.ended == Ended::Completed
+        && delivered < wanted * (1.0 - SHORTFALL_WARNING)
+    {
+        outcome.warnings.push(format!(
+            "{:.0} I/Os were asked for and {delivered:.0} delivered ({:.1} %): the target, the depth or this host is too slow \
+             for the rate",
+            wanted,
+            100.0 * delivered / wanted
+        ));
+    }
+    if outcome.lateness.percentile_ns(990_000) > LATENESS_WARNING_NS {
+        outcome.warnings.push(format!(
+            "1 % of the I/Os were issued more than {} µs after their moment though a place was free: this host is busy, and the \
+             wait is in their latency",
+            outcome.lateness.percentile_ns(990_000) / 1000
+        ));
+    }
+    if outcome.stuck_ios > 0 {
+        outcome.warnings.push(format!(
+            "{} I/Os were never answered and could not be given up: the device hangs",
+            outcome.stuck_ios
+        ));
+    }
+    if common.interface == Interface::Threads {
+        let slots = spec.outstanding().div_ceil(u64::from(common.workers));
+        if slots > THREADS_LIMIT as u64 {
+            outcome.warnings.push(format!(
+                "a worker has {THREADS_LIMIT} threads for {slots} I/Os in flight: the device sees less depth than asked for"
+            ));
+        }
+    }
+    let (blocks, duplicates) = outcome.content_blocks;
+    let wanted = f64::from(spec.shape.content.dedupe_percent);
+    let delivered = 100.0 * duplicates as f64 / blocks.max(1) as f64;
+    // Four standard errors, and half a point for rounding.
+    let tolerance = 400.0 * (wanted / 100.0 * (1.0 - wanted / 100.0) / blocks.max(1) as f64).sqrt() + 0.5;
+    if blocks > 0 && spec.shape.content != load::Content::default() && (delivered - wanted).abs() > tolerance
+    {
+        outcome.warnings.push(format!("{wanted} % duplicates were asked for and {delivered:.1} % written"));
+    }
+}

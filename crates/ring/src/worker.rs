@@ -1,0 +1,505 @@
+//! The loop of one worker: its jobs, its queue, its counts.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use load::{
+    Direction, Filler, Histogram, IoError, LoadSpec, Operation, Planned, Recorder, Sample, Schedule, Written,
+};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::outcome::{Ended, ErrorKind};
+use crate::queue::{Kind, Queue};
+use crate::{ErrorPolicy, RingError, RingOptions};
+
+/// The longest wait, so that a stop is noticed while a device does not answer.
+const WAIT_LIMIT_NS: u64 = 50_000_000;
+/// How long answers are waited for after the end of the time, and after a stop.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_STOPPED: Duration = Duration::from_millis(200);
+/// How long answers are waited for once everything has been cancelled.
+const PATIENCE_CANCELLED: Duration = Duration::from_millis(400);
+/// The most units that a worker keeps in mind to verify them: 4 bytes each.
+pub(crate) const VERIFY_UNITS_LIMIT: u64 = 1 << 26;
+
+/// What a worker found, beside its samples.
+#[derive(Debug)]
+pub(crate) struct WorkerOutcome {
+    pub ended: Ended,
+    pub errors: BTreeMap<(Direction, ErrorKind), u64>,
+    pub offered_ios: u64,
+    pub completed_ios: u64,
+    pub lateness: Histogram,
+    pub syncs: Histogram,
+    pub unanswered_ios: u64,
+    pub stuck_ios: u64,
+    pub cpu_ns: u64,
+    pub content_blocks: (u64, u64),
+    pub written: Vec<Written>,
+    pub warnings: Vec<String>,
+}
+
+/// What a worker is told at its start.
+pub(crate) struct Assignment<'a> {
+    pub spec: &'a LoadSpec,
+    pub options: &'a RingOptions,
+    pub worker: u32,
+    pub jobs: Vec<u32>,
+    pub capacity_bytes: u64,
+    pub start: Instant,
+    pub halt: &'a AtomicBool,
+}
+
+/// A place in a job's queue.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    planned: Planned,
+    issued_ns: u64,
+    generation: u32,
+    is_syncing: bool,
+    /// Waited for its moment, so that the engine answers for being late.
+    has_waited: bool,
+}
+
+/// How written buffers are filled.
+enum Filling {
+    /// No data is moved, or nothing is written.
+    Nothing,
+    Content(Box<Filler>),
+    /// Stamped, by job.
+    Verified(BTreeMap<u32, Written>),
+}
+
+struct Worker<'a, Q> {
+    assignment: &'a Assignment<'a>,
+    queue: Q,
+    schedule: Schedule,
+    is_open_loop: bool,
+    is_paced: bool,
+    slots: Vec<Slot>,
+    in_flight: u32,
+    /// Places whose I/O waits for its moment.
+    waiting: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Places whose write meets another write of the same block.
+    blocked: Vec<u32>,
+    /// Places of the current batch, which get their moment when it is handed over.
+    batch: Vec<u32>,
+    recorder: Recorder,
+    filling: Filling,
+    /// Writes since the last sync, by job.
+    unsynced: BTreeMap<u32, u32>,
+    counted_from_ns: u64,
+    counted_to_ns: u64,
+    ended: Option<Ended>,
+    outcome: WorkerOutcome,
+}
+
+/// Drives the jobs of one worker until the load ends. Samples go to `on_sample` as their intervals end.
+pub(crate) fn drive<Q: Queue>(
+    assignment: &Assignment,
+    queue: Q,
+    on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
+) -> Result<WorkerOutcome, RingError> {
+    let cpu_before_ns = thread_cpu_ns();
+    let mut worker = Worker::new(assignment, queue)?;
+    let driven = worker.run(on_sample);
+    let drained = worker.drain();
+    driven.and(drained)?;
+    worker.outcome.cpu_ns = thread_cpu_ns().saturating_sub(cpu_before_ns);
+    Ok(worker.finish())
+}
+
+impl<'a, Q: Queue> Worker<'a, Q> {
+    fn new(assignment: &'a Assignment<'a>, mut queue: Q) -> Result<Self, RingError> {
+        let Assignment { spec, jobs, .. } = assignment;
+        let schedule = Schedule::new(spec, assignment.capacity_bytes)?;
+        let slots = jobs.len() * spec.iodepth as usize;
+        let recorder = Recorder::new(spec);
+        let filling = filling(assignment, &schedule, &mut queue, slots as u32)?;
+        let nothing = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job: 0 };
+        let empty = Slot {
+            planned: Planned { operation: nothing, not_before_ns: 0 },
+            issued_ns: 0,
+            generation: 0,
+            is_syncing: false,
+            has_waited: false,
+        };
+        Ok(Worker {
+            assignment,
+            queue,
+            is_open_loop: schedule.is_open_loop(),
+            is_paced: schedule.is_paced(),
+            schedule,
+            slots: vec![empty; slots],
+            in_flight: 0,
+            waiting: BinaryHeap::with_capacity(slots),
+            blocked: Vec::new(),
+            batch: Vec::with_capacity(slots),
+            counted_from_ns: spec.ramp_ns,
+            counted_to_ns: recorder.end_ns(),
+            recorder,
+            filling,
+            unsynced: BTreeMap::new(),
+            ended: None,
+            outcome: WorkerOutcome {
+                ended: Ended::Completed,
+                errors: BTreeMap::new(),
+                offered_ios: 0,
+                completed_ios: 0,
+                lateness: Histogram::new(),
+                syncs: Histogram::new(),
+                unanswered_ios: 0,
+                stuck_ios: 0,
+                cpu_ns: 0,
+                content_blocks: (0, 0),
+                written: Vec::new(),
+                warnings: Vec::new(),
+            },
+        })
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.assignment.start.elapsed().as_nanos() as u64
+    }
+
+    fn run(&mut self, on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>) -> Result<(), RingError> {
+        // Slot by slot over all jobs, so that jobs start together as fio's do.
+        let jobs = self.assignment.jobs.len();
+        for index in 0..self.slots.len() {
+            self.plan(index as u32, self.assignment.jobs[index % jobs], 0)?;
+        }
+        let end_ns = self.recorder.end_ns();
+        loop {
+            let mut now_ns = self.release(end_ns)?;
+            self.queue_batch(&mut now_ns)?;
+            now_ns = self.now_ns();
+            if now_ns >= self.recorder.interval_end_ns()
+                && self.recorder.advance(now_ns, on_sample).is_break()
+            {
+                self.ended.get_or_insert(Ended::Interrupted);
+            }
+            if now_ns >= end_ns {
+                self.ended.get_or_insert(Ended::Completed);
+                return Ok(());
+            }
+            while let Some((tag, outcome)) = self.queue.pop() {
+                self.complete(tag, outcome, now_ns)?;
+            }
+            if !self.blocked.is_empty() {
+                for tag in std::mem::take(&mut self.blocked) {
+                    self.issue(tag)?;
+                }
+            }
+            if self.ended.is_none() && self.assignment.halt.load(Ordering::Relaxed) {
+                self.ended = Some(Ended::Interrupted);
+            }
+            if self.ended.is_some() {
+                let now_ns = self.now_ns();
+                self.outcome.ended = self.ended.clone().unwrap_or(Ended::Completed);
+                let _ = self.recorder.cut(now_ns, on_sample);
+                self.counted_to_ns = self.counted_to_ns.min(now_ns);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Issues what has waited for its moment. Returns the time as far as it was read, or 0.
+    fn release(&mut self, end_ns: u64) -> Result<u64, RingError> {
+        if self.waiting.is_empty() {
+            return Ok(0);
+        }
+        let now_ns = self.now_ns();
+        while let Some(&Reverse((at_ns, tag))) = self.waiting.peek() {
+            if at_ns > now_ns || at_ns >= end_ns {
+                break;
+            }
+            self.waiting.pop();
+            self.slots[tag as usize].has_waited = true;
+            self.issue(tag)?;
+        }
+        Ok(now_ns)
+    }
+
+    /// Hands the batch over and waits for answers, for the next moment, or for the end of the interval.
+    fn queue_batch(&mut self, now_ns: &mut u64) -> Result<(), RingError> {
+        if !self.batch.is_empty() {
+            *now_ns = self.now_ns();
+            for tag in self.batch.drain(..) {
+                let slot = &mut self.slots[tag as usize];
+                slot.issued_ns = *now_ns;
+                if slot.has_waited {
+                    slot.has_waited = false;
+                    self.outcome.lateness.record(*now_ns - slot.planned.not_before_ns);
+                }
+            }
+        } else if *now_ns == 0 {
+            *now_ns = self.now_ns();
+        }
+        let next_issue_ns = self.waiting.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
+        let wait_ns =
+            next_issue_ns.min(self.recorder.interval_end_ns()).saturating_sub(*now_ns).min(WAIT_LIMIT_NS);
+        let is_short = next_issue_ns.saturating_sub(*now_ns) < self.assignment.options.spin_ns;
+        let want = if is_short || wait_ns == 0 {
+            0
+        } else {
+            self.assignment.options.batch_complete_min.clamp(1, self.in_flight.max(1))
+        };
+        self.queue.submit_and_wait(want, wait_ns)
+    }
+
+    #[inline]
+    fn complete(&mut self, tag: u32, outcome: Result<(), IoError>, now_ns: u64) -> Result<(), RingError> {
+        self.in_flight -= 1;
+        let slot = self.slots[tag as usize];
+        let Operation { direction, length_bytes, job, .. } = slot.planned.operation;
+        let service_ns = now_ns.saturating_sub(slot.issued_ns);
+        if slot.is_syncing {
+            self.slots[tag as usize].is_syncing = false;
+            match outcome {
+                Ok(()) => self.outcome.syncs.record(service_ns),
+                Err(error) => self.count_error(Direction::Write, error),
+            }
+            return self.plan(tag, job, now_ns);
+        }
+        match outcome {
+            Ok(()) => {
+                self.outcome.completed_ios += 1;
+                if self.is_open_loop {
+                    let latency_ns = now_ns.saturating_sub(slot.planned.not_before_ns);
+                    self.recorder.record_open(direction, length_bytes, latency_ns, service_ns);
+                } else {
+                    self.recorder.record(direction, length_bytes, service_ns);
+                }
+            }
+            Err(error) => {
+                self.recorder.record_error(direction);
+                self.count_error(direction, error);
+            }
+        }
+        if direction == Direction::Write {
+            self.end_write(&slot, outcome.is_ok());
+            if self.assignment.options.fsync_every > 0 {
+                let unsynced = self.unsynced.entry(job).or_insert(0);
+                *unsynced += 1;
+                if *unsynced >= self.assignment.options.fsync_every {
+                    *unsynced = 0;
+                    self.slots[tag as usize].is_syncing = true;
+                    return self.push(tag, Kind::Sync, 0, 0);
+                }
+            }
+        }
+        self.plan(tag, job, now_ns)
+    }
+
+    fn end_write(&mut self, slot: &Slot, succeeded: bool) {
+        let Operation { offset_bytes, length_bytes, job, .. } = slot.planned.operation;
+        if let Filling::Verified(parts) = &mut self.filling
+            && let Some(written) = parts.get_mut(&job)
+        {
+            written.end(offset_bytes, length_bytes, slot.generation, succeeded);
+        }
+    }
+
+    fn count_error(&mut self, direction: Direction, error: IoError) {
+        let kind = ErrorKind::of(error);
+        *self.outcome.errors.entry((direction, kind)).or_insert(0) += 1;
+        if kind.means_gone() {
+            self.ended.get_or_insert(Ended::DeviceGone(kind));
+        } else if self.assignment.options.on_error == ErrorPolicy::Stop {
+            self.ended.get_or_insert(Ended::Failed(kind));
+        }
+    }
+
+    /// Takes the job's next I/O to a free place, and issues it if its moment has come.
+    #[inline]
+    fn plan(&mut self, tag: u32, job: u32, now_ns: u64) -> Result<(), RingError> {
+        let planned = self.schedule.next(job);
+        self.slots[tag as usize].planned = planned;
+        if self.is_paced {
+            self.count_offered(&planned);
+            if planned.not_before_ns > now_ns {
+                self.waiting.push(Reverse((planned.not_before_ns, tag)));
+                return Ok(());
+            }
+        }
+        self.issue(tag)
+    }
+
+    fn count_offered(&mut self, planned: &Planned) {
+        let is_counted = (self.counted_from_ns..self.counted_to_ns).contains(&planned.not_before_ns);
+        self.outcome.offered_ios += u64::from(is_counted);
+    }
+
+    #[inline]
+    fn issue(&mut self, tag: u32) -> Result<(), RingError> {
+        let operation = self.slots[tag as usize].planned.operation;
+        let kind = match operation.direction {
+            Direction::Read => Kind::Read,
+            Direction::Write => {
+                if !self.fill(tag, operation) {
+                    self.blocked.push(tag);
+                    return Ok(());
+                }
+                Kind::Write
+            }
+            Direction::Trim => Kind::Trim,
+        };
+        self.push(tag, kind, operation.offset_bytes, operation.length_bytes)
+    }
+
+    #[inline]
+    fn push(&mut self, tag: u32, kind: Kind, offset_bytes: u64, length_bytes: u32) -> Result<(), RingError> {
+        self.queue.push(tag, kind, offset_bytes, length_bytes)?;
+        self.in_flight += 1;
+        self.batch.push(tag);
+        Ok(())
+    }
+
+    /// Fills the buffer of a write; false where the block is being written already.
+    fn fill(&mut self, tag: u32, operation: Operation) -> bool {
+        let Operation { offset_bytes, length_bytes, job, .. } = operation;
+        match &mut self.filling {
+            Filling::Nothing => true,
+            Filling::Content(filler) => {
+                if let Some(buffer) = self.queue.buffer(tag, length_bytes) {
+                    if filler.is_shaped() { filler.fill(buffer) } else { filler.touch(buffer) }
+                }
+                true
+            }
+            Filling::Verified(parts) => {
+                let (Some(buffer), Some(written)) =
+                    (self.queue.buffer(tag, length_bytes), parts.get_mut(&job))
+                else {
+                    return true;
+                };
+                match written.begin(offset_bytes, buffer) {
+                    Some(generation) => {
+                        self.slots[tag as usize].generation = generation;
+                        true
+                    }
+                    None => false,
+                }
+            }
+        }
+    }
+
+    /// Waits for what is in flight, so that no buffer is given up while the kernel may use it.
+    fn drain(&mut self) -> Result<(), RingError> {
+        self.outcome.unanswered_ios = u64::from(self.in_flight);
+        let stopped = self.outcome.ended != Ended::Completed;
+        let mut deadline = Instant::now() + if stopped { PATIENCE_STOPPED } else { PATIENCE };
+        let mut is_cancelled = false;
+        // Once, even with nothing in flight: a batch may not have been handed over yet.
+        while self.in_flight > 0 {
+            self.queue.submit_and_wait(1, WAIT_LIMIT_NS / 5)?;
+            while let Some((tag, outcome)) = self.queue.pop() {
+                self.in_flight -= 1;
+                let slot = self.slots[tag as usize];
+                if slot.planned.operation.direction == Direction::Write && !slot.is_syncing {
+                    self.end_write(&slot, outcome.is_ok());
+                }
+            }
+            if Instant::now() < deadline || self.in_flight == 0 {
+                // An external stop shortens the wait after a regular end.
+                if !stopped && self.assignment.halt.load(Ordering::Relaxed) {
+                    deadline = deadline.min(Instant::now() + PATIENCE_STOPPED);
+                }
+                continue;
+            }
+            if is_cancelled {
+                self.outcome.stuck_ios = u64::from(self.in_flight);
+                break;
+            }
+            self.queue.cancel_all();
+            is_cancelled = true;
+            deadline = Instant::now() + PATIENCE_CANCELLED;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> WorkerOutcome {
+        if self.is_paced && self.outcome.ended == Ended::Completed {
+            // What arrived and found no place still was offered.
+            for index in 0..self.assignment.jobs.len() {
+                let job = self.assignment.jobs[index];
+                loop {
+                    let planned = self.schedule.next(job);
+                    if planned.not_before_ns >= self.counted_to_ns {
+                        break;
+                    }
+                    self.count_offered(&planned);
+                }
+            }
+        }
+        match self.filling {
+            Filling::Nothing => {}
+            Filling::Content(filler) => self.outcome.content_blocks = filler.delivered(),
+            Filling::Verified(parts) => {
+                self.outcome.written = parts
+                    .into_values()
+                    .map(|mut written| {
+                        written.abandon();
+                        written
+                    })
+                    .collect();
+            }
+        }
+        self.outcome
+    }
+}
+
+fn filling<Q: Queue>(
+    assignment: &Assignment,
+    schedule: &Schedule,
+    queue: &mut Q,
+    slots: u32,
+) -> Result<Filling, RingError> {
+    let spec = assignment.spec;
+    let largest_bytes = spec.shape.largest_bytes(spec.bs_bytes);
+    if !writes(spec) || slots == 0 || queue.buffer(0, largest_bytes).is_none() {
+        return Ok(Filling::Nothing);
+    }
+    if spec.shape.verify {
+        let unit_bytes = spec.shape.smallest_bytes(spec.bs_bytes);
+        let mut parts = BTreeMap::new();
+        let mut units = 0;
+        for &job in &assignment.jobs {
+            if let Some(part) = schedule.own_part(job) {
+                units += (part.end - part.start) / u64::from(unit_bytes);
+                if units > VERIFY_UNITS_LIMIT {
+                    return Err(RingError::refused(
+                        format!(
+                            "more than {VERIFY_UNITS_LIMIT} blocks of {unit_bytes} bytes cannot be kept in mind"
+                        ),
+                        "verify a smaller `size`, or larger blocks",
+                    ));
+                }
+                parts.insert(job, Written::new(part, unit_bytes, spec.seed));
+            }
+        }
+        return Ok(Filling::Verified(parts));
+    }
+    let mut filler = Filler::new(spec.shape.content, spec.seed, assignment.worker);
+    if !filler.is_shaped() {
+        for slot in 0..slots {
+            if let Some(buffer) = queue.buffer(slot, largest_bytes) {
+                filler.fill(buffer);
+            }
+        }
+    }
+    Ok(Filling::Content(Box::new(filler)))
+}
+
+/// Whether a load puts anything on the device.
+pub(crate) fn writes(spec: &LoadSpec) -> bool {
+    spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) < 100 || spec.shape.trim_percent > 0
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
