@@ -6,7 +6,7 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -85,8 +85,8 @@ pub(crate) fn run(
         .process_group(0)
         .spawn()
         .map_err(|source| DriverError::Start { program: program.display().to_string(), source })?;
-    let stdout = collect(child.stdout.take(), Keep::First(OUTPUT_LIMIT_BYTES));
-    let stderr = collect(child.stderr.take(), Keep::Last(STDERR_KEPT_BYTES));
+    let stdout = Collector::start(child.stdout.take(), Keep::First(OUTPUT_LIMIT_BYTES));
+    let stderr = Collector::start(child.stderr.take(), Keep::Last(STDERR_KEPT_BYTES));
     if let Some(mut pipe) = child.stdin.take() {
         let input = input.to_vec();
         // A program that reads nothing closes the pipe; that is its affair.
@@ -99,7 +99,7 @@ pub(crate) fn run(
         let _ = kill_process_group(group, Signal::KILL);
         let _ = child.wait();
     }
-    let stderr = text(stderr.recv_timeout(PIPE_GRACE).ok());
+    let (stderr, _) = stderr.text();
     match ended {
         Ended::TimedOut => Err(DriverError::TimedOut {
             command,
@@ -109,37 +109,30 @@ pub(crate) fn run(
         }),
         Ended::Overflowed => Err(DriverError::TooMuchOutput { command, limit_bytes: OUTPUT_LIMIT_BYTES }),
         Ended::Exited(Err(source)) => Err(DriverError::Start { program: command, source }),
-        Ended::Exited(Ok((status, early))) => {
-            let collected = early.or_else(|| stdout.recv_timeout(PIPE_GRACE).ok());
-            if collected.as_ref().is_some_and(|c| c.overflowed) {
-                return Err(DriverError::TooMuchOutput { command, limit_bytes: OUTPUT_LIMIT_BYTES });
-            }
-            Ok(Answer { command, status, stdout: text(collected), stderr })
-        }
+        Ended::Exited(Ok(status)) => match stdout.text() {
+            (_, true) => Err(DriverError::TooMuchOutput { command, limit_bytes: OUTPUT_LIMIT_BYTES }),
+            (stdout, false) => Ok(Answer { command, status, stdout, stderr }),
+        },
     }
 }
 
 enum Ended {
-    Exited(io::Result<(ExitStatus, Option<Collected>)>),
+    Exited(io::Result<ExitStatus>),
     TimedOut,
     Overflowed,
 }
 
-fn wait(child: &mut Child, stdout: &mpsc::Receiver<Collected>, timeout: Duration) -> Ended {
+fn wait(child: &mut Child, stdout: &Collector, timeout: Duration) -> Ended {
     let started = Instant::now();
     let mut pause = POLL_FIRST;
-    let mut early = None;
     loop {
         match child.try_wait() {
-            Ok(Some(status)) => return Ended::Exited(Ok((status, early))),
+            Ok(Some(status)) => return Ended::Exited(Ok(status)),
             Err(error) => return Ended::Exited(Err(error)),
             Ok(None) => {}
         }
-        if let Ok(collected) = stdout.try_recv() {
-            if collected.overflowed {
-                return Ended::Overflowed;
-            }
-            early = Some(collected);
+        if stdout.overflowed() {
+            return Ended::Overflowed;
         }
         if started.elapsed() >= timeout {
             return Ended::TimedOut;
@@ -160,36 +153,58 @@ struct Collected {
     overflowed: bool,
 }
 
-fn text(collected: Option<Collected>) -> String {
-    String::from_utf8_lossy(&collected.unwrap_or_default().bytes).into_owned()
+/// Reads a pipe in the background. What has come is there even if the pipe never ends, because a daemon that the
+/// program left behind holds it.
+struct Collector {
+    collected: Arc<Mutex<Collected>>,
+    ended: mpsc::Receiver<()>,
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>, keep: Keep) -> mpsc::Receiver<Collected> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let mut collected = Collected::default();
-        let mut buffer = [0; 8192];
-        let mut pipe = pipe;
-        while let Some(count) = pipe.as_mut().and_then(|pipe| pipe.read(&mut buffer).ok()).filter(|&n| n > 0)
-        {
-            collected.bytes.extend_from_slice(&buffer[..count]);
-            match keep {
-                Keep::First(limit) if collected.bytes.len() > limit => {
-                    collected.overflowed = true;
-                    break;
+impl Collector {
+    fn start(pipe: Option<impl Read + Send + 'static>, keep: Keep) -> Collector {
+        let (sender, ended) = mpsc::channel();
+        let collected = Arc::<Mutex<Collected>>::default();
+        let shared = Arc::clone(&collected);
+        thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            let mut pipe = pipe;
+            let mut read =
+                || pipe.as_mut()?.read(&mut buffer).ok().filter(|&n| n > 0).map(|n| buffer[..n].to_vec());
+            while let Some(bytes) = read() {
+                let mut collected = lock(&shared);
+                collected.bytes.extend_from_slice(&bytes);
+                match keep {
+                    Keep::First(limit) if collected.bytes.len() > limit => {
+                        collected.overflowed = true;
+                        break;
+                    }
+                    Keep::Last(limit) => {
+                        let excess = collected.bytes.len().saturating_sub(limit);
+                        collected.bytes.drain(..excess);
+                    }
+                    Keep::First(_) => {}
                 }
-                Keep::Last(limit) if collected.bytes.len() > 2 * limit => {
-                    collected.bytes.drain(..collected.bytes.len() - limit);
-                }
-                _ => {}
             }
-        }
-        if let Keep::Last(limit) = keep {
-            let excess = collected.bytes.len().saturating_sub(limit);
-            collected.bytes.drain(..excess);
-        }
-        // Nobody listens any more if the program was given up.
-        let _ = sender.send(collected);
-    });
-    receiver
+            // Nobody listens any more if the program was given up.
+            let _ = sender.send(());
+        });
+        Collector { collected, ended }
+    }
+
+    fn overflowed(&self) -> bool {
+        lock(&self.collected).overflowed
+    }
+
+    /// What has come, once the pipe has ended or the grace is over, and whether it is too much.
+    fn text(&self) -> (String, bool) {
+        // Both ways of not hearing of the end mean that what is there is all there will be.
+        let _ = self.ended.recv_timeout(PIPE_GRACE);
+        let collected = lock(&self.collected);
+        (String::from_utf8_lossy(&collected.bytes).into_owned(), collected.overflowed)
+    }
+}
+
+fn lock(collected: &Mutex<Collected>) -> MutexGuard<'_, Collected> {
+    // Bytes that a reader has added are whole, even if it died after.
+    collected.lock().unwrap_or_else(PoisonError::into_inner)
 }
