@@ -62,9 +62,28 @@ pub enum Command {
     /// Print the results of a run, one line a case
     #[command(after_help = "Example:\n  arraylab results run --json | jq '[.case, .iops]'")]
     Results(ResultsArgs),
+    /// Print what was found in the samples of a run: cliffs, knees, limits, dips
+    #[command(
+        after_help = "Example:\n  arraylab findings run --json | jq 'select(.kind == \"write-cliff\")'"
+    )]
+    Findings(RunJsonArgs),
+    /// Judge the published conclusions on a run: holds, refuted, or not shown
+    #[command(
+        after_help = "Example:\n  arraylab claims run\n\nExit status 1 where --strict is given and a claim is refuted."
+    )]
+    Claims(ClaimsArgs),
     /// Write the report of a run
     #[command(after_help = "Example:\n  arraylab report run --out report.html")]
     Report(ReportArgs),
+    /// Say what got better or worse between two runs of the same cases, beyond noise
+    #[command(after_help = "Examples:\n  \
+        arraylab compare before after\n  \
+        arraylab compare before after --regression 5 --junit compare.xml\n\n\
+        Exit status 1 where anything got worse by the bound or more.")]
+    Compare(CompareArgs),
+    /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
+    #[command(after_help = "Example:\n  arraylab explain write-cliff")]
+    Explain(ExplainArgs),
     /// Measure this program's own speed
     #[command(after_help = "Example:\n  arraylab bench report --json")]
     Bench(BenchArgs),
@@ -200,6 +219,43 @@ pub struct MarkArgs {
     pub run: PathBuf,
     /// What happened
     pub text: String,
+}
+
+/// Arguments of `claims`.
+#[derive(Debug, Args)]
+pub struct ClaimsArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// End with status 1 where a claim is refuted
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Directories of the runs, the first the one that the others are compared with
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// One JSON object a line for each case
+    #[arg(long)]
+    pub json: bool,
+    /// Change for the worse, in percent, that is a regression
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
+    pub regression: f64,
+    /// Also write JUnit XML, for continuous integration
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A kind of finding, as `arraylab findings` names it
+    pub finding: String,
 }
 
 /// Arguments of `results`.

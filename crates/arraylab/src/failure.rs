@@ -5,6 +5,8 @@ use std::error::Error;
 use std::process::ExitCode;
 use store::StoreError;
 
+/// A claim, requirement or comparison failed, where that was asked for.
+const NOT_MET: u8 = 1;
 /// Wrong use, wrong input, or refused before anything was written.
 const REFUSED: u8 = 2;
 /// The target, the disk or the engine failed after the start.
@@ -43,6 +45,11 @@ impl Failure {
             Failure::OutputClosed => ExitCode::SUCCESS,
         }
     }
+}
+
+/// The exit status where a claim, requirement or comparison failed.
+pub fn not_met() -> ExitCode {
+    ExitCode::from(NOT_MET)
 }
 
 /// The exit status of a run that failed after its start.

@@ -34,7 +34,11 @@ fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
         Command::Status(arguments) => commands::status::status(arguments),
         Command::Mark(arguments) => commands::status::mark(arguments),
         Command::Results(arguments) => commands::results::results(arguments),
+        Command::Findings(arguments) => commands::findings::findings(arguments),
+        Command::Claims(arguments) => commands::findings::claims(arguments),
         Command::Report(arguments) => commands::report::report(arguments),
+        Command::Compare(arguments) => commands::compare::compare(arguments),
+        Command::Explain(arguments) => commands::findings::explain(arguments),
         Command::Bench(arguments) => commands::bench::bench(arguments),
     }
 }

@@ -1,7 +1,9 @@
 //! One module a command or family of commands: arguments in, rooms called, results printed.
 
 pub mod bench;
+pub mod compare;
 pub mod expand;
+pub mod findings;
 pub mod report;
 pub mod results;
 pub mod run;

@@ -2,15 +2,16 @@
 
 use crate::cli::ResultsArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines};
+use crate::output::{print, print_json_lines, say};
 use crate::table::{Align, render};
+use std::path::Path;
 use std::process::ExitCode;
 use store::{CaseResult, DirectionResult, Run};
 use units::{human_bandwidth, human_latency, human_rate};
 
 /// `arraylab results`
 pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
-    let results = Run::open_read_only(&arguments.run)?.results()?;
+    let results = results_of(&arguments.run)?;
     if arguments.json {
         print_json_lines(&results)?;
     } else if arguments.csv {
@@ -19,6 +20,19 @@ pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
         print(&table(&results))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The results of a run, with the level that lasts where one was found.
+pub fn results_of(run: &Path) -> Result<Vec<CaseResult>, Failure> {
+    let reader = Run::open_read_only(run)?;
+    let mut results = reader.results()?;
+    // Results stand without what was found in them: a plan that can no longer be read (its published table is gone)
+    // costs the level that lasts, no more.
+    match super::findings::found(&reader) {
+        Ok(found) => findings::add_sustained(&mut results, &found),
+        Err(_) => say("warning: the run's plan cannot be read any more; `sustained` is left out"),
+    }
+    Ok(results)
 }
 
 fn table(results: &[CaseResult]) -> String {

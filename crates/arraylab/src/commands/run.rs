@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{Run, RunEnd};
+use store::RunEnd;
 
 /// `arraylab run`
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
@@ -27,7 +27,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let summary = carried.map_err(|error| Failure::Failed(Box::new(error)))?;
     if arguments.json {
-        print_json_lines(Run::open_read_only(&directory)?.results()?)?;
+        print_json_lines(super::results::results_of(&directory)?)?;
     }
     Ok(conclude(&summary))
 }

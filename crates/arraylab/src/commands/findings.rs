@@ -1,0 +1,82 @@
+//! `findings`, `claims`, `explain`: what the samples of a run say.
+
+use crate::cli::{ClaimsArgs, ExplainArgs, RunJsonArgs};
+use crate::failure::{self, Failure};
+use crate::output::{print, print_json_lines};
+use crate::table::{Align, render};
+use findings::{Findings, Kind, Verdict};
+use std::process::ExitCode;
+use store::{Run, RunReader};
+
+/// Everything found in a run, by the plan that is kept with it.
+pub fn found(run: &RunReader) -> Result<Findings, Failure> {
+    let kept = &run.manifest().plan;
+    let plan = plan::parse_plan(&kept.name, &kept.source, &kept.text)?;
+    Ok(findings::find(run, &plan)?)
+}
+
+/// `arraylab findings`
+pub fn findings(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
+    let found = found(&Run::open_read_only(&arguments.run)?)?;
+    if arguments.json {
+        print_json_lines(&found.all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for conclusion in found.conclusions() {
+        text.push_str(&format!("- {}\n", conclusion.text));
+    }
+    let kinds: Vec<Vec<String>> = Kind::ALL
+        .iter()
+        .map(|&kind| (kind, found.of_kind(kind).count()))
+        .filter(|&(_, count)| count > 0)
+        .map(|(kind, count)| vec![kind.name().to_owned(), count.to_string()])
+        .collect();
+    text.push('\n');
+    text.push_str(&render(&[("findings", Align::Left), ("number", Align::Right)], &kinds));
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `arraylab claims`
+pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
+    let claims = found(&Run::open_read_only(&arguments.run)?)?.claims();
+    if arguments.json {
+        print_json_lines(&claims)?;
+    } else {
+        let mut text = String::new();
+        for claim in &claims {
+            text.push_str(&format!(
+                "{:<4} {:<9} {}\n               {}\n",
+                claim.id,
+                claim.verdict.name(),
+                claim.says,
+                claim.because
+            ));
+        }
+        print(&text)?;
+    }
+    let is_refuted = claims.iter().any(|claim| claim.verdict == Verdict::Refuted);
+    Ok(if arguments.strict && is_refuted { failure::not_met() } else { ExitCode::SUCCESS })
+}
+
+/// `arraylab explain`
+pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
+    let kind = Kind::named(&arguments.finding).ok_or_else(|| {
+        let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        Failure::refused(format!(
+            "there is no finding `{}`; there are {}",
+            arguments.finding,
+            names.join(", ")
+        ))
+    })?;
+    let explanation = findings::explain(kind);
+    print(&format!(
+        "{}\n\n{}\n\nHow it is found\n{}\n\nTry it\n{}\n",
+        kind.name(),
+        explanation.what,
+        explanation.how_found,
+        explanation.experiment
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
