@@ -31,14 +31,17 @@ fn be_the_victim(arguments: &[String]) {
     let [sysfs, proc, state, device, sysctl] = arguments else { panic!("five arguments") };
     let roots = HostRoots { sysfs: sysfs.into(), proc: proc.into() };
     let settings = |turn: u32| {
-        let scheduler = if turn.is_multiple_of(2) { "mq-deadline" } else { "none" };
+        let scheduler = if turn.is_multiple_of(2) { "none" } else { "mq-deadline" };
         let mut settings = vec![
             ("queue.read_ahead_kb", (512 + 4 * (turn % 7)).to_string()),
             ("queue.nomerges", (1 + turn % 2).to_string()),
             ("queue.scheduler", scheduler.to_owned()),
             ("queue.rq_affinity", "2".to_owned()),
-            ("queue.nr_requests", (16 + turn % 3).to_string()),
         ];
+        // Not always, so that the kernel's own reset of it shows.
+        if turn.is_multiple_of(4) {
+            settings.push(("queue.nr_requests", (16 + turn % 3).to_string()));
+        }
         if !sysctl.is_empty() {
             settings.push((sysctl, (1 + turn % 5).to_string()));
         }
@@ -152,8 +155,8 @@ fn on_a_recorded_tree() {
     kill_and_recover("a recorded tree", &place);
 }
 
-/// Proves the same on the queue attributes of a real loop device, where the kernel resets the number of requests with
-/// each change of the scheduler.
+/// Proves the same on the queue attributes of a real loop device, where the kernel resets the number of requests and
+/// the scheduler's tunables with each change of the scheduler.
 fn on_a_loop_device() {
     let directory = tempfile::tempdir().expect("a directory");
     let image = directory.path().join("image");
@@ -171,7 +174,17 @@ fn on_a_loop_device() {
     // Not the default, so that what the kernel resets shows.
     fs::write(queue.join("scheduler"), "mq-deadline").expect("a scheduler");
     fs::write(queue.join("nr_requests"), "100").expect("requests");
-    let files = ["read_ahead_kb", "nomerges", "scheduler", "rq_affinity", "nr_requests", "wbt_lat_usec"]
+    fs::write(queue.join("iosched/fifo_batch"), "77").expect("a tunable of the scheduler");
+    let attributes = [
+        "read_ahead_kb",
+        "nomerges",
+        "scheduler",
+        "rq_affinity",
+        "nr_requests",
+        "wbt_lat_usec",
+        "iosched/fifo_batch",
+    ];
+    let files = attributes
         .into_iter()
         .map(|attribute| queue.join(attribute))
         .filter(|path| fs::read_to_string(path).is_ok())
