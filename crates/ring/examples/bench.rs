@@ -1,4 +1,4 @@
-//! What the engine costs here, beside the installed fio: `cargo run --release -p ring --example bench [ROUNDS [SECONDS]]`.
+//! What the engine costs here, beside the installed fio: `cargo run --release -p ring --example bench [ROUNDS [SECONDS [SCENARIO]]]`.
 
 use ring::{BenchSettings, bench};
 
@@ -11,6 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(seconds) = arguments.next() {
         settings.runtime_ns = (seconds.parse::<f64>()? * 1e9) as u64;
     }
+    settings.only = arguments.next().unwrap_or_default();
     bench(&settings, &mut |result| match serde_json::to_string(result) {
         Ok(line) => println!("{line}"),
         Err(error) => eprintln!("{error}"),

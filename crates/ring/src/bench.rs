@@ -29,6 +29,8 @@ pub struct BenchSettings {
     pub runtime_ns: u64,
     /// The fio to compare with; `None` measures the engine alone.
     pub fio: Option<PathBuf>,
+    /// Only scenarios whose names begin so; empty is all.
+    pub only: String,
     /// Where the file lies; a file system in memory, so that the device is not the limit.
     pub directory: PathBuf,
 }
@@ -39,6 +41,7 @@ impl Default for BenchSettings {
             rounds: 5,
             runtime_ns: 2_000_000_000,
             fio: Some(PathBuf::from("fio")),
+            only: String::new(),
             directory: PathBuf::from("/dev/shm"),
         }
     }
@@ -61,90 +64,119 @@ pub struct BenchResult {
     pub ours_spread: Option<[f64; 2]>,
     /// Smallest and largest of fio's rounds.
     pub fio_spread: Option<[f64; 2]>,
+    /// Median processor time that an I/O of ours costs, which other programs disturb less than rates.
+    pub ours_cpu_ns: Option<f64>,
+    /// The same of fio.
+    pub fio_cpu_ns: Option<f64>,
     /// Why a number is missing.
     pub note: Option<String>,
 }
 
+/// Batching of both engines where fio is tuned.
+const TUNED_BATCH: u32 = 16;
+
 struct Scenario {
     name: &'static str,
+    batch_complete_min: u32,
     is_cost: bool,
     depth: u32,
     fio_options: &'static [&'static str],
 }
 
+const FIO_NULL_DEFAULT: &[&str] = &["--ioengine=null"];
+const FIO_NULL_BATCHED: &[&str] = &[
+    "--ioengine=null",
+    "--norandommap=1",
+    "--gtod_reduce=1",
+    "--iodepth_batch=32",
+    "--iodepth_batch_complete=32",
+];
 const FIO_TUNED: &[&str] = &[
     "--ioengine=io_uring",
     "--direct=1",
     "--fixedbufs=1",
     "--registerfiles=1",
     "--norandommap=1",
-    "--iodepth_batch_submit=32",
-    "--iodepth_batch_complete_min=1",
+    "--iodepth_batch_submit=16",
+    "--iodepth_batch_complete_min=16",
     "--iodepth_batch_complete_max=64",
 ];
 const FIO_DEFAULT: &[&str] = &["--ioengine=io_uring", "--direct=1"];
 
 /// Measures every scenario; `on_result` gets each as it is known.
 pub fn bench(settings: &BenchSettings, on_result: &mut dyn FnMut(&BenchResult)) -> Result<(), RingError> {
-    let null = |name, fio_options| Scenario { name, is_cost: true, depth: NULL_DEPTH, fio_options };
+    let wanted = |scenario: &Scenario| scenario.name.starts_with(&settings.only);
+    let null = |name, fio_options| Scenario {
+        name,
+        is_cost: true,
+        depth: NULL_DEPTH,
+        batch_complete_min: 1,
+        fio_options,
+    };
+    let (nothing, ring) = (
+        RingTargets::Null { capacity_bytes: NULL_BYTES },
+        RingTargets::NullRing { capacity_bytes: NULL_BYTES },
+    );
     for (scenario, targets) in [
-        (null("null-qd32", &["--ioengine=null"]), RingTargets::Null { capacity_bytes: NULL_BYTES }),
-        (
-            null(
-                "null-qd32-fio-batched",
-                &[
-                    "--ioengine=null",
-                    "--norandommap=1",
-                    "--gtod_reduce=1",
-                    "--iodepth_batch=32",
-                    "--iodepth_batch_complete=32",
-                ],
-            ),
-            RingTargets::Null { capacity_bytes: NULL_BYTES },
-        ),
-        (null("null-ring-qd32", &[]), RingTargets::NullRing { capacity_bytes: NULL_BYTES }),
+        (null("null-qd32", FIO_NULL_DEFAULT), nothing),
+        (null("null-qd32-fio-batched", FIO_NULL_BATCHED), nothing),
+        (null("null-ring-qd32", &[]), ring),
     ] {
-        on_result(&measure(settings, &scenario, targets, Path::new("null"))?);
+        if wanted(&scenario) {
+            on_result(&measure(settings, &scenario, targets, Path::new("null"))?);
+        }
+    }
+    let pair = |names: [&'static str; 2]| {
+        let scenarios = [(names[0], 1, FIO_DEFAULT), (names[1], TUNED_BATCH, FIO_TUNED)].map(
+            |(name, batch_complete_min, fio_options)| Scenario {
+                name,
+                is_cost: false,
+                depth: DEVICE_DEPTH,
+                batch_complete_min,
+                fio_options,
+            },
+        );
+        scenarios.into_iter().filter(wanted).collect::<Vec<_>>()
+    };
+    let on_file = pair(["shm-randread-4k-qd64", "shm-randread-4k-qd64-fio-tuned"]);
+    let on_loop = pair(["loop-randread-4k-qd64", "loop-randread-4k-qd64-fio-tuned"]);
+    if on_file.is_empty() && on_loop.is_empty() {
+        return Ok(());
     }
     let file = Scratch::create(&settings.directory)?;
-    let pair = |names: [&'static str; 2]| {
-        [(names[0], FIO_DEFAULT), (names[1], FIO_TUNED)].map(|(name, fio_options)| Scenario {
-            name,
-            is_cost: false,
-            depth: DEVICE_DEPTH,
-            fio_options,
-        })
+    let mut measure_on = |path: &Path, scenarios: &[Scenario]| {
+        let target = [OpenTarget::open(path, false, true)?];
+        for scenario in scenarios {
+            on_result(&measure(settings, scenario, RingTargets::Open(&target), path)?);
+        }
+        Ok(())
     };
-    {
-        let target = [OpenTarget::open(&file.path, false, true)?];
-        for scenario in pair(["shm-randread-4k-qd64", "shm-randread-4k-qd64-fio-tuned"]) {
-            on_result(&measure(settings, &scenario, RingTargets::Open(&target), &file.path)?);
-        }
+    measure_on(&file.path, &on_file)?;
+    if on_loop.is_empty() {
+        return Ok(());
     }
-    let scenarios = pair(["loop-randread-4k-qd64", "loop-randread-4k-qd64-fio-tuned"]);
     match Loop::attach(&file.path) {
-        Ok(device) => {
-            let target = [OpenTarget::open(&device.path, false, true)?];
-            for scenario in scenarios {
-                on_result(&measure(settings, &scenario, RingTargets::Open(&target), &device.path)?);
-            }
-        }
+        Ok(device) => measure_on(&device.path, &on_loop),
         Err(why) => {
-            for scenario in scenarios {
-                on_result(&BenchResult {
-                    scenario: scenario.name,
-                    unit: "iops",
-                    ours: None,
-                    fio: None,
-                    ratio: None,
-                    ours_spread: None,
-                    fio_spread: None,
-                    note: Some(why.clone()),
-                });
-            }
+            on_loop.iter().for_each(|scenario| on_result(&missing(scenario, why.clone())));
+            Ok(())
         }
     }
-    Ok(())
+}
+
+fn missing(scenario: &Scenario, why: String) -> BenchResult {
+    BenchResult {
+        scenario: scenario.name,
+        unit: "iops",
+        ours: None,
+        fio: None,
+        ratio: None,
+        ours_spread: None,
+        fio_spread: None,
+        ours_cpu_ns: None,
+        fio_cpu_ns: None,
+        note: Some(why),
+    }
 }
 
 fn measure(
@@ -154,14 +186,17 @@ fn measure(
     path: &Path,
 ) -> Result<BenchResult, RingError> {
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut our_cpu_ns, mut their_cpu_ns) = (Vec::new(), Vec::new());
     let mut note = None;
     for round in 0..settings.rounds.max(1) {
-        let our_iops = measure_ours(settings, scenario, targets, u64::from(round))?;
+        let (our_iops, cpu_ns) = measure_ours(settings, scenario, targets, u64::from(round))?;
+        our_cpu_ns.push(cpu_ns);
         let in_unit = |iops: f64| if scenario.is_cost { 1e9 / iops } else { iops };
         ours.push(in_unit(our_iops));
         if let (Some(fio), false) = (&settings.fio, scenario.fio_options.is_empty()) {
             match measure_fio(fio, settings, scenario, path) {
-                Ok(iops) => {
+                Ok((iops, cpu_ns)) => {
+                    their_cpu_ns.push(cpu_ns);
                     theirs.push(in_unit(iops));
                     ratios.push(our_iops / iops);
                 }
@@ -177,6 +212,8 @@ fn measure(
         ours: median(&mut ours),
         fio: median(&mut theirs),
         ratio: median(&mut ratios),
+        ours_cpu_ns: median(&mut our_cpu_ns),
+        fio_cpu_ns: median(&mut their_cpu_ns),
         note,
     })
 }
@@ -187,7 +224,7 @@ fn measure_ours(
     scenario: &Scenario,
     targets: RingTargets,
     seed: u64,
-) -> Result<f64, RingError> {
+) -> Result<(f64, f64), RingError> {
     let load = LoadSpec {
         pattern: Pattern::Randread,
         rwmixread: 100,
@@ -203,9 +240,10 @@ fn measure_ours(
         seed,
         shape: LoadShape::default(),
     };
-    let case = RingCase { targets, load: &load, options: &RingOptions::default() };
+    let options = RingOptions { batch_complete_min: scenario.batch_complete_min, ..RingOptions::default() };
+    let case = RingCase { targets, load: &load, options: &options };
     let outcome = run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false))?;
-    Ok(outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9))
+    Ok((outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9), outcome.cpu_ns_per_io))
 }
 
 fn measure_fio(
@@ -213,7 +251,7 @@ fn measure_fio(
     settings: &BenchSettings,
     scenario: &Scenario,
     path: &Path,
-) -> Result<f64, String> {
+) -> Result<(f64, f64), String> {
     let mut command = Command::new(fio);
     command.args([
         "--name=bench",
@@ -237,8 +275,14 @@ fn measure_fio(
     let answer =
         text.find('{').and_then(|start| serde_json::from_str::<serde_json::Value>(&text[start..]).ok());
     answer
-        .and_then(|answer| answer["jobs"][0]["read"]["iops"].as_f64())
-        .filter(|&iops| output.status.success() && iops > 0.0)
+        .and_then(|answer| {
+            let job = &answer["jobs"][0];
+            let iops = job["read"]["iops"].as_f64().filter(|&iops| iops > 0.0)?;
+            // Shares of one processor, in percent.
+            let busy = job["usr_cpu"].as_f64()? + job["sys_cpu"].as_f64()?;
+            Some((iops, busy / 100.0 * 1e9 / iops))
+        })
+        .filter(|_| output.status.success())
         .ok_or_else(|| {
             let said = String::from_utf8_lossy(&output.stderr);
             format!("fio failed: {}", said.lines().next().unwrap_or("it said nothing"))
