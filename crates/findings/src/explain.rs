@@ -30,7 +30,7 @@ pub fn explain(kind: Kind) -> Explanation {
             "A lasting fall of the write rate: a reserve (erased flash, a write cache) is used up, and from then on the \
              array writes only as fast as it can free room.",
             "Rates of the intervals, cleaned of outliers, are cut by PELT on their logarithm (penalty 3·σ²·ln n, σ from \
-             the differences of neighbours). A fall counts if it is 10 % deep, and a step of five standard errors beside a \
+             the differences of neighbours). A fall counts if it is 10 % deep, and a step of 4.5 standard errors beside a \
              common slope, or clearly better than a straight line.",
             "arraylab run dorado-2100-g2 --target twin:dorado-2100-g2 --stage group-1 --only scenario=1 --only bs=4k --out \
              /tmp/cliff && arraylab findings /tmp/cliff; then --only scenario=2 for the write cache, which moves nothing.",

@@ -2,7 +2,7 @@
 
 use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};
-use crate::{level, steady_state, write_cliff};
+use crate::{bounds, conformance, disruption, level, limit, penalty, steady_state, write_cliff};
 use plan::Plan;
 use store::{RunReader, StoreError};
 
@@ -32,7 +32,17 @@ impl Findings {
             all.push(level::of(case));
             all.extend(write_cliff::of(case));
             all.extend(steady_state::of(case));
+            all.extend(disruption::of(case));
+            all.extend(conformance::of(case));
+            all.extend(limit::balance(case));
         }
+        let cliffs: Vec<Finding> =
+            all.iter().filter(|finding| finding.kind() == Kind::WriteCliff).cloned().collect();
+        let bounds = bounds::of(&observation);
+        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(limit::of));
+        all.extend(bounds);
+        all.extend(penalty::penalties(&observation));
+        all.extend(penalty::effects(&observation, &cliffs));
         Findings { plan: observation.plan.clone(), all, missing: observation.missing.clone(), observation }
     }
 

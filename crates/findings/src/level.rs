@@ -6,7 +6,8 @@ use crate::statistics::{Estimate, variance};
 use crate::{DirectionLevel, Level};
 use store::DirectionResult;
 
-pub(crate) fn of(case: &ObservedCase) -> Finding {
+/// The level of a case from its totals.
+pub(crate) fn total(case: &ObservedCase) -> Level {
     let result = &case.result;
     let direction = |part: &Option<DirectionResult>| {
         part.as_ref().filter(|part| part.ios > 0).map(|part| DirectionLevel {
@@ -17,19 +18,27 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
     };
     let (read, write) = (direction(&result.read), direction(&result.write));
     let mean_latency_ns = mean_latency_ns(&read, &write);
-    let rates: Vec<f64> = case.counted().iter().map(Interval::iops).collect();
-    let estimate = Estimate::of(&rates);
-    let level = Level {
+    Level {
         iops: result.iops,
         bw_bytes_per_s: result.bw_bytes_per_s,
         read,
         write,
         mean_latency_ns,
+        variation_percent: None,
+        iops_confidence_95: None,
+        outstanding: result.iops * mean_latency_ns / 1e9,
+    }
+}
+
+pub(crate) fn of(case: &ObservedCase) -> Finding {
+    let rates: Vec<f64> = case.counted().iter().map(Interval::iops).collect();
+    let estimate = Estimate::of(&rates);
+    let level = Level {
         variation_percent: estimate
             .filter(|estimate| estimate.mean > 0.0)
             .map(|estimate| 100.0 * variance(&rates).sqrt() / estimate.mean),
         iops_confidence_95: estimate.map(|estimate| estimate.interval(0.95)),
-        outstanding: result.iops * mean_latency_ns / 1e9,
+        ..total(case)
     };
     Finding {
         id: format!("level/{}", case.path()),

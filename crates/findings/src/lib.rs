@@ -5,17 +5,22 @@
 //! shown), [`Findings::conclusions`] (what a reader takes away, in words) and [`compare`] (two runs of the same
 //! cases). Fields, definitions and constants are described in `docs/findings.md`.
 
+mod bounds;
 mod change_point;
 mod claims;
 mod compare;
 mod conclusions;
+mod conformance;
+mod disruption;
 mod explain;
 mod facts;
 mod find;
 mod finding;
 mod groups;
 mod level;
+mod limit;
 mod observation;
+mod penalty;
 mod statistics;
 mod steady_state;
 mod sustained;

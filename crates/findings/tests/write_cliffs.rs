@@ -39,13 +39,29 @@ fn series(recipe: Recipe, random: &mut Random) -> (Vec<f64>, Option<usize>) {
         match recipe.shape {
             Shape::Level => HIGH,
             Shape::Slope => HIGH * (1.0 + slope * along),
-            Shape::Step => if at < onset { HIGH } else { low },
+            Shape::Step => {
+                if at < onset {
+                    HIGH
+                } else {
+                    low
+                }
+            }
             Shape::SlopedStep => (if at < onset { HIGH } else { low }) * (1.0 + 0.4 * slope * along),
             Shape::TwoSteps => {
-                if at < onset { HIGH } else if at < second { low } else { low * 0.6 }
+                if at < onset {
+                    HIGH
+                } else if at < second {
+                    low
+                } else {
+                    low * 0.6
+                }
             }
             Shape::Recovering => {
-                if at < onset || at >= second { HIGH } else { low }
+                if at < onset || at >= second {
+                    HIGH
+                } else {
+                    low
+                }
             }
         }
     };
@@ -66,7 +82,12 @@ fn series(recipe: Recipe, random: &mut Random) -> (Vec<f64>, Option<usize>) {
 }
 
 fn cliff(values: &[f64]) -> Option<WriteCliff> {
-    let run = Run::new("synthetic").case("long", "bs=4096", &[("rw", "randwrite"), ("bs", "4096")], &Series::writes(values, 5.0, 4096.0));
+    let run = Run::new("synthetic").case(
+        "long",
+        "bs=4096",
+        &[("rw", "randwrite"), ("bs", "4096")],
+        &Series::writes(values, 5.0, 4096.0),
+    );
     let findings = Findings::of(run.observation());
     findings.all.into_iter().find_map(|finding| match finding.fact {
         Fact::WriteCliff(cliff) => Some(cliff),
@@ -115,6 +136,9 @@ fn onsets_are_found_and_none_is_made_up() {
             None => quiet += 1,
             Some(cliff) => made_up.push((number, recipe, cliff.onset_s, cliff.depth_percent)),
         }
+    }
+    if std::env::var_os("SHOW").is_some() {
+        println!("{missed:?}\n{made_up:?}");
     }
     println!("onset within one interval: {found} of {count}; quiet: {quiet} of {count}");
     assert!(found * 100 >= count * 95, "{found} of {count}: {missed:#?}");

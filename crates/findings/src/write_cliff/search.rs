@@ -17,15 +17,19 @@ const PENALTY: f64 = 3.0;
 const DEPTH_LEAST: f64 = 0.10;
 
 /// The step has to be so many standard errors beyond a common slope.
-const STEP_ERRORS_LEAST: f64 = 5.0;
+const STEP_ERRORS_LEAST: f64 = 4.5;
 
 /// Or, without a slope in the model, a step has to explain the window better than a straight line by so many σ².
-const BETTER_THAN_LINE: f64 = 18.0;
+const BETTER_THAN_LINE: f64 = 14.0;
 
 /// Values further than this many σ from the median of their neighbours are outliers.
 const OUTLIER_SIGMAS: f64 = 4.0;
 /// Neighbours on each side. Runs of up to three outliers are a minority in seven values.
 const OUTLIER_NEIGHBOURS: usize = 3;
+
+/// A fall over several intervals has to explain better than one at once by so many squares of an interval's noise: the
+/// best of some hundred ways to draw it does so by chance only below 2·ln 100.
+const LONGER_FALL: f64 = 9.2;
 
 /// The least noise of a logarithm that is assumed, so that a simulated series without any is not cut at every tremor.
 const SIGMA_LEAST: f64 = 0.005;
@@ -84,6 +88,7 @@ pub(super) fn search(rates: &[f64]) -> Found {
     edges.extend(&points);
     edges.push(levels.len());
     let mut all = falls(&levels, &edges, sigma);
+    all.retain(|fall| is_carried(&outliers, fall));
     let noise_percent = 100.0 * sigma;
     if all.is_empty() {
         // A step in the middle of the series, beside a slope: its standard error is 2σ·√(4 ÷ n).
@@ -136,6 +141,12 @@ fn hanging_together(series: &[f64], points: &[usize]) -> f64 {
     }
     let r = r.min(0.9);
     (variance(&residuals) * (1.0 + r) / (1.0 - r)).sqrt()
+}
+
+/// Three intervals on either side, at the least, that are no outliers.
+fn is_carried(outliers: &[bool], fall: &FallIndex) -> bool {
+    let sound = |from: usize, to: usize| outliers[from..to].iter().filter(|is_outlier| !**is_outlier).count();
+    sound(fall.level_from, fall.onset) >= 3 && sound(fall.settled, fall.level_to) >= 3
 }
 
 fn falls(levels: &[f64], edges: &[usize], sigma: f64) -> Vec<FallIndex> {
@@ -242,8 +253,8 @@ impl StepAndSlope {
 }
 
 /// Where a fall begins and where it has settled: of all ways to join the two levels by a straight fall of zero or more
-/// intervals, the one with the least squares. A longer fall has to save more than chance would (four times the
-/// squares of one interval's noise), so that a step stays a step.
+/// intervals, the one with the least squares. A longer fall has to save more than chance would, so that a step stays a
+/// step.
 fn edge(levels: &[f64], before: (usize, usize), after: (usize, usize)) -> (usize, usize) {
     let reach = SEGMENT_LEAST * 2;
     let high = mean(&levels[before.0..before.1]);
@@ -269,7 +280,7 @@ fn edge(levels: &[f64], before: (usize, usize), after: (usize, usize)) -> (usize
     let mut best = (f64::INFINITY, before.1, after.0);
     for onset in from..=to {
         for settled in onset..=to {
-            let price = if settled == onset { 0.0 } else { 4.0 * scale };
+            let price = if settled == onset { 0.0 } else { LONGER_FALL * scale };
             let total = cost(onset, settled) + price;
             if total < best.0 {
                 best = (total, onset, settled);

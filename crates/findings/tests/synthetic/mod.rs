@@ -64,7 +64,11 @@ impl Series {
     }
 }
 
-fn direction(intervals: &[Interval], of: impl Fn(&Interval) -> Flow, seconds: f64) -> Option<DirectionResult> {
+fn direction(
+    intervals: &[Interval],
+    of: impl Fn(&Interval) -> Flow,
+    seconds: f64,
+) -> Option<DirectionResult> {
     let mut all = Flow::default();
     intervals.iter().for_each(|interval| all.add(&of(interval)));
     (all.ios > 0.0).then(|| DirectionResult {
@@ -113,7 +117,13 @@ impl Run {
         self
     }
 
-    pub fn add(&mut self, stage: &str, name: &str, settings: Map<String, Value>, series: &Series) -> &mut ObservedCase {
+    pub fn add(
+        &mut self,
+        stage: &str,
+        name: &str,
+        settings: Map<String, Value>,
+        series: &Series,
+    ) -> &mut ObservedCase {
         let intervals = series.intervals.clone();
         let seconds: f64 = intervals.iter().map(Interval::length_s).sum();
         let (read, write) =

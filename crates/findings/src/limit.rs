@@ -1,0 +1,153 @@
+//! What bounds the rate of a case, and how evenly its paths carry it.
+
+use crate::finding::{Basis, Fact, Finding};
+use crate::level::total;
+use crate::observation::ObservedCase;
+use crate::text::{iops, latency};
+use crate::{Limit, PartUse, PathBalance};
+
+/// A part that is busy for this share of the time bounds the rate: by the law of busy times no more than a ninth of it
+/// could be added.
+const FULL: f64 = 0.90;
+
+/// Load generators queue long before all processors are full.
+const GENERATOR_FULL: f64 = 0.90;
+
+/// A rate that was asked for is reached within this share.
+const RATE_REACHED: f64 = 0.98;
+
+pub(crate) fn of(case: &ObservedCase) -> Finding {
+    let level = total(case);
+    let uses = uses(case);
+    let busiest = uses.iter().find(|part| part.part != "cpu" && part.part != "disk");
+    let generator = uses.iter().find(|part| part.part == "cpu");
+    let asked = case.number("rate_iops").map(|rate| rate * case.number("numjobs").unwrap_or(1.0));
+    let say = |by: &str, part: String, because: String| (by.to_owned(), part, because);
+    let (by, part, because) = match (asked, busiest, generator) {
+        (Some(asked), _, _) if level.iops >= RATE_REACHED * asked => say(
+            "rate",
+            "rate_iops".into(),
+            format!("{} were asked for and {} delivered", iops(asked), iops(level.iops)),
+        ),
+        (_, Some(part), _) if part.mean_percent >= 100.0 * FULL => say(
+            class(&part.part),
+            format!("{} {}", part.part, part.resource),
+            format!(
+                "{} of {} {} are busy {:.0} % of the time",
+                part.resource, part.parts, part.part, part.mean_percent
+            ),
+        ),
+        (_, _, Some(cpu)) if cpu.mean_percent >= 100.0 * GENERATOR_FULL => say(
+            "generator",
+            "cpu".into(),
+            format!("the host’s processors are busy {:.0} % of the time", cpu.mean_percent),
+        ),
+        // On a twin every part is seen: where none is full, time is spent in latency, and more I/Os would do more.
+        (_, Some(part), _) => say(
+            "concurrency",
+            format!("{} {}", part.part, part.resource),
+            format!(
+                "no part is full (the busiest, {} of {}, {:.0} % of the time): {:.0} I/Os outstanding at {} are {}",
+                part.resource,
+                part.part,
+                part.mean_percent,
+                level.outstanding,
+                latency(level.mean_latency_ns),
+                iops(level.iops)
+            ),
+        ),
+        (_, None, _) => say(
+            "unknown",
+            String::new(),
+            format!(
+                "the target shows nothing of its parts; {:.0} I/Os were outstanding at {}",
+                level.outstanding,
+                latency(level.mean_latency_ns)
+            ),
+        ),
+    };
+    let use_percent = uses.iter().find(|one| part == format!("{} {}", one.part, one.resource));
+    let use_percent = use_percent.or(generator.filter(|_| by == "generator")).map(|one| one.mean_percent);
+    let fact = Limit {
+        by,
+        part,
+        use_percent,
+        because,
+        iops: level.iops,
+        bw_bytes_per_s: level.bw_bytes_per_s,
+        uses,
+    };
+    finding(case, Fact::Limit(fact))
+}
+
+fn finding(case: &ObservedCase, fact: Fact) -> Finding {
+    Finding {
+        id: format!("{}/{}", fact.kind().name(), case.path()),
+        stage: case.stage.clone(),
+        case: Some(case.name.clone()),
+        fact,
+        rests_on: vec![Basis {
+            stage: case.stage.clone(),
+            case: case.name.clone(),
+            from_s: None,
+            to_s: None,
+        }],
+    }
+}
+
+/// Link, controller or drive, by what a twin calls its parts.
+fn class(part: &str) -> &'static str {
+    match part {
+        "link" | "port" | "network" | "nic" => "link",
+        "controller" | "server" | "node" | "cache" => "controller",
+        "host" => "generator",
+        _ => "drive",
+    }
+}
+
+/// Uses of like parts, the busiest kind first. Parts that were not used at all (a hot spare) do not count.
+fn uses(case: &ObservedCase) -> Vec<PartUse> {
+    let mut kinds: Vec<(&str, &str, Vec<f64>)> = Vec::new();
+    for busy in &case.busy {
+        match kinds.iter_mut().find(|(part, resource, _)| *part == busy.part && *resource == busy.resource) {
+            Some((_, _, shares)) => shares.push(busy.share),
+            None => kinds.push((&busy.part, &busy.resource, vec![busy.share])),
+        }
+    }
+    let mut uses: Vec<PartUse> = kinds
+        .into_iter()
+        .filter_map(|(part, resource, shares)| {
+            let used: Vec<f64> = shares.into_iter().filter(|share| *share > 1e-6).collect();
+            let largest = used.iter().copied().fold(0.0, f64::max);
+            (!used.is_empty()).then(|| PartUse {
+                part: part.to_owned(),
+                resource: resource.to_owned(),
+                mean_percent: 100.0 * crate::statistics::mean(&used),
+                largest_percent: 100.0 * largest,
+                parts: used.len(),
+            })
+        })
+        .collect();
+    uses.sort_by(|a, b| b.mean_percent.total_cmp(&a.mean_percent));
+    uses
+}
+
+/// How load divides over the paths of a case, where there are two or more of a kind.
+pub(crate) fn balance(case: &ObservedCase) -> Option<Finding> {
+    let first = case.carried.iter().find(|one| one.paths == "path").or(case.carried.first())?;
+    let bytes: Vec<f64> =
+        case.carried.iter().filter(|one| one.paths == first.paths).map(|one| one.bytes).collect();
+    let all: f64 = bytes.iter().sum();
+    if bytes.len() < 2 || all <= 0.0 {
+        return None;
+    }
+    let shares: Vec<f64> = bytes.iter().map(|one| 100.0 * one / all).collect();
+    let mean = 100.0 / shares.len() as f64;
+    let fact = PathBalance {
+        paths: first.paths.clone(),
+        largest_over_mean: shares.iter().copied().fold(0.0, f64::max) / mean,
+        smallest_over_mean: shares.iter().copied().fold(f64::INFINITY, f64::min) / mean,
+        shares_percent: shares,
+    };
+    Some(finding(case, Fact::PathBalance(fact)))
+}

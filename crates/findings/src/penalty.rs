@@ -1,0 +1,184 @@
+//! Penalties and effects: pairs of cases that differ in one thing.
+
+use crate::finding::{Basis, Fact, Finding};
+use crate::groups::{by_all_but, word};
+use crate::level::total;
+use crate::observation::{Interval, Observation, ObservedCase};
+use crate::statistics::{Estimate, mean, t_quantile};
+use crate::{Effect, WriteCliff, WritePenalty};
+use serde_json::Value;
+
+/// Settings whose effect is worth a finding of its own; what changes the load itself is under saturation and bounds.
+const FACTORS: &[&str] = &[
+    "write_cache",
+    "read_cache",
+    "read_ahead",
+    "coverage",
+    "raid",
+    "layout",
+    "segment",
+    "disks",
+    "rwmixread",
+    "volume",
+    "host",
+    "filesystem",
+    "pass",
+];
+
+/// With so many pairs the spread over them says more than that of the intervals of one.
+const PAIRS_FOR_SPREAD: usize = 3;
+
+fn rates(case: &ObservedCase) -> Option<Estimate> {
+    Estimate::of(&case.counted().iter().map(Interval::iops).collect::<Vec<_>>())
+}
+
+fn basis(case: &ObservedCase) -> Basis {
+    Basis { stage: case.stage.clone(), case: case.name.clone(), from_s: None, to_s: None }
+}
+
+/// Writes as a share of reads, for each set with a RAID level.
+pub(crate) fn penalties(observation: &Observation) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for group in by_all_but(&observation.cases, &["rw", "rwmixread"]) {
+        let raid = group.common.get("raid").and_then(Value::as_u64);
+        let Some((raid, rule_of_thumb)) = raid.and_then(|raid| Some((raid, rule_of_thumb(raid)?))) else {
+            continue;
+        };
+        let pure = |share| group.cases.iter().copied().find(|case| case.number("rwmixread") == Some(share));
+        let (Some(reads), Some(writes)) = (pure(100.0), pure(0.0)) else { continue };
+        if reads.result.iops <= 0.0 {
+            continue;
+        }
+        let confidence = rates(reads)
+            .zip(rates(writes))
+            .and_then(|(reads, writes)| reads.ratio_to(&writes, 0.95))
+            .map(|(_, interval)| interval);
+        let fact = WritePenalty {
+            of: group.common.clone(),
+            raid,
+            disks: group.common.get("disks").and_then(Value::as_u64),
+            read_iops: reads.result.iops,
+            write_iops: writes.result.iops,
+            ratio: writes.result.iops / reads.result.iops,
+            ratio_confidence_95: confidence,
+            rule_of_thumb,
+        };
+        found.push(Finding {
+            id: group.id(crate::Kind::WritePenalty, ""),
+            stage: group.stage.to_owned(),
+            case: None,
+            fact: Fact::WritePenalty(fact),
+            rests_on: vec![basis(reads), basis(writes)],
+        });
+    }
+    found
+}
+
+/// Small random writes as a share of reads: RAID 10 writes twice; RAID 5 reads and writes data and parity; RAID 6 has two
+/// parities.
+fn rule_of_thumb(raid: u64) -> Option<f64> {
+    match raid {
+        0 => Some(1.0),
+        1 | 10 => Some(1.0 / 2.0),
+        5 => Some(1.0 / 4.0),
+        6 => Some(1.0 / 6.0),
+        _ => None,
+    }
+}
+
+/// A pair of cases that differ in one setting.
+type Pair<'a> = (&'a ObservedCase, &'a ObservedCase);
+
+/// The effect of each factor in each stage: its first value against each other.
+pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for factor in FACTORS {
+        let without: &[&str] = if *factor == "rwmixread" { &["rwmixread", "rw"] } else { &[factor] };
+        let mut steps: Vec<(&str, &Value, &Value, Vec<Pair<'_>>)> = Vec::new();
+        let groups = by_all_but(&observation.cases, without);
+        for group in groups.iter().filter(|group| group.cases.len() > 1) {
+            let first = group.cases[0];
+            let Some(from) = first.settings.get(*factor) else { continue };
+            for case in &group.cases[1..] {
+                let Some(to) = case.settings.get(*factor).filter(|to| *to != from) else { continue };
+                let step = (group.stage, from, to);
+                match steps.iter_mut().find(|(stage, from, to, _)| (*stage, *from, *to) == step) {
+                    Some((.., pairs)) => pairs.push((first, case)),
+                    None => steps.push((group.stage, from, to, vec![(first, case)])),
+                }
+            }
+        }
+        for (stage, from, to, pairs) in steps {
+            for on in ["iops", "mean_latency_ns", "cliff_onset_s", "sustained_iops"] {
+                let Some(effect) = effect(factor, from, to, on, &pairs, cliffs) else { continue };
+                found.push(Finding {
+                    id: format!("effect/{stage}/{factor}={}..{}/{on}", word(from), word(to)),
+                    stage: stage.to_owned(),
+                    case: None,
+                    fact: Fact::Effect(effect),
+                    rests_on: pairs.iter().flat_map(|(a, b)| [basis(a), basis(b)]).collect(),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn effect(
+    factor: &str,
+    from: &Value,
+    to: &Value,
+    on: &str,
+    pairs: &[Pair<'_>],
+    cliffs: &[Finding],
+) -> Option<Effect> {
+    let of_cliff = |case: &ObservedCase, value: fn(&WriteCliff) -> f64| {
+        let is_its = |finding: &&Finding| {
+            finding.stage == case.stage && finding.case.as_deref() == Some(case.name.as_str())
+        };
+        cliffs.iter().find(is_its).and_then(|finding| match &finding.fact {
+            Fact::WriteCliff(cliff) => Some(value(cliff)),
+            _ => None,
+        })
+    };
+    let value = |case: &ObservedCase| match on {
+        "iops" => Some(case.result.iops),
+        "mean_latency_ns" => Some(total(case).mean_latency_ns),
+        "cliff_onset_s" => of_cliff(case, |cliff| cliff.onset_s),
+        _ => of_cliff(case, |cliff| cliff.sustained.iops),
+    };
+    let ratios: Vec<f64> = pairs
+        .iter()
+        .filter_map(|(a, b)| Some((value(a)?, value(b)?)))
+        .filter(|(a, b)| *a > 0.0 && *b > 0.0)
+        .map(|(a, b)| b / a)
+        .collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let logs: Vec<f64> = ratios.iter().map(|ratio| libm::log(*ratio)).collect();
+    let ratio = libm::exp(mean(&logs));
+    let confidence = if logs.len() >= PAIRS_FOR_SPREAD {
+        // Pairs are other cases, not neighbours in time: their order means nothing.
+        let error = (crate::statistics::variance(&logs) / logs.len() as f64).sqrt();
+        let half = t_quantile(0.95, (logs.len() - 1) as f64) * error;
+        Some([ratio * libm::exp(-half), ratio * libm::exp(half)])
+    } else if let ([(a, b)], "iops") = (pairs, on) {
+        rates(a).zip(rates(b)).and_then(|(a, b)| a.ratio_to(&b, 0.95)).map(|(_, interval)| interval)
+    } else {
+        None
+    };
+    let [smallest, largest] =
+        ratios.iter().fold([f64::INFINITY, 0.0], |[low, high], one| [low.min(*one), f64::max(high, *one)]);
+    Some(Effect {
+        setting: factor.to_owned(),
+        from: from.clone(),
+        to: to.clone(),
+        on: on.to_owned(),
+        ratio,
+        ratio_confidence_95: confidence,
+        beyond_noise: confidence.is_some_and(|[low, high]| low > 1.0 || high < 1.0),
+        spread: [smallest, largest],
+        pairs: ratios.len(),
+    })
+}
