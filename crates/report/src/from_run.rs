@@ -3,6 +3,7 @@
 mod axes;
 mod axis_charts;
 mod comparison;
+mod conclusions;
 mod facts;
 mod parts;
 mod quantity;
@@ -106,7 +107,7 @@ fn stage_axes(source: &Source<'_>) -> Vec<(String, Vec<String>)> {
     source.stages().into_iter().map(|stage| (stage.to_owned(), of_stage(stage))).collect()
 }
 
-/// The report of a run, finished or not. Conclusions are left empty; whoever knows findings fills them in.
+/// The report of a run, finished or not.
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let manifest = run.manifest();
     let mut warnings = Vec::new();
@@ -129,6 +130,15 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         axes: Vec::new(),
     };
     source.axes = stage_axes(&source);
+    let found = match &source.plan {
+        Some(plan) => Some(findings::find(run, plan)?),
+        None => None,
+    };
+    if let Some(found) = &found {
+        let (indices, mut results): (Vec<u32>, Vec<CaseResult>) = source.results.into_iter().unzip();
+        findings::add_sustained(&mut results, found);
+        source.results = indices.into_iter().zip(results).collect();
+    }
 
     let plan_title = source.plan.as_ref().map_or(manifest.plan.name.as_str(), |plan| plan.title.as_str());
     let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
@@ -151,11 +161,14 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         origin,
         facts: facts::facts(&source),
         headlines: facts::headlines(&source),
-        conclusions: Vec::new(),
+        conclusions: found.as_ref().map(conclusions::sentences).unwrap_or_default(),
         warnings,
         bench: parts::drawing(manifest),
         tested: facts::tested(&source)?,
-        comparisons: comparison::tables(&source),
+        comparisons: comparison::tables(&source)
+            .into_iter()
+            .chain(found.as_ref().and_then(conclusions::claims))
+            .collect(),
         sections,
         not_run: facts::not_run(&source),
         method: facts::method(&source),

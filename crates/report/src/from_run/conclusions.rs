@@ -1,0 +1,58 @@
+//! What findings say, as sentences and as a table of claims with links to where the page shows it.
+
+use super::section_id;
+use crate::model::{Column, Conclusion, Evidence, Table};
+use findings::{Findings, Origin, Verdict};
+use std::collections::BTreeSet;
+
+/// Sentences, the weightiest first, each with the stages whose charts show it.
+pub fn sentences(found: &Findings) -> Vec<Conclusion> {
+    found
+        .conclusions()
+        .into_iter()
+        .map(|conclusion| Conclusion {
+            text: conclusion.text,
+            verdict: None,
+            evidence: stages(found, &conclusion.findings)
+                .into_iter()
+                .map(|stage| Evidence { id: section_id(stage), label: stage.to_owned() })
+                .collect(),
+        })
+        .collect()
+}
+
+fn stages<'a>(found: &'a Findings, ids: &[String]) -> BTreeSet<&'a str> {
+    ids.iter().filter_map(|id| found.get(id)).map(|finding| finding.stage.as_str()).collect()
+}
+
+/// The conclusions of the published test, each judged on this run.
+pub fn claims(found: &Findings) -> Option<Table> {
+    let rows: Vec<Vec<String>> = found
+        .claims()
+        .into_iter()
+        .map(|claim| {
+            let derived = if claim.origin == Origin::Derived { " (derived from its figures)" } else { "" };
+            vec![claim.id.to_owned(), format!("{}{derived}", claim.says), word(claim.verdict), claim.because]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "claims".into(),
+        caption: "What the published test concluded, judged on this run".into(),
+        columns: vec![
+            Column::words("Claim"),
+            Column::words("It says"),
+            Column::words("Here it"),
+            Column::words("Because"),
+        ],
+        rows,
+    })
+}
+
+/// A sign beside the word, so that a table can be skimmed without colour.
+fn word(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Holds => "✓ holds".into(),
+        Verdict::Refuted => "✗ is refuted".into(),
+        Verdict::NotShown => "– is not shown".into(),
+    }
+}
