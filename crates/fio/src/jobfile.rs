@@ -45,6 +45,13 @@ pub struct JobOption {
     pub line: usize,
 }
 
+impl JobOption {
+    /// fio's own name of the option, where an alias was written.
+    pub fn canonical_name(&self) -> &str {
+        canonical(&self.name)
+    }
+}
+
 /// Why a job file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}line {line}: {reason}", file.as_deref().map(|file| format!("{file}, ")).unwrap_or_default())]
@@ -62,9 +69,18 @@ fn canonical(name: &str) -> &str {
     match name {
         "blocksize" => "bs",
         "blocksize_range" => "bsrange",
+        "blocksize_unaligned" => "bs_unaligned",
+        "ba" => "blockalign",
+        "fill_fs" => "fill_device",
+        "hugepage_size" => "hugepage-size",
         "io_limit" => "io_size",
         "iodepth_batch_submit" => "iodepth_batch",
+        "mem" => "iomem",
         "readwrite" => "rw",
+        "ss" => "steadystate",
+        "ss_dur" => "steadystate_duration",
+        "ss_ramp" => "steadystate_ramp_time",
+        "wait_for_previous" => "stonewall",
         "timeout" => "runtime",
         other => other,
     }

@@ -26,6 +26,6 @@ pub use logs::{
     HistogramLog, HistogramRow, IntervalLog, IntervalRow, LogError, LogKind, read_histogram_log,
     read_interval_log,
 };
-pub use outcome::{CpuUse, DirectionTotals, FioOutcome};
+pub use outcome::{CpuUse, DirectionTotals, FioOutcome, read_back};
 pub use report::{DiskUse, Job, JobDirection, Latency, Report, ReportError, SteadyState, read_report};
 pub use run::Progress;

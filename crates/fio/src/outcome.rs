@@ -137,6 +137,26 @@ pub(crate) fn assemble(report: Report, logs: &[JobLogs], context: Context) -> Fi
     }
 }
 
+/// Puts a report and logs together that were made by somebody else's run of fio: `logs` holds, for each job of the
+/// report, its histogram log and its bandwidth log. Without logs the whole run should be one interval.
+pub fn read_back(
+    report: Report,
+    logs: Vec<(Option<HistogramLog>, Option<IntervalLog>)>,
+    load: &LoadSpec,
+) -> FioOutcome {
+    let logs: Vec<JobLogs> =
+        logs.into_iter().map(|(histograms, bandwidth)| JobLogs { histograms, bandwidth }).collect();
+    let context = Context {
+        load,
+        interval_ms: load.interval_ns / 1_000_000,
+        job_file: PathBuf::new(),
+        output_file: PathBuf::new(),
+        stderr: String::new(),
+        warnings: Vec::new(),
+    };
+    assemble(report, &logs, context)
+}
+
 /// One direction over all jobs: sums of counts, bytes and latency sums, and all bins merged.
 pub(crate) fn total(jobs: &[Job], direction: Direction) -> DirectionTotals {
     let mut totals = DirectionTotals::default();

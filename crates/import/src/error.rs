@@ -1,0 +1,82 @@
+//! Why a file could not be imported.
+
+use std::path::PathBuf;
+
+/// Why a file could not be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// More files than are read at once.
+    #[error("{count} files are more than the {limit} that are imported at once\nhint: import them in parts")]
+    TooMany {
+        /// How many were given.
+        count: usize,
+        /// How many are read.
+        limit: usize,
+    },
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: std::io::Error,
+    },
+    /// A file over its limit.
+    #[error("{} has more than the {limit_bytes} bytes that are read", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// Nothing that is known.
+    #[error(
+        "{} is no file of a kind that is imported\nhint: known are fio job files, fio's JSON output, vdbench parameter files, and vdbench's flatfile.html and totals.html",
+        path.display()
+    )]
+    UnknownKind {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A mistake at a place of a file.
+    #[error("{}:{line}:{column}: {message}{}", path.display(), hint.as_deref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// fio's output could not be read.
+    #[error("{}: {source}", path.display())]
+    FioReport {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: fio::ReportError,
+    },
+    /// A log beside fio's output could not be read.
+    #[error("{}: {source}", path.display())]
+    FioLog {
+        /// The log.
+        path: PathBuf,
+        /// What is wrong.
+        source: fio::LogError,
+    },
+    /// The plan that was made is refused by the reader of plans: what the file asks for is over a limit of plans.
+    #[error("{} asks for what no plan may: {source}", path.display())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// What the reader of plans says.
+        source: Box<plan::PlanError>,
+    },
+    /// The run directory could not be written.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+}

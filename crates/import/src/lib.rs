@@ -1,0 +1,113 @@
+//! Plans and runs from the files of other tools.
+//!
+//! ```text
+//! fio job file ─────────┐                ┌──▶ plan (YAML that `plan::parse_plan` takes)
+//! vdbench parameter file┴─▶ draft ───────┤
+//!                                        └──▶ what is not carried over, line by line
+//! fio JSON, JSON+, logs ──────────┐
+//! vdbench flatfile, totals ───────┴─────────▶ run directory (engine `import`)
+//! ```
+//!
+//! Nothing is dropped silently: an option is carried over, named as not carried over, or changes nothing. No figure
+//! is made up: results that hold no percentiles have none here.
+
+mod detect;
+mod draft;
+mod error;
+mod file;
+mod fio_jobs;
+mod note;
+mod options;
+mod results;
+mod vdbench;
+
+pub use detect::FileKind;
+pub use error::ImportError;
+pub use note::{ImportWarning, NamedTarget, NotCarried};
+pub use vdbench::{
+    Loop, Parameters, Phase, Rate, Run, Seek, StorageDefinition, TransferSize, WorkloadDefinition,
+    read_parameters,
+};
+
+use std::path::{Path, PathBuf};
+
+/// The most files of one import.
+const FILES_LIMIT: usize = 1000;
+
+/// What became of the files.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// One for each job file and parameter file, in their order.
+    pub plans: Vec<ImportedPlan>,
+    /// One for all results together, with a stage for each file.
+    pub run: Option<ImportedRun>,
+}
+
+/// A plan made from another tool's file.
+#[derive(Debug)]
+pub struct ImportedPlan {
+    /// The file.
+    pub source: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// A name for the plan: the file's, without its ending.
+    pub name: String,
+    /// The plan as YAML; `None` where no load of the file can be expressed.
+    pub text: Option<String>,
+    /// What the file loads, in order: what to give as `--target`.
+    pub targets: Vec<NamedTarget>,
+    /// What the plan does not say.
+    pub not_carried: Vec<NotCarried>,
+    /// What looks wrong in the file.
+    pub warnings: Vec<ImportWarning>,
+}
+
+/// A run made from another tool's results.
+#[derive(Debug)]
+pub struct ImportedRun {
+    /// The run directory.
+    pub directory: PathBuf,
+    /// What was read, in the order of the stages.
+    pub sources: Vec<(PathBuf, FileKind)>,
+    /// How many cases it has.
+    pub cases: usize,
+    /// Options of the jobs that its settings do not show.
+    pub not_carried: Vec<NotCarried>,
+    /// What looks wrong in the files.
+    pub warnings: Vec<ImportWarning>,
+}
+
+/// Reads files of other tools. Job and parameter files become plans; results become one run in `run_directory`,
+/// which is only touched where there are results.
+pub fn import(paths: &[PathBuf], run_directory: &Path) -> Result<Imported, ImportError> {
+    if paths.len() > FILES_LIMIT {
+        return Err(ImportError::TooMany { count: paths.len(), limit: FILES_LIMIT });
+    }
+    let mut imported = Imported::default();
+    let mut result_files = Vec::new();
+    for path in paths {
+        let text = file::read(path)?;
+        let kind = detect::kind_of(&text).ok_or_else(|| ImportError::UnknownKind { path: path.clone() })?;
+        match kind {
+            FileKind::FioJobs => imported.plans.push(fio_jobs::import(path, &text)?),
+            FileKind::VdbenchParameters => imported.plans.push(vdbench::import(path, &text)?),
+            FileKind::FioJson | FileKind::VdbenchFlatfile | FileKind::VdbenchTotals => {
+                result_files.push(results::ResultFile { path: path.clone(), kind, text });
+            }
+        }
+    }
+    if !result_files.is_empty() {
+        imported.run = Some(results::import(&result_files, run_directory)?);
+    }
+    Ok(imported)
+}
+
+/// Makes a plan of the text of a job or parameter file. `name` stands for the file in messages, and is where
+/// included files are looked for.
+pub fn import_plan(name: &Path, text: &str) -> Result<ImportedPlan, ImportError> {
+    match detect::kind_of(text) {
+        Some(FileKind::FioJobs) => fio_jobs::import(name, text),
+        Some(FileKind::VdbenchParameters) => vdbench::import(name, text),
+        _ => Err(ImportError::UnknownKind { path: name.to_owned() }),
+    }
+}

@@ -1,0 +1,828 @@
+//! fio's options as settings of a plan.
+//!
+//! An option is carried over where the plan language has fio's setting and takes its value; it is passed over where
+//! it says what holds anyway; everything else is named, with the reason.
+
+use crate::draft::Settings;
+use crate::{NamedTarget, NotCarried};
+use plan::Setting;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// An option, and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct OptionLine {
+    /// fio's own name of it.
+    pub name: String,
+    pub value: Option<String>,
+    pub file: PathBuf,
+    pub line: usize,
+}
+
+impl OptionLine {
+    fn value(&self) -> &str {
+        self.value.as_deref().unwrap_or_default()
+    }
+
+    /// fio's boolean: an option without a value is on.
+    pub fn is_on(&self) -> bool {
+        !matches!(self.value.as_deref(), Some("0" | "false"))
+    }
+
+    fn written(&self) -> String {
+        match &self.value {
+            Some(value) => format!("{}={value}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    pub fn not_carried(&self, why: impl Into<String>) -> NotCarried {
+        NotCarried { file: self.file.clone(), line: self.line, what: self.written(), why: why.into() }
+    }
+}
+
+/// A job as a plan sees it.
+#[derive(Debug, Default)]
+pub(crate) struct MappedJob {
+    /// What a load of a plan takes; `None` where the job is no such load.
+    pub settings: Option<Settings>,
+    /// What it is run on.
+    pub targets: Vec<NamedTarget>,
+    /// fio's `startdelay`.
+    pub start: Option<String>,
+    pub not_carried: Vec<NotCarried>,
+}
+
+/// Engines that issue one I/O at a time, whatever `iodepth` says; fio notes this and goes on.
+const SYNCHRONOUS_ENGINES: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
+/// Engines that a plan may ask for, because they read and write a device or file by its path.
+const BLOCK_ENGINES: [&str; 11] = [
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "mmap",
+    "libaio",
+    "posixaio",
+    "io_uring",
+    "io_uring_cmd",
+    "sg",
+];
+/// Engines whose jobs read and write no storage at all.
+const OTHER_WORK_ENGINES: [&str; 16] = [
+    "cpuio",
+    "net",
+    "netsplice",
+    "rdma",
+    "exec",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+    "e4defrag",
+    "falloc",
+    "ftruncate",
+    "splice",
+    "mtd",
+];
+
+/// Options that only say how jobs are called, grouped and reported.
+const NEUTRAL: [&str; 7] =
+    ["name", "description", "group_reporting", "new_group", "stonewall", "wait_for_previous", "per_job_logs"];
+
+/// Options whose usual value says what holds anyway.
+const USUAL_VALUES: [(&str, &[&str]); 24] = [
+    ("loops", &["1"]),
+    ("fsync", &["0"]),
+    ("fdatasync", &["0"]),
+    ("sync", &["0", "none"]),
+    ("end_fsync", &["0"]),
+    ("fsync_on_close", &["0"]),
+    ("startdelay", &["0"]),
+    ("thinktime", &["0"]),
+    ("verify", &["0"]),
+    ("do_verify", &["0"]),
+    ("zero_buffers", &["0"]),
+    ("refill_buffers", &["0"]),
+    ("overwrite", &["0"]),
+    ("unlink", &["0"]),
+    ("nrfiles", &["1"]),
+    ("size", &["100%"]),
+    ("offset", &["0", "0%"]),
+    ("offset_increment", &["0"]),
+    ("random_distribution", &["random"]),
+    ("percentage_random", &["100"]),
+    ("iodepth_batch", &["1"]),
+    ("exitall", &["0"]),
+    ("kb_base", &["1024"]),
+    ("zonemode", &["none"]),
+];
+
+/// Why options are not carried over, by what they are about.
+const REASONS: [(&str, &[&str]); 14] = [
+    (
+        "a plan loads one range of its target and makes no files",
+        &[
+            "directory",
+            "nrfiles",
+            "openfiles",
+            "file_service_type",
+            "filesize",
+            "fallocate",
+            "create_serialize",
+            "create_fsync",
+            "create_on_open",
+            "create_only",
+            "unlink",
+            "unlink_each_loop",
+            "opendir",
+            "filename_format",
+            "pre_read",
+            "file_append",
+            "overwrite",
+            "fadvise_hint",
+            "fill_device",
+            "fill_fs",
+            "allow_file_create",
+            "unique_filename",
+            "invalidate",
+            "lockfile",
+            "directory_type",
+        ],
+    ),
+    (
+        "a plan has no flushes and synchronous writes",
+        &[
+            "fsync",
+            "fdatasync",
+            "sync",
+            "end_fsync",
+            "fsync_on_close",
+            "sync_file_range",
+            "write_barrier",
+            "barrier",
+        ],
+    ),
+    (
+        "what the blocks hold is the engine's own in a plan, and is not read back",
+        &[
+            "verify",
+            "do_verify",
+            "verify_fatal",
+            "verify_pattern",
+            "verify_dump",
+            "verify_interval",
+            "verifysort",
+            "verify_backlog",
+            "verify_backlog_batch",
+            "verify_async",
+            "verify_only",
+            "verify_offset",
+            "verify_state_save",
+            "verify_state_load",
+            "experimental_verify",
+            "buffer_pattern",
+            "zero_buffers",
+            "refill_buffers",
+            "scramble_buffers",
+            "buffer_compress_percentage",
+            "buffer_compress_chunk",
+            "dedupe_percentage",
+            "dedupe_mode",
+        ],
+    ),
+    (
+        "a plan's addresses are uniform over the range, or follow one another",
+        &[
+            "random_distribution",
+            "random_generator",
+            "percentage_random",
+            "percentage_sequential",
+            "offset_increment",
+            "offset_align",
+            "rw_sequencer",
+            "random_offset",
+            "blockalign",
+            "bs_unaligned",
+            "bs_is_seq_rand",
+            "softrandommap",
+            "number_ios",
+            "file_index",
+        ],
+    ),
+    ("a plan's I/Os have one size", &["bssplit", "bsrange"]),
+    (
+        "plans know no zones",
+        &[
+            "zonemode",
+            "zonesize",
+            "zonerange",
+            "zonecapacity",
+            "zoneskip",
+            "read_beyond_wp",
+            "max_open_zones",
+            "job_max_open_zones",
+            "zone_reset_threshold",
+            "zone_reset_frequency",
+            "ignore_zone_limits",
+        ],
+    ),
+    (
+        "a plan's loads run as fast as they can, or keep to `rate_iops`",
+        &[
+            "thinktime",
+            "thinktime_spin",
+            "thinktime_blocks",
+            "thinktime_blocks_type",
+            "thinktime_iotime",
+            "rate",
+            "rate_min",
+            "rate_iops_min",
+            "rate_process",
+            "rate_cycle",
+            "rate_ignore_thinktime",
+            "latency_target",
+            "latency_window",
+            "latency_percentile",
+            "latency_run",
+            "max_latency",
+            "thinkcycles",
+        ],
+    ),
+    (
+        "a case ends by time; steady states are looked for in its samples",
+        &[
+            "steadystate",
+            "steadystate_duration",
+            "ss_dur",
+            "steadystate_ramp_time",
+            "ss_ramp",
+            "steadystate_check_interval",
+            "loops",
+            "io_size",
+            "exitall",
+            "exitall_on_error",
+            "exit_what",
+            "wait_for",
+            "flow",
+            "flow_id",
+            "flow_sleep",
+            "flow_watermark",
+            "nr_files",
+        ],
+    ),
+    (
+        "arraylab keeps samples and histograms of every interval itself",
+        &[
+            "write_bw_log",
+            "write_lat_log",
+            "write_iops_log",
+            "write_hist_log",
+            "log_avg_msec",
+            "log_hist_msec",
+            "log_hist_coarseness",
+            "log_offset",
+            "log_max_value",
+            "log_window_value",
+            "log_entries",
+            "log_compression",
+            "log_store_compressed",
+            "log_unix_epoch",
+            "log_alternate_epoch",
+            "log_prio",
+            "bwavgtime",
+            "iopsavgtime",
+            "disable_lat",
+            "disable_clat",
+            "disable_slat",
+            "disable_bw_measurement",
+            "disable_bw",
+            "percentile_list",
+            "clat_percentiles",
+            "lat_percentiles",
+            "slat_percentiles",
+            "gtod_reduce",
+            "gtod_cpu",
+            "clocksource",
+            "unified_rw_reporting",
+            "significant_figures",
+            "disk_util",
+            "stats",
+            "eta",
+            "minimal",
+            "kb_base",
+            "unit_base",
+        ],
+    ),
+    (
+        "plans do not bind jobs to processors, memory or priorities",
+        &[
+            "cpus_allowed",
+            "cpumask",
+            "cpus_allowed_policy",
+            "numa_cpu_nodes",
+            "numa_mem_policy",
+            "nice",
+            "prio",
+            "prioclass",
+            "priohint",
+            "cmdprio_percentage",
+            "cmdprio",
+            "cmdprio_class",
+            "cmdprio_hint",
+            "cmdprio_bssplit",
+            "cgroup",
+            "cgroup_weight",
+            "cgroup_nodelete",
+            "uid",
+            "gid",
+            "iomem",
+            "mem",
+            "iomem_align",
+            "mem_align",
+            "hugepage-size",
+            "lockmem",
+        ],
+    ),
+    (
+        "how an engine submits is left to the engine",
+        &[
+            "iodepth_batch",
+            "iodepth_batch_complete",
+            "iodepth_batch_complete_min",
+            "iodepth_batch_complete_max",
+            "iodepth_low",
+            "serialize_overlap",
+            "io_submit_mode",
+            "userspace_reap",
+            "hipri",
+            "hipri_percentage",
+            "fixedbufs",
+            "registerfiles",
+            "sqthread_poll",
+            "sqthread_poll_cpu",
+            "nonvectored",
+            "uncached",
+            "nowait",
+            "force_async",
+            "cmd_type",
+            "thread",
+            "md_per_io_size",
+            "pi_act",
+            "pi_chk",
+            "readfua",
+            "writefua",
+            "sg_write_mode",
+            "atomic",
+            "odirect",
+            "buffered",
+        ],
+    ),
+    (
+        "a plan makes its addresses itself",
+        &[
+            "read_iolog",
+            "read_iolog_chunked",
+            "write_iolog",
+            "merge_blktrace_file",
+            "merge_blktrace_scalars",
+            "merge_blktrace_iters",
+            "replay_no_stall",
+            "replay_redirect",
+            "replay_time_scale",
+            "replay_align",
+            "replay_scale",
+            "replay_skip",
+        ],
+    ),
+    (
+        "it says where the engine finds its target: give that as `--target`",
+        &[
+            "clustername",
+            "clientname",
+            "pool",
+            "rbdname",
+            "rbd_namespace",
+            "hostname",
+            "port",
+            "listen",
+            "protocol",
+            "nodelay",
+            "volume",
+            "brick",
+            "namenode",
+            "chunk_size",
+            "http_host",
+            "http_user",
+            "http_pass",
+            "http_s3_key",
+            "http_s3_keyid",
+            "http_s3_region",
+            "http_mode",
+            "http_verbose",
+            "https",
+            "http_swift_auth_token",
+            "http_object_mode",
+            "interface",
+            "pingpong",
+            "serverip",
+            "nfs_url",
+            "filetype",
+            "libblkio_driver",
+            "libblkio_path",
+            "xnvme_async",
+            "xnvme_be",
+            "spdk_conf",
+            "ns",
+            "busy_poll",
+            "cpuload",
+            "cpuchunks",
+            "cpumode",
+            "donorname",
+            "exec_prerun",
+            "exec_postrun",
+        ],
+    ),
+    (
+        "an error ends the case",
+        &[
+            "continue_on_error",
+            "ignore_error",
+            "error_dump",
+            "trim_percentage",
+            "trim_verify_zero",
+            "trim_backlog",
+            "trim_backlog_batch",
+        ],
+    ),
+];
+
+fn reason(name: &str) -> &'static str {
+    REASONS
+        .iter()
+        .find(|(_, names)| names.contains(&name))
+        .map_or("arraylab does not know this option of fio", |(why, _)| why)
+}
+
+/// The setting of this name and meaning.
+fn setting_of(name: &str) -> Option<&'static Setting> {
+    plan::setting(name).filter(|setting| setting.is_fio)
+}
+
+/// A mapping under way: the options by name, the last of each, as fio takes them.
+struct Mapping {
+    options: BTreeMap<String, OptionLine>,
+    settings: Settings,
+    not_carried: Vec<NotCarried>,
+    job: NotCarried,
+}
+
+/// Maps the options of one job. `place` names the job, for what is not about one option.
+pub(crate) fn map_job(options: &[OptionLine], place: NotCarried) -> MappedJob {
+    let mut mapping = Mapping {
+        options: options.iter().map(|option| (option.name.clone(), option.clone())).collect(),
+        settings: Settings::default(),
+        not_carried: Vec::new(),
+        job: place,
+    };
+    let mut targets = Vec::new();
+    // A later `filename` replaces an earlier one; fio separates several by colons, and escapes colons in a name.
+    if let Some(option) = mapping.options.remove("filename") {
+        let protected = option.value().replace("\\:", "\u{0}");
+        for path in protected.split(':').filter(|path| !path.is_empty()) {
+            let path = path.replace('\u{0}', ":");
+            targets.push(NamedTarget { name: path.clone(), path, line: option.line });
+        }
+    }
+    // The nbd engine's address is one that `--target` takes.
+    if let Some(option) = mapping.options.remove("uri") {
+        let path = option.value().to_owned();
+        targets.push(NamedTarget { name: path.clone(), path, line: option.line });
+    }
+    let engine = mapping.engine();
+    let is_load = mapping.direction(engine.as_deref());
+    let mut start = None;
+    if is_load {
+        mapping.block_size();
+        mapping.depth(engine.as_deref());
+        mapping.cache_bypass();
+        mapping.rate();
+        mapping.end();
+        start = mapping.start();
+        mapping.scheduler();
+        mapping.rest();
+    }
+    let settings = is_load.then_some(mapping.settings);
+    MappedJob { settings, targets, start, not_carried: mapping.not_carried }
+}
+
+impl Mapping {
+    fn take(&mut self, name: &str) -> Option<OptionLine> {
+        self.options.remove(name)
+    }
+
+    fn refuse(&mut self, option: &OptionLine, why: impl Into<String>) {
+        self.not_carried.push(option.not_carried(why));
+    }
+
+    /// Says something about the job as a whole.
+    fn note(&mut self, why: impl Into<String>) {
+        self.not_carried.push(NotCarried { why: why.into(), ..self.job.clone() });
+    }
+
+    /// The engine by the name that fio uses.
+    fn engine(&mut self) -> Option<String> {
+        let option = self.take("ioengine")?;
+        // `external:PATH` and the like.
+        let name = option.value().split(':').next().unwrap_or_default().to_owned();
+        if BLOCK_ENGINES.contains(&name.as_str()) {
+            self.settings.set("ioengine", name.clone());
+        } else if !OTHER_WORK_ENGINES.contains(&name.as_str()) {
+            self.refuse(&option, "the engine follows from the target that the plan is run on");
+        }
+        Some(name)
+    }
+
+    /// Direction and order; false where the job is no load of a plan.
+    fn direction(&mut self, engine: Option<&str>) -> bool {
+        if let Some(name) = engine.filter(|name| OTHER_WORK_ENGINES.contains(name)) {
+            self.note(format!("the whole job: the engine `{name}` reads and writes no storage"));
+            return false;
+        }
+        let option = self.take("rw");
+        let written = option.as_ref().map_or("read", OptionLine::value).to_ascii_lowercase();
+        let (word, sequencer) = match written.split_once(':') {
+            Some((word, rest)) => (word.to_owned(), Some(rest.to_owned())),
+            None => (written.clone(), None),
+        };
+        match setting_of("rw").map(|setting| setting.parse(&word)) {
+            Some(Ok(value)) => self.settings.set("rw", value.as_str().unwrap_or(&word)),
+            _ => {
+                let why = if word.contains("trim") {
+                    "plans do not trim"
+                } else {
+                    "it is no direction that plans have"
+                };
+                self.note(format!("the whole job (rw={written}): {why}"));
+                return false;
+            }
+        }
+        if let (Some(option), Some(_)) = (&option, sequencer) {
+            let option = option.clone();
+            self.refuse(
+                &option,
+                "a plan draws every random address anew, and leaves no holes between sequential ones",
+            );
+        }
+        self.mix();
+        true
+    }
+
+    fn mix(&mut self) {
+        let is_mixed = self.is_mixed();
+        let write = self.take("rwmixwrite");
+        let read = self.take("rwmixread");
+        // Where both are given, fio takes the one that comes last.
+        let option = match (&read, &write) {
+            (Some(read), Some(write)) if read.line < write.line => Some(write.clone()),
+            _ => read.clone().or(write.clone()),
+        };
+        let Some(option) = option.filter(|_| is_mixed) else { return };
+        let share = option.value().trim().parse::<u32>().ok().filter(|share| *share <= 100);
+        match share {
+            Some(share) if option.name == "rwmixwrite" => {
+                self.settings.set("rwmixread", (100 - share).to_string())
+            }
+            Some(share) => self.settings.set("rwmixread", share.to_string()),
+            None => self.refuse(&option, "it is no share in percent; fio's 50 stands in its place"),
+        }
+    }
+
+    fn is_mixed(&self) -> bool {
+        matches!(self.settings.get("rw"), Some("rw" | "randrw"))
+    }
+
+    fn is_write(&self) -> bool {
+        matches!(self.settings.get("rw"), Some("write" | "randwrite"))
+    }
+
+    /// The part of `read,write,trim` values that the job's direction uses; fio fills missing parts with the one
+    /// before. `None` where reads and writes of a mixed job differ.
+    fn of_direction<'a>(&self, value: &'a str) -> Option<&'a str> {
+        let mut parts = value.split(',').map(str::trim);
+        let read = parts.next().unwrap_or_default();
+        let write = parts.next().filter(|part| !part.is_empty()).unwrap_or(read);
+        match (self.is_mixed(), self.is_write()) {
+            (true, _) if read != write => None,
+            (false, true) => Some(write),
+            _ => Some(read),
+        }
+    }
+
+    /// `bs`, in one way or another; fio's default is 4k.
+    fn block_size(&mut self) {
+        if let Some(option) = self.take("bs") {
+            let value = self.of_direction(option.value()).map(str::to_owned);
+            let parsed = value.as_deref().map(|value| setting_of("bs").map(|setting| setting.parse(value)));
+            match (value, parsed) {
+                (Some(value), Some(Some(Ok(_)))) => self.settings.set("bs", value),
+                (None, _) => {
+                    let first = option.value().split(',').next().unwrap_or_default().trim().to_owned();
+                    let fits = setting_of("bs").is_some_and(|setting| setting.parse(&first).is_ok());
+                    let taken = if fits { first } else { "4k".to_owned() };
+                    self.refuse(&option, format!("a plan's I/Os have one size; {taken} stands in its place"));
+                    self.settings.set("bs", taken);
+                }
+                (_, Some(Some(Err(error)))) => {
+                    self.refuse(
+                        &option,
+                        format!("{}; fio's default of 4k stands in its place", error.message()),
+                    );
+                }
+                _ => self.refuse(&option, "it cannot be read; fio's default of 4k stands in its place"),
+            }
+        }
+        if let Some(option) = self.take("bssplit") {
+            if !self.carry(&option) {
+                let common = commonest_size(self.of_direction(option.value()).unwrap_or(option.value()));
+                let taken = common.unwrap_or_else(|| "4k".to_owned());
+                self.refuse(&option, format!("{}; {taken} stands in its place", reason("bssplit")));
+                self.settings.set("bs", taken);
+            } else if let Some(common) = commonest_size(option.value()) {
+                self.settings.set("bs", common);
+            }
+        }
+        if let Some(option) = self.take("bsrange") {
+            let first = option.value().split(['-', ',']).next().unwrap_or_default().trim().to_owned();
+            let fits = setting_of("bs").is_some_and(|setting| setting.parse(&first).is_ok());
+            let taken = if fits { first } else { "4k".to_owned() };
+            self.refuse(&option, format!("{}; {taken} stands in its place", reason("bsrange")));
+            self.settings.set("bs", taken);
+        }
+        if self.settings.get("bs").is_none() {
+            self.settings.set("bs", "4k");
+        }
+    }
+
+    /// `iodepth`, which fio's synchronous engines do not have; without an engine, fio on Linux uses `psync`.
+    fn depth(&mut self, engine: Option<&str>) {
+        let is_synchronous = engine.is_none_or(|name| SYNCHRONOUS_ENGINES.contains(&name));
+        if engine.is_none() {
+            self.settings.set("ioengine", "psync");
+        }
+        let Some(option) = self.take("iodepth") else { return };
+        let deeper = option.value().trim() != "1";
+        if is_synchronous && deeper {
+            let name = engine.unwrap_or("psync").to_owned();
+            self.refuse(
+                &option,
+                format!("fio's engine `{name}` issues one I/O at a time, and so does the plan"),
+            );
+        } else if !self.carry(&option) {
+            self.refuse_value(&option);
+        }
+    }
+
+    /// `direct`, which is 0 in fio where nobody says otherwise.
+    fn cache_bypass(&mut self) {
+        let direct = self.take("direct");
+        let buffered = self.take("buffered");
+        let is_direct = match (&direct, &buffered) {
+            (Some(direct), Some(buffered)) if direct.line < buffered.line => !buffered.is_on(),
+            (Some(direct), _) => direct.is_on(),
+            (None, Some(buffered)) => !buffered.is_on(),
+            (None, None) => false,
+        };
+        self.settings.set("direct", if is_direct { "1" } else { "0" });
+    }
+
+    fn rate(&mut self) {
+        let Some(option) = self.take("rate_iops") else { return };
+        if self.is_mixed() {
+            self.refuse(&option, "fio limits reads and writes apart, a plan limits both together");
+            return;
+        }
+        let value = self.of_direction(option.value()).unwrap_or_default().to_owned();
+        let option = OptionLine { value: Some(value), ..option };
+        if !self.carry(&option) {
+            self.refuse_value(&option);
+        }
+    }
+
+    /// When the load ends: a plan's by time.
+    fn end(&mut self) {
+        let time_based = self.take("time_based").is_some_and(|option| option.is_on());
+        let runtime = self.take("runtime");
+        if let Some(option) = &runtime
+            && !self.carry(option)
+        {
+            self.refuse_value(&option.clone());
+        }
+        let has_runtime = self.settings.get("runtime").is_some();
+        if time_based && has_runtime {
+            return;
+        }
+        let io_size = self.take("io_size");
+        let carried = match &io_size {
+            Some(option) => self.carry(option),
+            None => {
+                let by_size = OptionLine {
+                    name: "io_size".to_owned(),
+                    value: Some("100%".to_owned()),
+                    file: self.job.file.clone(),
+                    line: self.job.line,
+                };
+                self.carry(&by_size)
+            }
+        };
+        if let (Some(option), false) = (&io_size, carried) {
+            self.refuse(&option.clone(), reason("io_size"));
+        }
+        match (has_runtime, carried) {
+            (true, true) => {}
+            (true, false) => self.note("fio ends the job when its size is done, if that comes before its runtime; the plan goes on"),
+            (false, true) => self.note("without a runtime fio goes on until the size is done; the plan stops after its default of 60 s if that comes first"),
+            (false, false) => self.note("without a runtime fio goes on until the size is done; the plan runs for its default of 60 s"),
+        }
+    }
+
+    fn start(&mut self) -> Option<String> {
+        let option = self.take("startdelay")?;
+        if is_usual(&option) {
+            return None;
+        }
+        match units::parse_nanos(option.value()) {
+            Ok(_) => Some(option.value().trim().to_owned()),
+            Err(_) => {
+                self.refuse(&option, "a delay that is drawn, or no duration");
+                None
+            }
+        }
+    }
+
+    /// The I/O scheduler is a setting of the host.
+    fn scheduler(&mut self) {
+        let Some(option) = self.take("ioscheduler") else { return };
+        let value = option.value().to_owned();
+        if plan::setting("queue.scheduler").is_some_and(|setting| setting.parse(&value).is_ok()) {
+            self.settings.set("queue.scheduler", value);
+        } else {
+            self.refuse(&option, "it is no setting of a plan");
+        }
+    }
+
+    /// Whatever no rule of its own was made for.
+    fn rest(&mut self) {
+        for option in std::mem::take(&mut self.options).into_values() {
+            if NEUTRAL.contains(&option.name.as_str()) || is_usual(&option) || self.carry(&option) {
+                continue;
+            }
+            if setting_of(&option.name).is_some() {
+                self.refuse_value(&option);
+            } else {
+                self.refuse(&option, reason(&option.name));
+            }
+        }
+    }
+
+    /// Carries an option over; false where plans have no such setting or do not take the value.
+    fn carry(&mut self, option: &OptionLine) -> bool {
+        let Some(setting) = setting_of(&option.name) else { return false };
+        // An option without a value is fio's way to switch something on.
+        let value = option.value.as_deref().unwrap_or("1").trim();
+        let fits = setting.parse(value).is_ok();
+        if fits {
+            self.settings.set(setting.name, value);
+        }
+        fits
+    }
+
+    fn refuse_value(&mut self, option: &OptionLine) {
+        let message = setting_of(&option.name)
+            .and_then(|setting| setting.parse(option.value()).err())
+            .map_or_else(|| reason(&option.name).to_owned(), |error| error.message().to_owned());
+        self.refuse(option, message);
+    }
+}
+
+fn is_usual(option: &OptionLine) -> bool {
+    let value = option.value.as_deref().unwrap_or("1").trim();
+    USUAL_VALUES.iter().any(|(name, usual)| *name == option.name && usual.contains(&value))
+}
+
+/// The size with the largest share of a `bssplit` (`4k/10:64k/90`); the first where shares are equal.
+fn commonest_size(split: &str) -> Option<String> {
+    let mut best: Option<(u32, &str)> = None;
+    for part in split.split(',').next().unwrap_or_default().split(':') {
+        let (size, share) = part.split_once('/').unwrap_or((part, ""));
+        let share = share.trim().parse().unwrap_or(0);
+        let fits = setting_of("bs").is_some_and(|setting| setting.parse(size).is_ok());
+        if fits && best.is_none_or(|(most, _)| share > most) {
+            best = Some((share, size.trim()));
+        }
+    }
+    best.map(|(_, size)| size.to_owned())
+}

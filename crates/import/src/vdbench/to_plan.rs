@@ -1,0 +1,494 @@
+//! A parameter file as a plan: a stage for each run definition, a load for each pattern and target.
+
+use super::parameters::{Parameters, Seek, StorageDefinition, TransferSize, WorkloadDefinition};
+use super::phase::{Loop, MAX_RATE, Phase, Rate};
+use super::read::{is_direct, read_parameters};
+use crate::draft::{Draft, DraftLoad, DraftStage, Settings, unique_name};
+use crate::{FileKind, ImportError, ImportedPlan, NamedTarget, NotCarried, file};
+use std::path::Path;
+
+/// Makes a plan of a parameter file.
+pub(crate) fn import(path: &Path, text: &str) -> Result<ImportedPlan, ImportError> {
+    let directory = path.parent().unwrap_or(Path::new("")).to_owned();
+    let mut include = |name: &str| {
+        file::read(&directory.join(name)).map_err(|error| std::io::Error::other(error.to_string()))
+    };
+    let parameters = read_parameters(path, text, &mut include)?;
+    let name = file::stem(path);
+    let mut importer = Importer { path, parameters: &parameters, not_carried: Vec::new() };
+    let mut taken = Vec::new();
+    let stages: Vec<DraftStage> =
+        parameters.phases.iter().filter_map(|phase| importer.stage(phase, &mut taken)).collect();
+    let interval = importer.interval();
+    let mut not_carried = importer.not_carried;
+    not_carried.extend(parameters.not_carried.iter().cloned());
+    not_carried.sort();
+    not_carried.dedup();
+    let text = if stages.is_empty() {
+        None
+    } else {
+        let file_name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let notes = vec![format!("Imported from the vdbench parameter file {file_name}.")];
+        let draft = Draft { title: name.clone(), notes, interval, stages };
+        Some(draft.checked_text(path, &name)?.0)
+    };
+    let named = |target: &StorageDefinition| NamedTarget {
+        name: target.name.clone(),
+        path: target.lun.clone(),
+        line: target.line,
+    };
+    Ok(ImportedPlan {
+        source: path.to_owned(),
+        kind: FileKind::VdbenchParameters,
+        name,
+        text,
+        targets: parameters.targets.iter().map(named).collect(),
+        not_carried,
+        warnings: parameters.warnings,
+    })
+}
+
+struct Importer<'a> {
+    path: &'a Path,
+    parameters: &'a Parameters,
+    not_carried: Vec<NotCarried>,
+}
+
+/// What of a pattern loops decide.
+#[derive(Default)]
+struct Looped {
+    threads: bool,
+    rdpct: bool,
+    seekpct: bool,
+    xfersize: bool,
+}
+
+impl Importer<'_> {
+    fn refuse(&mut self, line: usize, what: impl Into<String>, why: impl Into<String>) {
+        self.not_carried.push(NotCarried {
+            file: self.path.to_owned(),
+            line,
+            what: what.into(),
+            why: why.into(),
+        });
+    }
+
+    /// The interval of the plan: that of its first run.
+    fn interval(&mut self) -> Option<String> {
+        let first = self.parameters.phases.first()?.interval_s;
+        for phase in &self.parameters.phases {
+            if phase.interval_s != first {
+                let what = format!("interval={} of rd={}", phase.interval_s, phase.name);
+                self.refuse(phase.line, what, format!("a plan has one interval; it is {first} s"));
+            }
+        }
+        Some(seconds(first))
+    }
+
+    fn stage(&mut self, phase: &Phase, taken: &mut Vec<String>) -> Option<DraftStage> {
+        let mut stage = DraftStage {
+            name: unique_name(&phase.name, "run", taken),
+            title: Some(format!("rd={}", phase.name)),
+            pause: (phase.pause_s > 0.0).then(|| seconds(phase.pause_s)),
+            ..DraftStage::default()
+        };
+        let has = |name: &str| phase.loops.iter().any(|this| this.parameter == name);
+        let looped = Looped {
+            threads: has("threads"),
+            rdpct: has("rdpct"),
+            seekpct: has("seekpct"),
+            xfersize: has("xfersize"),
+        };
+        let all_loads = self.loads(phase, &looped);
+        if all_loads.is_empty() {
+            self.refuse(phase.line, format!("rd={}", phase.name), "its patterns have no targets");
+            return None;
+        }
+        if all_loads.len() == 1 && self.parameters.targets.len() == 1 {
+            stage.settings = all_loads.into_iter().next().map(|load| load.settings).unwrap_or_default();
+        } else {
+            stage.loads = all_loads;
+            stage.share_settings();
+        }
+        stage.settings.set("runtime", seconds(phase.counted_s()));
+        stage.settings.set("ramp_time", seconds(phase.ramp_s()));
+        if phase.warmup_s == 0.0 && phase.ramp_s() > 0.0 {
+            stage.notes.push(
+                "Without a warmup vdbench leaves the first interval out of its averages; here it is the ramp.".into(),
+            );
+        }
+        self.axes(phase, &mut stage);
+        self.rate(phase, &mut stage);
+        Some(stage)
+    }
+
+    /// One load for each pattern and target.
+    fn loads(&mut self, phase: &Phase, looped: &Looped) -> Vec<DraftLoad> {
+        let shares = self.shares(phase);
+        let targets_of =
+            |pattern: &WorkloadDefinition| phase.targets.clone().unwrap_or(pattern.targets.clone());
+        // Threads belong to a target; patterns on it at once share them.
+        let sharers: Vec<u64> = (0..self.parameters.targets.len())
+            .map(|target| {
+                let on_it = |index: &&usize| targets_of(&self.parameters.patterns[**index]).contains(&target);
+                phase.patterns.iter().filter(on_it).count() as u64
+            })
+            .collect();
+        let mut names = Vec::new();
+        let mut loads = Vec::new();
+        for (index, share) in phase.patterns.iter().zip(&shares) {
+            let pattern = &self.parameters.patterns[*index];
+            let targets = targets_of(pattern);
+            for target_index in &targets {
+                let target = &self.parameters.targets[*target_index];
+                let wanted = if targets.len() > 1 {
+                    format!("{}-{}", pattern.name, target.name)
+                } else {
+                    pattern.name.clone()
+                };
+                let mut settings = self.pattern_settings(pattern, looped);
+                if !looped.threads {
+                    let threads = phase.threads.unwrap_or(target.threads);
+                    let sharers = sharers[*target_index].max(1);
+                    if sharers > 1 {
+                        self.refuse(
+                            target.line,
+                            format!("threads={threads} of sd={} in rd={}", target.name, phase.name),
+                            format!(
+                                "{sharers} patterns share them as they need; the plan gives each its part"
+                            ),
+                        );
+                    }
+                    settings.set("iodepth", (threads / sharers).max(1).to_string());
+                }
+                let flags = target.openflags.iter().chain(&pattern.openflags).chain(&phase.openflags);
+                settings.set("direct", if flags.clone().any(|flag| is_direct(flag)) { "1" } else { "0" });
+                self.range(target, pattern, &mut settings);
+                let rate = pattern.iorate.map(|rate| rate / targets.len() as f64).or(match phase.rate {
+                    Rate::Fixed(rate) => Some(rate * share / 100.0 / targets.len() as f64),
+                    _ => None,
+                });
+                if let Some(rate) = rate {
+                    settings.set("rate_iops", number(rate));
+                    self.arrivals(phase, &mut settings);
+                }
+                loads.push(DraftLoad {
+                    name: unique_name(&wanted, "load", &mut names),
+                    settings,
+                    target: (self.parameters.targets.len() > 1).then_some(*target_index),
+                    start: None,
+                });
+            }
+        }
+        loads
+    }
+
+    /// Each pattern's share of the rate, in percent: its skew; those without one share the rest evenly.
+    fn shares(&self, phase: &Phase) -> Vec<f64> {
+        let skews: Vec<Option<f64>> =
+            phase.patterns.iter().map(|index| self.parameters.patterns[*index].skew).collect();
+        let given: f64 = skews.iter().flatten().sum();
+        let open = skews.iter().filter(|skew| skew.is_none()).count().max(1) as f64;
+        skews.iter().map(|skew| skew.unwrap_or(((100.0 - given) / open).max(0.0))).collect()
+    }
+
+    fn pattern_settings(&mut self, pattern: &WorkloadDefinition, looped: &Looped) -> Settings {
+        let mut settings = Settings::default();
+        let is_random = match &pattern.seek {
+            Seek::Sequential => false,
+            Seek::ToEnd => {
+                self.refuse(
+                    pattern.line,
+                    format!("seekpct=eof of wd={}", pattern.name),
+                    "a case ends by time, and begins again at the start of its range",
+                );
+                false
+            }
+            Seek::Random(100.0) => true,
+            Seek::Random(share) => {
+                let what = format!("seekpct={share} of wd={}", pattern.name);
+                self.refuse(
+                    pattern.line,
+                    what,
+                    "a plan's addresses are all random or all sequential; here they are random",
+                );
+                true
+            }
+            Seek::Poisson => {
+                let what = format!("seekpct=poisson of wd={}", pattern.name);
+                self.refuse(pattern.line, what, "a plan's addresses are uniform over the range");
+                true
+            }
+        };
+        let rdpct = pattern.rdpct.round();
+        if rdpct != pattern.rdpct {
+            let what = format!("rdpct={} of wd={}", pattern.rdpct, pattern.name);
+            self.refuse(
+                pattern.line,
+                what,
+                format!("shares are whole percents; {rdpct} stands in its place"),
+            );
+        }
+        let rw = match (is_random, looped.rdpct, rdpct) {
+            (true, false, 100.0) => "randread",
+            (true, false, 0.0) => "randwrite",
+            (true, ..) => "randrw",
+            (false, false, 100.0) => "read",
+            (false, false, 0.0) => "write",
+            (false, ..) => "rw",
+        };
+        if looped.seekpct {
+            // The axis decides; it has the mixed words, which take any share of reads.
+            settings.set("rw", "randrw");
+        } else {
+            settings.set("rw", rw);
+        }
+        if !looped.rdpct && (rw.ends_with("rw") || looped.seekpct) {
+            settings.set("rwmixread", number(rdpct));
+        }
+        let bs = match &pattern.xfersize {
+            TransferSize::Fixed(bytes) => *bytes,
+            TransferSize::Random { least_bytes, .. } => *least_bytes,
+            TransferSize::Mix(sizes) => {
+                let mut common = sizes[0];
+                sizes.iter().for_each(|size| {
+                    if size.1 > common.1 {
+                        common = *size;
+                    }
+                });
+                if !looped.xfersize {
+                    self.size_mix(pattern, sizes, common.0, &mut settings);
+                }
+                common.0
+            }
+        };
+        settings.set("bs", self.block(pattern.line, bs));
+        settings
+    }
+
+    /// A mix of sizes, as fio writes it, where plans have it.
+    fn size_mix(
+        &mut self,
+        pattern: &WorkloadDefinition,
+        sizes: &[(u64, f64)],
+        common: u64,
+        settings: &mut Settings,
+    ) {
+        let parts: Vec<String> =
+            sizes.iter().map(|(bytes, share)| format!("{bytes}/{}", number(*share))).collect();
+        let split = parts.join(":");
+        match plan::setting("bssplit") {
+            Some(setting) if setting.parse(&split).is_ok() => settings.set("bssplit", split),
+            _ => {
+                let what = format!("xfersize of wd={} ({split})", pattern.name);
+                self.refuse(
+                    pattern.line,
+                    what,
+                    format!("a plan's I/Os have one size; {common}, the commonest, stands in its place"),
+                );
+            }
+        }
+    }
+
+    fn block(&mut self, line: usize, bytes: u64) -> String {
+        let fits = plan::setting("bs").is_some_and(|setting| setting.parse(&bytes.to_string()).is_ok());
+        if fits {
+            return bytes.to_string();
+        }
+        let nearest = bytes.div_ceil(512).saturating_mul(512).min(plan::BS_BYTES_LIMIT);
+        self.refuse(
+            line,
+            format!("xfersize={bytes}"),
+            format!("sizes are multiples of 512; {nearest} stands in its place"),
+        );
+        nearest.to_string()
+    }
+
+    /// The part of the target that is used.
+    fn range(&mut self, target: &StorageDefinition, pattern: &WorkloadDefinition, settings: &mut Settings) {
+        let whole = |bytes: f64| ((bytes / 512.0).floor() * 512.0) as u64;
+        let (mut offset, mut size) = (target.offset_bytes, target.size_bytes);
+        if let Some((low, high)) = pattern.range.or(target.range) {
+            match size {
+                Some(all) => {
+                    offset = offset.saturating_add(whole(all as f64 * low / 100.0));
+                    size = Some(whole(all as f64 * (high - low) / 100.0).max(512));
+                }
+                None => self.refuse(
+                    pattern.line,
+                    format!("range=({low},{high})"),
+                    format!("it is a share of sd={}, whose size is not given", target.name),
+                ),
+            }
+        }
+        for (name, bytes) in [("offset", Some(offset).filter(|offset| *offset > 0)), ("size", size)] {
+            let Some(bytes) = bytes else { continue };
+            let aligned = bytes / 512 * 512;
+            let fits = plan::setting(name).is_some_and(|setting| setting.parse(&aligned.to_string()).is_ok());
+            if fits {
+                settings.set(name, aligned.to_string());
+            } else {
+                self.refuse(target.line, format!("{name}={bytes}"), "it is out of range");
+            }
+        }
+    }
+
+    /// How the I/Os of a rate arrive: in vdbench exponentially, where nobody says otherwise.
+    fn arrivals(&mut self, phase: &Phase, settings: &mut Settings) {
+        let process = match phase.distribution.to_ascii_lowercase().as_str() {
+            word if "exponential".starts_with(word) => "poisson",
+            word if "deterministic".starts_with(word) => "linear",
+            _ => "",
+        };
+        match plan::setting("rate_process") {
+            Some(setting) if setting.parse(process).is_ok() => settings.set("rate_process", process),
+            _ if process == "linear" => {}
+            _ => self.refuse(
+                phase.line,
+                format!("distribution={} of rd={}", phase.distribution, phase.name),
+                "I/Os at a rate are issued evenly; vdbench draws the times between them",
+            ),
+        }
+    }
+
+    /// The loops, outermost first, as axes.
+    fn axes(&mut self, phase: &Phase, stage: &mut DraftStage) {
+        for this in &phase.loops {
+            let (name, values) = match this.parameter.as_str() {
+                "threads" => ("iodepth", this.values.iter().map(|value| number(*value)).collect()),
+                "rdpct" => ("rwmixread", self.whole_percents(phase, this)),
+                "xfersize" => {
+                    ("bs", this.values.iter().map(|value| self.block(this.line, *value as u64)).collect())
+                }
+                "seekpct" => ("rw", self.orders(phase, this)),
+                "iorate" => {
+                    let is_rate = |value: &&f64| **value > 0.0 && **value < MAX_RATE;
+                    ("rate_iops", this.values.iter().filter(is_rate).map(|value| number(*value)).collect())
+                }
+                _ => continue,
+            };
+            let mut values: Vec<String> = values;
+            let before = values.len();
+            let mut known: Vec<String> = Vec::new();
+            values.retain(|value| {
+                !known.contains(value) && {
+                    known.push(value.clone());
+                    true
+                }
+            });
+            if values.len() < before {
+                let why = "values that a plan cannot tell apart are one case";
+                self.refuse(this.line, format!("for{} of rd={}", this.parameter, phase.name), why);
+            }
+            if this.parameter == "iorate" {
+                self.rates(phase, this, &mut values, stage);
+            }
+            // Every load of a case has its value of an axis from the case.
+            for load in &mut stage.loads {
+                load.settings.remove(name);
+            }
+            match values.as_slice() {
+                [] => {}
+                [only] => stage.settings.set(name, only.clone()),
+                _ => {
+                    if !matches!(name, "rw" | "bs") {
+                        stage.settings.remove(name);
+                    }
+                    stage.axes.push((name.to_owned(), values));
+                }
+            }
+        }
+        // Axes give these to every case; a value below them would only hide a missing one.
+        for name in ["rw", "bs"] {
+            if stage.axes.iter().any(|(axis, _)| axis == name) {
+                stage.settings.remove(name);
+            }
+        }
+    }
+
+    fn whole_percents(&mut self, phase: &Phase, this: &Loop) -> Vec<String> {
+        if this.values.iter().any(|value| value.fract() != 0.0) {
+            let what = format!("for{} of rd={}", this.parameter, phase.name);
+            self.refuse(this.line, what, "shares are whole percents; they are rounded");
+        }
+        this.values.iter().map(|value| number(value.round())).collect()
+    }
+
+    fn orders(&mut self, phase: &Phase, this: &Loop) -> Vec<String> {
+        if this.values.iter().any(|value| *value != 0.0 && *value != 100.0) {
+            let what = format!("for{} of rd={}", this.parameter, phase.name);
+            self.refuse(
+                this.line,
+                what,
+                "a plan's addresses are all random or all sequential; shares between are random here",
+            );
+        }
+        let word = |value: &f64| if *value == 0.0 { "rw" } else { "randrw" }.to_owned();
+        this.values.iter().map(word).collect()
+    }
+
+    /// What a list of rates holds beside plain rates.
+    fn rates(&mut self, phase: &Phase, this: &Loop, values: &mut Vec<String>, stage: &mut DraftStage) {
+        let what = format!("foriorate of rd={}", phase.name);
+        if this.values.iter().any(|rate| *rate < 0.0) {
+            self.refuse(
+                this.line,
+                what.clone(),
+                "a rate in percent of what another run reached is known only after that run",
+            );
+        }
+        if values.is_empty() {
+            return;
+        }
+        if this.values.iter().any(|rate| *rate >= MAX_RATE) {
+            self.refuse(
+                this.line,
+                what.clone(),
+                "the run at full rate: a case with a rate and one without cannot stand on one axis",
+            );
+        }
+        if stage.loads.len() > 1 {
+            let loads = stage.loads.len() as f64;
+            self.refuse(
+                this.line,
+                what,
+                format!("each of the {loads} loads has its even part of the rate, whatever its skew"),
+            );
+            for value in values.iter_mut() {
+                *value = number(value.parse::<f64>().unwrap_or(0.0) / loads);
+            }
+        }
+        let mut settings = std::mem::take(&mut stage.settings);
+        self.arrivals(phase, &mut settings);
+        stage.settings = settings;
+    }
+
+    /// What of the rate no load says.
+    fn rate(&mut self, phase: &Phase, stage: &mut DraftStage) {
+        let shares = match &phase.rate {
+            Rate::Max | Rate::Fixed(_) => return,
+            Rate::Curve(points) => points.clone(),
+            Rate::ShareOfMax(share) => vec![*share],
+        };
+        let list = shares.iter().map(|share| number(*share)).collect::<Vec<_>>().join(", ");
+        let runs = shares.len();
+        self.refuse(
+            phase.line,
+            format!("{} at {list} % of the full rate in rd={}", if runs == 1 { "1 run".into() } else { format!("{runs} runs") }, phase.name),
+            "their rates are known only after the run at full rate, which the stage has; give them as `rate_iops` then",
+        );
+        stage.notes.push(format!(
+            "vdbench goes on with open-loop Poisson runs at {list} % of the rate that is found here."
+        ));
+    }
+}
+
+/// A number as plans read it: whole where it is.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value}") }
+}
+
+/// Seconds as plans read them.
+fn seconds(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{:.0}ms", value * 1000.0) }
+}
