@@ -50,6 +50,8 @@ pub struct Layout {
     pub(crate) by_segment: Divisor,
     /// Divides a segment into stripe and column.
     pub(crate) by_column: Divisor,
+    /// Parts of a stripe are always modified, never reconstructed, where that is possible.
+    pub(crate) always_modifies: bool,
     placement: Placement,
     drives: u32,
     stripes: u64,
@@ -201,11 +203,19 @@ impl Layout {
             segment_bytes: segment_bytes as u32,
             by_segment: Divisor::new(segment_bytes, capacity_bytes),
             by_column: Divisor::new(u64::from(data), segments),
+            always_modifies: false,
             placement,
             drives,
             stripes,
             capacity_bytes,
         }
+    }
+
+    /// The same layout under a controller that updates parity by read-modify-write whenever it can, however few
+    /// reads reconstruction would need. Whole stripes are still written without reading.
+    pub fn modifying_always(mut self) -> Layout {
+        self.always_modifies = true;
+        self
     }
 
     /// Size of the logical address space.

@@ -142,7 +142,8 @@ impl Layout {
         let modify_reads = if lost_written == 0 { columns + live_parity } else { u32::MAX };
         let reconstruct_reads = if lost_other == 0 { self.data - columns } else { u32::MAX };
         let decode_reads = self.data;
-        if modify_reads < reconstruct_reads && modify_reads <= decode_reads {
+        let prefers_modify = self.always_modifies && modify_reads != u32::MAX && columns < self.data;
+        if prefers_modify || (modify_reads < reconstruct_reads && modify_reads <= decode_reads) {
             ParityUpdate::ReadModifyWrite
         } else if reconstruct_reads != u32::MAX {
             ParityUpdate::ReconstructWrite
@@ -252,7 +253,7 @@ impl Layout {
 
     #[inline]
     fn updates_by_modify(&self, columns: u32, parity: u32) -> bool {
-        columns + parity < self.data - columns
+        columns + parity < self.data - columns || (self.always_modifies && columns < self.data)
     }
 
     #[inline]

@@ -102,6 +102,21 @@ fn parity_is_updated_by_the_fewest_reads() {
     assert_eq!(write_counts(&dorado.unwrap(), 0, 1 << 20, &Healthy), (9, 9));
 }
 
+/// Proves that a controller that always modifies does so where reconstruction would read less, and still writes whole
+/// stripes without reading.
+#[test]
+fn some_controllers_always_modify() {
+    let layout = raid5(3).modifying_always();
+    assert_eq!(write_counts(&layout, 0, 4096, &Healthy), (2, 2));
+    assert_eq!(write_counts(&layout, 0, layout.stripe_bytes(), &Healthy), (0, 3));
+    let layout = raid6(4).modifying_always();
+    assert_eq!(write_counts(&layout, 0, 4096, &Healthy), (3, 3));
+    let layout = raid5(8).modifying_always();
+    assert_eq!(write_counts(&layout, 0, 5 * SEGMENT, &Healthy), (6, 6));
+    // A lost segment cannot be modified.
+    assert_eq!(write_counts(&layout, 0, 4096, &failed(&layout, 0, &[0])), (6, 1));
+}
+
 /// Proves that a write over several whole stripes costs (n + m) ÷ n an chunk and reads nothing.
 #[test]
 fn full_stripes_read_nothing() {

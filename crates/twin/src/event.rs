@@ -5,6 +5,8 @@
 pub enum Event {
     /// Each controller in turn leaves for a while, then a verification pass reads the RAID stripes.
     FirmwareUpdate,
+    /// A drive is lost; a spare or the pool's free capacity takes its place where there is one.
+    DriveFailure,
 }
 
 impl Event {
@@ -12,6 +14,7 @@ impl Event {
     pub fn from_name(name: &str) -> Option<Event> {
         match name {
             "firmware-update" => Some(Event::FirmwareUpdate),
+            "drive-failure" => Some(Event::DriveFailure),
             _ => None,
         }
     }
@@ -20,6 +23,7 @@ impl Event {
     pub fn name(self) -> &'static str {
         match self {
             Event::FirmwareUpdate => "firmware-update",
+            Event::DriveFailure => "drive-failure",
         }
     }
 }

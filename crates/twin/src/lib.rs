@@ -6,6 +6,7 @@
 
 mod counters;
 mod description;
+pub mod disk_array;
 pub mod drive;
 mod engine;
 mod error;

@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 
 use crate::description::Kind;
 use crate::settings::Setting;
-use crate::{ArrayDescription, Event, TwinCounter, TwinError, TwinNote, flash_module_array};
+use crate::{
+    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array,
+};
 
 /// What every kind of array brings.
 pub(crate) trait ArrayModel: Device + Sized {
@@ -43,6 +45,7 @@ pub struct Twin {
 #[derive(Debug, Clone)]
 enum Model {
     FlashModules(Box<flash_module_array::Model>),
+    DiskArray(Box<disk_array::Model>),
 }
 
 /// The same on whatever kind it is.
@@ -50,6 +53,7 @@ macro_rules! on_model {
     ($twin:expr, $model:ident => $do:expr) => {
         match $twin {
             Model::FlashModules($model) => $do,
+            Model::DiskArray($model) => $do,
         }
     };
 }
@@ -74,6 +78,7 @@ impl Twin {
         description.check()?;
         let model = match description.kind()? {
             Kind::FlashModules(description) => Model::FlashModules(build(description, settings, seed)?),
+            Kind::DiskArray(description) => Model::DiskArray(build(description, settings, seed)?),
         };
         Ok(Twin { model })
     }
@@ -82,6 +87,7 @@ impl Twin {
     pub fn settings(description: &ArrayDescription) -> &'static [Setting] {
         match description.kind() {
             Ok(Kind::FlashModules(_)) => flash_module_array::Model::SETTINGS,
+            Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS,
             Err(_) => &[],
         }
     }

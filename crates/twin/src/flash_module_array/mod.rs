@@ -311,6 +311,7 @@ impl ArrayModel for Model {
 
     fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
         match event {
+            Event::DriveFailure => Err(TwinError::NoSuchEvent { event: event.name(), path: "disk_array" }),
             Event::FirmwareUpdate if self.update.is_none() => {
                 Err(TwinError::NoSuchEvent { event: event.name(), path: "flash_modules.firmware_update" })
             }

@@ -35,6 +35,10 @@ pub struct HardDiskDescription {
     pub seek_min: Nanos,
     /// Mean seek between two cylinders chosen at random, as datasheets give it.
     pub seek_average: Nanos,
+    /// What a seek to a write takes longer than one to a read: the arm must settle more closely. Datasheets give it as
+    /// the difference of the two mean seeks.
+    #[serde(default)]
+    pub write_settle: Nanos,
     /// Share of the stroke (0 to 1) from which seeks grow in proportion to distance: the arm has reached its full speed.
     /// 1 for a curve that is a square root throughout.
     #[serde(default = "whole_stroke")]
@@ -106,6 +110,9 @@ impl HardDiskDescription {
         })?;
         require((self.seek_min.0..=1_000_000_000).contains(&self.seek_average.0), "seek_average", || {
             format!("at least `seek_min` and at most 1 s, not {}", self.seek_average)
+        })?;
+        require(self.write_settle.0 <= 100_000_000, "write_settle", || {
+            format!("at most 100 ms, not {}", self.write_settle)
         })?;
         require((0.01..=1.0).contains(&self.seek_linear_from), "seek_linear_from", || {
             format!("a share of the stroke from 0.01 to 1, not {}", self.seek_linear_from)

@@ -38,6 +38,8 @@ pub(super) struct Media {
     /// Turns a nanosecond in 2^-64 turns: the platter's angle is a product, not a division.
     turns_per_ns: u64,
     revolution_ns: u64,
+    /// The longest wait for an angle: a revolution, or nothing.
+    longest_wait_ns: u64,
     seek_min_ns: f64,
     seek_root_ns: f64,
     linear_from: f64,
@@ -98,6 +100,7 @@ impl Media {
             table_shift,
             turns_per_ns: u64::MAX / revolution_ns,
             revolution_ns,
+            longest_wait_ns: revolution_ns,
             seek_min_ns,
             seek_root_ns,
             linear_from,
@@ -108,6 +111,11 @@ impl Media {
             capacity_bytes: capacity,
             switch_ns_per_turn: description.head_switch.0 as f64,
         }
+    }
+
+    /// From now on every angle is under the head when it is wanted.
+    pub fn stop_waiting_for_rotation(&mut self) {
+        self.longest_wait_ns = 0;
     }
 
     pub fn capacity_bytes(&self) -> u64 {
@@ -151,7 +159,7 @@ impl Media {
     #[inline]
     pub fn rotation_ns(&self, at_ns: u64, angle: u64) -> u64 {
         let now = at_ns.wrapping_mul(self.turns_per_ns);
-        ((u128::from(angle.wrapping_sub(now)) * u128::from(self.revolution_ns)) >> 64) as u64
+        ((u128::from(angle.wrapping_sub(now)) * u128::from(self.longest_wait_ns)) >> 64) as u64
     }
 
     /// Time for `bytes` to pass under the head, switches of head included.

@@ -82,6 +82,7 @@ struct Service {
 pub struct HardDisk {
     media: Media,
     overhead_ns: u64,
+    write_settle_ns: u64,
     interface_ns_per_byte: f64,
     window_limit: usize,
     age_limit_ns: u64,
@@ -112,6 +113,7 @@ impl HardDisk {
         Ok(HardDisk {
             media: Media::new(description),
             overhead_ns: description.command_overhead.0,
+            write_settle_ns: description.write_settle.0,
             interface_ns_per_byte: 1e9 / description.interface_bytes_per_s as f64,
             window_limit,
             age_limit_ns: if description.queue_age_limit.0 == 0 {
@@ -134,6 +136,11 @@ impl HardDisk {
             destaged_last: false,
             counters: DiskCounters::default(),
         })
+    }
+
+    /// Leaves the wait for the platter out, to show what it costs.
+    pub fn stop_waiting_for_rotation(&mut self) {
+        self.media.stop_waiting_for_rotation();
     }
 
     /// Usable bytes.
@@ -325,7 +332,7 @@ impl HardDisk {
             if self.streams_on(start_ns, pending.arrived_ns, pending.command.offset_bytes) {
                 return index;
             }
-            let seek_ns = self.media.seek_ns(self.radius, pending.place.radius);
+            let seek_ns = self.seek_ns(&pending.place, pending.command.direction);
             let reach_ns = seek_ns + self.media.rotation_ns(head_ns + seek_ns, pending.place.angle);
             if reach_ns < best_ns {
                 (best, best_ns) = (index, reach_ns);
@@ -343,6 +350,14 @@ impl HardDisk {
         arrived_ns < start_ns && start_ns == self.last_end_ns && offset_bytes == self.last_end_bytes
     }
 
+    /// Time to move the arm to a place, and to settle there.
+    #[inline]
+    fn seek_ns(&self, place: &Place, direction: Direction) -> u64 {
+        let seek_ns = self.media.seek_ns(self.radius, place.radius);
+        let settles = seek_ns > 0 && direction == Direction::Write;
+        seek_ns + if settles { self.write_settle_ns } else { 0 }
+    }
+
     /// Moves the arm, waits for the platter and transfers; returns when the transfer ends.
     #[inline]
     fn access(&mut self, start_ns: u64, arrived_ns: u64, command: &DiskCommand, place: &Place) -> u64 {
@@ -351,7 +366,7 @@ impl HardDisk {
         let end_ns = if self.streams_on(start_ns, arrived_ns, command.offset_bytes) {
             start_ns + transfer_ns
         } else {
-            let seek_ns = self.media.seek_ns(self.radius, place.radius);
+            let seek_ns = self.seek_ns(place, command.direction);
             let there_ns = start_ns + self.overhead_ns + seek_ns;
             let rotation_ns = self.media.rotation_ns(there_ns, place.angle);
             self.counters.seek_ns += seek_ns;

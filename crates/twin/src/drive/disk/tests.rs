@@ -16,6 +16,7 @@ fn constellation(queue_window: u32) -> HardDiskDescription {
         inner_bytes_per_s: 83_000_000,
         seek_min: Nanos(800_000),
         seek_average: Nanos(8_500_000),
+        write_settle: Nanos(0),
         seek_linear_from: 1.0,
         head_switch: Nanos(0),
         command_overhead: Nanos(150_000),

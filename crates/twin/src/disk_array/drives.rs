@@ -1,0 +1,172 @@
+//! The drives, and when each must be asked again.
+
+use super::description::{Description, Drives as DrivesDescription};
+use super::settings::Settings;
+use crate::DescriptionError;
+use crate::drive::disk::{DiskCommand, DiskCompletion, DiskCounters, HardDisk, HardDiskDescription};
+use load::Direction;
+use units::{Bytes, Nanos};
+
+fn nanos_of_ms(ms: f64) -> Nanos {
+    Nanos((ms * 1e6).round() as u64)
+}
+
+impl DrivesDescription {
+    /// As the disk model takes it.
+    pub(crate) fn hard_disk(&self) -> HardDiskDescription {
+        let bytes_per_s = |mb_per_s: f64| (mb_per_s * 1e6).round() as u64;
+        HardDiskDescription {
+            capacity: Bytes(self.capacity_bytes.get()),
+            rpm: self.rpm.get(),
+            heads: self.heads.get(),
+            zones: 24,
+            outer_bytes_per_s: bytes_per_s(self.outer_mb_per_s.get()),
+            inner_bytes_per_s: bytes_per_s(self.inner_mb_per_s.get()),
+            seek_min: nanos_of_ms(self.seek_min_ms.get()),
+            seek_average: nanos_of_ms(self.seek_average_ms.get()),
+            write_settle: nanos_of_ms(self.write_settle_ms.get()),
+            seek_linear_from: self.seek_linear_from.get(),
+            head_switch: nanos_of_ms(self.head_switch_ms.get()),
+            command_overhead: Nanos((self.command_us.get() * 1e3).round() as u64),
+            interface_bytes_per_s: bytes_per_s(self.interface_mb_per_s.get()),
+            queue_window: self.queue_window.get(),
+            queue_age_limit: nanos_of_ms(self.queue_age_limit_ms.get()),
+            segments: self.buffer_segments.get(),
+            segment_bytes: Bytes(self.buffer_segment_bytes.get()),
+            write_cache: self.write_buffer_bytes.get() > 0,
+            write_cache_bytes: Bytes(self.write_buffer_bytes.get()),
+        }
+    }
+}
+
+/// What one drive has done.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Traffic {
+    pub reads: u64,
+    pub writes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+}
+
+/// All drives.
+#[derive(Debug, Clone)]
+pub(crate) struct Drives {
+    disks: Vec<HardDisk>,
+    traffic: Vec<Traffic>,
+    /// Drives serve in order of arrival without a buffer: they answer at once when a command ends.
+    pub answers_at_once: bool,
+    /// By drive: the moment for which it is in the event queue.
+    wakes_ns: Vec<u64>,
+    /// Drives that were given or have finished something since they were last asked.
+    touched: Vec<u32>,
+    is_touched: Vec<bool>,
+}
+
+impl Drives {
+    pub fn new(description: &Description, settings: &Settings) -> Result<Drives, DescriptionError> {
+        let mut disk = description.drives.hard_disk();
+        if !settings.seek {
+            disk.seek_min = Nanos(0);
+            disk.seek_average = Nanos(0);
+            disk.write_settle = Nanos(0);
+        }
+        if !settings.reordering {
+            disk.queue_window = 1;
+        }
+        if !settings.drive_buffer {
+            disk.segments = 0;
+            disk.write_cache = false;
+        }
+        let answers_at_once = disk.queue_window == 1 && disk.segments == 0 && !disk.write_cache;
+        let mut first = HardDisk::new(&disk).map_err(|error| DescriptionError {
+            path: format!("drives.{}", error.key),
+            problem: "no disk has this".into(),
+            hint: error.reason,
+        })?;
+        if !settings.rotation {
+            first.stop_waiting_for_rotation();
+        }
+        let count = description.drives.count.get() as usize;
+        Ok(Drives {
+            disks: vec![first; count],
+            traffic: vec![Traffic::default(); count],
+            answers_at_once,
+            wakes_ns: vec![u64::MAX; count],
+            touched: Vec::with_capacity(count),
+            is_touched: vec![false; count],
+        })
+    }
+
+    #[inline]
+    fn count(&mut self, drive: usize, command: &DiskCommand) {
+        let traffic = &mut self.traffic[drive];
+        match command.direction {
+            Direction::Read => {
+                traffic.reads += 1;
+                traffic.read_bytes += u64::from(command.length_bytes);
+            }
+            _ => {
+                traffic.writes += 1;
+                traffic.written_bytes += u64::from(command.length_bytes);
+            }
+        }
+    }
+
+    /// Serves a command and returns when it is done, where drives answer at once.
+    #[inline]
+    pub fn serve(&mut self, now_ns: u64, drive: u32, command: DiskCommand) -> u64 {
+        self.count(drive as usize, &command);
+        self.disks[drive as usize].serve_in_order(now_ns, command)
+    }
+
+    /// Hands a command over, where drives queue.
+    #[inline]
+    pub fn submit(&mut self, now_ns: u64, drive: u32, work: u32, command: DiskCommand) {
+        self.count(drive as usize, &command);
+        self.disks[drive as usize].submit(now_ns, work, command);
+        self.touch(drive);
+    }
+
+    #[inline]
+    fn touch(&mut self, drive: u32) {
+        if !self.is_touched[drive as usize] {
+            self.is_touched[drive as usize] = true;
+            self.touched.push(drive);
+        }
+    }
+
+    /// Asks every drive that was touched when it has something to say; `wake` is told what is new. Asked as late as
+    /// possible, so that whatever arrives at the moment a drive becomes free takes part in its choice.
+    #[inline]
+    pub fn ask_touched(&mut self, mut wake: impl FnMut(u32, u64)) {
+        while let Some(drive) = self.touched.pop() {
+            let index = drive as usize;
+            self.is_touched[index] = false;
+            let next_ns = self.disks[index].next_event_ns().unwrap_or(u64::MAX);
+            if next_ns != self.wakes_ns[index] {
+                self.wakes_ns[index] = next_ns;
+                if next_ns != u64::MAX {
+                    wake(drive, next_ns);
+                }
+            }
+        }
+    }
+
+    /// What a drive has done by now, if this is the moment it is awaited for.
+    #[inline]
+    pub fn wakes(&mut self, now_ns: u64, drive: u32) -> Option<DiskCompletion> {
+        let index = drive as usize;
+        if self.wakes_ns[index] != now_ns {
+            // It was put in the queue for another moment since.
+            return None;
+        }
+        self.wakes_ns[index] = u64::MAX;
+        self.touch(drive);
+        self.disks[index].advance(now_ns)
+    }
+
+    /// By drive: its own counts, and the commands it was given.
+    pub fn counters(&self) -> impl Iterator<Item = (DiskCounters, Traffic)> {
+        self.disks.iter().map(HardDisk::counters).zip(self.traffic.iter().copied())
+    }
+}

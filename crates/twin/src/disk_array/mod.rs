@@ -1,0 +1,329 @@
+//! An array of hard disks: how commands travel from hosts through a controller's cache to the drives.
+//!
+//! A read: host → processor → (cache) → drives → links → host. A write: host → link → processor → (cache, where it
+//! is answered) → old data and parity read → parity computed → drives. `docs/models/disk-array.md` has the
+//! equations.
+
+mod arrangement;
+mod bench;
+mod check;
+mod controllers;
+mod description;
+mod destage;
+mod drives;
+mod fabric;
+mod happening;
+mod lanes;
+mod loss;
+mod phases;
+mod read_ahead;
+mod read_cache;
+mod report;
+mod settings;
+mod work;
+mod write_cache;
+
+use layout::IoList;
+use load::{Completion, Device, Direction, IoError, Operation, Random};
+use serde_json::{Map, Value};
+
+use crate::engine::EventQueue;
+use crate::settings::Setting;
+use crate::twin::ArrayModel;
+use crate::{Event, TwinCounter, TwinError, TwinNote};
+use arrangement::Arrangement;
+use controllers::Controller;
+use drives::Drives;
+use fabric::Fabric;
+use happening::Happening;
+use lanes::Lanes;
+use loss::Loss;
+use read_ahead::{Fetch, Source};
+use settings::Settings;
+use work::{HostIo, Works};
+
+pub use description::{
+    Cache, Controllers, Description, DestageOrder, DriveLinks, Drives as HardDisks, FileSystem, Hosts,
+    Layout, Level, Links, ParityUpdate, Pool, Rebuild, Volumes,
+};
+
+/// errno of an I/O whose data is lost: EIO.
+const EIO: i32 = 5;
+
+/// An array of hard disks brought to life in simulated time.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    now_ns: u64,
+    queue: EventQueue,
+    lanes: Lanes,
+    arrangement: Arrangement,
+    /// False: writes leave parity alone.
+    updates_parity: bool,
+    /// Data reaches the hosts in no time, so that a read is done when its drives are.
+    returns_at_once: bool,
+    fabric: Fabric,
+    controllers: Box<[Controller]>,
+    drives: Drives,
+    works: Works,
+    loss: Loss,
+    /// Picks mirrors.
+    random: Random,
+    /// Filled again for each plan.
+    plan: IoList,
+    fetches: Vec<Fetch>,
+    notes: Vec<TwinNote>,
+}
+
+impl Model {
+    fn controller_of(&self, offset_bytes: u64) -> u32 {
+        let count = self.controllers.len() as u64;
+        if count == 1 { 0 } else { (offset_bytes / self.arrangement.volume_bytes % count) as u32 }
+    }
+
+    /// A command reaches its controller.
+    #[inline]
+    fn arrive(&mut self, tag: u32) {
+        let io = self.works.io(tag);
+        let controller = &mut self.controllers[io.controller as usize];
+        let ready_ns = match io.direction {
+            Direction::Write => controller.take_in_write(self.now_ns, u64::from(io.length_bytes)),
+            _ => controller.take_in_read(self.now_ns),
+        };
+        if ready_ns > self.now_ns {
+            self.queue.push(self.lanes.controller(io.controller), ready_ns, Happening::Start(tag).pack());
+        } else {
+            self.start(tag);
+        }
+    }
+
+    /// A processor has taken a command in.
+    #[inline]
+    fn start(&mut self, tag: u32) {
+        let io = self.works.io(tag);
+        if io.direction == Direction::Read {
+            self.start_read(tag, &io);
+        } else if let Some(cache) = &mut self.controllers[io.controller as usize].write_cache {
+            if cache.take_in(tag, io.offset_bytes, u64::from(io.length_bytes)) {
+                self.answer_cached_write(tag, &io);
+            }
+            self.destage(io.controller);
+        } else {
+            self.begin_write(tag);
+        }
+    }
+
+    #[inline]
+    fn start_read(&mut self, tag: u32, io: &HostIo) {
+        let (offset, length) = (io.offset_bytes, u64::from(io.length_bytes));
+        let controller = &mut self.controllers[io.controller as usize];
+        if controller.write_cache.as_ref().is_some_and(|cache| cache.holds(offset, length)) {
+            controller.tally.dirty_hits += 1;
+            self.answer_read(tag);
+            return;
+        }
+        let mut source = Source::Drives;
+        if let Some(read_ahead) = &mut controller.read_ahead {
+            let volume_bytes = self.arrangement.volume_bytes;
+            let volume_end = (offset / volume_bytes + 1) * volume_bytes;
+            source = read_ahead.read(tag, offset, length, volume_end, &mut self.fetches);
+            controller.tally.read_ahead_hits += u64::from(source != Source::Drives);
+        }
+        let is_kept = controller.read_cache.as_ref().is_some_and(|cache| cache.holds(offset, length));
+        if source == Source::Drives && is_kept {
+            controller.tally.read_hits += 1;
+            source = Source::Memory;
+        }
+        match source {
+            Source::Memory => self.answer_read(tag),
+            Source::OnItsWay => {}
+            Source::Drives => self.read_from_drives(tag, offset, length),
+        }
+        if !self.fetches.is_empty() {
+            self.fetch_ahead(io.controller);
+        }
+    }
+
+    /// A read's data is in the controller's memory: it leaves for its host.
+    #[inline]
+    fn answer_read(&mut self, tag: u32) {
+        let io = self.works.io(tag);
+        let bytes = u64::from(io.length_bytes);
+        let controller = &mut self.controllers[io.controller as usize];
+        if let Some(cache) = &mut controller.read_cache {
+            cache.keep(io.offset_bytes, bytes);
+        }
+        let left_ns = controller.hand_out(self.now_ns, bytes);
+        let at_ns = self.fabric.send_to_host(left_ns, io.link, bytes);
+        self.answer(tag, at_ns);
+    }
+
+    /// A write is in the cache.
+    fn answer_cached_write(&mut self, tag: u32, io: &HostIo) {
+        let controller = &mut self.controllers[io.controller as usize];
+        let at_ns = controller.mirror(self.now_ns, u64::from(io.length_bytes));
+        self.answer(tag, at_ns);
+    }
+
+    /// A host has an answer at a moment from now on.
+    #[inline]
+    fn answer(&mut self, tag: u32, at_ns: u64) {
+        let happening =
+            if self.fabric.has_completions() { Happening::Answered(tag) } else { Happening::Complete(tag) };
+        self.queue.push(self.lanes.answering(), at_ns, happening.pack());
+    }
+
+    fn happens(&mut self, happening: Happening) -> Option<Completion> {
+        match happening {
+            Happening::Arrive(tag) => self.arrive(tag),
+            Happening::Start(tag) => self.start(tag),
+            Happening::DrivesRead(work) => self.drives_read(work),
+            Happening::ReadsDone(work) => self.reads_done(work),
+            Happening::WriteOut(work) => self.write_out(work),
+            Happening::WritesDone(work) => self.writes_done(work),
+            Happening::Answered(tag) => {
+                let io = self.works.io(tag);
+                let at_ns = self.fabric.complete(self.now_ns, io.job, u64::from(io.length_bytes));
+                self.queue.push(self.lanes.answering(), at_ns, Happening::Complete(tag).pack());
+            }
+            Happening::Complete(tag) => {
+                let io = self.works.io(tag);
+                let outcome = if io.is_lost { Err(IoError::Os(EIO)) } else { Ok(()) };
+                return Some(Completion { tag, issued_at_ns: io.issued_at_ns, at_ns: self.now_ns, outcome });
+            }
+            Happening::DriveWakes(drive) => {
+                if let Some(done) = self.drives.wakes(self.now_ns, drive) {
+                    self.drive_is_done(done.tag);
+                }
+            }
+            Happening::DriveFails(drive) => self.drive_fails(drive),
+            Happening::Rebuild => self.rebuild_timer(),
+        }
+        None
+    }
+}
+
+impl Device for Model {
+    fn capacity_bytes(&self) -> u64 {
+        self.arrangement.capacity_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
+        debug_assert!(at_ns >= self.now_ns, "time does not go back");
+        self.now_ns = at_ns;
+        let issued_at_ns = at_ns + self.fabric.submission_ns;
+        let controller = self.controller_of(operation.offset_bytes);
+        let link = self.controllers[controller as usize].next_link();
+        self.works.put(
+            tag,
+            HostIo {
+                issued_at_ns,
+                offset_bytes: operation.offset_bytes,
+                length_bytes: operation.length_bytes,
+                job: operation.job,
+                link,
+                controller,
+                direction: operation.direction,
+                is_lost: false,
+            },
+        );
+        let arrives_ns = match operation.direction {
+            Direction::Read => issued_at_ns,
+            // Every submission takes the same time, so links see writes in the order of their submission.
+            Direction::Write => {
+                self.fabric.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes))
+            }
+            // A discard changes maps and moves no data.
+            Direction::Trim => return self.answer(tag, issued_at_ns),
+        };
+        if arrives_ns > at_ns {
+            self.queue.push(self.lanes.arriving(), arrives_ns, Happening::Arrive(tag).pack());
+        } else {
+            self.arrive(tag);
+        }
+    }
+
+    #[inline]
+    fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
+        loop {
+            let (queue, lanes) = (&mut self.queue, self.lanes);
+            self.drives.ask_touched(|drive, at_ns| {
+                queue.push(lanes.drive(drive), at_ns, Happening::DriveWakes(drive).pack());
+            });
+            let Some((at_ns, payload)) = self.queue.pop_until(until_ns) else {
+                if until_ns != u64::MAX {
+                    self.now_ns = self.now_ns.max(until_ns);
+                }
+                return None;
+            };
+            self.now_ns = at_ns;
+            if let Some(completion) = self.happens(Happening::unpack(payload)) {
+                return Some(completion);
+            }
+        }
+    }
+}
+
+impl ArrayModel for Model {
+    type Description = Description;
+
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+
+    fn build(description: &Description, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
+        let settings = Settings::parse(description, settings)?;
+        let arrangement = Arrangement::new(description, &settings)?;
+        let fabric = Fabric::new(description, &settings);
+        let (links, count) = (description.links.count.get(), description.controllers.count.get());
+        let controllers: Box<[Controller]> = (0..count)
+            .map(|index| {
+                let own = (0..links).filter(|link| link % count == index).collect();
+                Controller::new(description, &settings, own)
+            })
+            .collect();
+        let fitted = description.drives.count.get();
+        let has_parity = matches!(arrangement.layout.redundancy(), layout::Redundancy::Parity(_));
+        let lanes = Lanes::new(fitted, count);
+        Ok(Model {
+            now_ns: 0,
+            queue: EventQueue::new(lanes.count()),
+            lanes,
+            updates_parity: settings.parity || !has_parity,
+            returns_at_once: fabric.costs_nothing() && !settings.processors && !settings.read_cache,
+            loss: Loss::new(description, &arrangement),
+            arrangement,
+            fabric,
+            controllers,
+            drives: Drives::new(description, &settings)?,
+            works: Works::default(),
+            random: Random::from_seed(seed),
+            plan: IoList::with_capacity(64),
+            fetches: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
+        match event {
+            Event::DriveFailure => {
+                let drive = Happening::DriveFails(u32::from(loss::FIRST_TO_FAIL));
+                self.queue.push(self.lanes.other(), at_ns, drive.pack());
+                Ok(())
+            }
+            Event::FirmwareUpdate => {
+                Err(TwinError::NoSuchEvent { event: event.name(), path: "flash_modules.firmware_update" })
+            }
+        }
+    }
+
+    fn take_notes(&mut self) -> Vec<TwinNote> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn counters(&self) -> Vec<TwinCounter> {
+        self.count_parts()
+    }
+}

@@ -1,0 +1,325 @@
+//! The drive I/Os of one work: a phase of reads, then a phase of writes.
+
+use layout::{DriveIo, Role};
+use load::Direction;
+
+use super::Model;
+use super::drives::Drives;
+use super::happening::{BACKGROUND, Happening};
+use super::work::Purpose;
+use crate::drive::disk::DiskCommand;
+
+/// What a phase has handed to the drives so far.
+#[derive(Debug, Clone, Copy)]
+struct Issued {
+    ios: u32,
+    bytes: u64,
+    /// Where drives serve in order: when the last one is done, and which drive that is.
+    done_ns: u64,
+    slowest: u32,
+}
+
+impl Issued {
+    fn nothing(now_ns: u64) -> Issued {
+        Issued { ios: 0, bytes: 0, done_ns: now_ns, slowest: 0 }
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        drives: &mut Drives,
+        slots: &[u32],
+        now_ns: u64,
+        work: u32,
+        direction: Direction,
+        io: &DriveIo,
+    ) {
+        let drive = slots[usize::from(io.drive)];
+        let command = DiskCommand { direction, offset_bytes: io.offset_bytes, length_bytes: io.length_bytes };
+        self.ios += 1;
+        self.bytes += u64::from(io.length_bytes);
+        if drives.answers_at_once {
+            let done_ns = drives.serve(now_ns, drive, command);
+            if done_ns > self.done_ns {
+                (self.done_ns, self.slowest) = (done_ns, drive);
+            }
+        } else {
+            drives.submit(now_ns, drive, work, command);
+        }
+    }
+}
+
+impl Model {
+    /// Extents of a work: one of a host's, as many as a stripe has of the array's own.
+    #[inline]
+    fn extent_count(&mut self, work: u32) -> usize {
+        if work < BACKGROUND { 1 } else { self.works.background(work).extents.len() }
+    }
+
+    #[inline]
+    fn extent(&mut self, work: u32, index: usize) -> (u64, u64) {
+        if work < BACKGROUND {
+            let io = self.works.io(work);
+            (io.offset_bytes, u64::from(io.length_bytes))
+        } else {
+            self.works.background(work).extents[index]
+        }
+    }
+
+    /// Begins to read a logical range.
+    #[inline]
+    pub(super) fn read_from_drives(&mut self, work: u32, offset: u64, length: u64) {
+        let pick = self.mirror_pick();
+        let layout = &self.arrangement.layout;
+        if layout.read(offset, length, &self.loss.condition, pick, &mut self.plan).is_err() {
+            self.lose(work);
+            return;
+        }
+        let mut issued = Issued::nothing(self.now_ns);
+        for io in self.plan.reads() {
+            issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Read, io);
+        }
+        self.await_reads(work, &issued);
+    }
+
+    /// Mirrors are picked at random; other layouts have nothing to pick.
+    #[inline]
+    fn mirror_pick(&mut self) -> u32 {
+        match self.arrangement.layout.redundancy() {
+            layout::Redundancy::Copies(copies) if copies > 1 => self.random.next_u64() as u32,
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn await_reads(&mut self, work: u32, issued: &Issued) {
+        let progress = self.works.progress(work);
+        progress.is_writing = false;
+        progress.pending = issued.ios;
+        progress.ready_ns = self.now_ns;
+        if !self.drives.answers_at_once {
+            progress.bytes_each = (issued.bytes / u64::from(issued.ios.max(1))) as u32;
+            return;
+        }
+        progress.bytes_each = issued.bytes as u32;
+        let is_host_read =
+            work < BACKGROUND && self.returns_at_once && self.works.io(work).direction == Direction::Read;
+        let happening = if is_host_read { Happening::Complete(work) } else { Happening::DrivesRead(work) };
+        self.queue.push(self.lanes.drive_reads(issued.slowest), issued.done_ns, happening.pack());
+    }
+
+    /// Drives that serve in order have read everything: it goes over the link.
+    pub(super) fn drives_read(&mut self, work: u32) {
+        let bytes = u64::from(self.works.progress(work).bytes_each);
+        let ready_ns = self.fabric.send_from_drives(self.now_ns, bytes);
+        self.reads_are_ready(work, ready_ns);
+    }
+
+    #[inline]
+    fn reads_are_ready(&mut self, work: u32, ready_ns: u64) {
+        if ready_ns > self.now_ns {
+            self.queue.push(self.lanes.reading_in(), ready_ns, Happening::ReadsDone(work).pack());
+        } else {
+            self.reads_done(work);
+        }
+    }
+
+    /// A drive that queues is done with one I/O of a work.
+    #[inline]
+    pub(super) fn drive_is_done(&mut self, work: u32) {
+        let now_ns = self.now_ns;
+        let progress = self.works.progress(work);
+        progress.pending -= 1;
+        let is_last = progress.pending == 0;
+        if progress.is_writing {
+            if is_last {
+                self.writes_done(work);
+            }
+            return;
+        }
+        let ready_ns = self.fabric.send_from_drives(now_ns, u64::from(progress.bytes_each));
+        progress.ready_ns = progress.ready_ns.max(ready_ns);
+        if is_last {
+            let ready_ns = progress.ready_ns;
+            self.reads_are_ready(work, ready_ns);
+        }
+    }
+
+    /// All that a work had to read is in the controller's memory.
+    #[inline]
+    pub(super) fn reads_done(&mut self, work: u32) {
+        if work < BACKGROUND {
+            if self.works.io(work).direction == Direction::Read {
+                self.answer_read(work);
+            } else {
+                self.send_writes(work);
+            }
+        } else if let Purpose::ReadAhead { controller, chunk } = self.works.background(work).purpose {
+            self.works.close(work);
+            self.has_read_ahead(controller, chunk);
+        } else {
+            self.send_writes(work);
+        }
+    }
+
+    /// Plans a write of one extent.
+    #[inline]
+    fn plan_write(&mut self, offset: u64, length: u64) -> bool {
+        let layout = &self.arrangement.layout;
+        if self.updates_parity {
+            layout.write(offset, length, &self.loss.condition, &mut self.plan).is_ok()
+        } else {
+            layout.map(offset, length, &mut self.plan);
+            true
+        }
+    }
+
+    /// Reads what a write needs: old data and old parity, or the rest of the stripe.
+    #[inline]
+    pub(super) fn begin_write(&mut self, work: u32) {
+        let mut issued = Issued::nothing(self.now_ns);
+        let (mut write_bytes, mut has_parity) = (0, false);
+        for index in 0..self.extent_count(work) {
+            let (offset, length) = self.extent(work, index);
+            if !self.plan_write(offset, length) {
+                if work < BACKGROUND {
+                    self.lose(work);
+                    return;
+                }
+                // What the cache holds for a lost stripe has nowhere to go.
+                continue;
+            }
+            if !self.updates_parity {
+                write_bytes += length;
+                continue;
+            }
+            for io in self.plan.reads() {
+                issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Read, io);
+            }
+            for io in self.plan.writes() {
+                write_bytes += u64::from(io.length_bytes);
+                has_parity |= matches!(io.role, Role::P | Role::Q);
+            }
+        }
+        let progress = self.works.progress(work);
+        progress.write_bytes = write_bytes;
+        progress.has_parity = has_parity;
+        if issued.ios == 0 {
+            self.send_writes(work);
+        } else {
+            self.await_reads(work, &issued);
+        }
+    }
+
+    /// Computes parity and sends everything to the drives.
+    #[inline]
+    fn send_writes(&mut self, work: u32) {
+        let now_ns = self.now_ns;
+        let controller = self.controller_of_work(work);
+        let progress = self.works.progress(work);
+        let (bytes, has_parity) = (progress.write_bytes, progress.has_parity);
+        let mut at_ns = now_ns;
+        if has_parity {
+            at_ns = self.controllers[controller as usize].compute_parity(now_ns, bytes);
+        }
+        at_ns = self.fabric.send_to_drives(at_ns, bytes);
+        if at_ns > now_ns {
+            self.queue.push(self.lanes.writing_out(), at_ns, Happening::WriteOut(work).pack());
+        } else {
+            self.write_out(work);
+        }
+    }
+
+    #[inline]
+    fn controller_of_work(&mut self, work: u32) -> u32 {
+        if work < BACKGROUND {
+            return self.works.io(work).controller;
+        }
+        match self.works.background(work).purpose {
+            Purpose::Destage { controller, .. } => controller,
+            _ => 0,
+        }
+    }
+
+    /// New data and new parity reach the drives.
+    #[inline]
+    pub(super) fn write_out(&mut self, work: u32) {
+        let mut issued = Issued::nothing(self.now_ns);
+        let rebuilt = if work < BACKGROUND { None } else { self.works.background(work).purpose.stripe() };
+        if let Some(stripe) = rebuilt {
+            if self.plan_rebuild(stripe) {
+                for io in self.plan.writes() {
+                    issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Write, io);
+                }
+            }
+        } else {
+            for index in 0..self.extent_count(work) {
+                let (offset, length) = self.extent(work, index);
+                if !self.plan_write(offset, length) {
+                    continue;
+                }
+                // A plain map lists places, not phases.
+                let ios = if self.updates_parity { self.plan.writes() } else { self.plan.reads() };
+                for io in ios {
+                    issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Write, io);
+                }
+            }
+        }
+        let progress = self.works.progress(work);
+        progress.is_writing = true;
+        progress.pending = issued.ios;
+        if issued.ios == 0 {
+            self.queue.push(self.lanes.other(), self.now_ns, Happening::WritesDone(work).pack());
+        } else if self.drives.answers_at_once {
+            let is_host_write = work < BACKGROUND && !self.fabric.has_completions();
+            let happening =
+                if is_host_write { Happening::Complete(work) } else { Happening::WritesDone(work) };
+            self.queue.push(self.lanes.drive(issued.slowest), issued.done_ns, happening.pack());
+        }
+    }
+
+    /// Everything that a work had to write is on the drives.
+    #[inline]
+    pub(super) fn writes_done(&mut self, work: u32) {
+        if work < BACKGROUND {
+            self.answer(work, self.now_ns);
+            return;
+        }
+        match self.works.close(work) {
+            Purpose::Destage { controller, blocks } => self.stripe_is_written(controller, blocks),
+            Purpose::Rebuild { .. } => self.stripe_is_rebuilt(),
+            Purpose::Free | Purpose::ReadAhead { .. } => {}
+        }
+    }
+
+    /// A rebuild's stripe: what is left of it is read, then what was lost is written.
+    pub(super) fn begin_rebuild(&mut self, stripe: u64) {
+        let work = self.works.open(Purpose::Rebuild { stripe });
+        let mut issued = Issued::nothing(self.now_ns);
+        let mut write_bytes = 0;
+        if self.plan_rebuild(stripe) {
+            for io in self.plan.reads() {
+                issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Read, io);
+            }
+            write_bytes = self.plan.writes().iter().map(|io| u64::from(io.length_bytes)).sum();
+        }
+        let progress = self.works.progress(work);
+        progress.write_bytes = write_bytes;
+        progress.has_parity = matches!(self.arrangement.layout.redundancy(), layout::Redundancy::Parity(_));
+        if issued.ios == 0 {
+            self.send_writes(work);
+        } else {
+            self.await_reads(work, &issued);
+        }
+    }
+
+    /// A work's data is lost: a host's ends in an error, one of the array's own has nothing to do.
+    fn lose(&mut self, work: u32) {
+        if work < BACKGROUND {
+            self.works.ios[work as usize].is_lost = true;
+            self.answer(work, self.now_ns);
+        } else if let Purpose::ReadAhead { controller, chunk } = self.works.close(work) {
+            self.has_read_ahead(controller, chunk);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What was read before and is still in memory.
+
+/// Places among which a block may lie.
+const WAYS: usize = 8;
+
+/// Blocks of one controller, each in one of eight places that its address names; the place filled longest ago is
+/// filled next. Only blocks that were read whole are kept.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadCache {
+    block_bytes: u64,
+    /// Number of the block + 1, or 0.
+    places: Box<[u64]>,
+    next: Box<[u8]>,
+}
+
+impl ReadCache {
+    pub fn new(bytes: u64, block_bytes: u64) -> ReadCache {
+        let sets = (bytes / block_bytes / WAYS as u64) as usize;
+        ReadCache { block_bytes, places: vec![0; sets * WAYS].into(), next: vec![0; sets].into() }
+    }
+
+    fn set(&self, block: u64) -> Option<usize> {
+        let sets = self.next.len() as u64;
+        // Fibonacci hashing, then the high word of a product instead of a division.
+        let mixed = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (sets > 0).then(|| ((u128::from(mixed) * u128::from(sets)) >> 64) as usize)
+    }
+
+    fn has(&self, block: u64) -> bool {
+        self.set(block).is_some_and(|set| self.places[set * WAYS..(set + 1) * WAYS].contains(&(block + 1)))
+    }
+
+    /// Whether all of a range is there.
+    pub fn holds(&self, offset: u64, length: u64) -> bool {
+        let (first, last) = (offset / self.block_bytes, (offset + length - 1) / self.block_bytes);
+        (first..=last).all(|block| self.has(block))
+    }
+
+    /// Keeps the whole blocks of a range.
+    pub fn keep(&mut self, offset: u64, length: u64) {
+        let first = offset.div_ceil(self.block_bytes);
+        let end = (offset + length) / self.block_bytes;
+        for block in first..end {
+            let Some(set) = self.set(block) else { return };
+            if !self.has(block) {
+                let way = &mut self.next[set];
+                self.places[set * WAYS + usize::from(*way)] = block + 1;
+                *way = (*way + 1) % WAYS as u8;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that what fits is found again, that partly read blocks are not, and that a cache of no size holds nothing.
+    #[test]
+    fn whole_blocks_are_found_again() {
+        let mut cache = ReadCache::new(1 << 20, 4096);
+        cache.keep(0, 65536);
+        assert!(cache.holds(0, 65536) && cache.holds(512, 512));
+        assert!(!cache.holds(65536, 512));
+        cache.keep(1 << 30, 512);
+        assert!(!cache.holds(1 << 30, 512));
+        let mut none = ReadCache::new(0, 4096);
+        none.keep(0, 65536);
+        assert!(!none.holds(0, 4096));
+    }
+
+    /// Proves that the share of hits of uniform reads is the share of blocks that fit, within 2 points.
+    #[test]
+    fn hits_are_the_share_that_fits() {
+        let mut cache = ReadCache::new(1000 * 4096, 4096);
+        let mut random = load::Random::from_seed(3);
+        let mut hits = 0;
+        for step in 0..100_000 {
+            let block = random.below(4000) * 4096;
+            hits += u32::from(step >= 20_000 && cache.holds(block, 4096));
+            cache.keep(block, 4096);
+        }
+        let share = f64::from(hits) / 80_000.0;
+        assert!((share - 0.25).abs() < 0.02, "{share}");
+    }
+}

@@ -1,0 +1,161 @@
+//! What can be set on an array of hard disks.
+
+use serde_json::{Map, Value};
+
+use super::description::{Description, Level};
+use crate::TwinError;
+use crate::settings::{Setting, bad, on_or_off, unknown};
+
+const LEVELS: &str = "a RAID level: 0, 1, 5, 6 or 10";
+const LAYOUTS: &str = "ddp, raid6 or raid10";
+const BYTES: &str = "a size in bytes";
+
+/// Everything that can be set: first what a plan sets on an array, then mechanisms, which are on unless switched off.
+pub(crate) const SETTINGS: [Setting; 17] = [
+    Setting { name: "raid", takes: LEVELS, says: "RAID level of the set" },
+    Setting { name: "layout", takes: LAYOUTS, says: "pool or RAID level of the set" },
+    Setting { name: "disks", takes: "a number of drives", says: "drives of the set" },
+    Setting { name: "segment", takes: BYTES, says: "bytes on one drive before the next drive follows" },
+    Setting { name: "volume_size", takes: BYTES, says: "bytes of each volume" },
+    Setting { name: "filesystem", takes: "raw, or a file system of the hosts", says: "what I/Os go through" },
+    Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
+    Setting::switch("read_cache", "off: the cache keeps nothing of what was read"),
+    Setting::switch("read_ahead", "off: the controller does not read ahead"),
+    Setting::switch("links", "off: links to hosts and drives carry any load in no time"),
+    Setting::switch("processors", "off: processors and memory of the controllers take no time"),
+    Setting::switch("parity", "off: writes leave parity alone"),
+    Setting::switch("mirroring", "off: written data is not copied to the other controller"),
+    Setting::switch("seek", "off: arms move in no time"),
+    Setting::switch("rotation", "off: every sector is under the head when it is wanted"),
+    Setting::switch("reordering", "off: drives serve commands in the order of their arrival"),
+    Setting::switch("drive_buffer", "off: drives neither read ahead nor acknowledge writes early"),
+];
+
+/// The settings of one twin.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    pub level: Level,
+    pub disks: u32,
+    /// As set; the description's otherwise.
+    pub segment_bytes: u64,
+    pub is_segment_set: bool,
+    pub volume_bytes: u64,
+    /// Number of the file system in the description.
+    pub file_system: Option<usize>,
+    pub write_cache: bool,
+    pub read_cache: bool,
+    pub read_ahead: bool,
+    pub links: bool,
+    pub processors: bool,
+    pub parity: bool,
+    pub mirroring: bool,
+    pub seek: bool,
+    pub rotation: bool,
+    pub reordering: bool,
+    pub drive_buffer: bool,
+}
+
+impl Settings {
+    /// Reads settings, refusing what this array does not have.
+    pub fn parse(description: &Description, map: &Map<String, Value>) -> Result<Self, TwinError> {
+        let layout = &description.layout;
+        let mut settings = Settings {
+            level: layout.level.get(),
+            disks: layout.disks.get(),
+            segment_bytes: layout.segment_bytes.get(),
+            is_segment_set: false,
+            volume_bytes: description.volumes.bytes.get(),
+            file_system: None,
+            write_cache: description.cache.write_back.get(),
+            read_cache: description.cache.keep_reads.get(),
+            read_ahead: description.cache.read_ahead.get(),
+            links: true,
+            processors: true,
+            parity: true,
+            mirroring: true,
+            seek: true,
+            rotation: true,
+            reordering: true,
+            drive_buffer: true,
+        };
+        for (name, value) in map {
+            match name.as_str() {
+                "raid" => settings.level = raid(value)?,
+                "layout" => settings.level = pool_or_raid(value)?,
+                "disks" => {
+                    settings.disks = whole(name, value, "a number of drives")?
+                        .try_into()
+                        .map_err(|_| bad(name, value, "a number of drives"))?;
+                }
+                "segment" => {
+                    settings.segment_bytes = whole(name, value, BYTES)?;
+                    settings.is_segment_set = true;
+                }
+                "volume_size" => settings.volume_bytes = whole(name, value, BYTES)?,
+                "filesystem" => settings.file_system = file_system(description, value)?,
+                _ => *settings.switch(name)? = on_or_off(name, value)?,
+            }
+        }
+        Ok(settings)
+    }
+
+    fn switch(&mut self, name: &str) -> Result<&mut bool, TwinError> {
+        Ok(match name {
+            "write_cache" => &mut self.write_cache,
+            "read_cache" => &mut self.read_cache,
+            "read_ahead" => &mut self.read_ahead,
+            "links" => &mut self.links,
+            "processors" => &mut self.processors,
+            "parity" => &mut self.parity,
+            "mirroring" => &mut self.mirroring,
+            "seek" => &mut self.seek,
+            "rotation" => &mut self.rotation,
+            "reordering" => &mut self.reordering,
+            "drive_buffer" => &mut self.drive_buffer,
+            _ => return Err(unknown(name, &SETTINGS)),
+        })
+    }
+}
+
+/// A whole number, or the text of one: settings of a target are texts where the plan language does not know them.
+fn whole(name: &str, value: &Value, takes: &str) -> Result<u64, TwinError> {
+    let parsed = match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    };
+    parsed.ok_or_else(|| bad(name, value, takes))
+}
+
+fn raid(value: &Value) -> Result<Level, TwinError> {
+    match whole("raid", value, LEVELS)? {
+        0 => Ok(Level::Raid0),
+        1 => Ok(Level::Raid1),
+        5 => Ok(Level::Raid5),
+        6 => Ok(Level::Raid6),
+        10 => Ok(Level::Raid10),
+        _ => Err(bad("raid", value, LEVELS)),
+    }
+}
+
+fn pool_or_raid(value: &Value) -> Result<Level, TwinError> {
+    match value.as_str() {
+        Some("ddp") => Ok(Level::Ddp),
+        Some("raid6") => Ok(Level::Raid6),
+        Some("raid10") => Ok(Level::Raid10),
+        _ => Err(bad("layout", value, LAYOUTS)),
+    }
+}
+
+fn file_system(description: &Description, value: &Value) -> Result<Option<usize>, TwinError> {
+    if value.as_str() == Some("raw") {
+        return Ok(None);
+    }
+    let known = &description.hosts.file_systems;
+    match known.iter().position(|known| value.as_str() == Some(&known.name)) {
+        Some(index) => Ok(Some(index)),
+        None => {
+            let names: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+            Err(bad("filesystem", value, &["raw"].into_iter().chain(names).collect::<Vec<_>>().join(", ")))
+        }
+    }
+}
