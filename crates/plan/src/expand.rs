@@ -342,7 +342,7 @@ impl<'a> StageExpansion<'a> {
                 if counted_ns >= whole.runtime_ns {
                     let message = format!("the load `{}` begins when the case is over", template.name);
                     return Err(self.error_at_or_plain(
-                        place,
+                        template.start_place,
                         message,
                         "`start` must lie within the runtime",
                     ));

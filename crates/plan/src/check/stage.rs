@@ -174,6 +174,7 @@ impl Checker<'_> {
             name: name.value.clone(),
             target,
             start: document.start.as_ref().map(|start| start.value),
+            start_place: document.start.as_ref().map_or(name.place, |start| start.place),
             settings,
         })
     }

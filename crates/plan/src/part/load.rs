@@ -2,6 +2,7 @@
 
 use super::Moment;
 use crate::plan::Assignment;
+use crate::source::Place;
 
 /// Which target a load is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,5 +22,6 @@ pub struct LoadTemplate {
     pub target: Option<LoadTarget>,
     /// When it begins; with the case without it.
     pub start: Option<Moment>,
+    pub(crate) start_place: Place,
     pub(crate) settings: Vec<Assignment>,
 }

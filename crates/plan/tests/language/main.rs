@@ -1,10 +1,13 @@
 //! The plan language, from the outside.
 
+mod budgets;
 mod cases;
+mod conformance;
 mod documents;
 mod mistakes;
 mod properties;
 mod shipped;
+mod whole;
 
 /// A plan of one stage with this matrix.
 fn plan_of_matrix(matrix: &str) -> String {

@@ -158,6 +158,121 @@ mistake!(
     format!("{GOOD}published:\n  - file: flashsystem-840/read-share.csv\n    stages: [one]\n    settings: {{ bs_byte: bs }}\n    quantities: {{}}\n")
 );
 
+mistake!(
+    /// Proves that a host setting of no known place is refused, with the places that there are.
+    host_setting_nowhere, Kind::UnknownSetting, Some((4, 35)), replaced("bs: 4k", "bs: 4k, proc.x: 1")
+);
+mistake!(
+    /// Proves that a host setting's name cannot lead out of its directory.
+    host_setting_escapes, Kind::UnknownSetting, Some((4, 35)), replaced("bs: 4k", "bs: 4k, queue...etc: 1")
+);
+mistake!(
+    /// Proves that a load cannot set what is one for all loads.
+    load_sets_runtime, Kind::Contradiction, Some((5, 31)), format!("{GOOD}    loads: {{ a: {{ settings: {{ runtime: 5 }} }} }}\n")
+);
+mistake!(
+    /// Proves that a load cannot set how the array is made up.
+    load_sets_raid, Kind::Contradiction, Some((5, 31)), format!("{GOOD}    loads: {{ a: {{ settings: {{ raid: 5 }} }} }}\n")
+);
+mistake!(
+    /// Proves that a load that begins after the case is over is refused.
+    load_begins_late, Kind::Contradiction, Some((5, 26)), format!("{GOOD}    loads: {{ a: {{ start: 100% }} }}\n")
+);
+mistake!(
+    /// Proves that a stage has loads with targets or a stripe over all of them.
+    loads_and_stripe, Kind::Contradiction, Some((6, 34)), format!("{GOOD}    loads: {{ a: {{}} }}\n    stripe: {{ unit: 1m, columns: 2 }}\n")
+);
+mistake!(
+    /// Proves that a stripe's unit is a multiple of a sector.
+    stripe_unit, Kind::OutOfRange, Some((5, 21)), format!("{GOOD}    stripe: {{ unit: 1000, columns: 2 }}\n")
+);
+mistake!(
+    /// Proves that options for a file system that no case has are refused.
+    file_system_nobody_has, Kind::Contradiction, Some((5, 17)), format!("{GOOD}    filesystem: {{ mount: [noatime] }}\n")
+);
+mistake!(
+    /// Proves that several mount options in one word are refused.
+    mount_options_in_one, Kind::OutOfRange, Some((5, 17)), format!("{GOOD}    filesystem: {{ mount: [\"a,b\"] }}\n")
+);
+mistake!(
+    /// Proves that a pause by the rate of a later or missing stage is refused.
+    pause_of_no_stage, Kind::Contradiction, Some((5, 35)), format!("{GOOD}    pause: {{ bytes_over: {{ stage: two, quantity: bw_bytes_per_s, match: [bs] }}, otherwise: 5 }}\n")
+);
+mistake!(
+    /// Proves that a pause must say what it is where the rate is not known.
+    pause_without_otherwise, Kind::MissingKey, Some((5, 14)), format!("{GOOD}    pause: {{ bytes_over: {{ stage: two, quantity: bw_bytes_per_s, match: [bs] }} }}\n")
+);
+mistake!(
+    /// Proves that an event has a moment or a condition.
+    event_without_moment, Kind::MissingKey, Some((5, 15)), format!("{GOOD}    events: [ {{ action: x }} ]\n")
+);
+mistake!(
+    /// Proves that a condition is one condition.
+    two_conditions, Kind::Contradiction, Some((5, 34)), format!("{GOOD}    events: [ {{ action: x, when: {{ steady: iops, written: 1g }} }} ]\n")
+);
+mistake!(
+    /// Proves that a condition on a quantity has a bound.
+    condition_without_bound, Kind::Contradiction, Some((5, 34)), format!("{GOOD}    events: [ {{ action: x, when: {{ quantity: iops }} }} ]\n")
+);
+mistake!(
+    /// Proves that a condition cannot wait for what is known at the end only.
+    condition_of_the_end, Kind::Contradiction, Some((5, 44)), format!("{GOOD}    events: [ {{ action: x, when: {{ steady: sustained.iops }} }} ]\n")
+);
+mistake!(
+    /// Proves that `repeats` of one is refused.
+    repeats_once, Kind::OutOfRange, Some((5, 14)), format!("{GOOD}    repeats: 1\n")
+);
+mistake!(
+    /// Proves that `repeats` and an axis `repeat` are not both there.
+    repeats_twice, Kind::Contradiction, Some((5, 14)), format!("{GOOD}    repeats: 2\n    matrix: {{ repeat: [1, 2] }}\n")
+);
+mistake!(
+    /// Proves that preconditioning follows array settings only.
+    precondition_after_bs, Kind::Contradiction, Some((5, 71)), format!("{GOOD}    precondition: {{ times: 1, settings: {{ bs: 1m }}, after_change_of: [bs] }}\n")
+);
+mistake!(
+    /// Proves that a requirement has one limit.
+    requirement_without_limit, Kind::MissingKey, Some((5, 24)), format!("{GOOD}require: [ {{ quantity: iops, stage: one }} ]\n")
+);
+mistake!(
+    /// Proves that a requirement of no case is refused.
+    requirement_of_no_case, Kind::Contradiction, Some((5, 62)), format!("{GOOD}require: [ {{ quantity: iops, at_least: 1, stage: one, cases: {{ bs: 8k }} }} ]\n")
+);
+mistake!(
+    /// Proves that a figure of a requirement is read in its quantity's unit.
+    requirement_in_wrong_unit, Kind::OutOfRange, Some((5, 40)), format!("{GOOD}require: [ {{ quantity: iops, at_least: 5ms, stage: one }} ]\n")
+);
+mistake!(
+    /// Proves that a picture lies beside the plan.
+    image_elsewhere, Kind::OutOfRange, Some((5, 19)), format!("{GOOD}images: [ {{ file: ../a.png, caption: c }} ]\n")
+);
+mistake!(
+    /// Proves that a picture is of a kind that carries no scripts.
+    image_with_scripts, Kind::OutOfRange, Some((5, 19)), format!("{GOOD}images: [ {{ file: a.svg, caption: c }} ]\n")
+);
+mistake!(
+    /// Proves that a command of the inventory names a program.
+    inventory_of_nothing, Kind::OutOfRange, Some((5, 25)), format!("{GOOD}inventory: [ {{ command: \" \" }} ]\n")
+);
+mistake!(
+    /// Proves that a table has rows.
+    table_without_rows, Kind::MissingKey, Some((5, 44)), format!("{GOOD}tables: [ {{ title: t, stages: [one], rows: [], quantities: [iops] }} ]\n")
+);
+mistake!(
+    /// Proves that a chart has no panels for what it draws.
+    chart_each_twice, Kind::Contradiction, Some((5, 61)), format!("{GOOD}show: [ {{ title: t, stages: [one], y: [iops], x: bs, each: [bs] }} ]\n")
+);
+mistake!(
+    /// Proves that a pause by a rate that several cases have is refused.
+    pause_of_two_cases, Kind::Contradiction, Some((7, 84)),
+    "title: t\ndefaults: { rw: write }\nstages:\n  find: { matrix: { bs: [4k], iodepth: [1, 2] } }\n  use:\n    settings: { bs: 4k }\n    pause: { bytes_over: { stage: find, quantity: sustained.bw_bytes_per_s, match: [bs] }, otherwise: 5 }\n"
+);
+mistake!(
+    /// Proves that a pause by a rate that no case has is refused.
+    pause_of_no_case, Kind::Contradiction, Some((7, 84)),
+    "title: t\ndefaults: { rw: write }\nstages:\n  find: { matrix: { bs: [4k] } }\n  use:\n    settings: { bs: 8k }\n    pause: { bytes_over: { stage: find, quantity: sustained.bw_bytes_per_s, match: [bs] }, otherwise: 5 }\n"
+);
+
 /// Nine aliases of nine aliases, six deep, where the language takes any value: 9^6 texts.
 fn alias_bomb_text() -> String {
     let mut text = format!("{GOOD}    events:\n      - at: 1\n        action: none\n        with:\n");
