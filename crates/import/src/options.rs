@@ -594,7 +594,7 @@ impl Mapping {
         let share = option.value().trim().parse::<u32>().ok().filter(|share| *share <= 100);
         match share {
             Some(share) if option.name == "rwmixwrite" => {
-                self.settings.set("rwmixread", (100 - share).to_string())
+                self.settings.set("rwmixread", (100 - share).to_string());
             }
             Some(share) => self.settings.set("rwmixread", share.to_string()),
             None => self.refuse(&option, "it is no share in percent; fio's 50 stands in its place"),

@@ -96,7 +96,7 @@ fn start(after: &str) -> Started {
             match keyword {
                 "elapsed" => run.elapsed_s = number.filter(|seconds| *seconds <= ELAPSED_LIMIT_S),
                 "warmup" => {
-                    run.warmup_s = number.filter(|s| (0.0..=ELAPSED_LIMIT_S).contains(s)).unwrap_or(0.0)
+                    run.warmup_s = number.filter(|s| (0.0..=ELAPSED_LIMIT_S).contains(s)).unwrap_or(0.0);
                 }
                 "xfersize" => run.settings.xfersize = number.filter(|bytes| *bytes > 0.0),
                 "threads" => run.settings.threads = number.filter(|threads| *threads > 0.0),

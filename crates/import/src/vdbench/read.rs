@@ -186,7 +186,7 @@ pub fn read_parameters(
     let mut reader =
         Reader { parameters: Parameters { warnings, ..Parameters::default() }, ..Reader::default() };
     for statement in statements {
-        reader.statement(statement)?;
+        reader.statement(&statement)?;
     }
     let mut parameters = reader.parameters;
     // What a default says is looked at again for each definition that has it.
@@ -214,7 +214,7 @@ struct Reader {
 const ORDER: [&[&str]; 5] = [&["general"], &["hd", "rg"], &["sd", "fsd"], &["wd", "fwd"], &["rd"]];
 
 impl Reader {
-    fn statement(&mut self, statement: Statement) -> Result<(), ImportError> {
+    fn statement(&mut self, statement: &Statement) -> Result<(), ImportError> {
         let Some(first) = statement.first() else { return Ok(()) };
         let kind = match first.keyword.as_str() {
             keyword @ ("hd" | "rg" | "sd" | "fsd" | "wd" | "fwd" | "rd") => keyword.to_owned(),
@@ -229,9 +229,9 @@ impl Reader {
             "hd" => self.refuse(first, "the load comes from the host that runs the plan"),
             "rg" => self.refuse(first, "a plan makes its addresses itself, and replays none"),
             "fsd" | "fwd" => self.refuse(first, "plans test block storage, not trees of files"),
-            "sd" => self.storage(&statement)?,
-            "wd" => self.workload(&statement)?,
-            "rd" => self.run(&statement)?,
+            "sd" => self.storage(statement)?,
+            "wd" => self.workload(statement)?,
+            "rd" => self.run(statement)?,
             _ => statement.iter().for_each(|parameter| self.general(parameter)),
         }
         Ok(())
@@ -553,7 +553,7 @@ impl Reader {
                     );
                 }
                 "host" | "hd" | "forhosts" => {
-                    self.refuse(parameter, "the load comes from the host that runs the plan")
+                    self.refuse(parameter, "the load comes from the host that runs the plan");
                 }
                 "startcmd" | "endcmd" => self.refuse(parameter, "a plan starts no commands for a case"),
                 "maxdata" | "maxdatar" | "maxdataw" => self.refuse(parameter, "a case ends by time"),

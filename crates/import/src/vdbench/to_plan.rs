@@ -428,7 +428,7 @@ impl Importer<'_> {
     }
 
     /// What a list of rates holds beside plain rates.
-    fn rates(&mut self, phase: &Phase, this: &Loop, values: &mut Vec<String>, stage: &mut DraftStage) {
+    fn rates(&mut self, phase: &Phase, this: &Loop, values: &mut [String], stage: &mut DraftStage) {
         let what = format!("foriorate of rd={}", phase.name);
         if this.values.iter().any(|rate| *rate < 0.0) {
             self.refuse(

@@ -36,7 +36,7 @@ fn parse_seconds(text: &str) -> Option<f64> {
         _ => (lower.as_str(), 1.0),
     };
     let seconds = digits.parse::<f64>().ok()? * factor;
-    (seconds >= 0.0 && seconds <= 1e9).then_some(seconds)
+    (0.0..=1e9).contains(&seconds).then_some(seconds)
 }
 
 impl Parameter {
