@@ -13,6 +13,7 @@ mod error;
 mod event;
 pub mod flash_module_array;
 mod settings;
+pub mod ssd_array;
 mod twin;
 
 pub use counters::TwinCounter;

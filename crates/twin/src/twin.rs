@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::description::Kind;
 use crate::settings::Setting;
 use crate::{
-    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array,
+    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array, ssd_array,
 };
 
 /// What every kind of array brings.
@@ -45,6 +45,7 @@ pub struct Twin {
 #[derive(Debug, Clone)]
 enum Model {
     FlashModules(Box<flash_module_array::Model>),
+    SsdArray(Box<ssd_array::Model>),
     DiskArray(Box<disk_array::Model>),
 }
 
@@ -53,6 +54,7 @@ macro_rules! on_model {
     ($twin:expr, $model:ident => $do:expr) => {
         match $twin {
             Model::FlashModules($model) => $do,
+            Model::SsdArray($model) => $do,
             Model::DiskArray($model) => $do,
         }
     };
@@ -78,6 +80,7 @@ impl Twin {
         description.check()?;
         let model = match description.kind()? {
             Kind::FlashModules(description) => Model::FlashModules(build(description, settings, seed)?),
+            Kind::SsdArray(description) => Model::SsdArray(build(description, settings, seed)?),
             Kind::DiskArray(description) => Model::DiskArray(build(description, settings, seed)?),
         };
         Ok(Twin { model })
@@ -88,6 +91,7 @@ impl Twin {
         match description.kind() {
             Ok(Kind::FlashModules(_)) => flash_module_array::Model::SETTINGS,
             Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS,
+            Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS,
             Err(_) => &[],
         }
     }

@@ -15,7 +15,7 @@ pub use parameter::{Origin, Parameter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{disk_array, flash_module_array};
+use crate::{disk_array, flash_module_array, ssd_array};
 
 /// A storage array and its hosts, as parts with their properties. Exactly one of the kinds is given.
 // One optional key a kind rather than a tagged enum: serde buffers an enum's content, and errors in it would lose
@@ -33,6 +33,9 @@ pub struct ArrayDescription {
     /// Kind: flash modules in RAID 5 behind controllers with a bounded window of commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_modules: Option<flash_module_array::Description>,
+    /// Kind: solid-state drives with live garbage collection behind controllers that own LUNs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssd_array: Option<ssd_array::Description>,
     /// Kind: hard disks in a RAID level or a pool behind controllers with a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_array: Option<disk_array::Description>,
@@ -42,17 +45,19 @@ pub struct ArrayDescription {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind<'a> {
     FlashModules(&'a flash_module_array::Description),
+    SsdArray(&'a ssd_array::Description),
     DiskArray(&'a disk_array::Description),
 }
 
 /// The keys of all kinds, for messages.
-const KINDS: &str = "`flash_modules`, `disk_array`";
+const KINDS: &str = "`flash_modules`, `ssd_array`, `disk_array`";
 
 impl ArrayDescription {
     /// The one kind that is given.
     pub(crate) fn kind(&self) -> Result<Kind<'_>, DescriptionError> {
         let given = [
             ("flash_modules", self.flash_modules.as_ref().map(Kind::FlashModules)),
+            ("ssd_array", self.ssd_array.as_ref().map(Kind::SsdArray)),
             ("disk_array", self.disk_array.as_ref().map(Kind::DiskArray)),
         ];
         let mut kinds = given.into_iter().filter_map(|(key, kind)| Some((key, kind?)));
@@ -77,6 +82,7 @@ impl ArrayDescription {
             Kind::FlashModules(description) => {
                 description.check().map_err(|error| error.under("flash_modules"))
             }
+            Kind::SsdArray(description) => description.check().map_err(|error| error.under("ssd_array")),
             Kind::DiskArray(description) => description.check().map_err(|error| error.under("disk_array")),
         }
     }
@@ -85,6 +91,7 @@ impl ArrayDescription {
     pub fn bench(&self) -> Bench {
         match self.kind() {
             Ok(Kind::FlashModules(description)) => description.bench(),
+            Ok(Kind::SsdArray(description)) => description.bench(),
             Ok(Kind::DiskArray(description)) => description.bench(),
             Err(_) => Bench::default(),
         }

@@ -90,6 +90,14 @@ pub struct FlashDescription {
     /// A read interrupts a program or an erase of its die at this cost; without it, reads wait for them.
     #[serde(default)]
     pub suspend: Option<Nanos>,
+    /// Time of the bus and the drive's controller to relocate a collected unit, beside its two crossings: finding out
+    /// whether it is still valid, checking it, changing the map.
+    #[serde(default)]
+    pub relocation: Nanos,
+    /// Flash that the drive keeps erased where it has time to: in pauses it collects until so much can be written
+    /// without collection. 0 is a drive that collects only when it must.
+    #[serde(default)]
+    pub erased_reserve: Bytes,
     /// A write of part of a mapping unit reads the rest over the bus; without it, inside the die.
     #[serde(default)]
     pub merge_over_bus: bool,
@@ -163,6 +171,7 @@ impl FlashDescription {
             ("read_command", self.read_command),
             ("write_command", self.write_command),
             ("suspend", self.suspend.unwrap_or_default()),
+            ("relocation", self.relocation),
         ] {
             require(duration.0 <= 10_000_000_000, key, || format!("at most 10 s, not {duration}"))?;
         }
@@ -171,6 +180,14 @@ impl FlashDescription {
         {
             require(rate >= 1_000_000, key, || format!("at least 1 MB/s, not {rate} bytes a second"))?;
         }
+        let spare_bytes = capacity as f64 * self.over_provisioning;
+        require((self.erased_reserve.0 as f64) <= 0.75 * spare_bytes, "erased_reserve", || {
+            format!(
+                "at most three quarters of the spare flash, {:.0} bytes, not {}",
+                0.75 * spare_bytes,
+                self.erased_reserve
+            )
+        })?;
         let program_bytes = page * u64::from(self.planes);
         require((program_bytes..=1 << 34).contains(&self.write_buffer.0), "write_buffer", || {
             format!("from one program ({program_bytes} bytes) to 16 GiB, not {}", self.write_buffer.0)

@@ -8,6 +8,10 @@ use super::super::description::DescriptionError;
 use super::description::FlashDescription;
 use super::sample::{ONE, SampledTranslation};
 use super::translation::{Temperature, Translation, TranslationCounters};
+use load::Random;
+
+/// The stream of chance for time that is not simulated; collection has the seed's own.
+const CARRY_STREAM: u64 = 1;
 
 /// How a drive starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +33,8 @@ pub struct FlashCounters {
     pub writes: u64,
     /// Mapping units written by the host.
     pub host_units: u64,
+    /// Mapping units that collection moved.
+    pub moved_units: u64,
     /// Page programs over all planes.
     pub programs: u64,
     /// Page reads for collection.
@@ -94,10 +100,15 @@ pub struct FlashDrive {
     channel_program_ns: u64,
     channel_fs_per_byte: u64,
     bus_unit_ns: u64,
+    /// What a moved unit takes of the bus: two crossings and its relocation.
+    bus_moved_ns: u64,
+    reserve_units: u64,
+    random: Random,
     bus_fs_per_byte: u64,
     read_command_ns: u64,
     write_command_ns: u64,
     merge_over_bus: bool,
+    collection_is_free: bool,
     counters: FlashCounters,
 }
 
@@ -122,19 +133,13 @@ impl FlashDrive {
                 .map_err(|error| DescriptionError { key: "superblocks", reason: error.to_string() })?;
         let unit_bytes = description.mapping_unit.0;
         let capacity_units = (description.capacity.0 / unit_bytes) as u32;
-        let mut sampled = SampledTranslation::new(translation, stride);
-        let share = |share: f64| (f64::from(capacity_units) * share.clamp(0.0, 1.0)) as u32;
-        match condition {
-            Condition::Fresh => {}
-            Condition::Filled(filled) => sampled.fill(share(filled), false),
-            Condition::Steady(filled) => sampled.fill(share(filled), true),
-        }
+        let sampled = SampledTranslation::new(translation, stride);
         let page_bytes = description.page.0;
         let program_bytes = page_bytes * u64::from(description.planes);
         let channel_fs = fs_per_byte(description.channel_bytes_per_s);
         let bus_fs = fs_per_byte(description.bus_bytes_per_s);
         let dies = description.channels * description.dies_per_channel;
-        Ok(FlashDrive {
+        let mut drive = FlashDrive {
             sampled,
             dies: vec![Die::default(); dies as usize],
             channels: vec![Server::default(); description.channels as usize],
@@ -163,12 +168,44 @@ impl FlashDrive {
             channel_program_ns: program_bytes * channel_fs / FS_PER_NS,
             channel_fs_per_byte: channel_fs,
             bus_unit_ns: unit_bytes * bus_fs / FS_PER_NS,
+            bus_moved_ns: 2 * unit_bytes * bus_fs / FS_PER_NS + description.relocation.0,
+            reserve_units: description.erased_reserve.0 / unit_bytes,
+            random: Random::from_seed_and_stream(seed, CARRY_STREAM),
             bus_fs_per_byte: bus_fs,
             read_command_ns: description.read_command.0,
             write_command_ns: description.write_command.0,
             merge_over_bus: description.merge_over_bus,
+            collection_is_free: false,
             counters: FlashCounters::default(),
-        })
+        };
+        drive.put_in(condition);
+        Ok(drive)
+    }
+
+    /// Brings a fresh drive into another condition.
+    pub fn put_in(&mut self, condition: Condition) {
+        let share = |share: f64| (f64::from(self.capacity_units) * share.clamp(0.0, 1.0)) as u32;
+        match condition {
+            Condition::Fresh => {}
+            Condition::Filled(filled) => self.sampled.fill(share(filled), false),
+            Condition::Steady(filled) => self.sampled.fill(share(filled), true),
+        }
+    }
+
+    /// Another drive of the same make: chance goes its own way from here.
+    pub fn reseed(&mut self, seed: u64) {
+        self.sampled.reseed(seed);
+        self.random = Random::from_seed_and_stream(seed, CARRY_STREAM);
+    }
+
+    /// Switches the mechanism off: collection goes on, but takes no time from now on.
+    pub fn make_collection_free(&mut self) {
+        self.collection_is_free = true;
+    }
+
+    /// Bytes that are mapped as one.
+    pub fn unit_bytes(&self) -> u32 {
+        1 << self.unit_shift
     }
 
     /// Reads; returns when the data are at the interface.
@@ -230,6 +267,39 @@ impl FlashDrive {
         }
     }
 
+    /// Says which mapping units are rewritten more often than others, for [`FlashDrive::age`] and [`FlashDrive::carry`].
+    pub fn mark_hot(&mut self, is_hot: impl Fn(u32) -> bool) {
+        self.sampled.mark_hot(is_hot);
+    }
+
+    /// Rewrites what is mapped at random, in no time, for `drive_writes` times its size, `hot_share` of the writes going
+    /// to the hot units: the state that a long load leaves.
+    pub fn age(&mut self, drive_writes: f64, hot_share: f64) {
+        self.sampled.age(drive_writes, hot_share, &mut self.random);
+    }
+
+    /// Lets the drive rest for as long as it likes: it collects until `erased_reserve` is erased.
+    pub fn rest(&mut self) {
+        self.sampled.rest(self.reserve_units);
+    }
+
+    /// Carries the state over `units` host writes that are not simulated and go where the last ones went.
+    pub fn carry(&mut self, units: u64) {
+        self.sampled.carry(units, &mut self.random);
+    }
+
+    /// Carries the state over host writes of a range of bytes, in order, that are not simulated.
+    pub fn carry_in_order(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let end =
+            (offset_bytes + length_bytes).div_ceil(1 << self.unit_shift).min(u64::from(self.capacity_units));
+        self.sampled.carry_in_order((offset_bytes >> self.unit_shift) as u32, end as u32);
+    }
+
+    /// True where host writes pay for collection at present.
+    pub fn is_collecting(&self) -> bool {
+        self.sampled.is_collecting()
+    }
+
     /// Sums so far.
     pub fn counters(&self) -> FlashCounters {
         self.counters
@@ -253,13 +323,15 @@ impl FlashDrive {
     #[inline]
     fn write_unit(&mut self, now_ns: u64, unit: u32, temperature: Temperature) -> u64 {
         self.counters.host_units += 1;
-        let moved = self.sampled.write(unit, temperature);
+        let charged = self.sampled.write(unit, temperature);
+        let moved = if self.collection_is_free { 0 } else { charged };
         // The host's unit crosses the bus once, a collected unit comes and goes.
-        let bus_ns = self.bus_unit_ns + ((2 * moved * self.bus_unit_ns) >> ONE.trailing_zeros());
+        let bus_ns = self.bus_unit_ns + ((moved * self.bus_moved_ns) >> ONE.trailing_zeros());
         let bus_wait_ns = self.bus.take(now_ns, bus_ns);
         self.moved_reads_pending += moved;
         while self.moved_reads_pending >= self.units_per_page {
             self.moved_reads_pending -= self.units_per_page;
+            self.counters.moved_units += self.units_per_page / ONE;
             self.collection_read(now_ns);
         }
         self.moved_pending += moved;

@@ -29,6 +29,8 @@ fn drive() -> FlashDescription {
         write_command: Nanos(3_000),
         write_buffer: Bytes(8 << 20),
         suspend: None,
+        relocation: Nanos(0),
+        erased_reserve: Bytes(0),
         merge_over_bus: false,
     }
 }

@@ -5,9 +5,17 @@
 //! firmware paces collection.
 
 use super::translation::{Temperature, Translation};
+use load::Random;
 
 /// Shares of a unit are counted in 2^-20.
 pub(super) const ONE: u64 = 1 << 20;
+
+/// Collected blocks over which the pace is averaged. A simulated block is hundreds of the drive's, so that the cost of
+/// one jumps by more than that of a real one; without an average the slowest of many drives would set the rate.
+const PACE_BLOCKS: u64 = 4;
+
+/// A place of `recent` that holds nothing yet.
+const NOTHING_WRITTEN: u64 = u64::MAX;
 
 #[derive(Debug, Clone)]
 pub(super) struct SampledTranslation {
@@ -20,7 +28,17 @@ pub(super) struct SampledTranslation {
     debt: u64,
     /// Moved units charged to each host unit, in 2^-20.
     pace: u64,
+    /// One bit for each followed unit that is rewritten more often than others; empty where the caller told none.
+    hot: Box<[u64]>,
+    /// The last units written, newest over oldest, each with its temperature in the lowest bit: what a load writes
+    /// where, for the time that is not simulated.
+    recent: Box<[u64]>,
+    next_recent: u32,
 }
+
+/// How many of the last writes are remembered. They are drawn from for the next stretch that is not simulated, so they
+/// should be more than what is drawn: a stretch of 5 s at 4,000 units a second is 25 followed writes.
+const RECENT: usize = 256;
 
 impl SampledTranslation {
     /// The stride at which about `followed` of `drive_units` are followed.
@@ -30,7 +48,16 @@ impl SampledTranslation {
 
     pub fn new(translation: Translation, stride: u32) -> SampledTranslation {
         let reciprocal = (u64::MAX / u64::from(stride)).wrapping_add(1);
-        SampledTranslation { translation, stride, reciprocal, debt: 0, pace: 0 }
+        SampledTranslation {
+            translation,
+            stride,
+            reciprocal,
+            debt: 0,
+            pace: 0,
+            hot: Box::default(),
+            recent: vec![NOTHING_WRITTEN; RECENT].into(),
+            next_recent: 0,
+        }
     }
 
     pub fn translation(&self) -> &Translation {
@@ -58,7 +85,9 @@ impl SampledTranslation {
                 f64::from(geometry.blocks - geometry.reserve_blocks) * f64::from(geometry.units_per_block);
             let over_provisioning = closed / f64::from(units.max(1)) - 1.0;
             self.pace = ((super::analytic::oldest_first(over_provisioning) - 1.0) * ONE as f64) as u64;
-            self.debt = self.pace * u64::from(geometry.units_per_block) * u64::from(self.stride);
+            let host_units =
+                u64::from(geometry.units_per_block) * u64::from(self.stride) * ONE / (self.pace + ONE);
+            self.debt = self.pace * host_units * PACE_BLOCKS;
         } else {
             self.translation.fill_in_order(units);
         }
@@ -78,6 +107,9 @@ impl SampledTranslation {
     /// Writes one unit of the drive; returns the units moved on its behalf, in 2^-20.
     #[inline]
     pub fn write(&mut self, unit: u32, temperature: Temperature) -> u64 {
+        self.recent[self.next_recent as usize % RECENT] =
+            u64::from(unit) << 1 | u64::from(temperature == Temperature::Hot);
+        self.next_recent = self.next_recent.wrapping_add(1);
         if let Some(followed) = self.followed_unit(unit) {
             self.write_followed(followed, temperature);
         }
@@ -90,11 +122,93 @@ impl SampledTranslation {
         let cost = self.translation.write(followed, temperature);
         if cost.blocks_erased > 0 {
             let slots = cost.blocks_erased * self.translation.geometry().units_per_block;
-            // Due by the time that the freed slots are used up.
+            // Half due by the time that the slots of so many blocks are used up.
             let host_units = u64::from((slots - cost.units_moved).max(1)) * u64::from(self.stride);
             self.debt += u64::from(cost.units_moved) * u64::from(self.stride) * ONE;
-            self.pace = self.debt.div_ceil(host_units);
+            self.pace = self.debt.div_ceil(host_units * PACE_BLOCKS);
         }
+    }
+
+    /// Lets chance go another way from here.
+    pub fn reseed(&mut self, seed: u64) {
+        self.translation.reseed(seed);
+    }
+
+    /// Says which units of the drive are hot.
+    pub fn mark_hot(&mut self, is_hot: impl Fn(u32) -> bool) {
+        let followed = self.translation.geometry().user_units;
+        let mut hot = vec![0u64; followed.div_ceil(64) as usize];
+        for unit in (0..followed).filter(|&unit| is_hot(unit * self.stride)) {
+            hot[(unit / 64) as usize] |= 1 << (unit % 64);
+        }
+        self.hot = hot.into();
+    }
+
+    fn temperature_of(&self, followed: u32) -> Temperature {
+        let word = self.hot.get((followed / 64) as usize).copied().unwrap_or(0);
+        if word >> (followed % 64) & 1 == 1 { Temperature::Hot } else { Temperature::Cold }
+    }
+
+    /// Rewrites what is mapped at random for `drive_writes` times its size, `hot_share` of the writes going to the hot
+    /// units: the state that a long load leaves. Costs nothing and charges nothing.
+    pub fn age(&mut self, drive_writes: f64, hot_share: f64, random: &mut Random) {
+        let mapped = self.translation.mapped_units();
+        let (hot, cold): (Vec<u32>, Vec<u32>) =
+            (0..mapped).partition(|&unit| self.temperature_of(unit) == Temperature::Hot);
+        let hot_below = if hot.is_empty() { 0 } else { (hot_share * ONE as f64) as u64 };
+        for _ in 0..(f64::from(mapped) * drive_writes) as u64 {
+            let of = if random.below(ONE) < hot_below || cold.is_empty() { &hot } else { &cold };
+            let Some(&unit) = of.get(random.below(of.len().max(1) as u64) as usize) else { return };
+            self.carry_followed(unit);
+        }
+    }
+
+    /// Writes a followed unit on behalf of host writes that are not simulated: what they would have been charged is
+    /// taken from the debt.
+    fn carry_followed(&mut self, followed: u32) {
+        self.debt -= self.debt.min(self.pace * u64::from(self.stride));
+        self.write_followed(followed, self.temperature_of(followed));
+    }
+
+    /// Carries the state over `drive_units` host writes that go where the last ones went.
+    pub fn carry(&mut self, drive_units: u64, random: &mut Random) {
+        let known = (self.next_recent as usize).min(RECENT) as u64;
+        if known == 0 {
+            return;
+        }
+        let followed_units = self.translation.geometry().user_units;
+        // A fraction of a followed write is one with that probability.
+        let stride = u64::from(self.stride);
+        let count = (drive_units + random.below(stride)) / stride;
+        for _ in 0..count {
+            let written = self.recent[random.below(known) as usize];
+            let temperature = if written & 1 == 1 { Temperature::Hot } else { Temperature::Cold };
+            let near = ((written >> 1) as u32 / self.stride).min(followed_units - 1);
+            // The nearest followed unit of the same temperature, upward and round.
+            let same = (near..followed_units)
+                .chain(0..near)
+                .find(|&unit| self.hot.is_empty() || self.temperature_of(unit) == temperature);
+            self.carry_followed(same.unwrap_or(near));
+        }
+    }
+
+    /// Writes units `first` to `end` in order, on behalf of host writes that are not simulated.
+    pub fn carry_in_order(&mut self, first: u32, end: u32) {
+        let followed_end = self.followed(end);
+        for followed in first.div_ceil(self.stride)..followed_end {
+            self.carry_followed(followed);
+        }
+    }
+
+    /// Collects in a pause until `drive_units` can be written without.
+    pub fn rest(&mut self, drive_units: u64) {
+        self.translation.collect_until_free(drive_units / u64::from(self.stride));
+        (self.debt, self.pace) = (0, 0);
+    }
+
+    /// True where host writes are charged for collection.
+    pub fn is_collecting(&self) -> bool {
+        self.pace > 0
     }
 
     pub fn trim(&mut self, unit: u32) {

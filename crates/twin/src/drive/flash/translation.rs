@@ -250,6 +250,11 @@ impl Translation {
         Ok(translation)
     }
 
+    /// Lets chance go another way from here.
+    pub fn reseed(&mut self, seed: u64) {
+        self.random = Random::from_seed(seed);
+    }
+
     /// Maps the first `units` in order into blocks closed one after the other, as a sequential fill leaves them.
     /// Counters stay at 0. The translation must be fresh.
     pub fn fill_in_order(&mut self, units: u32) {
@@ -316,6 +321,19 @@ impl Translation {
             self.collect(&mut cost);
         }
         cost
+    }
+
+    /// Collects, as in a pause, until so many units can be written before collection must start, or until there is nothing
+    /// to be won: the emptiest blocks are full.
+    pub fn collect_until_free(&mut self, units: u64) {
+        let mut cost = WriteCost::default();
+        while self.free_units() < units {
+            let before = self.free_units();
+            self.collect(&mut cost);
+            if self.free_units() <= before {
+                break;
+            }
+        }
     }
 
     /// Gives up one unit; `true` if it was mapped.

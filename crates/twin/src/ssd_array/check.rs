@@ -1,0 +1,128 @@
+//! What the description of an array of solid-state drives must satisfy.
+
+use super::Description;
+use crate::DescriptionError;
+use crate::description::{
+    CAPACITY_LIMIT_BYTES, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
+};
+
+/// The most drives: parity is computed over all of them.
+const DRIVE_LIMIT: u32 = layout::PARITY_WIDTH_LIMIT;
+/// The most LUNs.
+const LUN_LIMIT: u32 = 4096;
+/// The longest microseconds a KiB: slower than any link.
+const JOB_LIMIT_US_PER_KIB: f64 = 1e4;
+
+impl Description {
+    /// Refuses what no array can have, naming the key.
+    pub fn check(&self) -> Result<(), DescriptionError> {
+        let parts = u64::from(PART_LIMIT);
+        within("host.job_us", &self.host.job_us, 0.0, STEP_LIMIT_US)?;
+        within("host.job_us_per_kib", &self.host.job_us_per_kib, 0.0, JOB_LIMIT_US_PER_KIB)?;
+        rate("host.adapter_mb_per_s", &self.host.adapter_mb_per_s)?;
+        whole("links.count", &self.links.count, 1, parts)?;
+        rate("links.mb_per_s", &self.links.mb_per_s)?;
+        within("links.command_us", &self.links.command_us, 0.0, STEP_LIMIT_US)?;
+        self.check_controllers()?;
+        self.check_layout()?;
+        self.check_drives()
+    }
+
+    fn check_controllers(&self) -> Result<(), DescriptionError> {
+        let controllers = &self.controllers;
+        let (links, count) = (self.links.count.get(), controllers.count.get());
+        whole("controllers.count", &controllers.count, 1, u64::from(PART_LIMIT))?;
+        if links < count {
+            return refuse(
+                "links.count",
+                format!("{links} links leave {} of {count} controllers with no link", count - links),
+                "give every controller a link",
+            );
+        }
+        whole("controllers.processors", &controllers.processors, 1, u64::from(PART_LIMIT))?;
+        let paths = &controllers.command_us;
+        for (path, value) in [
+            ("controllers.command_us.plain_read", &paths.plain_read),
+            ("controllers.command_us.plain_write", &paths.plain_write),
+            ("controllers.command_us.parity_read", &paths.parity_read),
+            ("controllers.command_us.parity_write", &paths.parity_write),
+            ("controllers.read_answer_us", &controllers.read_answer_us),
+            ("controllers.write_answer_us", &controllers.write_answer_us),
+            ("cache.answer_us", &self.cache.answer_us),
+        ] {
+            within(path, value, 0.0, STEP_LIMIT_US)?;
+        }
+        rate("controllers.parity_engine_mb_per_s", &controllers.parity_engine_mb_per_s)?;
+        rate("controllers.parity_mb_per_s", &controllers.parity_mb_per_s)?;
+        rate("cache.mirror_mb_per_s", &self.cache.mirror_mb_per_s)?;
+        whole("cache.dirty_limit_bytes", &self.cache.dirty_limit_bytes, 1, CAPACITY_LIMIT_BYTES)?;
+        whole("cache.destage_commands", &self.cache.destage_commands, 1, u64::from(WINDOW_LIMIT))
+    }
+
+    fn check_layout(&self) -> Result<(), DescriptionError> {
+        let level = self.layout.raid.get();
+        if !matches!(level, 0 | 5) {
+            return refuse("layout.raid", format!("RAID {level} is not known to this kind"), "use 0 or 5");
+        }
+        whole("layout.luns", &self.layout.luns, 1, u64::from(LUN_LIMIT))?;
+        if self.layout.luns.get() < self.controllers.count.get() {
+            return refuse(
+                "layout.luns",
+                format!("{} LUNs for {} controllers", self.layout.luns.get(), self.controllers.count.get()),
+                "give every controller a LUN",
+            );
+        }
+        for (path, size) in [
+            ("layout.segment_bytes", self.layout.segment_bytes.get()),
+            ("host.stripe_unit_bytes", self.host.stripe_unit_bytes.get()),
+        ] {
+            if !size.is_power_of_two() || !(4096..=layout::SEGMENT_BYTES_LIMIT).contains(&size) {
+                return refuse(
+                    path,
+                    format!("{size} is no segment size"),
+                    format!("it must be a power of two, 4096 to {}", layout::SEGMENT_BYTES_LIMIT),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn check_drives(&self) -> Result<(), DescriptionError> {
+        let drives = &self.drives;
+        whole("drives.count", &drives.count, 3, u64::from(DRIVE_LIMIT))?;
+        if drives.capacity_bytes.get() == 0 {
+            return refuse("drives.capacity_bytes", "a drive of no size".into(), "give its usable bytes");
+        }
+        for (path, rate_) in [
+            ("drives.channel_mb_per_s", &drives.channel_mb_per_s),
+            ("drives.bus_mb_per_s", &drives.bus_mb_per_s),
+        ] {
+            rate(path, rate_)?;
+        }
+        for (path, time) in [
+            ("drives.read_us", &drives.read_us),
+            ("drives.program_us", &drives.program_us),
+            ("drives.erase_us", &drives.erase_us),
+            ("drives.suspend_us", &drives.suspend_us),
+            ("drives.relocation_us", &drives.relocation_us),
+            ("drives.read_command_us", &drives.read_command_us),
+            ("drives.write_command_us", &drives.write_command_us),
+        ] {
+            within(path, time, 0.0, STEP_LIMIT_US)?;
+        }
+        drives.flash().check().map_err(|error| DescriptionError {
+            path: format!("drives.{}", error.key),
+            problem: "no drive can have it".into(),
+            hint: format!("it must be {}", error.reason),
+        })?;
+        let least = self.layout.segment_bytes.get().max(self.host.stripe_unit_bytes.get());
+        if drives.capacity_bytes.get() < 64 * least {
+            return refuse(
+                "drives.capacity_bytes",
+                format!("{} holds fewer than 64 segments", drives.capacity_bytes.get()),
+                "use larger drives or smaller segments",
+            );
+        }
+        Ok(())
+    }
+}

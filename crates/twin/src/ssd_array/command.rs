@@ -1,0 +1,142 @@
+//! The state of what is on its way: I/Os by tag, commands to LUNs, and what happens next to either.
+
+use load::Direction;
+
+/// What a tag is busy with.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Io {
+    pub issued_at_ns: u64,
+    /// Commands that are not answered yet.
+    pub commands_left: u32,
+}
+
+/// A host command to one LUN.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Command {
+    /// First byte on the RAID set.
+    pub offset_bytes: u64,
+    pub length_bytes: u32,
+    pub tag: u32,
+    pub controller: u16,
+    pub link: u16,
+    pub direction: Direction,
+    /// The write initialises the parity of its stripes.
+    pub is_first: bool,
+}
+
+/// All commands, by a number that is used again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Commands {
+    commands: Vec<Command>,
+    free: Vec<u32>,
+}
+
+impl Commands {
+    #[inline]
+    pub fn begin(&mut self, command: Command) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.commands[index as usize] = command;
+            return index;
+        }
+        self.commands.push(command);
+        self.commands.len() as u32 - 1
+    }
+
+    #[inline]
+    pub fn get(&self, index: u32) -> &Command {
+        &self.commands[index as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> &mut Command {
+        &mut self.commands[index as usize]
+    }
+
+    /// Ends a command; its number may be used again.
+    #[inline]
+    pub fn end(&mut self, index: u32) {
+        self.free.push(index);
+    }
+}
+
+/// What happens next, to a command or a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// The job's thread hands the command to its link.
+    Issue(u32),
+    /// Command and written data reach the controller.
+    Arrive(u32),
+    /// A processor has seen to the command.
+    Start(u32),
+    /// The drives have a read's data.
+    ReadDone(u32),
+    /// The drives have read what new parity needs.
+    OldRead(u32),
+    /// The parity engine is done.
+    ParityDone(u32),
+    /// A cached write is in the drives.
+    Destaged(u32),
+    /// The host has the answer to one command of this tag.
+    Answer(u32),
+}
+
+/// Bits of a payload that hold a number; the others say what happens.
+const INDEX_BITS: u32 = 28;
+const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+const _: () = assert!(load::OUTSTANDING_LIMIT < 1 << INDEX_BITS);
+
+impl Happening {
+    /// As a payload of the event queue.
+    #[inline]
+    pub fn pack(self) -> u32 {
+        let (kind, index) = match self {
+            Happening::Issue(command) => (0, command),
+            Happening::Arrive(command) => (1, command),
+            Happening::Start(command) => (2, command),
+            Happening::ReadDone(command) => (3, command),
+            Happening::OldRead(command) => (4, command),
+            Happening::ParityDone(command) => (5, command),
+            Happening::Destaged(command) => (6, command),
+            Happening::Answer(tag) => (7, tag),
+        };
+        kind << INDEX_BITS | index
+    }
+
+    /// Back from a payload.
+    #[inline]
+    pub fn unpack(payload: u32) -> Self {
+        let index = payload & INDEX_MASK;
+        match payload >> INDEX_BITS {
+            0 => Happening::Issue(index),
+            1 => Happening::Arrive(index),
+            2 => Happening::Start(index),
+            3 => Happening::ReadDone(index),
+            4 => Happening::OldRead(index),
+            5 => Happening::ParityDone(index),
+            6 => Happening::Destaged(index),
+            _ => Happening::Answer(index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that every happening survives its packing.
+    #[test]
+    fn happenings_survive_packing() {
+        for happening in [
+            Happening::Issue(0),
+            Happening::Arrive(INDEX_MASK),
+            Happening::Start(1),
+            Happening::ReadDone(2),
+            Happening::OldRead(3),
+            Happening::ParityDone(4),
+            Happening::Destaged(5),
+            Happening::Answer(6),
+        ] {
+            assert_eq!(Happening::unpack(happening.pack()), happening);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A controller: processors, the parity engine, and the write cache with its mirror link.
+
+use std::collections::VecDeque;
+
+use load::Direction;
+
+use super::Description;
+use super::settings::Settings;
+use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
+
+/// What all controllers have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    read_ns: u64,
+    write_ns: u64,
+    engine: Rate,
+    parity: Rate,
+    mirror: Rate,
+    dirty_limit_bytes: u64,
+    destage_commands: u32,
+    pub read_answer_ns: u64,
+    pub write_answer_ns: u64,
+    pub cached_answer_ns: u64,
+}
+
+impl Timing {
+    pub fn new(description: &Description, settings: Settings, has_parity: bool) -> Self {
+        let controllers = &description.controllers;
+        let paths = &controllers.command_us;
+        let (read, write) = if has_parity {
+            (&paths.parity_read, &paths.parity_write)
+        } else {
+            (&paths.plain_read, &paths.plain_write)
+        };
+        let command_ns = |us: f64| if settings.processors { nanos_of_us(us) } else { 0 };
+        let engine_rate = |mb_per_s: f64| {
+            if settings.parity_engine { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
+        };
+        Timing {
+            read_ns: command_ns(read.get()),
+            write_ns: command_ns(write.get()),
+            engine: engine_rate(controllers.parity_engine_mb_per_s.get()),
+            parity: engine_rate(controllers.parity_mb_per_s.get()),
+            mirror: Rate::from_mb_per_s(description.cache.mirror_mb_per_s.get()),
+            dirty_limit_bytes: description.cache.dirty_limit_bytes.get(),
+            destage_commands: description.cache.destage_commands.get(),
+            read_answer_ns: nanos_of_us(controllers.read_answer_us.get()),
+            write_answer_ns: nanos_of_us(controllers.write_answer_us.get()),
+            cached_answer_ns: nanos_of_us(description.cache.answer_us.get()),
+        }
+    }
+}
+
+/// One controller.
+#[derive(Debug, Clone)]
+pub(crate) struct Controller {
+    timing: Timing,
+    processors: ServerPool,
+    engine: Server,
+    mirror: Server,
+    dirty_bytes: u64,
+    /// Commands that wait for room in the cache, with their sizes.
+    waiting: VecDeque<(u32, u32)>,
+    destaging: u32,
+    /// Cached commands that wait to go to the drives.
+    to_destage: VecDeque<u32>,
+    pub commands: u64,
+}
+
+impl Controller {
+    pub fn new(timing: Timing, processors: u32) -> Self {
+        Controller {
+            timing,
+            processors: ServerPool::new(processors),
+            engine: Server::default(),
+            mirror: Server::default(),
+            dirty_bytes: 0,
+            waiting: VecDeque::new(),
+            destaging: 0,
+            to_destage: VecDeque::new(),
+            commands: 0,
+        }
+    }
+
+    /// A processor sees to a command; returns when it has.
+    #[inline]
+    pub fn take_in(&mut self, now_ns: u64, direction: Direction) -> u64 {
+        self.commands += 1;
+        let service_ns =
+            if direction == Direction::Write { self.timing.write_ns } else { self.timing.read_ns };
+        self.processors.serve(now_ns, service_ns)
+    }
+
+    /// The parity engine moves so many bytes, so many of them new parity; returns when it is done.
+    #[inline]
+    pub fn make_parity(&mut self, now_ns: u64, moved_bytes: u64, parity_bytes: u64) -> u64 {
+        let service_ns =
+            self.timing.engine.duration_ns(moved_bytes) + self.timing.parity.duration_ns(parity_bytes);
+        self.engine.serve(now_ns, service_ns)
+    }
+
+    /// A write asks for room in the cache; without room it waits.
+    pub fn enter_cache(&mut self, command: u32, bytes: u32) -> bool {
+        // A write larger than the whole limit goes alone.
+        let has_room =
+            self.dirty_bytes == 0 || self.dirty_bytes + u64::from(bytes) <= self.timing.dirty_limit_bytes;
+        if !self.waiting.is_empty() || !has_room {
+            self.waiting.push_back((command, bytes));
+            return false;
+        }
+        self.dirty_bytes += u64::from(bytes);
+        true
+    }
+
+    /// The next waiting write that has room now.
+    pub fn admit_next(&mut self) -> Option<u32> {
+        let &(command, bytes) = self.waiting.front()?;
+        let bytes = u64::from(bytes);
+        if self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.timing.dirty_limit_bytes {
+            return None;
+        }
+        self.waiting.pop_front();
+        self.dirty_bytes += bytes;
+        Some(command)
+    }
+
+    /// Mirrors a write to the peer; returns when it is there.
+    pub fn mirror(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        self.mirror.serve(now_ns, self.timing.mirror.duration_ns(u64::from(bytes)))
+    }
+
+    /// A cached write asks to go to the drives; where too many do already it waits.
+    pub fn may_destage(&mut self, command: u32) -> bool {
+        if self.destaging < self.timing.destage_commands {
+            self.destaging += 1;
+            return true;
+        }
+        self.to_destage.push_back(command);
+        false
+    }
+
+    /// A cached write is in the drives. Returns the one that goes next in its place.
+    pub fn destaged(&mut self, bytes: u32) -> Option<u32> {
+        self.dirty_bytes -= u64::from(bytes);
+        let next = self.to_destage.pop_front();
+        if next.is_none() {
+            self.destaging -= 1;
+        }
+        next
+    }
+
+    /// Busy times of processors, parity engine and mirror link.
+    pub fn busy_ns(&self) -> [u64; 3] {
+        [self.processors.busy_ns(), self.engine.busy_ns(), self.mirror.busy_ns()]
+    }
+
+    /// Bytes in the cache that are not in the drives, and writes that wait for room.
+    pub fn fill(&self) -> [u64; 2] {
+        [self.dirty_bytes, self.waiting.len() as u64]
+    }
+}

@@ -1,0 +1,232 @@
+//! What an array of solid-state drives is made of: the keys under `ssd_array:`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+use crate::drive::flash::{CollectionPolicy, FlashDescription, WriteFrontiers};
+use crate::{Bench, BenchPart, Parameter};
+
+/// A host with a stripe over LUNs, links, two or more controllers that own the LUNs, and solid-state drives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArray")]
+pub struct Description {
+    /// The machine that issues the load.
+    pub host: Host,
+    /// The paths between host and controllers.
+    pub links: Links,
+    /// What takes commands in, owns LUNs and makes parity.
+    pub controllers: Controllers,
+    /// The write cache.
+    pub cache: Cache,
+    /// What the host sees, and how it lies over the drives.
+    pub layout: Layout,
+    /// What holds the data.
+    pub drives: Drives,
+}
+
+/// The machine that issues the load. Its stripe over the LUNs is what a case's range is a range of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArrayHost")]
+pub struct Host {
+    /// What it is, for drawings.
+    pub label: String,
+    /// Microseconds of a job's thread for an I/O, submission and reaping; a job has one thread.
+    pub job_us: Parameter<f64>,
+    /// Microseconds of a job's thread for each KiB of an I/O: pages are pinned and mapped one by one.
+    pub job_us_per_kib: Parameter<f64>,
+    /// Bytes of a LUN before the host's stripe moves on to the next.
+    pub stripe_unit_bytes: Parameter<u64>,
+    /// What the adapter behind one link moves in both directions together, in 10^6 bytes a second.
+    pub adapter_mb_per_s: Parameter<f64>,
+}
+
+/// The paths between host and controllers: full duplex, dealt to controllers in turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArrayLinks")]
+pub struct Links {
+    /// What they are, for drawings.
+    pub label: String,
+    /// How many in all.
+    pub count: Parameter<u32>,
+    /// What a link carries in each direction, in 10^6 bytes a second.
+    pub mb_per_s: Parameter<f64>,
+    /// Microseconds that a command holds the direction its data takes, beside its bytes.
+    pub command_us: Parameter<f64>,
+}
+
+/// What takes commands in, owns LUNs and makes parity. LUNs are dealt to controllers in turn; a command goes to the
+/// controller that owns its LUN.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArrayControllers")]
+pub struct Controllers {
+    /// What they are, for drawings.
+    pub label: String,
+    /// How many.
+    pub count: Parameter<u32>,
+    /// Processors of one controller.
+    pub processors: Parameter<u32>,
+    /// Microseconds of a processor for a command, by the code path that it takes.
+    pub command_us: CodePaths,
+    /// Rate of one controller's parity engine, in 10^6 bytes a second: all bytes that a change of parity reads from and
+    /// writes to the drives go through it.
+    pub parity_engine_mb_per_s: Parameter<f64>,
+    /// Rate at which one controller computes parity, in 10^6 bytes of parity a second, beside moving the bytes.
+    pub parity_mb_per_s: Parameter<f64>,
+    /// Microseconds of a read that hold up nobody else.
+    pub read_answer_us: Parameter<f64>,
+    /// Microseconds of a write that hold up nobody else, where the drives have it before it is answered.
+    pub write_answer_us: Parameter<f64>,
+}
+
+/// Microseconds of a processor for a command on each code path of the firmware.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodePaths {
+    /// Reads of a RAID set without parity.
+    pub plain_read: Parameter<f64>,
+    /// Writes to a RAID set without parity.
+    pub plain_write: Parameter<f64>,
+    /// Reads of a RAID set with parity.
+    pub parity_read: Parameter<f64>,
+    /// Writes to a RAID set with parity.
+    pub parity_write: Parameter<f64>,
+}
+
+/// The write cache: written data is mirrored to the peer and answered, then goes to the drives at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArrayCache")]
+pub struct Cache {
+    /// Written bytes of one controller that may be answered and not yet in the drives. Writes beyond wait.
+    pub dirty_limit_bytes: Parameter<u64>,
+    /// Rate of the mirror link out of one controller, in 10^6 bytes a second.
+    pub mirror_mb_per_s: Parameter<f64>,
+    /// Microseconds of a cached write that hold up nobody else.
+    pub answer_us: Parameter<f64>,
+    /// Commands of one controller that go to the drives at once.
+    pub destage_commands: Parameter<u32>,
+}
+
+/// What the host sees, and how it lies over the drives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArrayLayout")]
+pub struct Layout {
+    /// RAID level unless set: 0 or 5, over all drives.
+    pub raid: Parameter<u8>,
+    /// LUNs of equal size.
+    pub luns: Parameter<u32>,
+    /// Bytes that lie together on one drive before the next drive follows.
+    pub segment_bytes: Parameter<u64>,
+}
+
+/// Solid-state drives. What their times mean is in `docs/models/flash.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SsdArrayDrives")]
+pub struct Drives {
+    /// What they are, for drawings.
+    pub label: String,
+    /// How many, all of them in the RAID set.
+    pub count: Parameter<u32>,
+    /// Bytes of one that the RAID set lies over.
+    pub capacity_bytes: Parameter<u64>,
+    /// Spare flash as a share of `capacity_bytes`.
+    pub over_provisioning: Parameter<f64>,
+    /// Flash that is kept erased where there is time to collect.
+    pub erased_reserve_bytes: Parameter<u64>,
+    /// Bytes that are mapped and collected as one.
+    pub mapping_unit_bytes: Parameter<u64>,
+    /// How the block to collect is chosen.
+    pub collection: Parameter<CollectionPolicy>,
+    /// Which writes share an open block.
+    pub frontiers: Parameter<WriteFrontiers>,
+    /// Superblocks that collection is simulated with.
+    pub superblocks: Parameter<u32>,
+    /// Mapping units of a simulated superblock.
+    pub units_per_superblock: Parameter<u32>,
+    /// Channels.
+    pub channels: Parameter<u32>,
+    /// Dies on each channel.
+    pub dies_per_channel: Parameter<u32>,
+    /// Planes of a die that program together.
+    pub planes: Parameter<u32>,
+    /// Bytes of a flash page.
+    pub page_bytes: Parameter<u64>,
+    /// Pages of an erase block in one plane.
+    pub pages_per_block: Parameter<u32>,
+    /// Microseconds to read a page.
+    pub read_us: Parameter<f64>,
+    /// Microseconds to program a page on all planes.
+    pub program_us: Parameter<f64>,
+    /// Microseconds to erase a block on all planes.
+    pub erase_us: Parameter<f64>,
+    /// Microseconds that a read costs which interrupts a program or an erase.
+    pub suspend_us: Parameter<f64>,
+    /// Rate of one channel, in 10^6 bytes a second.
+    pub channel_mb_per_s: Parameter<f64>,
+    /// Rate of the bus that all channels share, in 10^6 bytes a second.
+    pub bus_mb_per_s: Parameter<f64>,
+    /// Microseconds of bus and controller to relocate a collected unit, beside its two crossings.
+    pub relocation_us: Parameter<f64>,
+    /// Microseconds of the drive's controller for a read.
+    pub read_command_us: Parameter<f64>,
+    /// Microseconds of the drive's controller for a write.
+    pub write_command_us: Parameter<f64>,
+    /// Bytes of writes that are acknowledged before they are programmed.
+    pub write_buffer_bytes: Parameter<u64>,
+}
+
+impl Drives {
+    /// One drive, as the flash model takes it.
+    pub(super) fn flash(&self) -> FlashDescription {
+        let nanos = |us: &Parameter<f64>| Nanos((us.get() * 1e3).round() as u64);
+        let bytes_per_s = |rate: &Parameter<f64>| (rate.get() * 1e6).round() as u64;
+        FlashDescription {
+            capacity: Bytes(self.capacity_bytes.get()),
+            over_provisioning: self.over_provisioning.get(),
+            mapping_unit: Bytes(self.mapping_unit_bytes.get()),
+            superblocks: self.superblocks.get(),
+            units_per_superblock: self.units_per_superblock.get(),
+            collection: self.collection.get(),
+            frontiers: self.frontiers.get(),
+            channels: self.channels.get(),
+            dies_per_channel: self.dies_per_channel.get(),
+            planes: self.planes.get(),
+            page: Bytes(self.page_bytes.get()),
+            pages_per_block: self.pages_per_block.get(),
+            read: nanos(&self.read_us),
+            program: nanos(&self.program_us),
+            erase: nanos(&self.erase_us),
+            channel_bytes_per_s: bytes_per_s(&self.channel_mb_per_s),
+            bus_bytes_per_s: bytes_per_s(&self.bus_mb_per_s),
+            read_command: nanos(&self.read_command_us),
+            write_command: nanos(&self.write_command_us),
+            write_buffer: Bytes(self.write_buffer_bytes.get()),
+            suspend: Some(nanos(&self.suspend_us)),
+            relocation: nanos(&self.relocation_us),
+            erased_reserve: Bytes(self.erased_reserve_bytes.get()),
+            merge_over_bus: false,
+        }
+    }
+}
+
+impl Description {
+    /// The parts, counted and labelled for a drawing.
+    pub fn bench(&self) -> Bench {
+        Bench {
+            hosts: vec![BenchPart::new(&self.host.label, 1)],
+            links: vec![BenchPart::new(&self.links.label, self.links.count.get())],
+            controllers: vec![BenchPart::new(&self.controllers.label, self.controllers.count.get())],
+            drives: vec![BenchPart::new(
+                &format!("{}, RAID {}", self.drives.label, self.layout.raid.get()),
+                self.drives.count.get(),
+            )],
+        }
+    }
+}

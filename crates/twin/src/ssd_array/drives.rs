@@ -1,0 +1,166 @@
+//! The drives of the array: brought into their condition when first needed, and carried over time that is not simulated.
+
+use load::Random;
+
+use super::Description;
+use super::settings::{Condition, Settings};
+use crate::drive::flash::translation::Temperature;
+use crate::drive::flash::{Condition as DriveCondition, FlashCounters, FlashDrive};
+use crate::{DescriptionError, TwinError};
+
+/// Share of small random writes that goes to parity: each write to data writes its parity too.
+const PARITY_SHARE_OF_WRITES: f64 = 0.5;
+
+/// Drive writes from the state of uniform rewriting to that with hot parity. What remains of the change after one is
+/// within 1 % of the write amplification (test `the_steady_state_stays`).
+const AGEING_DRIVE_WRITES: f64 = 1.0;
+
+/// All drives of the array.
+#[derive(Debug, Clone)]
+pub(crate) struct Drives {
+    template: FlashDrive,
+    count: u32,
+    seed: u64,
+    condition: Condition,
+    layout: layout::Layout,
+    /// Empty until the first command: most builds only ask whether the settings make an array.
+    drives: Vec<FlashDrive>,
+    /// Units written by the host to each drive when the window began.
+    at_window: Vec<u64>,
+}
+
+impl Drives {
+    pub fn new(
+        description: &Description,
+        settings: Settings,
+        layout: &layout::Layout,
+        seed: u64,
+    ) -> Result<Self, TwinError> {
+        let mut flash = description.drives.flash();
+        if !settings.reserve {
+            flash.erased_reserve.0 = 0;
+        }
+        let mut template = FlashDrive::new(&flash, DriveCondition::Fresh, 0).map_err(|error| {
+            TwinError::Description(DescriptionError {
+                path: format!("ssd_array.drives.{}", error.key),
+                problem: "no drive can have it".into(),
+                hint: format!("it must be {}", error.reason),
+            })
+        })?;
+        if !settings.gc {
+            template.make_collection_free();
+        }
+        Ok(Drives {
+            template,
+            count: description.drives.count.get(),
+            seed,
+            condition: settings.condition,
+            layout: layout.clone(),
+            drives: Vec::new(),
+            at_window: Vec::new(),
+        })
+    }
+
+    /// Brings all drives into their condition, once.
+    #[inline]
+    pub fn prepare(&mut self) {
+        if self.drives.is_empty() {
+            self.drives = (0..self.count).map(|index| self.prepared(index)).collect();
+        }
+    }
+
+    fn prepared(&self, index: u32) -> FlashDrive {
+        let mut drive = self.template.clone();
+        drive.reseed(Random::from_seed_and_stream(self.seed, u64::from(index)).next_u64());
+        let has_parity = matches!(self.layout.redundancy(), layout::Redundancy::Parity(1..));
+        if has_parity {
+            let units_per_segment = (self.layout.segment_bytes() / drive.unit_bytes()).max(1);
+            drive.mark_hot(|unit| {
+                let stripe = u64::from(unit / units_per_segment);
+                u32::from(self.layout.place(stripe, self.layout.data_members()).drive) == index
+            });
+        }
+        match self.condition {
+            Condition::Fresh => {}
+            Condition::Written => drive.put_in(DriveCondition::Filled(1.0)),
+            Condition::Filled | Condition::Steady => {
+                drive.put_in(DriveCondition::Steady(1.0));
+                if has_parity {
+                    drive.age(AGEING_DRIVE_WRITES, PARITY_SHARE_OF_WRITES);
+                }
+                if self.condition == Condition::Filled {
+                    drive.rest();
+                }
+            }
+        }
+        drive
+    }
+
+    /// When all these reads, begun now, are done.
+    #[inline]
+    pub fn read(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {
+        ios.iter().fold(now_ns, |done_ns, io| {
+            let drive = &mut self.drives[usize::from(io.drive)];
+            done_ns.max(drive.read(now_ns, io.offset_bytes, io.length_bytes))
+        })
+    }
+
+    /// When all these writes, begun now, are safe in the drives.
+    #[inline]
+    pub fn write(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {
+        ios.iter().fold(now_ns, |done_ns, io| {
+            let drive = &mut self.drives[usize::from(io.drive)];
+            let temperature = match io.role {
+                layout::Role::P | layout::Role::Q => Temperature::Hot,
+                _ => Temperature::Cold,
+            };
+            done_ns.max(drive.write(now_ns, io.offset_bytes, io.length_bytes, temperature))
+        })
+    }
+
+    /// Gives up ranges.
+    pub fn trim(&mut self, ios: &[layout::DriveIo]) {
+        for io in ios {
+            self.drives[usize::from(io.drive)].trim(io.offset_bytes, u64::from(io.length_bytes));
+        }
+    }
+
+    /// Begins a stretch that is to stand for more.
+    pub fn begin_window(&mut self) {
+        self.prepare();
+        self.at_window = self.drives.iter().map(|drive| drive.counters().host_units).collect();
+    }
+
+    fn units_in_window(&self) -> impl Iterator<Item = (&FlashDrive, u64)> {
+        self.drives.iter().zip(&self.at_window).map(|(drive, &at)| (drive, drive.counters().host_units - at))
+    }
+
+    /// How long the load of the window may go on before a drive must begin to collect. All its write-free time for
+    /// drives that collect already.
+    pub fn steady_for_ns(&self, window_ns: u64) -> u64 {
+        self.units_in_window()
+            .filter(|(drive, units)| !drive.is_collecting() && *units > 0)
+            .map(|(drive, units)| {
+                let free_units = drive.free_reserve_bytes() / u64::from(drive.unit_bytes());
+                (u128::from(free_units) * u128::from(window_ns) / u128::from(units)) as u64
+            })
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
+    /// Carries the drives over `duration_ns` of what went on for `window_ns`.
+    pub fn carry(&mut self, duration_ns: u64, window_ns: u64) {
+        for (drive, &at) in self.drives.iter_mut().zip(&self.at_window) {
+            let units = u128::from(drive.counters().host_units - at);
+            drive.carry((units * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64);
+        }
+    }
+
+    /// Counters of each drive and its erased reserve; zeros before the first command.
+    pub fn report(&self) -> impl Iterator<Item = (FlashCounters, u64)> {
+        (0..self.count as usize).map(|index| match self.drives.get(index) {
+            None => (FlashCounters::default(), 0),
+            Some(drive) => (drive.counters(), drive.free_reserve_bytes()),
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! The host's threads and adapters, and the links between host and controllers.
+
+use super::Description;
+use super::settings::Settings;
+use crate::engine::{Rate, Server, nanos_of_us};
+
+/// One full-duplex link with the adapter behind it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Link {
+    to_array: Server,
+    to_host: Server,
+    adapter: Server,
+    pub to_array_bytes: u64,
+    pub to_host_bytes: u64,
+}
+
+impl Link {
+    /// Busy times of the direction to the array, that to the host, and the adapter.
+    pub fn busy_ns(&self) -> [u64; 3] {
+        [self.to_array.busy_ns(), self.to_host.busy_ns(), self.adapter.busy_ns()]
+    }
+}
+
+/// The host and its links.
+#[derive(Debug, Clone)]
+pub(crate) struct Host {
+    job_ns: u64,
+    job_rate: Rate,
+    /// The thread of each job that has issued something.
+    threads: Vec<Server>,
+    command_ns: u64,
+    link_rate: Rate,
+    adapter_rate: Rate,
+    links: Box<[Link]>,
+    /// For each controller, the link that is next; links are dealt to controllers in turn.
+    next_link: Box<[u16]>,
+}
+
+impl Host {
+    pub fn new(description: &Description, settings: Settings) -> Self {
+        let (host, links) = (&description.host, &description.links);
+        let or_none = |is_on: bool, ns: u64| if is_on { ns } else { 0 };
+        let or_unlimited = |is_on: bool, mb_per_s: f64| {
+            if is_on { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
+        };
+        let per_kib_us = host.job_us_per_kib.get();
+        let has_job_rate = settings.host && per_kib_us > 0.0;
+        Host {
+            job_ns: or_none(settings.host, nanos_of_us(host.job_us.get())),
+            // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
+            job_rate: or_unlimited(has_job_rate, 1024.0 / per_kib_us),
+            threads: Vec::new(),
+            command_ns: or_none(settings.links, nanos_of_us(links.command_us.get())),
+            link_rate: or_unlimited(settings.links, links.mb_per_s.get()),
+            adapter_rate: or_unlimited(settings.host, host.adapter_mb_per_s.get()),
+            links: vec![Link::default(); links.count.get() as usize].into(),
+            next_link: (0..description.controllers.count.get() as u16).collect(),
+        }
+    }
+
+    /// When a job's thread, asked now, hands over an I/O of so many bytes.
+    #[inline]
+    pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, bytes: u32) -> u64 {
+        if job as usize >= self.threads.len() {
+            self.threads.resize(job as usize + 1, Server::default());
+        }
+        let service_ns = self.job_ns + self.job_rate.duration_ns(u64::from(bytes));
+        self.threads[job as usize].serve(now_ns, service_ns)
+    }
+
+    /// The link that a command to a controller takes: its links take turns.
+    #[inline]
+    pub fn choose_link(&mut self, controller: u16) -> u16 {
+        let controllers = self.next_link.len() as u16;
+        let next = &mut self.next_link[controller as usize];
+        let link = *next;
+        *next += controllers;
+        if usize::from(*next) >= self.links.len() {
+            *next = controller;
+        }
+        link
+    }
+
+    /// When a command without data reaches the array: it takes no part in what limits data.
+    #[inline]
+    pub fn command_ns(&self) -> u64 {
+        self.command_ns
+    }
+
+    /// When written data, sent now, are in the array.
+    #[inline]
+    pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
+        let (link_ns, adapter_ns) = self.times(bytes);
+        let link = &mut self.links[link as usize];
+        link.to_array_bytes += bytes;
+        link.to_array.serve(now_ns, link_ns).max(link.adapter.serve(now_ns, adapter_ns))
+    }
+
+    /// When read data, sent now, are in the host.
+    #[inline]
+    pub fn send_to_host(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
+        let (link_ns, adapter_ns) = self.times(bytes);
+        let link = &mut self.links[link as usize];
+        link.to_host_bytes += bytes;
+        link.to_host.serve(now_ns, link_ns).max(link.adapter.serve(now_ns, adapter_ns))
+    }
+
+    #[inline]
+    fn times(&self, bytes: u64) -> (u64, u64) {
+        (self.command_ns + self.link_rate.duration_ns(bytes), self.adapter_rate.duration_ns(bytes))
+    }
+
+    /// The links, for their counters.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+}

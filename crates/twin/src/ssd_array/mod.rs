@@ -1,0 +1,384 @@
+//! An array of solid-state drives: how commands travel through it.
+//!
+//! A read: job's thread → controller's processor → drives → link to the host. A write: job's thread → link to the array →
+//! processor → (cache, where it is answered) → old data and old parity read → parity engine → new data and new parity
+//! written. `docs/models/dorado-2100-g2.md` has the equations.
+
+mod check;
+mod command;
+mod controller;
+mod description;
+mod drives;
+mod host;
+mod report;
+mod settings;
+
+use layout::{Healthy, IoList, Raid, Rotation};
+use load::{Completion, Device, Direction, Operation};
+use serde_json::{Map, Value};
+
+use crate::engine::EventQueue;
+use crate::settings::Setting;
+use crate::twin::ArrayModel;
+use crate::{DescriptionError, Event, TwinCounter, TwinError, TwinNote};
+use command::{Command, Commands, Happening, Io};
+use controller::{Controller, Timing};
+use drives::Drives;
+use host::Host;
+use settings::{Condition, Settings};
+
+pub use description::{
+    Cache, CodePaths, Controllers, Description, Drives as DrivesDescription, Host as HostDescription, Layout,
+    Links,
+};
+
+/// Lanes of the event queue: what comes in order, or nearly so.
+mod lane {
+    pub const ISSUED: u32 = 0;
+    pub const ARRIVED: u32 = 1;
+    pub const READ_STARTED: u32 = 2;
+    pub const WRITE_STARTED: u32 = 3;
+    pub const PARITY: u32 = 4;
+    pub const READ_ANSWERED: u32 = 5;
+    pub const WRITE_ANSWERED: u32 = 6;
+    pub const READ_DONE: u32 = 7;
+    pub const OLD_READ: u32 = 8;
+    pub const COUNT: u32 = 9;
+}
+
+/// An array of solid-state drives brought to life in simulated time.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    now_ns: u64,
+    queue: EventQueue,
+    settings: Settings,
+    timing: Timing,
+    /// The RAID set over the drives.
+    set: layout::Layout,
+    /// The host's stripe over the LUNs; a LUN is a drive of it.
+    stripe: layout::Layout,
+    lun_bytes: u64,
+    has_parity: bool,
+    host: Host,
+    controllers: Box<[Controller]>,
+    drives: Drives,
+    ios: Vec<Io>,
+    commands: Commands,
+    plan: IoList,
+    /// One bit for each stripe whose parity was never made; empty where all were.
+    without_parity: Vec<u64>,
+    notes: Vec<TwinNote>,
+}
+
+fn refused(path: &str, error: &layout::LayoutError) -> TwinError {
+    TwinError::Description(DescriptionError {
+        path: format!("ssd_array.{path}"),
+        problem: error.to_string(),
+        hint: "change the drives or the layout".into(),
+    })
+}
+
+impl ArrayModel for Model {
+    type Description = Description;
+
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+
+    fn build(description: &Description, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
+        let settings = Settings::parse(settings, description.layout.raid.get())?;
+        let raid = Raid {
+            drives: description.drives.count.get(),
+            drive_capacity_bytes: description.drives.capacity_bytes.get(),
+            segment_bytes: description.layout.segment_bytes.get(),
+        };
+        let has_parity = settings.raid == 5 && settings.parity;
+        let set = if settings.raid == 5 {
+            layout::Layout::raid5(raid, Rotation::LeftSymmetric)
+        } else {
+            layout::Layout::raid0(raid)
+        }
+        .map_err(|error| refused("layout", &error))?;
+        let luns = description.layout.luns.get();
+        let covered_bytes = set.capacity_bytes() / 100 * u64::from(settings.coverage_percent);
+        let stripe_unit_bytes = description.host.stripe_unit_bytes.get();
+        let lun_bytes = covered_bytes / u64::from(luns) / stripe_unit_bytes * stripe_unit_bytes;
+        let stripe = layout::Layout::raid0(Raid {
+            drives: luns,
+            drive_capacity_bytes: lun_bytes,
+            segment_bytes: stripe_unit_bytes,
+        })
+        .map_err(|error| refused("host.stripe_unit_bytes", &error))?;
+        let without_parity = if has_parity && settings.condition == Condition::Fresh {
+            vec![u64::MAX; set.stripes().div_ceil(64) as usize]
+        } else {
+            Vec::new()
+        };
+        let timing = Timing::new(description, settings, settings.raid == 5);
+        let controller = Controller::new(timing, description.controllers.processors.get());
+        Ok(Model {
+            now_ns: 0,
+            queue: EventQueue::new(lane::COUNT),
+            settings,
+            timing,
+            lun_bytes,
+            has_parity,
+            host: Host::new(description, settings),
+            controllers: vec![controller; description.controllers.count.get() as usize].into(),
+            drives: Drives::new(description, settings, &set, seed)?,
+            set,
+            stripe,
+            ios: Vec::new(),
+            commands: Commands::default(),
+            plan: IoList::with_capacity(64),
+            without_parity,
+            notes: Vec::new(),
+        })
+    }
+
+    fn schedule(&mut self, _at_ns: u64, event: Event) -> Result<(), TwinError> {
+        Err(TwinError::NoSuchEvent { event: event.name(), path: "another kind of array than ssd_array" })
+    }
+
+    fn take_notes(&mut self) -> Vec<TwinNote> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn counters(&self) -> Vec<TwinCounter> {
+        report::counters(self)
+    }
+}
+
+impl Model {
+    /// A command reaches its controller.
+    #[inline]
+    fn take_in(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let ready_ns =
+            self.controllers[usize::from(command.controller)].take_in(self.now_ns, command.direction);
+        let lane =
+            if command.direction == Direction::Write { lane::WRITE_STARTED } else { lane::READ_STARTED };
+        self.queue.push(lane, ready_ns, Happening::Start(index).pack());
+    }
+
+    /// The job's thread hands a command over.
+    #[inline]
+    fn issue(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let at_ns = match command.direction {
+            Direction::Write => {
+                self.host.send_to_array(self.now_ns, command.link, u64::from(command.length_bytes))
+            }
+            Direction::Read | Direction::Trim => self.now_ns + self.host.command_ns(),
+        };
+        self.queue.push(lane::ARRIVED, at_ns, Happening::Arrive(index).pack());
+    }
+
+    /// A processor has seen to a command: its drive I/Os begin.
+    #[inline]
+    fn start(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        match command.direction {
+            Direction::Read => {
+                // A set without a failed drive loses nothing, so planning cannot fail here or below.
+                let _ = self.set.read(
+                    command.offset_bytes,
+                    u64::from(command.length_bytes),
+                    &Healthy,
+                    0,
+                    &mut self.plan,
+                );
+                let done_ns = self.drives.read(self.now_ns, self.plan.reads());
+                self.queue.push(lane::READ_DONE, done_ns, Happening::ReadDone(index).pack());
+            }
+            Direction::Write if self.settings.write_cache => {
+                let controller = &mut self.controllers[usize::from(command.controller)];
+                if controller.enter_cache(index, command.length_bytes) {
+                    self.cache(index);
+                }
+            }
+            Direction::Write => self.update(index),
+            Direction::Trim => {
+                self.set.map(command.offset_bytes, u64::from(command.length_bytes), &mut self.plan);
+                self.drives.trim(self.plan.reads());
+                self.answer(lane::WRITE_ANSWERED, self.now_ns, command.tag);
+                self.commands.end(index);
+            }
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, lane: u32, at_ns: u64, tag: u32) {
+        self.queue.push(lane, at_ns, Happening::Answer(tag).pack());
+    }
+
+    /// A write has its room in the cache: it is mirrored, answered, and goes to the drives.
+    fn cache(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let controller = &mut self.controllers[usize::from(command.controller)];
+        let mirrored_ns = controller.mirror(self.now_ns, command.length_bytes);
+        let may_destage = controller.may_destage(index);
+        self.answer(lane::WRITE_ANSWERED, mirrored_ns + self.timing.cached_answer_ns, command.tag);
+        if may_destage {
+            self.update(index);
+        }
+    }
+
+    /// A write goes to the drives: where there is parity, what the new parity needs is read first.
+    #[inline]
+    fn update(&mut self, index: u32) {
+        if !self.has_parity {
+            self.write(index);
+            return;
+        }
+        if !self.without_parity.is_empty() {
+            self.claim_parity(index);
+        }
+        self.plan_write(index);
+        let done_ns = self.drives.read(self.now_ns, self.plan.reads());
+        self.queue.push(lane::OLD_READ, done_ns, Happening::OldRead(index).pack());
+    }
+
+    /// Notes whether a write is the first to one of its stripes, and that they have parity from now on.
+    fn claim_parity(&mut self, index: u32) {
+        let command = self.commands.get_mut(index);
+        let (first, _) = self.set.stripe_of(command.offset_bytes);
+        let (last, _) = self.set.stripe_of(command.offset_bytes + u64::from(command.length_bytes) - 1);
+        for stripe in first..=last {
+            let (word, bit) = ((stripe / 64) as usize, 1 << (stripe % 64));
+            command.is_first |= self.without_parity[word] & bit != 0;
+            self.without_parity[word] &= !bit;
+        }
+    }
+
+    #[inline]
+    fn plan_write(&mut self, index: u32) {
+        let command = self.commands.get(index);
+        let (offset_bytes, length_bytes) = (command.offset_bytes, u64::from(command.length_bytes));
+        let _ = if command.is_first {
+            let way = layout::ParityInitialisation::ReadAndCompute;
+            self.set.first_write(offset_bytes, length_bytes, way, &mut self.plan)
+        } else {
+            self.set.write(offset_bytes, length_bytes, &Healthy, &mut self.plan)
+        };
+    }
+
+    /// Old data and old parity are there: the parity engine makes the new parity.
+    #[inline]
+    fn make_parity(&mut self, index: u32) {
+        self.plan_write(index);
+        let (mut moved_bytes, mut parity_bytes) = (0, 0);
+        for io in self.plan.reads().iter().chain(self.plan.writes()) {
+            moved_bytes += u64::from(io.length_bytes);
+        }
+        for io in self.plan.writes().iter().filter(|io| io.role == layout::Role::P) {
+            parity_bytes += u64::from(io.length_bytes);
+        }
+        let controller = &mut self.controllers[usize::from(self.commands.get(index).controller)];
+        let done_ns = controller.make_parity(self.now_ns, moved_bytes, parity_bytes);
+        self.queue.push(lane::PARITY, done_ns, Happening::ParityDone(index).pack());
+    }
+
+    /// New data and new parity go to the drives.
+    #[inline]
+    fn write(&mut self, index: u32) {
+        self.plan_write(index);
+        let writes = self.plan.writes();
+        let done_ns = if self.has_parity {
+            self.drives.write(self.now_ns, writes)
+        } else {
+            // RAID 5 with parity switched off still plans parity writes; they are left out.
+            let data = writes.iter().filter(|io| io.role == layout::Role::Data);
+            data.fold(self.now_ns, |done_ns, io| {
+                done_ns.max(self.drives.write(self.now_ns, std::slice::from_ref(io)))
+            })
+        };
+        if self.settings.write_cache {
+            self.queue.push(lane::OLD_READ, done_ns, Happening::Destaged(index).pack());
+        } else {
+            let tag = self.commands.get(index).tag;
+            self.answer(lane::WRITE_ANSWERED, done_ns + self.timing.write_answer_ns, tag);
+            self.commands.end(index);
+        }
+    }
+
+    #[inline]
+    fn read_done(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let at_ns = self.host.send_to_host(self.now_ns, command.link, u64::from(command.length_bytes));
+        self.answer(lane::READ_ANSWERED, at_ns + self.timing.read_answer_ns, command.tag);
+        self.commands.end(index);
+    }
+
+    fn destaged(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        self.commands.end(index);
+        let controller = usize::from(command.controller);
+        if let Some(next) = self.controllers[controller].destaged(command.length_bytes) {
+            self.update(next);
+        }
+        while let Some(admitted) = self.controllers[controller].admit_next() {
+            self.cache(admitted);
+        }
+    }
+}
+
+impl Device for Model {
+    fn capacity_bytes(&self) -> u64 {
+        self.stripe.capacity_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
+        debug_assert!(at_ns >= self.now_ns, "time does not go back");
+        self.drives.prepare();
+        let issued_at_ns = self.host.issued_at_ns(at_ns, operation.job, operation.length_bytes);
+        if tag as usize >= self.ios.len() {
+            self.ios.resize(tag as usize + 1, Io::default());
+        }
+        self.stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut self.plan);
+        let pieces = self.plan.reads();
+        self.ios[tag as usize] = Io { issued_at_ns, commands_left: pieces.len() as u32 };
+        for piece in pieces {
+            let controller = piece.drive % self.controllers.len() as u16;
+            let command = self.commands.begin(Command {
+                offset_bytes: u64::from(piece.drive) * self.lun_bytes + piece.offset_bytes,
+                length_bytes: piece.length_bytes,
+                tag,
+                controller,
+                link: self.host.choose_link(controller),
+                direction: operation.direction,
+                is_first: false,
+            });
+            self.queue.push(lane::ISSUED, issued_at_ns, Happening::Issue(command).pack());
+        }
+    }
+
+    fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
+        while let Some((at_ns, payload)) = self.queue.pop_until(until_ns) {
+            self.now_ns = at_ns;
+            match Happening::unpack(payload) {
+                Happening::Issue(command) => self.issue(command),
+                Happening::Arrive(command) => self.take_in(command),
+                Happening::Start(command) => self.start(command),
+                Happening::ReadDone(command) => self.read_done(command),
+                Happening::OldRead(command) => self.make_parity(command),
+                Happening::ParityDone(command) => self.write(command),
+                Happening::Destaged(command) => self.destaged(command),
+                Happening::Answer(tag) => {
+                    let io = &mut self.ios[tag as usize];
+                    io.commands_left -= 1;
+                    if io.commands_left == 0 {
+                        let issued_at_ns = io.issued_at_ns;
+                        return Some(Completion { tag, issued_at_ns, at_ns, outcome: Ok(()) });
+                    }
+                }
+            }
+        }
+        if until_ns != u64::MAX {
+            self.now_ns = until_ns;
+        }
+        None
+    }
+}
