@@ -96,6 +96,9 @@ fn largest<'a>(cases: &[&'a ObservedCase], value: impl Fn(&ObservedCase) -> f64)
     cases.iter().copied().rev().max_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
+/// A rate of a case.
+type RateOf = fn(&ObservedCase) -> f64;
+
 fn extremes(group: &Group<'_>) -> Vec<Finding> {
     let cases: Vec<&ObservedCase> =
         group.cases.iter().copied().filter(|case| case.result.iops > 0.0).collect();
@@ -104,7 +107,7 @@ fn extremes(group: &Group<'_>) -> Vec<Finding> {
     }
     let among = cases.len();
     let mut found = Vec::new();
-    let quantities: [(&str, fn(&ObservedCase) -> f64); 2] =
+    let quantities: [(&str, RateOf); 2] =
         [("iops", |case| case.result.iops), ("bw_bytes_per_s", |case| case.result.bw_bytes_per_s)];
     for (quantity, value) in quantities {
         let Some(case) = largest(&cases, value) else { continue };

@@ -35,7 +35,7 @@ impl Findings {
         all.extend(self.unsteady());
         all.extend(self.claims_refuted());
         all.extend(self.claims_not_shown());
-        all.sort_by(|a, b| b.weight.cmp(&a.weight));
+        all.sort_by_key(|conclusion| std::cmp::Reverse(conclusion.weight));
         all
     }
 

@@ -7,6 +7,9 @@ use crate::observation::{Interval, LimitChange, ObservedCase, counted};
 /// So much above a limit is the granularity of tokens and intervals, not a breach.
 const TOLERANCE: f64 = 0.02;
 
+/// The rate of an interval that a limit is about.
+type RateOf = fn(&Interval) -> f64;
+
 pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     let mut found = Vec::new();
     for (number, change) in case.limits.iter().enumerate() {
@@ -20,7 +23,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
         let next = case.limits[number + 1..].iter().find(|later| later.load == change.load);
         let end_s = intervals.last().map_or(change.at_s, |last| last.end_s);
         let to_s = next.map_or(end_s, |next| next.at_s);
-        let quantities: [(&str, Option<f64>, fn(&Interval) -> f64); 2] = [
+        let quantities: [(&str, Option<f64>, RateOf); 2] = [
             ("iops", change.iops, Interval::iops),
             ("bw_bytes_per_s", change.bw_bytes_per_s, Interval::bw_bytes_per_s),
         ];
@@ -50,7 +53,7 @@ fn conformance(
     allowed: f64,
     intervals: &[Interval],
     to_s: f64,
-    rate: fn(&Interval) -> f64,
+    rate: RateOf,
 ) -> Option<Conformance> {
     let within: Vec<&Interval> = intervals
         .iter()

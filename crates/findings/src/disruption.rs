@@ -22,8 +22,9 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     if before.len() < BEFORE_LEAST {
         return Vec::new();
     }
-    let rates = Level::of(before.iter().map(|one| one.iops()).collect(), DIP_LEAST);
-    let latencies = Level::of(before.iter().filter_map(|one| one.mean_latency_ns()).collect(), BUMP_LEAST);
+    let rates = Level::of(&before.iter().map(|one| one.iops()).collect::<Vec<_>>(), DIP_LEAST);
+    let latencies =
+        Level::of(&before.iter().filter_map(|one| one.mean_latency_ns()).collect::<Vec<_>>(), BUMP_LEAST);
     let end_s = counted.last().map_or(first.at_s, |last| last.end_s);
     let mut found = Vec::new();
     for (number, moment) in case.moments.iter().enumerate() {
@@ -86,9 +87,9 @@ struct Level {
 }
 
 impl Level {
-    fn of(values: Vec<f64>, least: f64) -> Level {
+    fn of(values: &[f64], least: f64) -> Level {
         let middle = median(values.iter().copied());
-        Level { middle, tolerance: (SIGMAS * robust_sigma(&values)).max(least * middle) }
+        Level { middle, tolerance: (SIGMAS * robust_sigma(values)).max(least * middle) }
     }
 }
 

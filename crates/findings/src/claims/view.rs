@@ -151,3 +151,58 @@ impl<'a> View<'a> {
             .collect()
     }
 }
+
+/// From this length on, a series without a fall shows that there is none; a shorter one shows nothing.
+const LONG_S: f64 = 300.0;
+
+impl<'a> View<'a> {
+    /// The cliff of a case that is long enough to show one: `Err` inside where it shows that there is none, `Err`
+    /// outside where it cannot tell.
+    pub fn cliff_or_none(&self, seen: Seen<'a>) -> Result<Result<&'a WriteCliff, String>, String> {
+        match self.cliff(seen) {
+            Ok(cliff) => Ok(Ok(cliff)),
+            Err(reason) => {
+                let length_s: f64 = seen.case.counted().iter().map(crate::Interval::length_s).sum();
+                if length_s >= LONG_S && seen.case.writes() { Ok(Err(reason)) } else { Err(reason) }
+            }
+        }
+    }
+}
+
+/// Pairs of cases that have all settings but some in common, the first of each pair from one list, the second from
+/// another.
+pub(super) fn pairs<'a>(
+    first: &[Seen<'a>],
+    second: &[Seen<'a>],
+    without: &[&str],
+) -> Vec<(Seen<'a>, Seen<'a>)> {
+    let keyed: Vec<(String, Seen<'a>)> = second.iter().map(|seen| (seen.key(without), *seen)).collect();
+    let partner = |seen: &Seen<'a>| {
+        let key = seen.key(without);
+        keyed.iter().find(|(other, _)| *other == key).map(|(_, other)| (*seen, *other))
+    };
+    first.iter().filter_map(partner).collect()
+}
+
+/// The geometric mean of second ÷ first over pairs; an error where there are none.
+pub(super) fn mean_ratio(
+    pairs: &[(Seen<'_>, Seen<'_>)],
+    what: &str,
+    value: impl Fn(&Seen<'_>) -> f64,
+) -> Result<f64, String> {
+    let logs: Vec<f64> = pairs
+        .iter()
+        .map(|(a, b)| value(b) / value(a))
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .map(libm::log)
+        .collect();
+    if logs.is_empty() {
+        return Err(format!("the run has no two cases that differ in {what} alone"));
+    }
+    Ok(libm::exp(crate::statistics::mean(&logs)))
+}
+
+/// Within a share of a value.
+pub(super) fn near(value: f64, of: f64, share: f64) -> bool {
+    (value - of).abs() <= share * of.abs()
+}
