@@ -1,0 +1,562 @@
+//! Loads on real files, loop devices and null targets.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use load::{
+    Arrival, Content, Direction, DirectionRates, Distribution, LoadShape, LoadSpec, Pattern, Sample,
+    SizeShare, Wrong,
+};
+use ring::{
+    Ended, ErrorPolicy, Interface, OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets,
+    TrimKind, run, verify,
+};
+use target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
+
+const MIB: u64 = 1 << 20;
+const MS: u64 = 1_000_000;
+
+/// A directory in memory, so that no disk decides how long a test takes.
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
+fn permit(directory: &Path, name: &str, size_bytes: u64) -> WritePermit {
+    let text = format!("file:{},size={size_bytes}", directory.join(name).display());
+    let TargetSpec::Storage(spec) = TargetSpec::parse(&text).unwrap() else { panic!("{text}") };
+    let looked_at = inspect(&Roots::default(), &spec).unwrap();
+    Guard::default().permit_write(&looked_at, &[]).unwrap()
+}
+
+fn spec(pattern: Pattern, runtime_ms: u64) -> LoadSpec {
+    LoadSpec {
+        pattern,
+        rwmixread: 70,
+        bs_bytes: 4096,
+        numjobs: 2,
+        iodepth: 8,
+        offset_bytes: 0,
+        size_bytes: None,
+        rate_iops: None,
+        ramp_ns: 0,
+        runtime_ns: runtime_ms * MS,
+        interval_ns: 50 * MS,
+        seed: 7,
+        shape: LoadShape::default(),
+    }
+}
+
+fn drive(
+    targets: RingTargets,
+    load: &LoadSpec,
+    options: &RingOptions,
+) -> Result<(RingOutcome, Vec<Sample>), RingError> {
+    drive_until(targets, load, options, &AtomicBool::new(false))
+}
+
+fn drive_until(
+    targets: RingTargets,
+    load: &LoadSpec,
+    options: &RingOptions,
+    stop: &AtomicBool,
+) -> Result<(RingOutcome, Vec<Sample>), RingError> {
+    let mut samples = Vec::new();
+    let case = RingCase { targets, load, options };
+    let outcome = run(&case, &mut |sample| samples.push(sample), &mut |_| {}, stop)?;
+    Ok((outcome, samples))
+}
+
+const INTERFACES: [Interface; 2] = [Interface::IoUring, Interface::Threads];
+
+fn with(interface: Interface) -> RingOptions {
+    RingOptions { interface, ..RingOptions::default() }
+}
+
+/// Proves that intervals cover the run without gaps, that the ramp is flagged and not counted, and that the totals are
+/// the exact sum of the samples, for mixed loads through io_uring and through threads, direct and buffered.
+#[test]
+fn totals_are_the_sum_of_samples() {
+    let directory = directory();
+    let permit = permit(directory.path(), "t", 8 * MIB);
+    for interface in INTERFACES {
+        for direct in [true, false] {
+            let target = [OpenTarget::writing(&permit, direct).unwrap()];
+            let load = LoadSpec { ramp_ns: 70 * MS, ..spec(Pattern::Randrw, 300) };
+            let (outcome, samples) = drive(RingTargets::Open(&target), &load, &with(interface)).unwrap();
+            assert_eq!(outcome.ended, Ended::Completed);
+            assert_eq!(outcome.interface, interface);
+            assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+            let ends: Vec<u64> = [0, 50, 70, 120, 170, 220, 270, 320, 370].map(|ms| ms * MS).to_vec();
+            let found: Vec<(u64, u64, bool)> =
+                samples.iter().map(|sample| (sample.start_ns, sample.end_ns, sample.is_ramp)).collect();
+            let expected: Vec<(u64, u64, bool)> =
+                ends.windows(2).map(|pair| (pair[0], pair[1], pair[1] <= 70 * MS)).collect();
+            assert_eq!(found, expected);
+            assert_eq!(outcome.runtime_ns, 300 * MS);
+            for direction in [Direction::Read, Direction::Write] {
+                let counted = samples.iter().filter(|sample| !sample.is_ramp);
+                let mut sum = load::DirectionSample::default();
+                counted.for_each(|sample| sum.merge(sample.direction(direction)));
+                let total = if direction == Direction::Read { &outcome.read } else { &outcome.write };
+                assert_eq!(total, &sum);
+                assert!(total.ios > 100 && total.bytes == total.ios * 4096);
+                assert_eq!(total.latency.count(), total.ios);
+            }
+            let share = outcome.read.ios as f64 / outcome.delivered_ios() as f64;
+            let error = (0.21 / outcome.delivered_ios() as f64).sqrt();
+            assert!((share - 0.7).abs() < 5.0 * error, "{share}");
+            assert!(outcome.cpu_ns_per_io > 10.0);
+        }
+    }
+}
+
+/// Proves that every shape that a plan can ask for runs through the ring and keeps its mixes: sizes, trims, streams,
+/// distributions, limits for each direction.
+#[test]
+fn every_shape_is_driven() {
+    let directory = directory();
+    let permit = permit(directory.path(), "t", 16 * MIB);
+    let target = [OpenTarget::writing(&permit, true).unwrap()];
+    let sizes =
+        [(512, 20), (4096, 70), (65_536, 10)].map(|(bs_bytes, weight)| SizeShare { bs_bytes, weight });
+    let plain = LoadShape::default();
+    let shapes = [
+        (Pattern::Randrw, LoadShape { sizes: sizes.to_vec(), trim_percent: 10, ..plain.clone() }),
+        (Pattern::Rw, LoadShape { streams: 3, ..plain.clone() }),
+        (Pattern::Randread, LoadShape { distribution: Distribution::Zipf { theta: 1.1 }, ..plain.clone() }),
+        (
+            Pattern::Randwrite,
+            LoadShape { distribution: Distribution::NoRepeat, working_set_percent: 50, ..plain.clone() },
+        ),
+        (
+            Pattern::Randwrite,
+            LoadShape { content: Content { compress_percent: 50, dedupe_percent: 30 }, ..plain.clone() },
+        ),
+        (
+            Pattern::Randrw,
+            LoadShape {
+                rates: DirectionRates { read_iops: Some(4000.0), write_iops: Some(1000.0), trim_iops: None },
+                ..plain.clone()
+            },
+        ),
+        (Pattern::Randrw, LoadShape { arrival: Some(Arrival::poisson(5000.0)), ..plain }),
+    ];
+    for (pattern, shape) in shapes {
+        let load = LoadSpec { rwmixread: 80, shape: shape.clone(), ..spec(pattern, 250) };
+        let (outcome, samples) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
+        assert_eq!(outcome.ended, Ended::Completed, "{shape:?}");
+        assert!(outcome.errors.is_empty(), "{shape:?}: {:?}", outcome.errors);
+        let total = outcome.delivered_ios() as f64;
+        assert!(total > 200.0, "{shape:?}: {total}");
+        assert_eq!(samples.len(), 5);
+        if shape.trim_percent > 0 {
+            assert!((outcome.trim.ios as f64 / total - 0.1).abs() < 5.0 * (0.09 / total).sqrt());
+            let mean = (outcome.read.bytes + outcome.write.bytes) as f64
+                / (outcome.read.ios + outcome.write.ios) as f64;
+            // 0.2 × 512 + 0.7 × 4096 + 0.1 × 65536, whose standard deviation is 18.6 KB.
+            assert!((mean - 9523.2).abs() < 5.0 * 18_700.0 / total.sqrt(), "{mean}");
+        }
+        if shape.rates.write_iops.is_some() {
+            assert!(
+                outcome.write.ios <= 260 && outcome.read.ios <= 1020,
+                "{} {}",
+                outcome.write.ios,
+                outcome.read.ios
+            );
+        }
+        if shape.content.dedupe_percent > 0 {
+            let (blocks, duplicates) = outcome.content_blocks;
+            let share = duplicates as f64 / blocks as f64;
+            assert!((share - 0.3).abs() < 5.0 * (0.21 / blocks as f64).sqrt(), "{share}");
+        }
+    }
+}
+
+/// Proves that in open loop at half of what the target can do the delivered rate is the offered one within 0.5 %, and
+/// the offered one follows the Poisson process; and that latency is counted beside service.
+#[test]
+fn open_loop_delivers_its_rate() {
+    let directory = directory();
+    let permit = permit(directory.path(), "t", 8 * MIB);
+    let target = [OpenTarget::writing(&permit, true).unwrap()];
+    let shape = LoadShape { arrival: Some(Arrival::poisson(4000.0)), ..LoadShape::default() };
+    let load = LoadSpec { iodepth: 64, shape, ..spec(Pattern::Randread, 2000) };
+    let (outcome, _) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
+    let offered = outcome.offered_ios.unwrap();
+    assert!((offered as f64 - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{offered}");
+    let delivered = outcome.read.ios as f64;
+    assert!((delivered / offered as f64 - 1.0).abs() < 0.005, "{delivered} of {offered}");
+    let service = outcome.read.service.as_ref().unwrap();
+    assert_eq!(service.count(), outcome.read.ios);
+    assert!(service.sum_ns() <= outcome.read.latency.sum_ns());
+}
+
+/// Proves that without enough places in the queue a rate that is too high shows as latency from the intended arrival and
+/// as a warning, and does not become a lower rate in silence.
+#[test]
+fn an_impossible_rate_is_told() {
+    let shape = LoadShape { arrival: Some(Arrival::regular(1e9)), ..LoadShape::default() };
+    let load = LoadSpec { numjobs: 1, shape, ..spec(Pattern::Randread, 100) };
+    let targets = RingTargets::Null { capacity_bytes: 1 << 30 };
+    let (outcome, _) = drive(targets, &load, &RingOptions::default()).unwrap();
+    assert_eq!(outcome.offered_ios, Some(100_000_000));
+    assert!(
+        outcome.warnings.iter().any(|warning| warning.contains("100000000 I/Os were asked for")),
+        "{:?}",
+        outcome.warnings
+    );
+    let service = outcome.read.service.as_ref().unwrap();
+    assert!(outcome.read.latency.percentile_ns(500_000) > 10 * service.percentile_ns(500_000));
+    assert!(outcome.read.latency.max_ns() > 50 * MS);
+}
+
+/// A loop device over a file, detached when dropped.
+struct Loop(PathBuf);
+
+impl Loop {
+    fn new(file: &Path) -> Loop {
+        let output =
+            Command::new("losetup").args(["-f", "--show", "--direct-io=on"]).arg(file).output().unwrap();
+        assert!(output.status.success(), "losetup needs root: {}", String::from_utf8_lossy(&output.stderr));
+        Loop(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+/// A file whose server can be stopped, which no file system of the kernel offers.
+struct Stalling {
+    server: Child,
+    client: Child,
+    mount: PathBuf,
+}
+
+impl Stalling {
+    /// A file of zeros behind nbdkit and nbdfuse, as `mount/file`.
+    fn new(directory: &Path) -> Stalling {
+        let (socket, mount) = (directory.join("socket"), directory.join("file"));
+        File::create(&mount).unwrap();
+        let uri = format!("nbd+unix:///?socket={}", socket.display());
+        let server = Command::new("nbdkit")
+            .args(["--foreground", "--unix"])
+            .arg(&socket)
+            .args(["memory", "16M"])
+            .spawn()
+            .expect("nbdkit is installed");
+        let begun = Instant::now();
+        while !socket.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "nbdkit did not start");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let client = Command::new("nbdfuse")
+            .arg(&mount)
+            .arg(uri)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nbdfuse is installed");
+        while std::fs::metadata(&mount).map_or(0, |found| found.len()) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "nbdfuse did not start");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Stalling { server, client, mount }
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").arg(signal).arg(self.server.id().to_string()).status().unwrap();
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Stalling {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg("-CONT").arg(self.server.id().to_string()).status();
+        for process in [&mut self.client, &mut self.server] {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        // Lazily: a thread that gave up waiting may still hold the file.
+        let _ = Command::new("fusermount").args(["-u", "-z"]).arg(&self.mount).status();
+    }
+}
+
+fn open_for_reading(path: &Path) -> OpenTarget {
+    let TargetSpec::Storage(spec) = TargetSpec::parse(&path.display().to_string()).unwrap() else {
+        panic!("{path:?}")
+    };
+    let looked_at = inspect(&Roots::default(), &spec).unwrap();
+    OpenTarget::reading(&Guard::default().permit_read(&looked_at).unwrap(), false).unwrap()
+}
+
+/// Proves that a target stalled for one second shows it fully in p99.9 from the intended arrival, though only a few I/Os
+/// were in flight meanwhile.
+#[test]
+fn a_stall_cannot_hide() {
+    let directory = tempfile::tempdir().unwrap();
+    let stalling = Stalling::new(directory.path());
+    let target = [open_for_reading(&stalling.mount)];
+    let shape = LoadShape { arrival: Some(Arrival::regular(500.0)), ..LoadShape::default() };
+    let load = LoadSpec { numjobs: 1, iodepth: 4, shape, ..spec(Pattern::Randread, 3000) };
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(700));
+            stalling.signal("-STOP");
+            std::thread::sleep(Duration::from_millis(1000));
+            stalling.signal("-CONT");
+        });
+        drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap().0
+    });
+    let latency = &outcome.read.latency;
+    assert!(latency.percentile_ns(999_000) > 980 * MS, "{latency:?}");
+    // A third of the arrivals fell into the stall, and waited half of it on average.
+    assert!(latency.percentile_ns(850_000) > 400 * MS, "{}", latency.percentile_ns(850_000));
+    let service = outcome.read.service.as_ref().unwrap();
+    assert!(service.percentile_ns(950_000) < 500 * MS, "only the few in flight saw it: {service:?}");
+    assert!((outcome.read.ios as f64 - 1500.0).abs() < 10.0, "{}", outcome.read.ios);
+}
+
+/// Proves that a stop ends the run within a second with the samples kept, also while the device does not answer, through
+/// io_uring and through threads.
+#[test]
+fn a_stop_is_quick_even_while_the_device_hangs() {
+    for interface in INTERFACES {
+        let directory = tempfile::tempdir().unwrap();
+        let stalling = Stalling::new(directory.path());
+        let target = [open_for_reading(&stalling.mount)];
+        let stop = AtomicBool::new(false);
+        let load = spec(Pattern::Randread, 60_000);
+        let (outcome, samples, took) = std::thread::scope(|scope| {
+            let stopper = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(400));
+                stalling.signal("-STOP");
+                std::thread::sleep(Duration::from_millis(300));
+                stop.store(true, Ordering::Relaxed);
+                Instant::now()
+            });
+            let (outcome, samples) =
+                drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();
+            (outcome, samples, stopper.join().unwrap().elapsed())
+        });
+        assert!(took < Duration::from_secs(1), "{interface:?}: {took:?}");
+        assert_eq!(outcome.ended, Ended::Interrupted);
+        assert!(outcome.read.ios > 10 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
+        let last = samples.last().unwrap();
+        assert!((600 * MS..1200 * MS).contains(&last.end_ns), "{interface:?}: {}", last.end_ns);
+        assert_eq!(samples.iter().map(|sample| sample.read.ios).sum::<u64>(), outcome.read.ios);
+    }
+}
+
+/// Proves that a load whose target is cut short meanwhile counts the errors by kind, and stops or goes on as asked.
+#[test]
+fn errors_are_counted_by_kind() {
+    let directory = directory();
+    let permit = permit(directory.path(), "t", 8 * MIB);
+    for interface in INTERFACES {
+        for on_error in [ErrorPolicy::Stop, ErrorPolicy::Continue] {
+            let path = directory.path().join("t");
+            File::options().write(true).open(&path).unwrap().set_len(8 * MIB).unwrap();
+            let target = [OpenTarget::writing(&permit, false).unwrap()];
+            File::options().write(true).open(&path).unwrap().set_len(4 * MIB).unwrap();
+            let options = RingOptions { on_error, ..with(interface) };
+            let (outcome, _) =
+                drive(RingTargets::Open(&target), &spec(Pattern::Randread, 150), &options).unwrap();
+            let short = outcome.errors.iter().find(|error| error.kind == ring::ErrorKind::Short).unwrap();
+            assert_eq!(short.direction, Direction::Read);
+            match on_error {
+                ErrorPolicy::Stop => assert_eq!(outcome.ended, Ended::Failed(ring::ErrorKind::Short)),
+                ErrorPolicy::Continue => {
+                    assert_eq!(outcome.ended, Ended::Completed);
+                    assert!(short.count > 50 && outcome.read.ios > 50);
+                    assert!(
+                        outcome.read.errors.abs_diff(short.count) <= 16,
+                        "{} {}",
+                        outcome.read.errors,
+                        short.count
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Proves that a load that writes is refused on a target opened for reading, and that what does not fit a device's blocks
+/// or a single ring is refused before anything is issued.
+#[test]
+fn what_does_not_fit_is_refused() {
+    let directory = directory();
+    let path = directory.path().join("t");
+    std::fs::write(&path, vec![1; 4 * MIB as usize]).unwrap();
+    let read_only = [open_for_reading(&path)];
+    let refused = |load: &LoadSpec, options: &RingOptions| {
+        drive(RingTargets::Open(&read_only), load, options).map(|_| ()).unwrap_err().to_string()
+    };
+    let options = RingOptions::default();
+    assert!(refused(&spec(Pattern::Randrw, 10), &options).contains("for reading only"));
+    let trims = LoadShape { trim_percent: 1, ..LoadShape::default() };
+    assert!(
+        refused(&LoadSpec { shape: trims, ..spec(Pattern::Randread, 10) }, &options)
+            .contains("for reading only")
+    );
+    let deep = LoadSpec { numjobs: 1, iodepth: 40_000, ..spec(Pattern::Randread, 10) };
+    assert!(
+        refused(&deep, &RingOptions { interface: Interface::IoUring, ..options.clone() })
+            .contains("one ring")
+    );
+    assert!(
+        refused(&spec(Pattern::Randread, 10), &RingOptions { workers: Some(0), ..options.clone() })
+            .contains("0 workers")
+    );
+    let beyond = LoadSpec { offset_bytes: 8 * MIB, ..spec(Pattern::Randread, 10) };
+    assert!(refused(&beyond, &options).contains("size"));
+    assert_eq!(std::fs::read(&path).unwrap(), vec![1; 4 * MIB as usize]);
+}
+
+/// Proves that a stripe over three files puts every chunk where it belongs, and that blocks written through it are
+/// found right through it, and wrong once two files change places.
+#[test]
+fn a_stripe_is_exact() {
+    let directory = directory();
+    let permits: Vec<WritePermit> =
+        ["a", "b", "c"].iter().map(|name| permit(directory.path(), name, 2 * MIB)).collect();
+    let open = || -> Vec<OpenTarget> {
+        permits.iter().map(|permit| OpenTarget::writing(permit, true).unwrap()).collect()
+    };
+    let targets = open();
+    let shape = LoadShape { verify: true, distribution: Distribution::NoRepeat, ..LoadShape::default() };
+    let load = LoadSpec { bs_bytes: 16_384, shape, ..spec(Pattern::Randwrite, 400) };
+    let options =
+        RingOptions { stripe_chunk_bytes: 8192, fsync_every: 50, fua: true, ..RingOptions::default() };
+    let (outcome, _) = drive(RingTargets::Open(&targets), &load, &options).unwrap();
+    assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+    assert!(outcome.syncs.count() > 2);
+    let stop = AtomicBool::new(false);
+    let report = verify(&targets, 8192, &outcome.written, &stop).unwrap();
+    assert_eq!((report.checked, report.wrong), (6 * MIB / 16_384, 0), "{:?}", report.named);
+    // The third chunk of the load is the first of the third file.
+    let mut first = vec![0; 24];
+    File::open(directory.path().join("b")).unwrap().read_exact_at(&mut first, 8192).unwrap();
+    assert_eq!(u64::from_le_bytes(first[8..16].try_into().unwrap()), 4 * 8192);
+    let swapped: Vec<OpenTarget> = {
+        let mut targets = open();
+        targets.swap(0, 1);
+        targets
+    };
+    assert!(verify(&swapped, 8192, &outcome.written, &stop).unwrap().wrong > 200);
+}
+
+/// Proves that after a verified load every flipped bit and every swapped pair planted in the file is found and named, the
+/// first first, and that an untouched file gives no alarm; one in ten of the counts unless `ARRAYLAB_LONG` is set.
+#[test]
+fn verification_finds_what_was_planted() {
+    let rounds = if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 };
+    let directory = directory();
+    let permit = permit(directory.path(), "t", 4 * MIB);
+    let target = [OpenTarget::writing(&permit, true).unwrap()];
+    let sizes = [(4096, 3), (16_384, 1)].map(|(bs_bytes, weight)| SizeShare { bs_bytes, weight });
+    let shape = LoadShape { verify: true, sizes: sizes.to_vec(), ..LoadShape::default() };
+    let load = LoadSpec { iodepth: 16, rwmixread: 30, shape, ..spec(Pattern::Randrw, 500) };
+    let (outcome, _) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
+    let stop = AtomicBool::new(false);
+    let check = || verify(&target, 0, &outcome.written, &stop).unwrap();
+    let clean = check();
+    assert_eq!((clean.checked, clean.wrong), (1024, 0), "{:?}", clean.named);
+    let path = directory.path().join("t");
+    let file = File::options().read(true).write(true).open(&path).unwrap();
+    let mut random = load::Random::from_seed(5);
+    for _ in 0..rounds {
+        let bit = random.below(4 * MIB * 8);
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, bit / 8).unwrap();
+        file.write_all_at(&[byte[0] ^ (1 << (bit % 8))], bit / 8).unwrap();
+        let report = check();
+        assert_eq!(report.wrong, 1, "bit {bit}");
+        assert_eq!(report.named[0].address_bytes, bit / 8 / 4096 * 4096);
+        file.write_all_at(&byte, bit / 8).unwrap();
+    }
+    for _ in 0..rounds {
+        let (first, second) = (random.below(1024), random.below(1024));
+        if first == second {
+            continue;
+        }
+        let (mut one, mut other) = (vec![0; 4096], vec![0; 4096]);
+        file.read_exact_at(&mut one, first * 4096).unwrap();
+        file.read_exact_at(&mut other, second * 4096).unwrap();
+        file.write_all_at(&other, first * 4096).unwrap();
+        file.write_all_at(&one, second * 4096).unwrap();
+        let report = check();
+        assert_eq!(report.wrong, 2, "{first} and {second}");
+        assert_eq!(report.named[0].address_bytes, first.min(second) * 4096);
+        assert_eq!(report.named[0].wrong, Wrong::Address { found: first.max(second) * 4096 });
+        file.write_all_at(&one, first * 4096).unwrap();
+        file.write_all_at(&other, second * 4096).unwrap();
+    }
+    assert_eq!(check(), clean);
+}
+
+/// Proves that discards and zeroing reach a block device: what was written reads as zeros.
+#[test]
+fn trims_reach_a_block_device() {
+    let directory = directory();
+    let path = directory.path().join("backing");
+    std::fs::write(&path, vec![0xa5; 4 * MIB as usize]).unwrap();
+    for trim in [TrimKind::Discard, TrimKind::WriteZeroes] {
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .write_all_at(&vec![0xa5; 4 * MIB as usize], 0)
+            .unwrap();
+        let device = Loop::new(&path);
+        let looked_at = inspect(&Roots::default(), &StorageSpec::Path(device.0.clone())).unwrap();
+        let consents: Vec<String> = looked_at.consent_id.clone().into_iter().collect();
+        let permit = Guard::default().permit_write(&looked_at, &consents).unwrap();
+        let target = [OpenTarget::writing(&permit, true).unwrap()];
+        assert_eq!((target[0].capacity_bytes(), target[0].alignment_bytes()), (4 * MIB, 512));
+        let shape =
+            LoadShape { trim_percent: 100, distribution: Distribution::NoRepeat, ..LoadShape::default() };
+        let load = LoadSpec { bs_bytes: 65_536, numjobs: 1, shape, ..spec(Pattern::Randread, 200) };
+        let options = RingOptions { trim, ..RingOptions::default() };
+        let (outcome, _) = drive(RingTargets::Open(&target), &load, &options).unwrap();
+        assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+        assert!(outcome.trim.ios >= 64, "{}", outcome.trim.ios);
+        drop((target, permit, device));
+        assert!(std::fs::read(&path).unwrap().iter().all(|&byte| byte == 0), "{trim:?}");
+    }
+}
+
+/// Proves that what a worker count, an interface or a ring changes is not the load: with a fixed number of arrivals, the
+/// addresses that reach the file are the same.
+#[test]
+fn workers_and_interfaces_do_not_change_the_load() {
+    let directory = directory();
+    let mut written: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
+    for (workers, interface) in [(1, Interface::IoUring), (4, Interface::IoUring), (2, Interface::Threads)] {
+        let name = format!("t{workers}");
+        let permit = permit(directory.path(), &name, 8 * MIB);
+        let target = [OpenTarget::writing(&permit, true).unwrap()];
+        let shape =
+            LoadShape { arrival: Some(Arrival::regular(2000.0)), verify: true, ..LoadShape::default() };
+        let load = LoadSpec { numjobs: 4, iodepth: 32, shape, ..spec(Pattern::Randwrite, 500) };
+        let options = RingOptions { workers: Some(workers), ..with(interface) };
+        let (outcome, _) = drive(RingTargets::Open(&target), &load, &options).unwrap();
+        assert_eq!(outcome.offered_ios, Some(1000));
+        let bytes = std::fs::read(directory.path().join(&name)).unwrap();
+        let touched: Vec<u64> = bytes
+            .chunks(4096)
+            .enumerate()
+            .filter(|(_, block)| block[0] != 0)
+            .map(|(index, _)| index as u64)
+            .collect();
+        *written.entry(touched).or_insert(0) += 1;
+    }
+    assert_eq!(written.len(), 1, "{:?}", written.keys().map(Vec::len).collect::<Vec<_>>());
+}
