@@ -81,6 +81,11 @@ pub enum Command {
         arraylab compare before after --regression 5 --junit compare.xml\n\n\
         Exit status 1 where anything got worse by the bound or more.")]
     Compare(CompareArgs),
+    /// Turn other tools' files into plans and runs: fio job files and JSON, vdbench parameter files and results
+    #[command(after_help = "Examples:\n  \
+        arraylab import ssd-test.fio > mine.yaml                 what a plan cannot say is listed on stderr\n  \
+        arraylab import output/flatfile.html --out old-run       existing measurements get findings and a report")]
+    Import(ImportArgs),
     /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
     #[command(after_help = "Example:\n  arraylab explain write-cliff")]
     Explain(ExplainArgs),
@@ -249,6 +254,17 @@ pub struct CompareArgs {
     /// Also write JUnit XML, for continuous integration
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Job files, parameter files and results; what each is shows in its content
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Directory of the plans, or of the run that results become [default: stdout, runs/import-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `explain`.

@@ -38,6 +38,7 @@ fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
         Command::Claims(arguments) => commands::findings::claims(arguments),
         Command::Report(arguments) => commands::report::report(arguments),
         Command::Compare(arguments) => commands::compare::compare(arguments),
+        Command::Import(arguments) => commands::import::import(arguments),
         Command::Explain(arguments) => commands::findings::explain(arguments),
         Command::Bench(arguments) => commands::bench::bench(arguments),
     }

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compare;
 pub mod expand;
 pub mod findings;
+pub mod import;
 pub mod report;
 pub mod results;
 pub mod run;

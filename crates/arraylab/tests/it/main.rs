@@ -5,5 +5,6 @@ mod bad_input;
 mod campaigns;
 mod command_line;
 mod disk_full;
+mod import;
 mod kills;
 mod support;
