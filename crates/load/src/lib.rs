@@ -5,9 +5,11 @@
 //! comes back into [`Sample`]s.
 
 mod arrival;
+mod bound;
 mod content;
 mod device;
 mod distribution;
+mod fast_forward;
 mod generator;
 mod histogram;
 mod random;
@@ -21,9 +23,13 @@ mod spec;
 mod verify;
 
 pub use arrival::{Arrival, ArrivalProcess, ArrivalStream, PROFILE_POINTS_LIMIT, RateCurve};
+pub use bound::{
+    Bound, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, BoundSearch, max_under_latency,
+};
 pub use content::{CONTENT_BLOCK_BYTES, Filler};
 pub use device::{Completion, Device, Direction, IoError, Operation};
 pub use distribution::Permutation;
+pub use fast_forward::{Extrapolation, FastForward, run_fast_forward};
 pub use generator::Generator;
 pub use histogram::{
     BIN_COUNT, FIO_BIN_COUNT, Histogram, bin_index, bin_low_ns, bin_middle_ns, bin_width_ns,
