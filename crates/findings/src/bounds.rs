@@ -200,17 +200,15 @@ fn blocks(group: &Group<'_>) -> Vec<Finding> {
 
 /// The cases whose limit is worth knowing: those with the largest rate of their group, and of their stage.
 pub(crate) fn maxima<'a>(observation: &'a Observation, found: &[Finding]) -> Vec<&'a ObservedCase> {
+    let maxima: Vec<&Finding> = found.iter().filter(|finding| finding.kind() == Kind::Maximum).collect();
     let is_maximum = |case: &ObservedCase| {
-        found.iter().any(|finding| {
-            finding.kind() == Kind::Maximum
-                && finding.stage == case.stage
-                && finding.case.as_deref() == Some(case.name.as_str())
-        })
+        maxima
+            .iter()
+            .any(|finding| finding.stage == case.stage && finding.case.as_deref() == Some(case.name.as_str()))
     };
-    let is_alone = |case: &ObservedCase| {
-        let key = |case: &ObservedCase| crate::groups::key(&case.settings, LOAD);
-        let mine = key(case);
-        observation.cases.iter().filter(|other| other.stage == case.stage && key(other) == mine).count() == 1
-    };
+    // A case that no other of its group can be compared with is the largest of it.
+    let mut alone = by_all_but(&observation.cases, LOAD);
+    alone.retain(|group| group.cases.len() == 1);
+    let is_alone = |case: &ObservedCase| alone.iter().any(|group| std::ptr::eq(group.cases[0], case));
     observation.cases.iter().filter(|case| is_maximum(case) || is_alone(case)).collect()
 }

@@ -4,6 +4,7 @@ use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};
 use crate::{bounds, conformance, disruption, level, limit, penalty, steady_state, write_cliff};
 use plan::Plan;
+use std::collections::BTreeMap;
 use store::{RunReader, StoreError};
 
 /// All findings of a run, in the order of the plan.
@@ -17,6 +18,8 @@ pub struct Findings {
     pub missing: Vec<Missing>,
     /// The cases themselves, for what needs more than a finding's numbers: claims that look at settings.
     pub(crate) observation: Observation,
+    /// Place in `all` by identifier.
+    index: BTreeMap<String, usize>,
 }
 
 /// Draws all findings from a run; also from one that is still under way.
@@ -43,12 +46,18 @@ impl Findings {
         all.extend(bounds);
         all.extend(penalty::penalties(&observation));
         all.extend(penalty::effects(&observation, &cliffs));
-        Findings { plan: observation.plan.clone(), all, missing: observation.missing.clone(), observation }
+        Findings {
+            plan: observation.plan.clone(),
+            index: all.iter().enumerate().map(|(place, finding)| (finding.id.clone(), place)).collect(),
+            missing: observation.missing.clone(),
+            observation,
+            all,
+        }
     }
 
     /// The finding of this identifier.
     pub fn get(&self, id: &str) -> Option<&Finding> {
-        self.all.iter().find(|finding| finding.id == id)
+        self.index.get(id).and_then(|place| self.all.get(*place))
     }
 
     /// The findings of one kind.
@@ -58,7 +67,7 @@ impl Findings {
 
     /// The finding of one kind about one case.
     pub(crate) fn about(&self, kind: Kind, stage: &str, case: &str) -> Option<&Finding> {
-        self.of_kind(kind).find(|finding| finding.stage == stage && finding.case.as_deref() == Some(case))
+        self.get(&format!("{}/{stage}/{case}", kind.name()))
     }
 
     /// The cliff of a case, where it has one.

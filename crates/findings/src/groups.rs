@@ -2,6 +2,7 @@
 
 use crate::observation::ObservedCase;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Labels and lengths: what does not change what is measured.
 const NO_SETTING: &[&str] =
@@ -40,19 +41,21 @@ pub(crate) struct Group<'a> {
 
 /// Groups the cases of each stage by all settings but some; groups and cases are in the order of the plan.
 pub(crate) fn by_all_but<'a>(cases: &'a [ObservedCase], without: &[&str]) -> Vec<Group<'a>> {
-    let mut groups: Vec<(String, Group<'a>)> = Vec::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut places: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for case in cases {
-        let key = key(&case.settings, without);
-        match groups.iter_mut().find(|(known, group)| group.stage == case.stage && *known == key) {
-            Some((_, group)) => group.cases.push(case),
+        let key = (case.stage.as_str(), key(&case.settings, without));
+        match places.get(&key) {
+            Some(place) => groups[*place].cases.push(case),
             None => {
                 let common = common(&case.settings, without);
                 let name = varying(cases, &case.stage, &common);
-                groups.push((key, Group { stage: &case.stage, name, common, cases: vec![case] }));
+                places.insert(key, groups.len());
+                groups.push(Group { stage: &case.stage, name, common, cases: vec![case] });
             }
         }
     }
-    groups.into_iter().map(|(_, group)| group).collect()
+    groups
 }
 
 /// Those of some settings that do not have the same value in all cases of the stage.
