@@ -1,0 +1,286 @@
+//! What happens beside the load: limits that change, volumes that move, drives that fail.
+
+use load::Direction;
+use serde_json::{Map, Value};
+
+use super::happening::{Happening, ReplicaOf};
+use super::limit::{Limit, RATE_LIMIT};
+use super::placement::{Drives, Place};
+use super::relocation::Move;
+use super::request::{Owner, Request};
+use super::settings::{self, Settings};
+use super::{COPIES, Description, Model, report};
+use crate::TwinError;
+use crate::settings::bad;
+
+/// Events that the system knows.
+const KNOWN: &str = "limit, template and drive-failure";
+const RATE: &str = "a number above 0, or none";
+
+/// A planned event, checked.
+#[derive(Debug, Clone)]
+pub(crate) enum Planned {
+    /// Parts of a volume's limit are set or lifted.
+    Limit { volume: u32, changes: Vec<(String, Option<f64>)> },
+    /// A volume gets another template.
+    Template { volume: u32, template: usize },
+    /// A drive is lost.
+    DriveFailure { drive: u32 },
+}
+
+impl Planned {
+    /// Reads what an event is told. Without `volume` it is about the volume under load.
+    pub fn new(
+        description: &Description,
+        settings: &Settings,
+        drives: &Drives,
+        action: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Self, TwinError> {
+        let volume = match arguments.get("volume") {
+            Some(value) => settings::volume(description, "volume", value)?,
+            None => settings.volume,
+        };
+        let allowed: &[&str] = match action {
+            "limit" => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
+            "template" => &["volume", "template"],
+            "drive-failure" => &["drive"],
+            _ => {
+                return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
+            }
+        };
+        if let Some((name, value)) = arguments.iter().find(|(name, _)| !allowed.contains(&name.as_str())) {
+            let takes = format!("no place in `{action}`, which is told {}", allowed.join(", "));
+            return Err(bad(name, value, &takes));
+        }
+        match action {
+            "limit" => {
+                let mut changes = Vec::new();
+                for (name, value) in arguments.iter().filter(|(name, _)| name.as_str() != "volume") {
+                    changes.push((name.clone(), rate(name, value)?));
+                }
+                Ok(Planned::Limit { volume, changes })
+            }
+            "template" => {
+                let value = arguments.get("template").unwrap_or(&Value::Null);
+                let names = description.templates.iter().map(|template| template.name.as_str());
+                match names.clone().position(|name| Some(name) == value.as_str()) {
+                    Some(template) => Ok(Planned::Template { volume, template }),
+                    None => Err(bad("template", value, &names.collect::<Vec<_>>().join(", "))),
+                }
+            }
+            _ => {
+                let Some(value) = arguments.get("drive") else {
+                    return Ok(Planned::DriveFailure { drive: 0 });
+                };
+                let named = |&drive: &u32| Some(report::drive_name(drives, drive).as_str()) == value.as_str();
+                match (0..drives.count()).find(named) {
+                    Some(drive) => Ok(Planned::DriveFailure { drive }),
+                    None => Err(bad("drive", value, "the name of a drive, as in node-0/hdd-3")),
+                }
+            }
+        }
+    }
+}
+
+/// A limit, or `none`.
+fn rate(name: &str, value: &Value) -> Result<Option<f64>, TwinError> {
+    if value.is_null() || value.as_str() == Some("none") {
+        return Ok(None);
+    }
+    match settings::number(name, value, RATE)? {
+        rate if rate > 0.0 && rate <= RATE_LIMIT => Ok(Some(rate)),
+        _ => Err(bad(name, value, RATE)),
+    }
+}
+
+impl Model {
+    /// A planned event takes place.
+    pub(super) fn carry_out(&mut self, index: u32) {
+        match self.planned[index as usize].clone() {
+            Planned::Limit { volume, changes } => self.change_limit(volume, &changes),
+            Planned::Template { volume, template } => {
+                let name = self.description.templates[template].name.clone();
+                let state = &mut self.volumes[volume as usize];
+                state.template = template;
+                state.classes = self.description.templates[template].classes();
+                let says = format!("volume `{}` gets the template `{name}`", state.name);
+                self.note(says);
+                self.restart_relocation();
+            }
+            Planned::DriveFailure { drive } => {
+                self.placement.fail(drive);
+                let name = report::drive_name(&self.placement.drives, drive);
+                self.note(format!("{name} has failed"));
+                self.restart_relocation();
+            }
+        }
+    }
+
+    fn change_limit(&mut self, volume: u32, changes: &[(String, Option<f64>)]) {
+        let state = &mut self.volumes[volume as usize];
+        for (name, value) in changes {
+            if let Some(part) = state.limit.part_mut(name) {
+                *part = *value;
+            }
+        }
+        if self.settings.limits {
+            state.limiter.set(&state.limit, state.bytes);
+        }
+        let says = format!("limit of volume `{}`: {}", state.name, in_words(&state.limit));
+        self.note(says);
+        self.admit(volume);
+    }
+
+    /// Looks for objects that do not lie as they should, and begins to move them.
+    fn restart_relocation(&mut self) {
+        for index in 0..self.relocation.streams.len() {
+            // A chunk that is under way still comes to its end, and then finds that there is nothing to it.
+            if let Some(moving) = self.relocation.streams[index].current.take() {
+                self.placement.abandon(moving.volume, moving.object, moving.places);
+            }
+        }
+        self.relocation.queue.clear();
+        self.relocation.unplaced = 0;
+        for volume in 0..self.volumes.len() as u32 {
+            let classes = self.volumes[volume as usize].classes;
+            for object in 0..self.placement.objects(volume) {
+                if !self.placement.fits(volume, object, classes) {
+                    self.relocation.queue.push_back((volume, object));
+                }
+            }
+        }
+        self.relocation.is_under_way = !self.relocation.queue.is_empty();
+        if !self.relocation.is_under_way {
+            return;
+        }
+        self.note(format!("{} objects begin to move", self.relocation.queue.len()));
+        for stream in 0..self.relocation.streams.len() as u32 {
+            let state = &mut self.relocation.streams[stream as usize];
+            if !state.is_busy {
+                state.is_busy = true;
+                self.queue.push(self.lanes.rare(), self.now_ns, Happening::Relocate(stream).pack());
+            }
+        }
+    }
+
+    /// A stream copies its next chunk, of the next object where one is done.
+    pub(super) fn relocate(&mut self, stream: u32) {
+        let index = stream as usize;
+        if let Some(moving) = self.relocation.streams[index].current
+            && moving.next_byte >= self.object_bytes
+        {
+            self.relocation.streams[index].current = None;
+            self.placement.commit(moving.volume, moving.object, moving.places);
+        }
+        if self.relocation.streams[index].current.is_none() {
+            self.relocation.streams[index].current = self.next_move();
+        }
+        let Some(moving) = self.relocation.streams[index].current else {
+            self.rest(index);
+            return;
+        };
+        let length_bytes = self.relocation.chunk_bytes.min(self.object_bytes - moving.next_byte);
+        let host = self.placement.drives.seat(moving.source.drive).node;
+        let request = self.requests.begin(Request {
+            owner: Owner::Stream(stream),
+            direction: Direction::Read,
+            offset_bytes: moving.next_byte,
+            length_bytes: length_bytes as u32,
+            places: [moving.source; COPIES],
+            replicas: 1,
+            answers_left: 1,
+            host,
+        });
+        self.send(host, ReplicaOf { request, replica: 0 });
+    }
+
+    /// A stream has nothing left to do; the last one says so.
+    fn rest(&mut self, stream: usize) {
+        self.relocation.streams[stream].is_busy = false;
+        if self.relocation.is_under_way && self.relocation.streams.iter().all(|stream| !stream.is_busy) {
+            self.relocation.is_under_way = false;
+            self.note(match self.relocation.unplaced {
+                0 => "all objects lie where they should".to_owned(),
+                some => format!("objects have moved; {some} find no drives"),
+            });
+        }
+    }
+
+    /// The next object that has to move and can.
+    fn next_move(&mut self) -> Option<Move> {
+        while let Some((volume, object)) = self.relocation.queue.pop_front() {
+            let classes = self.volumes[volume as usize].classes;
+            let old = *self.placement.places(volume, object);
+            let Some(&source) = old.iter().rev().find(|place| self.placement.is_up(place.drive)) else {
+                self.relocation.unplaced += 1;
+                continue;
+            };
+            let Some(places) = self.placement.plan(volume, object, classes) else {
+                self.relocation.unplaced += 1;
+                continue;
+            };
+            let mut targets = [Place { drive: 0, slot: 0 }; COPIES];
+            let mut target_count = 0;
+            for place in places.iter().filter(|place| !old.contains(place)) {
+                targets[target_count] = *place;
+                target_count += 1;
+            }
+            if target_count == 0 {
+                // Only the order of the replicas changes.
+                self.placement.commit(volume, object, places);
+                continue;
+            }
+            let target_count = target_count as u32;
+            return Some(Move { volume, object, source, places, targets, target_count, next_byte: 0 });
+        }
+        None
+    }
+
+    /// A replica of a background request has the data, or has it read.
+    pub(super) fn background_stored(&mut self, of: ReplicaOf) {
+        let request = *self.requests.get(of.request);
+        let Owner::Stream(stream) = request.owner else {
+            if self.is_last_answer(of.request) {
+                self.requests.end(of.request);
+            }
+            return;
+        };
+        // A stream without a move has been told to begin anew while this chunk was under way.
+        let moving = self.relocation.streams[stream as usize].current;
+        if let (Direction::Read, Some(moving)) = (request.direction, moving) {
+            let write = self.requests.get_mut(of.request);
+            write.direction = Direction::Write;
+            write.places = moving.targets;
+            write.replicas = moving.target_count;
+            write.answers_left = moving.target_count;
+            for replica in 0..moving.target_count {
+                self.send(request.host, ReplicaOf { request: of.request, replica });
+            }
+            return;
+        }
+        if request.direction == Direction::Write && !self.is_last_answer(of.request) {
+            return;
+        }
+        self.requests.end(of.request);
+        let length_bytes = u64::from(request.length_bytes);
+        if let Some(moving) = &mut self.relocation.streams[stream as usize].current {
+            moving.next_byte += length_bytes;
+            self.volumes[moving.volume as usize].moved_bytes += length_bytes;
+        }
+        let at_ns = self.relocation.next_start_ns(self.now_ns);
+        self.queue.push(self.lanes.rare(), at_ns, Happening::Relocate(stream).pack());
+    }
+}
+
+fn in_words(limit: &Limit) -> String {
+    let parts = [
+        (limit.iops, "I/Os a second"),
+        (limit.iops_per_gib, "I/Os a second for each GiB"),
+        (limit.bw_bytes_per_s, "bytes a second"),
+        (limit.bw_bytes_per_s_per_gib, "bytes a second for each GiB"),
+    ];
+    let given: Vec<_> =
+        parts.iter().filter_map(|(value, unit)| Some(format!("{} {unit}", (*value)?))).collect();
+    if given.is_empty() { "none".to_owned() } else { given.join(", ") }
+}

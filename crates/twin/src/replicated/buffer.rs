@@ -1,0 +1,81 @@
+//! The protected buffer before the hard disks of a node.
+
+use std::collections::VecDeque;
+
+use super::description::WriteBuffer;
+use super::happening::ReplicaOf;
+use super::settings::Settings;
+use crate::engine::{Rate, Server, nanos_of_us};
+
+/// Takes writes as long as there is room, and lets the others wait in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Buffer {
+    port: Server,
+    command_ns: u64,
+    rate: Rate,
+    capacity_bytes: u64,
+    used_bytes: u64,
+    waiting: VecDeque<(ReplicaOf, u64)>,
+}
+
+impl Buffer {
+    pub fn new(buffer: &WriteBuffer, settings: &Settings) -> Self {
+        let (command_ns, rate) = if settings.processors {
+            (nanos_of_us(buffer.command_us.get()), Rate::from_mb_per_s(buffer.mb_per_s.get()))
+        } else {
+            (0, Rate::UNLIMITED)
+        };
+        Buffer {
+            port: Server::default(),
+            command_ns,
+            rate,
+            capacity_bytes: buffer.bytes.get(),
+            used_bytes: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn fits(&self, bytes: u64) -> bool {
+        // A write larger than the buffer goes in when that is empty.
+        self.used_bytes == 0 || self.used_bytes + bytes <= self.capacity_bytes
+    }
+
+    /// Takes a write, or lets it wait; returns when the buffer has it.
+    pub fn take(&mut self, now_ns: u64, of: ReplicaOf, bytes: u64) -> Option<u64> {
+        if !self.waiting.is_empty() || !self.fits(bytes) {
+            self.waiting.push_back((of, bytes));
+            return None;
+        }
+        Some(self.enter(now_ns, bytes))
+    }
+
+    fn enter(&mut self, now_ns: u64, bytes: u64) -> u64 {
+        self.used_bytes += bytes;
+        self.port.serve(now_ns, self.command_ns + self.rate.duration_ns(bytes))
+    }
+
+    /// Gives back room.
+    pub fn empty(&mut self, bytes: u64) {
+        self.used_bytes -= bytes;
+    }
+
+    /// The next write that waited and has room now, and when the buffer has it.
+    pub fn take_waiting(&mut self, now_ns: u64) -> Option<(ReplicaOf, u64)> {
+        let &(of, bytes) = self.waiting.front()?;
+        if !self.fits(bytes) {
+            return None;
+        }
+        self.waiting.pop_front();
+        Some((of, self.enter(now_ns, bytes)))
+    }
+
+    /// Bytes in it, and writes that wait.
+    pub fn fill(&self) -> [u64; 2] {
+        [self.used_bytes, self.waiting.len() as u64]
+    }
+
+    /// Time that its port was busy.
+    pub fn busy_ns(&self) -> u64 {
+        self.port.busy_ns()
+    }
+}

@@ -1,0 +1,317 @@
+//! A replicated system: nodes that keep copies of objects on each other's drives, and how I/Os travel through it.
+//!
+//! A read: initiator → network → server of the tail → drive → network → initiator. A write: initiator → head → all →
+//! tail, each of which forwards it at once, puts it on its drive or into its protected buffer, and answers the
+//! initiator; it is complete with the last answer. `docs/models/storpool.md` has the equations.
+
+mod background;
+mod buffer;
+mod check;
+mod description;
+mod disk;
+mod flash;
+mod happening;
+mod lanes;
+mod limit;
+mod network;
+mod node;
+mod path;
+mod placement;
+mod relocation;
+mod report;
+mod request;
+mod service;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod volume;
+
+use load::{Completion, Device, IoError, Operation, Random};
+use serde_json::{Map, Value};
+
+use crate::drive::flash::{Condition, FlashDrive};
+use crate::engine::EventQueue;
+use crate::settings::Setting;
+use crate::twin::ArrayModel;
+use crate::{DescriptionError, Event, TwinCounter, TwinError, TwinNote};
+use disk::{Disk, Outcome};
+use happening::Happening;
+use lanes::Lanes;
+use network::Network;
+use node::{Costs, Node};
+use placement::Placement;
+use relocation::Relocation;
+use request::{Io, Requests};
+use service::{Instance, share};
+use settings::Settings;
+use volume::Volume;
+
+pub use description::{
+    Block, Description, DriveClass, HardDisks, Machines, Network as NetworkDescription, NvmeDriver,
+    NvmeDrives, Relocation as RelocationDescription, Service, Slice, StorageServer, Template,
+    Volume as VolumeDescription, WriteBuffer,
+};
+pub use limit::Limit;
+
+/// Replicas of an object: head, all, tail.
+pub(crate) const COPIES: usize = 3;
+
+/// A device's error number for data that no working drive holds (EIO).
+const EIO: i32 = 5;
+
+/// Streams of random numbers: initial state of the flash drives, and pieces of the index.
+const FLASH_STREAM: u64 = 1;
+const INDEX_STREAM: u64 = 2;
+
+/// What jobs are for: from this job on, this volume through this host.
+#[derive(Debug, Clone, Copy)]
+struct Attachment {
+    first_job: u32,
+    volume: u32,
+    host: u32,
+}
+
+/// A replicated system brought to life in simulated time.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    now_ns: u64,
+    queue: EventQueue,
+    lanes: Lanes,
+    description: Description,
+    settings: Settings,
+    object_bytes: u64,
+    attachments: Vec<Attachment>,
+    volumes: Box<[Volume]>,
+    placement: Placement,
+    relocation: Relocation,
+    network: Network,
+    /// Initiators, by machine: nodes first, then clients.
+    blocks: Box<[Instance]>,
+    nodes: Box<[Node]>,
+    costs: Costs,
+    flash_drives: Box<[FlashDrive]>,
+    flash_reads: Box<[[u64; 2]]>,
+    flash_writes: Box<[[u64; 2]]>,
+    disks: Box<[Disk]>,
+    outcomes: Vec<Outcome>,
+    random: Random,
+    ios: Vec<Io>,
+    requests: Requests,
+    planned: Vec<background::Planned>,
+    notes: Vec<TwinNote>,
+}
+
+impl Model {
+    fn note(&mut self, says: String) {
+        self.notes.push(TwinNote { at_ns: self.now_ns, says });
+    }
+
+    /// Volume and host of a job.
+    #[inline]
+    fn attachment(&self, job: u32) -> Attachment {
+        let after = self.attachments.partition_point(|attachment| attachment.first_job <= job);
+        self.attachments[after - 1]
+    }
+}
+
+impl ArrayModel for Model {
+    type Description = Description;
+
+    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+
+    fn build(description: &Description, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
+        let settings = Settings::parse(description, settings)?;
+        let placement = Placement::new(description, seed, description.write_buffer.log_bytes.get())?;
+        let object_bytes = description.object_bytes.get();
+        let node_count = description.nodes.count.get();
+        let machines = node_count + description.clients.count.get();
+        let nodes: Box<[Node]> =
+            (0..node_count).map(|node| Node::new(description, &settings, &placement, node)).collect();
+        let block_share = share(description, &settings, "block");
+        let blocks: Box<[Instance]> = (0..machines).map(|_| Instance::new(block_share, &settings)).collect();
+        let volumes = description.volumes.iter().map(|volume| {
+            let named = |template: &Template| template.name == volume.template;
+            let template = description.templates.iter().position(named).unwrap_or(0);
+            Volume {
+                name: volume.name.clone(),
+                bytes: volume.bytes.get(),
+                template,
+                classes: description.templates[template].classes(),
+                limit: volume.limit,
+                limiter: limit::Limiter::default(),
+                waiting: std::collections::VecDeque::new(),
+                wake_ns: u64::MAX,
+                under_way: 0,
+                read: volume::Done::default(),
+                write: volume::Done::default(),
+                moved_bytes: 0,
+            }
+        });
+        let mut volumes: Box<[Volume]> = volumes.collect();
+        if let Some(limit) = settings.limit {
+            volumes[settings.volume as usize].limit = limit;
+        }
+        if settings.limits {
+            for volume in &mut volumes {
+                volume.limiter.set(&volume.limit, volume.bytes);
+            }
+        }
+        let in_drives = |key: &'static str| {
+            move |error: crate::drive::DescriptionError| DescriptionError {
+                path: format!("{key}.{}", error.key),
+                problem: "no drive can be like that".into(),
+                hint: error.reason,
+            }
+        };
+        let flash = flash::describe(&description.nvme, &settings);
+        let nvme_count = placement.drives.nvme_count();
+        let mut flash_seeds = Random::from_seed_and_stream(seed, FLASH_STREAM);
+        let flash_drives = (0..nvme_count).map(|drive| {
+            let filled = placement.held(drive) as f64 * object_bytes as f64 / flash.capacity.0 as f64;
+            FlashDrive::new(&flash, Condition::Steady(filled), flash_seeds.next_u64())
+        });
+        let flash_drives: Box<[FlashDrive]> =
+            flash_drives.collect::<Result<_, _>>().map_err(in_drives("replicated.nvme"))?;
+        let disks = (nvme_count..placement.drives.count()).map(|drive| {
+            let log_first_byte = u64::from(placement.held(drive)) * object_bytes;
+            Disk::new(&description.hdd, &description.write_buffer, &settings, log_first_byte)
+        });
+        let disks: Box<[Disk]> = disks.collect::<Result<_, _>>().map_err(in_drives("replicated.hdd"))?;
+        let lanes = Lanes::new(machines, node_count, node::instances(description), placement.drives.count());
+        Ok(Model {
+            now_ns: 0,
+            queue: EventQueue::new(lanes.count()),
+            lanes,
+            object_bytes,
+            attachments: vec![Attachment { first_job: 0, volume: settings.volume, host: settings.host }],
+            volumes,
+            relocation: Relocation::new(description),
+            network: Network::new(description, &settings),
+            costs: Costs::new(description, &blocks[0], &nodes[0]),
+            blocks,
+            nodes,
+            flash_reads: vec![[0; 2]; nvme_count as usize].into(),
+            flash_writes: vec![[0; 2]; nvme_count as usize].into(),
+            flash_drives,
+            disks,
+            outcomes: Vec::new(),
+            random: Random::from_seed_and_stream(seed, INDEX_STREAM),
+            ios: Vec::new(),
+            requests: Requests::default(),
+            planned: Vec::new(),
+            notes: Vec::new(),
+            placement,
+            settings,
+            description: description.clone(),
+        })
+    }
+
+    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
+        self.act(at_ns, event.name(), &Map::new())
+    }
+
+    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        let (description, drives) = (&self.description, &self.placement.drives);
+        let planned = background::Planned::new(description, &self.settings, drives, action, arguments)?;
+        self.planned.push(planned);
+        let index = self.planned.len() as u32 - 1;
+        self.queue.push(self.lanes.rare(), at_ns, Happening::Planned(index).pack());
+        Ok(())
+    }
+
+    fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
+        let last = self.attachments[self.attachments.len() - 1];
+        let named = Settings::parse(&self.description, settings)?;
+        let volume = if settings.contains_key("volume") { named.volume } else { last.volume };
+        let host = if settings.contains_key("host") { named.host } else { last.host };
+        self.attachments.retain(|attachment| attachment.first_job < first_job);
+        self.attachments.push(Attachment { first_job, volume, host });
+        Ok(())
+    }
+
+    fn take_notes(&mut self) -> Vec<TwinNote> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn counters(&self) -> Vec<TwinCounter> {
+        report::counters(self)
+    }
+}
+
+impl Device for Model {
+    /// The size of the volume that the first job is for.
+    fn capacity_bytes(&self) -> u64 {
+        self.volumes[self.attachments[0].volume as usize].bytes
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
+        debug_assert!(at_ns >= self.now_ns, "time does not go back");
+        self.now_ns = at_ns;
+        let Attachment { volume, host, .. } = self.attachment(operation.job);
+        let io = Io {
+            issued_at_ns: at_ns,
+            offset_bytes: operation.offset_bytes,
+            length_bytes: operation.length_bytes,
+            volume,
+            host,
+            requests_left: 0,
+            direction: operation.direction,
+            has_failed: false,
+        };
+        if tag as usize >= self.ios.len() {
+            self.ios.resize(tag as usize + 1, io);
+        }
+        self.ios[tag as usize] = io;
+        let volume_state = &mut self.volumes[volume as usize];
+        volume_state.under_way += 1;
+        if volume_state.limiter.is_limited() || !volume_state.waiting.is_empty() {
+            volume_state.waiting.push_back(tag);
+            self.admit(volume);
+        } else {
+            self.begin(tag);
+        }
+    }
+
+    fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
+        while let Some((at_ns, payload)) = self.queue.pop_until(until_ns) {
+            self.now_ns = at_ns;
+            match Happening::unpack(payload) {
+                Happening::GoOut(tag) => self.go_out(tag),
+                Happening::Arrive(of) => self.arrive(of),
+                Happening::Receive(of) => self.receive(of),
+                Happening::Serve(of) => self.serve(of),
+                Happening::Find(of) => self.use_drive(of),
+                Happening::Store(of) => self.store(of),
+                Happening::ComeBack(of) => self.come_back(of),
+                Happening::Answer(request) => self.answer(request),
+                Happening::Disk(drive) => self.look_at_disk(drive),
+                Happening::Batch(drive) => self.start_batch(drive),
+                Happening::Admit(volume) => {
+                    self.volumes[volume as usize].wake_ns = u64::MAX;
+                    self.admit(volume);
+                }
+                Happening::Relocate(stream) => self.relocate(stream),
+                Happening::Planned(index) => self.carry_out(index),
+                Happening::Complete(tag) => {
+                    let io = self.ios[tag as usize];
+                    let outcome = if io.has_failed { Err(IoError::Os(EIO)) } else { Ok(()) };
+                    let latency_ns = at_ns - io.issued_at_ns;
+                    self.volumes[io.volume as usize].count(
+                        io.direction,
+                        u64::from(io.length_bytes),
+                        latency_ns,
+                    );
+                    return Some(Completion { tag, issued_at_ns: io.issued_at_ns, at_ns, outcome });
+                }
+            }
+        }
+        if until_ns != u64::MAX {
+            self.now_ns = until_ns;
+        }
+        None
+    }
+}

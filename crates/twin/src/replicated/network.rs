@@ -1,0 +1,74 @@
+//! The network: one full-duplex link for each machine.
+
+use super::Description;
+use super::settings::Settings;
+use crate::engine::{Rate, Server, nanos_of_us};
+
+/// A machine's link.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Link {
+    send: Server,
+    receive: Server,
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+}
+
+impl Link {
+    /// Busy times of the direction out of the machine and of that into it.
+    pub fn busy_ns(&self) -> [u64; 2] {
+        [self.send.busy_ns(), self.receive.busy_ns()]
+    }
+}
+
+/// All links, and a switch that passes on a message as it comes in.
+#[derive(Debug, Clone)]
+pub(crate) struct Network {
+    links: Box<[Link]>,
+    message_ns: u64,
+    hop_ns: u64,
+    header_bytes: u64,
+    rate: Rate,
+}
+
+impl Network {
+    pub fn new(description: &Description, settings: &Settings) -> Self {
+        let machines = description.nodes.count.get() + description.clients.count.get();
+        let network = &description.network;
+        let links = vec![Link::default(); machines as usize].into();
+        let header_bytes = network.header_bytes.get();
+        if !settings.links {
+            return Network { links, message_ns: 0, hop_ns: 0, header_bytes, rate: Rate::UNLIMITED };
+        }
+        Network {
+            links,
+            message_ns: nanos_of_us(network.message_us.get()),
+            hop_ns: nanos_of_us(network.hop_us.get()),
+            header_bytes,
+            rate: Rate::from_mb_per_s(network.mb_per_s.get()),
+        }
+    }
+
+    /// Sends a message with so much data; returns when its first byte is at the other end.
+    #[inline]
+    pub fn send(&mut self, now_ns: u64, from: u32, data_bytes: u64) -> u64 {
+        let bytes = data_bytes + self.header_bytes;
+        let duration_ns = self.message_ns + self.rate.duration_ns(bytes);
+        let link = &mut self.links[from as usize];
+        link.sent_bytes += bytes;
+        link.send.serve(now_ns, duration_ns) - duration_ns + self.hop_ns
+    }
+
+    /// Takes in a message whose first byte is there; returns when all of it is.
+    #[inline]
+    pub fn receive(&mut self, now_ns: u64, at: u32, data_bytes: u64) -> u64 {
+        let bytes = data_bytes + self.header_bytes;
+        let link = &mut self.links[at as usize];
+        link.received_bytes += bytes;
+        link.receive.serve(now_ns, self.message_ns + self.rate.duration_ns(bytes))
+    }
+
+    /// The links, for their counters.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+}

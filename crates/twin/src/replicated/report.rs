@@ -1,0 +1,122 @@
+//! What the parts of the system have counted, as its own monitoring lists them.
+
+use super::Model;
+use super::placement::{Drives, Seat};
+use crate::TwinCounter;
+
+/// A drive's name.
+pub(crate) fn drive_name(drives: &Drives, drive: u32) -> String {
+    let Seat { node, number, is_nvme, .. } = drives.seat(drive);
+    let class = if is_nvme { "nvme" } else { "hdd" };
+    format!("node-{node}/{class}-{number}")
+}
+
+/// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
+pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
+    let mut counters = Counters { list: Vec::new() };
+    volumes(model, &mut counters);
+    drives(model, &mut counters);
+    nodes(model, &mut counters);
+    counters.list
+}
+
+struct Counters {
+    list: Vec<TwinCounter>,
+}
+
+impl Counters {
+    fn add(&mut self, entity: &str, name: &'static str, value: u64) {
+        self.list.push(TwinCounter { entity: entity.to_owned(), name, value });
+    }
+}
+
+fn volumes(model: &Model, counters: &mut Counters) {
+    for volume in &model.volumes {
+        let entity = format!("volume-{}", volume.name);
+        counters.add(&entity, "reads", volume.read.ios);
+        counters.add(&entity, "writes", volume.write.ios);
+        counters.add(&entity, "read_bytes", volume.read.bytes);
+        counters.add(&entity, "written_bytes", volume.write.bytes);
+        counters.add(&entity, "read_latency_ns", volume.read.latency_ns);
+        counters.add(&entity, "write_latency_ns", volume.write.latency_ns);
+        counters.add(&entity, "moved_bytes", volume.moved_bytes);
+        counters.add(&entity, "fill_queue", volume.under_way);
+        counters.add(&entity, "fill_held_back", volume.waiting.len() as u64);
+    }
+}
+
+fn drives(model: &Model, counters: &mut Counters) {
+    let drives = &model.placement.drives;
+    for (index, flash) in model.flash_drives.iter().enumerate() {
+        let entity = drive_name(drives, index as u32);
+        let counted = flash.counters();
+        let ([read_bytes, read_ns], [written_bytes, write_ns]) =
+            (model.flash_reads[index], model.flash_writes[index]);
+        counters.add(&entity, "reads", counted.reads);
+        counters.add(&entity, "writes", counted.writes);
+        counters.add(&entity, "read_bytes", read_bytes);
+        counters.add(&entity, "written_bytes", written_bytes);
+        counters.add(&entity, "read_latency_ns", read_ns);
+        counters.add(&entity, "write_latency_ns", write_ns);
+        counters.add(&entity, "programs", counted.programs);
+        counters.add(&entity, "erases", counted.erases);
+        counters.add(&entity, "fill_objects", u64::from(model.placement.held(index as u32)));
+    }
+    for (index, disk) in model.disks.iter().enumerate() {
+        let drive = drives.nvme_count() + index as u32;
+        let entity = drive_name(drives, drive);
+        let counted = disk.counters();
+        counters.add(&entity, "reads", disk.reads);
+        counters.add(&entity, "writes", disk.writes);
+        counters.add(&entity, "read_bytes", disk.read_bytes);
+        counters.add(&entity, "written_bytes", disk.written_bytes);
+        counters.add(&entity, "batches", disk.batches);
+        counters.add(&entity, "seek_ns", counted.seek_ns);
+        counters.add(&entity, "rotation_ns", counted.rotation_ns);
+        counters.add(&entity, "transfer_ns", counted.transfer_ns);
+        counters.add(&entity, "buffer_hits", counted.buffer_hits);
+        counters.add(&entity, "fill_queue", disk.queue());
+        counters.add(&entity, "fill_unwritten_bytes", disk.waiting_bytes());
+        counters.add(&entity, "fill_objects", u64::from(model.placement.held(drive)));
+    }
+}
+
+fn nodes(model: &Model, counters: &mut Counters) {
+    let node_count = model.nodes.len();
+    for (machine, (block, link)) in model.blocks.iter().zip(model.network.links()).enumerate() {
+        let entity = match machine.checked_sub(node_count) {
+            None => format!("node-{machine}"),
+            Some(client) => format!("client-{client}"),
+        };
+        let [sent_ns, received_ns] = link.busy_ns();
+        counters.add(&entity, "sent_bytes", link.sent_bytes);
+        counters.add(&entity, "received_bytes", link.received_bytes);
+        counters.add(&entity, "send_busy_ns", sent_ns);
+        counters.add(&entity, "receive_busy_ns", received_ns);
+        let service = format!("{entity}/block");
+        counters.add(&service, "requests", block.requests);
+        counters.add(&service, "busy_ns", block.busy_ns());
+        let Some(node) = model.nodes.get(machine) else {
+            counters.add(&entity, "processors_busy_ns", block.busy_ns());
+            continue;
+        };
+        let mut busy_ns = block.busy_ns() + node.nvmed.busy_ns();
+        for (index, server) in node.servers.iter().enumerate() {
+            let service = format!("{entity}/server-{index}");
+            counters.add(&service, "requests", server.instance.requests);
+            counters.add(&service, "busy_ns", server.instance.busy_ns());
+            counters.add(&service, "index_reads", server.index_reads);
+            counters.add(&service, "fill_index_bytes", server.index_bytes.min(server.memory_bytes));
+            busy_ns += server.instance.busy_ns();
+        }
+        let service = format!("{entity}/nvmed");
+        counters.add(&service, "requests", node.nvmed.requests);
+        counters.add(&service, "busy_ns", node.nvmed.busy_ns());
+        counters.add(&entity, "processors_busy_ns", busy_ns);
+        let [buffered_bytes, waiting] = node.buffer.fill();
+        let buffer = format!("{entity}/write-buffer");
+        counters.add(&buffer, "busy_ns", node.buffer.busy_ns());
+        counters.add(&buffer, "fill_bytes", buffered_bytes);
+        counters.add(&buffer, "fill_waiting", waiting);
+    }
+}

@@ -1,0 +1,168 @@
+//! What can be set on a replicated system.
+
+use serde_json::{Map, Value};
+
+use super::Description;
+use super::limit::Limit;
+use crate::TwinError;
+use crate::settings::{Setting, bad, on_or_off, unknown};
+
+const VOLUME: &str = "the name of a volume";
+const HOST: &str = "node, client, or one of them by number as in node-1";
+const RATE: &str = "a number above 0";
+const CORES: &str = "a number of processor cores from 0.01 to 1024";
+const BYTES: &str = "a size in bytes";
+
+/// Everything that can be set: first what plans set, then mechanisms, which are on unless switched off.
+pub(crate) const SETTINGS: [Setting; 19] = [
+    Setting { name: "volume", takes: VOLUME, says: "which volume is loaded" },
+    Setting { name: "host", takes: HOST, says: "which machine issues the load" },
+    Setting { name: "limit_iops", takes: RATE, says: "I/Os a second that the loaded volume may do" },
+    Setting { name: "limit_iops_per_gib", takes: RATE, says: "the same for each GiB of the volume" },
+    Setting { name: "limit_bw_bytes_per_s", takes: RATE, says: "bytes a second that it may move" },
+    Setting { name: "limit_bw_bytes_per_s_per_gib", takes: RATE, says: "the same for each GiB" },
+    Setting { name: "slice_processors", takes: CORES, says: "cores of the slice that the servers run in" },
+    Setting { name: "slice_memory_bytes", takes: BYTES, says: "memory of the slice that the servers run in" },
+    Setting::switch("write_cache", "off: a hard disk's replica is answered only when the disk has it"),
+    Setting::switch("limits", "off: volumes have no limits, whatever is set"),
+    Setting::switch("links", "off: the network carries any load in no time"),
+    Setting::switch("processors", "off: services take no time"),
+    Setting::switch("slices", "off: every service has all the processors and memory it asks for"),
+    Setting::switch("copy_on_write", "off: hard disks are written in place, each write by itself"),
+    Setting::switch("seek", "off: arms move in no time"),
+    Setting::switch("reordering", "off: disks serve commands in the order of their arrival"),
+    Setting::switch("read_ahead", "off: disks do not read ahead"),
+    Setting::switch("garbage_collection", "off: flash drives always find an empty block"),
+    Setting::switch("replication", "off: writes go to the tail only"),
+];
+
+/// The settings of one twin.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    /// Number of the volume.
+    pub volume: u32,
+    /// Number of the machine: nodes first, then clients.
+    pub host: u32,
+    /// As set; the description's otherwise.
+    pub limit: Option<Limit>,
+    pub slice_processors: Option<f64>,
+    pub slice_memory_bytes: Option<u64>,
+    pub write_cache: bool,
+    pub limits: bool,
+    pub links: bool,
+    pub processors: bool,
+    pub slices: bool,
+    pub copy_on_write: bool,
+    pub seek: bool,
+    pub reordering: bool,
+    pub read_ahead: bool,
+    pub garbage_collection: bool,
+    pub replication: bool,
+}
+
+impl Settings {
+    /// Reads settings, refusing what this system does not have.
+    pub fn parse(description: &Description, map: &Map<String, Value>) -> Result<Self, TwinError> {
+        let mut settings = Settings {
+            volume: 0,
+            host: 0,
+            limit: None,
+            slice_processors: None,
+            slice_memory_bytes: None,
+            write_cache: true,
+            limits: true,
+            links: true,
+            processors: true,
+            slices: true,
+            copy_on_write: true,
+            seek: true,
+            reordering: true,
+            read_ahead: true,
+            garbage_collection: true,
+            replication: true,
+        };
+        for (name, value) in map {
+            if let Some(part) = name.strip_prefix("limit_") {
+                let limit = settings.limit.get_or_insert_default();
+                let Some(part) = limit.part_mut(part) else { return Err(unknown(name, &SETTINGS)) };
+                *part = Some(number(name, value, RATE)?);
+                if !limit.is_possible() {
+                    return Err(bad(name, value, RATE));
+                }
+                continue;
+            }
+            let switch = match name.as_str() {
+                "volume" => {
+                    settings.volume = volume(description, name, value)?;
+                    continue;
+                }
+                "host" => {
+                    settings.host = host(description, name, value)?;
+                    continue;
+                }
+                "slice_processors" => {
+                    let cores = number(name, value, CORES)?;
+                    if !(0.01..=1024.0).contains(&cores) {
+                        return Err(bad(name, value, CORES));
+                    }
+                    settings.slice_processors = Some(cores);
+                    continue;
+                }
+                "slice_memory_bytes" => {
+                    settings.slice_memory_bytes = Some(bytes(name, value)?);
+                    continue;
+                }
+                "write_cache" => &mut settings.write_cache,
+                "limits" => &mut settings.limits,
+                "links" => &mut settings.links,
+                "processors" => &mut settings.processors,
+                "slices" => &mut settings.slices,
+                "copy_on_write" => &mut settings.copy_on_write,
+                "seek" => &mut settings.seek,
+                "reordering" => &mut settings.reordering,
+                "read_ahead" => &mut settings.read_ahead,
+                "garbage_collection" => &mut settings.garbage_collection,
+                "replication" => &mut settings.replication,
+                _ => return Err(unknown(name, &SETTINGS)),
+            };
+            *switch = on_or_off(name, value)?;
+        }
+        Ok(settings)
+    }
+}
+
+/// The number of the volume that a value names.
+pub(crate) fn volume(description: &Description, name: &str, value: &Value) -> Result<u32, TwinError> {
+    let text = value.as_str().unwrap_or_default();
+    let found = description.volumes.iter().position(|volume| volume.name == text);
+    found.map(|index| index as u32).ok_or_else(|| {
+        let names: Vec<_> = description.volumes.iter().map(|volume| volume.name.as_str()).collect();
+        bad(name, value, &names.join(", "))
+    })
+}
+
+/// The number of the machine that a value names: nodes first, then clients.
+pub(crate) fn host(description: &Description, name: &str, value: &Value) -> Result<u32, TwinError> {
+    let text = value.as_str().unwrap_or_default();
+    let (kind, index) = match text.split_once('-') {
+        Some((kind, index)) => (kind, index.parse().ok()),
+        None => (text, Some(0)),
+    };
+    let (nodes, clients) = (description.nodes.count.get(), description.clients.count.get());
+    match (kind, index) {
+        ("node", Some(index)) if index < nodes => Ok(index),
+        ("client", Some(index)) if index < clients => Ok(nodes + index),
+        _ => Err(bad(name, value, HOST)),
+    }
+}
+
+/// Settings after `twin:NAME,` come as text, those of plans as numbers.
+pub(crate) fn number(name: &str, value: &Value, takes: &str) -> Result<f64, TwinError> {
+    let parsed = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+    parsed.filter(|number: &f64| number.is_finite()).ok_or_else(|| bad(name, value, takes))
+}
+
+fn bytes(name: &str, value: &Value) -> Result<u64, TwinError> {
+    let parsed = value.as_u64().or_else(|| units::parse_bytes(value.as_str()?).ok());
+    parsed.ok_or_else(|| bad(name, value, BYTES))
+}
