@@ -137,9 +137,6 @@ fn onsets_are_found_and_none_is_made_up() {
             Some(cliff) => made_up.push((number, recipe, cliff.onset_s, cliff.depth_percent)),
         }
     }
-    if std::env::var_os("SHOW").is_some() {
-        println!("{missed:?}\n{made_up:?}");
-    }
     println!("onset within one interval: {found} of {count}; quiet: {quiet} of {count}");
     assert!(found * 100 >= count * 95, "{found} of {count}: {missed:#?}");
     assert!(quiet * 100 >= count * 98, "{quiet} of {count}: {made_up:#?}");
