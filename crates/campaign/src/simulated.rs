@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use store::{CaseOutcome, CaseStatus, LoadOutcome};
 use target::TwinSpec;
-use twin::{ArrayDescription, Event, Twin};
+use twin::{ArrayDescription, Twin};
 
 /// Brings an array to life for each case.
 #[derive(Debug)]
@@ -54,13 +54,7 @@ impl Simulator {
         settings.extend(case.settings_of(SettingScope::Array));
         let mut twin = Twin::build(&self.description, &settings, case.load.seed).map_err(refused)?;
         for event in &case.events {
-            let known = Event::from_name(&event.action).ok_or_else(|| {
-                CampaignError::Refused(format!(
-                    "stage `{}`: a twin cannot do `{}`; it can do `firmware-update`",
-                    case.stage, event.action
-                ))
-            })?;
-            twin.schedule(event.at_ns, known).map_err(refused)?;
+            twin.act(event.at_ns, &event.action, &event.arguments).map_err(refused)?;
         }
         Ok(twin)
     }

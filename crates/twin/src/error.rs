@@ -34,11 +34,27 @@ pub enum TwinError {
         /// The description's key that would say how it goes.
         path: &'static str,
     },
+    /// An event that no such array knows.
+    #[error("this array cannot do `{event}`; it can do {known}")]
+    UnknownEvent {
+        /// The event as given.
+        event: String,
+        /// All it can do, for the message.
+        known: String,
+    },
+    /// An event that is told something it has no use for.
+    #[error("`{event}` has no use for `{argument}`; leave it out")]
+    UnknownArgument {
+        /// The event.
+        event: String,
+        /// What it was told.
+        argument: String,
+    },
     /// An event in the past of the twin's clock.
     #[error("`{event}` was asked for {at_ns} ns, but the clock stands at {now_ns} ns already")]
     Late {
         /// The event.
-        event: &'static str,
+        event: String,
         /// When it was to begin.
         at_ns: u64,
         /// Where the clock stands.

@@ -10,6 +10,9 @@ pub enum Event {
 }
 
 impl Event {
+    /// All that plans can name without telling more.
+    pub(crate) const ALL: [Event; 2] = [Event::FirmwareUpdate, Event::DriveFailure];
+
     /// The event of that name in plans.
     pub fn from_name(name: &str) -> Option<Event> {
         match name {

@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod event;
 pub mod flash_module_array;
+pub mod replicated;
 mod settings;
 pub mod ssd_array;
 mod twin;

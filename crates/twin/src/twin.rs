@@ -4,9 +4,10 @@ use load::{Completion, Device, Operation};
 use serde_json::{Map, Value};
 
 use crate::description::Kind;
-use crate::settings::Setting;
+use crate::settings::{Setting, unknown};
 use crate::{
-    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array, ssd_array,
+    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array, replicated,
+    ssd_array,
 };
 
 /// What every kind of array brings.
@@ -27,6 +28,25 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// Lets something happen at a moment of its clock.
     fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError>;
 
+    /// Lets an action happen that is told something, as plans name it.
+    fn act(&mut self, _at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        let event = action.to_owned();
+        match (Event::from_name(action), arguments.keys().next()) {
+            (Some(_), Some(argument)) => {
+                Err(TwinError::UnknownArgument { event, argument: argument.clone() })
+            }
+            _ => Err(TwinError::UnknownEvent { event, known: Event::ALL.map(Event::name).join(", ") }),
+        }
+    }
+
+    /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
+    fn attach(&mut self, _first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
+        match settings.keys().next() {
+            Some(name) => Err(unknown(name, &[])),
+            None => Ok(()),
+        }
+    }
+
     /// What has happened since this was last asked.
     fn take_notes(&mut self) -> Vec<TwinNote>;
 
@@ -45,6 +65,7 @@ pub struct Twin {
 #[derive(Debug, Clone)]
 enum Model {
     FlashModules(Box<flash_module_array::Model>),
+    Replicated(Box<replicated::Model>),
     SsdArray(Box<ssd_array::Model>),
     DiskArray(Box<disk_array::Model>),
 }
@@ -54,6 +75,7 @@ macro_rules! on_model {
     ($twin:expr, $model:ident => $do:expr) => {
         match $twin {
             Model::FlashModules($model) => $do,
+            Model::Replicated($model) => $do,
             Model::SsdArray($model) => $do,
             Model::DiskArray($model) => $do,
         }
@@ -80,6 +102,7 @@ impl Twin {
         description.check()?;
         let model = match description.kind()? {
             Kind::FlashModules(description) => Model::FlashModules(build(description, settings, seed)?),
+            Kind::Replicated(description) => Model::Replicated(build(description, settings, seed)?),
             Kind::SsdArray(description) => Model::SsdArray(build(description, settings, seed)?),
             Kind::DiskArray(description) => Model::DiskArray(build(description, settings, seed)?),
         };
@@ -90,6 +113,7 @@ impl Twin {
     pub fn settings(description: &ArrayDescription) -> &'static [Setting] {
         match description.kind() {
             Ok(Kind::FlashModules(_)) => flash_module_array::Model::SETTINGS,
+            Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS,
             Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS,
             Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS,
             Err(_) => &[],
@@ -100,9 +124,28 @@ impl Twin {
     pub fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
         let now_ns = self.now_ns();
         if at_ns < now_ns {
-            return Err(TwinError::Late { event: event.name(), at_ns, now_ns });
+            return Err(TwinError::Late { event: event.name().to_owned(), at_ns, now_ns });
         }
         on_model!(&mut self.model, model => model.schedule(at_ns, event))
+    }
+
+    /// The same for an action as plans name it, with what it is told: `limit` with `iops: 1000`.
+    pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        if let Some(event) = Event::from_name(action).filter(|_| arguments.is_empty()) {
+            return self.schedule(at_ns, event);
+        }
+        let now_ns = self.now_ns();
+        if at_ns < now_ns {
+            return Err(TwinError::Late { event: action.to_owned(), at_ns, now_ns });
+        }
+        on_model!(&mut self.model, model => model.act(at_ns, action, arguments))
+    }
+
+    /// Makes operations of jobs from `first_job` on go to the volume and come from the host that `settings` name
+    /// (`volume`, `host`), where an array has several: this is how several loads share a twin, each with a range of
+    /// jobs of its own. What is not named is as for the jobs before.
+    pub fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
+        on_model!(&mut self.model, model => model.attach(first_job, settings))
     }
 
     /// What has happened to the twin since this was last asked, for the run's record of events.

@@ -15,7 +15,7 @@ pub use parameter::{Origin, Parameter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{disk_array, flash_module_array, ssd_array};
+use crate::{disk_array, flash_module_array, replicated, ssd_array};
 
 /// A storage array and its hosts, as parts with their properties. Exactly one of the kinds is given.
 // One optional key a kind rather than a tagged enum: serde buffers an enum's content, and errors in it would lose
@@ -33,6 +33,9 @@ pub struct ArrayDescription {
     /// Kind: flash modules in RAID 5 behind controllers with a bounded window of commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_modules: Option<flash_module_array::Description>,
+    /// Kind: nodes that keep replicas of volumes on each other's drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicated: Option<replicated::Description>,
     /// Kind: solid-state drives with live garbage collection behind controllers that own LUNs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssd_array: Option<ssd_array::Description>,
@@ -45,18 +48,20 @@ pub struct ArrayDescription {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind<'a> {
     FlashModules(&'a flash_module_array::Description),
+    Replicated(&'a replicated::Description),
     SsdArray(&'a ssd_array::Description),
     DiskArray(&'a disk_array::Description),
 }
 
 /// The keys of all kinds, for messages.
-const KINDS: &str = "`flash_modules`, `ssd_array`, `disk_array`";
+const KINDS: &str = "`flash_modules`, `ssd_array`, `disk_array`, `replicated`";
 
 impl ArrayDescription {
     /// The one kind that is given.
     pub(crate) fn kind(&self) -> Result<Kind<'_>, DescriptionError> {
         let given = [
             ("flash_modules", self.flash_modules.as_ref().map(Kind::FlashModules)),
+            ("replicated", self.replicated.as_ref().map(Kind::Replicated)),
             ("ssd_array", self.ssd_array.as_ref().map(Kind::SsdArray)),
             ("disk_array", self.disk_array.as_ref().map(Kind::DiskArray)),
         ];
@@ -82,6 +87,7 @@ impl ArrayDescription {
             Kind::FlashModules(description) => {
                 description.check().map_err(|error| error.under("flash_modules"))
             }
+            Kind::Replicated(description) => description.check().map_err(|error| error.under("replicated")),
             Kind::SsdArray(description) => description.check().map_err(|error| error.under("ssd_array")),
             Kind::DiskArray(description) => description.check().map_err(|error| error.under("disk_array")),
         }
@@ -91,6 +97,7 @@ impl ArrayDescription {
     pub fn bench(&self) -> Bench {
         match self.kind() {
             Ok(Kind::FlashModules(description)) => description.bench(),
+            Ok(Kind::Replicated(description)) => description.bench(),
             Ok(Kind::SsdArray(description)) => description.bench(),
             Ok(Kind::DiskArray(description)) => description.bench(),
             Err(_) => Bench::default(),
