@@ -1,1 +1,23 @@
-//! (being laid)
+//! The NBD protocol, server's and client's side: fixed newstyle handshake, simple and structured replies, many
+//! connections, replies out of order. Knows nothing about what it serves; that is an [`Export`].
+//!
+//! After doc/proto.md of NetworkBlockDevice/nbd.
+
+mod budget;
+mod client;
+mod connection;
+pub mod decode;
+mod execute;
+mod export;
+mod negotiate;
+mod outbox;
+mod pool;
+pub mod protocol;
+mod reader;
+mod server;
+mod socket;
+
+pub use client::{Client, ClientError, Reply};
+pub use export::{Errno, Export, ExportError, Exports, Extent};
+pub use server::{CONNECTIONS_LIMIT, Listener, Server};
+pub use socket::Socket;

@@ -1,0 +1,84 @@
+//! What is served: the boundary between the protocol and whatever keeps the bytes.
+
+use std::sync::Arc;
+
+/// The errors that the protocol knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errno {
+    /// Not permitted; for example a write to a read-only export.
+    NotPermitted = 1,
+    /// The bytes could not be read or written.
+    Io = 5,
+    /// Too much is asked for at this time.
+    NoMemory = 12,
+    /// The request makes no sense.
+    Invalid = 22,
+    /// There is no room.
+    NoSpace = 28,
+    /// What was asked for cannot be done in this way.
+    NotSupported = 95,
+    /// The server is about to stop.
+    Shutdown = 108,
+}
+
+/// A request that was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ExportError {
+    /// For the client program.
+    pub errno: Errno,
+    /// For people; sent in structured replies.
+    pub message: String,
+}
+
+impl ExportError {
+    /// An error with its words.
+    pub fn new(errno: Errno, message: impl Into<String>) -> Self {
+        ExportError { errno, message: message.into() }
+    }
+}
+
+/// A run of bytes that is all allocated or all a hole that reads as zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// How long it is.
+    pub length_bytes: u64,
+    /// Whether it may hold anything but zeros.
+    pub is_allocated: bool,
+}
+
+/// A disk for clients. Offsets and lengths are multiples of 512 and lie within it; many threads call at once.
+pub trait Export: Send + Sync {
+    /// Its size; does not change.
+    fn size_bytes(&self) -> u64;
+    /// Whether writes are refused.
+    fn is_read_only(&self) -> bool;
+    /// In words, for `INFO`.
+    fn description(&self) -> String;
+    /// Fills `buffer`.
+    fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> Result<(), ExportError>;
+    /// Writes all of `bytes`; durable on return if `fua`.
+    fn write_at(&self, offset_bytes: u64, bytes: &[u8], fua: bool) -> Result<(), ExportError>;
+    /// Makes every write that returned before, by whichever connection, durable.
+    fn flush(&self) -> Result<(), ExportError>;
+    /// Gives a range up; what it reads as afterwards is open.
+    fn trim(&self, offset_bytes: u64, length_bytes: u64, fua: bool) -> Result<(), ExportError>;
+    /// Makes a range zero, freeing its space if `may_punch`.
+    fn write_zeroes(
+        &self,
+        offset_bytes: u64,
+        length_bytes: u64,
+        may_punch: bool,
+        fua: bool,
+    ) -> Result<(), ExportError>;
+    /// What of a range is allocated, from its start; at least one extent, and the end may be left out.
+    fn block_status(&self, offset_bytes: u64, length_bytes: u64) -> Result<Vec<Extent>, ExportError>;
+}
+
+/// The exports of a server.
+pub trait Exports: Send + Sync {
+    /// All names, the default one (empty) included.
+    fn names(&self) -> Vec<String>;
+    /// The export of a name.
+    fn find(&self, name: &str) -> Option<Arc<dyn Export>>;
+}

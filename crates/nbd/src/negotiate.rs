@@ -1,0 +1,256 @@
+//! The server's side of the handshake: fixed newstyle, over anything that reads and writes.
+
+use crate::decode::{
+    ContextQuery, ExportQuery, Information, OPTION_HEADER_BYTES, OptionHeader, OptionReplyHeader, encode_text,
+};
+use crate::export::{Export, Exports};
+use crate::protocol::{
+    BASE_ALLOCATION, BASE_ALLOCATION_ID, BLOCK_BYTES_MINIMUM, BLOCK_BYTES_PREFERRED, INIT_PASSWORD,
+    NAME_BYTES_LIMIT, OPTION_BYTES_LIMIT, OPTION_MAGIC, PAYLOAD_BYTES_LIMIT, handshake, information, option,
+    option_reply, transmission,
+};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// A client that sends more options is hung up on.
+const OPTIONS_LIMIT: u32 = 256;
+/// Longer data of an option are not even thrown away: the client is hung up on.
+const DISCARD_BYTES_LIMIT: u32 = 1 << 20;
+
+/// What was agreed.
+pub(crate) struct Agreed {
+    pub export: Arc<dyn Export>,
+    pub is_structured: bool,
+    pub has_allocation_context: bool,
+}
+
+/// Whether a handshake goes on.
+enum Next {
+    Option,
+    Transmission(Agreed),
+    End,
+}
+
+/// Carries out a handshake; nothing where the client ended it.
+pub(crate) fn negotiate(
+    stream: &mut (impl Read + Write),
+    exports: &dyn Exports,
+) -> io::Result<Option<Agreed>> {
+    let mut greeting = Vec::with_capacity(18);
+    greeting.extend(INIT_PASSWORD.to_be_bytes());
+    greeting.extend(OPTION_MAGIC.to_be_bytes());
+    greeting.extend((handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES).to_be_bytes());
+    stream.write_all(&greeting)?;
+    let mut flags = [0; 4];
+    stream.read_exact(&mut flags)?;
+    let flags = u32::from_be_bytes(flags);
+    if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
+        return Err(broken("the client set handshake flags that were not offered"));
+    }
+    let mut negotiation = Negotiation {
+        stream,
+        exports,
+        sends_zeroes: flags & u32::from(handshake::NO_ZEROES) == 0,
+        is_structured: false,
+        allocation_context_of: None,
+    };
+    for _ in 0..OPTIONS_LIMIT {
+        match negotiation.answer_option()? {
+            Next::Option => {}
+            Next::Transmission(agreed) => return Ok(Some(agreed)),
+            Next::End => return Ok(None),
+        }
+    }
+    Err(broken("the client sent too many options"))
+}
+
+fn broken(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+struct Negotiation<'a, S> {
+    stream: &'a mut S,
+    exports: &'a dyn Exports,
+    sends_zeroes: bool,
+    is_structured: bool,
+    /// The export for which `base:allocation` was chosen.
+    allocation_context_of: Option<String>,
+}
+
+impl<S: Read + Write> Negotiation<'_, S> {
+    fn answer_option(&mut self) -> io::Result<Next> {
+        let mut header = [0; OPTION_HEADER_BYTES];
+        self.stream.read_exact(&mut header)?;
+        let header = OptionHeader::decode(&header).map_err(|error| broken(error.0))?;
+        if header.length_bytes > DISCARD_BYTES_LIMIT {
+            return Err(broken("an option's data are too long"));
+        }
+        if header.length_bytes > OPTION_BYTES_LIMIT {
+            io::copy(&mut Read::take(&mut *self.stream, u64::from(header.length_bytes)), &mut io::sink())?;
+            if header.option == option::EXPORT_NAME {
+                return Err(broken("an export's name is too long"));
+            }
+            self.refuse(header.option, option_reply::ERR_TOO_BIG, "the option's data are too long")?;
+            return Ok(Next::Option);
+        }
+        let mut data = vec![0; header.length_bytes as usize];
+        self.stream.read_exact(&mut data)?;
+        match header.option {
+            option::EXPORT_NAME => return self.export_name(&data),
+            option::ABORT => {
+                self.reply(header.option, option_reply::ACK, &[])?;
+                return Ok(Next::End);
+            }
+            option::LIST if data.is_empty() => {
+                let mut replies = Vec::new();
+                for name in self.exports.names() {
+                    append(&mut replies, header.option, option_reply::SERVER, &encode_text(&name));
+                }
+                append(&mut replies, header.option, option_reply::ACK, &[]);
+                self.stream.write_all(&replies)?;
+            }
+            option::STRUCTURED_REPLY if data.is_empty() => {
+                self.is_structured = true;
+                self.reply(header.option, option_reply::ACK, &[])?;
+            }
+            option::LIST | option::STRUCTURED_REPLY => {
+                self.refuse(header.option, option_reply::ERR_INVALID, "this option has no data")?;
+            }
+            option::INFO | option::GO => return self.info_or_go(header.option, &data),
+            option::SET_META_CONTEXT | option::LIST_META_CONTEXT => {
+                self.meta_context(header.option, &data)?;
+            }
+            other => self.refuse(other, option_reply::ERR_UNSUPPORTED, "this option is not known")?,
+        }
+        Ok(Next::Option)
+    }
+
+    fn export_name(&mut self, data: &[u8]) -> io::Result<Next> {
+        if data.len() > NAME_BYTES_LIMIT {
+            return Err(broken("an export's name is too long"));
+        }
+        let name = std::str::from_utf8(data).map_err(|_| broken("an export's name is not UTF-8"))?;
+        // Hanging up is the only way in which this option can be refused.
+        let export = self.exports.find(name).ok_or_else(|| broken("there is no such export"))?;
+        let mut answer = export.size_bytes().to_be_bytes().to_vec();
+        answer.extend(transmission_flags(&*export, self.is_structured).to_be_bytes());
+        if self.sends_zeroes {
+            answer.extend([0; 124]);
+        }
+        self.stream.write_all(&answer)?;
+        Ok(Next::Transmission(self.agreed(name, export)))
+    }
+
+    fn info_or_go(&mut self, asked: u32, data: &[u8]) -> io::Result<Next> {
+        let query = match ExportQuery::decode(data) {
+            Ok(query) => query,
+            Err(error) => {
+                self.refuse(asked, option_reply::ERR_INVALID, error.0)?;
+                return Ok(Next::Option);
+            }
+        };
+        let Some(export) = self.exports.find(&query.name) else {
+            self.refuse(asked, option_reply::ERR_UNKNOWN, "there is no such export")?;
+            return Ok(Next::Option);
+        };
+        let mut replies = Vec::new();
+        let flags = transmission_flags(&*export, self.is_structured);
+        let sizes = [BLOCK_BYTES_MINIMUM, BLOCK_BYTES_PREFERRED, PAYLOAD_BYTES_LIMIT];
+        for told in [
+            Information::Export { size_bytes: export.size_bytes(), flags },
+            // Also to who has not asked: what does not fit these sizes is refused.
+            Information::BlockSize(sizes),
+        ] {
+            append(&mut replies, asked, option_reply::INFO, &told.encode());
+        }
+        for (kind, text) in
+            [(information::NAME, query.name.clone()), (information::DESCRIPTION, export.description())]
+        {
+            if query.information.contains(&kind) {
+                let mut told = kind.to_be_bytes().to_vec();
+                told.extend(text.bytes().take(NAME_BYTES_LIMIT));
+                append(&mut replies, asked, option_reply::INFO, &told);
+            }
+        }
+        append(&mut replies, asked, option_reply::ACK, &[]);
+        self.stream.write_all(&replies)?;
+        Ok(if asked == option::GO {
+            Next::Transmission(self.agreed(&query.name, export))
+        } else {
+            Next::Option
+        })
+    }
+
+    fn meta_context(&mut self, asked: u32, data: &[u8]) -> io::Result<()> {
+        let is_set = asked == option::SET_META_CONTEXT;
+        if is_set {
+            // Whatever comes of it, an earlier choice no longer counts.
+            self.allocation_context_of = None;
+        }
+        let query = match ContextQuery::decode(data) {
+            Ok(query) => query,
+            Err(error) => return self.refuse(asked, option_reply::ERR_INVALID, error.0),
+        };
+        if !self.is_structured {
+            return self.refuse(asked, option_reply::ERR_INVALID, "structured replies come first");
+        }
+        if self.exports.find(&query.name).is_none() {
+            return self.refuse(asked, option_reply::ERR_UNKNOWN, "there is no such export");
+        }
+        let is_wanted =
+            query.queries.iter().any(|context| context == BASE_ALLOCATION || (!is_set && context == "base:"))
+                || (!is_set && query.queries.is_empty());
+        let mut replies = Vec::new();
+        if is_wanted {
+            let mut context = BASE_ALLOCATION_ID.to_be_bytes().to_vec();
+            context.extend_from_slice(BASE_ALLOCATION.as_bytes());
+            append(&mut replies, asked, option_reply::META_CONTEXT, &context);
+            if is_set {
+                self.allocation_context_of = Some(query.name);
+            }
+        }
+        append(&mut replies, asked, option_reply::ACK, &[]);
+        self.stream.write_all(&replies)
+    }
+
+    fn agreed(&self, name: &str, export: Arc<dyn Export>) -> Agreed {
+        Agreed {
+            export,
+            is_structured: self.is_structured,
+            has_allocation_context: self.allocation_context_of.as_deref() == Some(name),
+        }
+    }
+
+    fn refuse(&mut self, asked: u32, error: u32, words: &str) -> io::Result<()> {
+        self.reply(asked, error, words.as_bytes())
+    }
+
+    fn reply(&mut self, asked: u32, reply: u32, data: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        append(&mut bytes, asked, reply, data);
+        self.stream.write_all(&bytes)
+    }
+}
+
+fn append(replies: &mut Vec<u8>, option: u32, reply: u32, data: &[u8]) {
+    replies.extend(OptionReplyHeader { option, reply, length_bytes: data.len() as u32 }.encode());
+    replies.extend_from_slice(data);
+}
+
+fn transmission_flags(export: &dyn Export, is_structured: bool) -> u16 {
+    let mut flags = transmission::HAS_FLAGS
+        | transmission::SEND_FLUSH
+        | transmission::SEND_FUA
+        | transmission::SEND_TRIM
+        | transmission::SEND_WRITE_ZEROES
+        | transmission::SEND_CACHE
+        | transmission::SEND_FAST_ZERO
+        | transmission::CAN_MULTI_CONN;
+    if is_structured {
+        flags |= transmission::SEND_DF;
+    }
+    if export.is_read_only() {
+        flags |= transmission::READ_ONLY;
+    }
+    flags
+}

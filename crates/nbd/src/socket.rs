@@ -1,0 +1,97 @@
+//! A connected socket, Unix or TCP, used by one reader and several writers at once.
+
+use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// A connected stream socket.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl From<std::os::unix::net::UnixStream> for Socket {
+    fn from(stream: std::os::unix::net::UnixStream) -> Self {
+        Socket(stream.into())
+    }
+}
+
+impl From<std::net::TcpStream> for Socket {
+    fn from(stream: std::net::TcpStream) -> Self {
+        // Replies are batched already; waiting for more would only add latency.
+        let _ = stream.set_nodelay(true);
+        Socket(stream.into())
+    }
+}
+
+impl Socket {
+    /// Receives what there is; 0 at the end of the stream.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::net::recv(&self.0, &mut *buffer, RecvFlags::empty()) {
+                Ok((count, _)) => return Ok(count),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Sends what fits; waits for room only if `may_wait`.
+    pub(crate) fn send(&self, bytes: &[u8], may_wait: bool) -> io::Result<usize> {
+        let flags = SendFlags::NOSIGNAL | if may_wait { SendFlags::empty() } else { SendFlags::DONTWAIT };
+        loop {
+            match rustix::net::send(&self.0, bytes, flags) {
+                Ok(count) => return Ok(count),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// How long one receive or send may wait.
+    pub(crate) fn set_timeouts(&self, receive: Duration, send: Duration) -> io::Result<()> {
+        sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(receive))?;
+        sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, Some(send))?;
+        Ok(())
+    }
+
+    /// Ends both directions; whoever waits on them is woken.
+    pub(crate) fn shut_down(&self) {
+        // It may be closed already by the other side.
+        let _ = rustix::net::shutdown(&self.0, Shutdown::Both);
+    }
+}
+
+/// A socket whose every receive and send ends by one deadline, so that a client that sends a byte a second cannot
+/// hold a handshake open.
+pub(crate) struct Deadline<'a> {
+    pub socket: &'a Socket,
+    pub deadline: Instant,
+}
+
+impl Deadline<'_> {
+    fn arm(&self) -> io::Result<()> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the handshake took too long"));
+        }
+        self.socket.set_timeouts(left, left)
+    }
+}
+
+impl Read for Deadline<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.arm()?;
+        self.socket.receive(buffer)
+    }
+}
+
+impl Write for Deadline<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.arm()?;
+        self.socket.send(bytes, true)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
