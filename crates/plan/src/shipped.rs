@@ -51,7 +51,12 @@ const PUBLISHED: &[ShippedTable] = &[
     table!("storpool/latency.csv"),
 ];
 
-const ARRAYS: &[(&str, &str)] = &[yaml!("arrays", "flashsystem-840")];
+const ARRAYS: &[(&str, &str)] = &[
+    yaml!("arrays", "flashsystem-840"),
+    yaml!("arrays", "dorado-2100-g2"),
+    yaml!("arrays", "raid-levels"),
+    yaml!("arrays", "e2700"),
+];
 
 /// The arrays that ship.
 pub fn shipped_arrays() -> Vec<Shipped> {
