@@ -35,6 +35,8 @@ pub(crate) struct Controller {
     pub read_ahead: Option<ReadAhead>,
     links: Box<[u32]>,
     next_link: usize,
+    /// Blocks in use when the window of a fast-forward began: written and read ones.
+    fill_at_window: [u64; 2],
     pub tally: Tally,
 }
 
@@ -75,8 +77,33 @@ impl Controller {
             read_ahead: settings.read_ahead.then(|| ReadAhead::new(cache.read_ahead_bytes.get())),
             links,
             next_link: 0,
+            fill_at_window: [0; 2],
             tally: Tally::default(),
         }
+    }
+
+    fn fill(&self) -> [u64; 2] {
+        [
+            self.write_cache.as_ref().map_or(0, |cache| cache.fill()[0]),
+            self.read_cache.as_ref().map_or(0, ReadCache::filled_blocks),
+        ]
+    }
+
+    /// A window of a fast-forward begins.
+    pub fn begin_window(&mut self) {
+        self.fill_at_window = self.fill();
+    }
+
+    /// Whether the caches have done since the window began what they would do for ever: written data neither gathers
+    /// nor drains, and what was read has either filled its cache or adds nothing to it.
+    pub fn is_steady(&self) -> bool {
+        let [written_before, read_before] = self.fill_at_window;
+        let reads_are_steady = self
+            .read_cache
+            .as_ref()
+            .is_none_or(|cache| cache.is_full() || cache.filled_blocks() == read_before);
+        reads_are_steady
+            && self.write_cache.as_ref().is_none_or(|cache| cache.is_steady_since(written_before))
     }
 
     /// The next of its links in turn.

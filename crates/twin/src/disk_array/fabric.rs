@@ -55,8 +55,9 @@ impl Fabric {
             (0, Rate::UNLIMITED, Rate::UNLIMITED)
         };
         let extra_us = file_system.map_or(0.0, |file_system| file_system.submission_us.get());
+        let submission_us = if settings.processors { hosts.submission_us.get() + extra_us } else { 0.0 };
         Fabric {
-            submission_ns: nanos_of_us(hosts.submission_us.get() + extra_us),
+            submission_ns: nanos_of_us(submission_us),
             completions: file_system.map(|file_system| Completions {
                 service_ns: nanos_of_us(file_system.completion_us.get()),
                 rate: Rate::from_mb_per_s(file_system.completion_mb_per_s.get()),

@@ -70,6 +70,11 @@ impl Loss {
             course,
         }
     }
+
+    /// Whether a rebuild runs or is about to begin.
+    pub fn is_rebuilding(&self) -> bool {
+        self.course.as_ref().is_some_and(|course| course.is_running)
+    }
 }
 
 impl Model {

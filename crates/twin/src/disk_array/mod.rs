@@ -172,6 +172,7 @@ impl Model {
         self.queue.push(self.lanes.answering(), at_ns, happening.pack());
     }
 
+    #[inline]
     fn happens(&mut self, happening: Happening) -> Option<Completion> {
         match happening {
             Happening::Arrive(tag) => self.arrive(tag),
@@ -251,6 +252,7 @@ impl Device for Model {
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
         loop {
             let (queue, lanes) = (&mut self.queue, self.lanes);
+            // Drives that answer at once are never touched.
             self.drives.ask_touched(|drive, at_ns| {
                 queue.push(lanes.drive(drive), at_ns, Happening::DriveWakes(drive).pack());
             });
@@ -306,17 +308,31 @@ impl ArrayModel for Model {
         })
     }
 
-    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
+    fn can_do(&self, event: Event) -> Result<(), TwinError> {
         match event {
-            Event::DriveFailure => {
-                let drive = Happening::DriveFails(u32::from(loss::FIRST_TO_FAIL));
-                self.queue.push(self.lanes.other(), at_ns, drive.pack());
-                Ok(())
-            }
+            Event::DriveFailure => Ok(()),
             Event::FirmwareUpdate => {
                 Err(TwinError::NoSuchEvent { event: event.name(), path: "flash_modules.firmware_update" })
             }
         }
+    }
+
+    fn schedule(&mut self, at_ns: u64, event: Event) {
+        if event == Event::DriveFailure {
+            let drive = Happening::DriveFails(u32::from(loss::FIRST_TO_FAIL));
+            self.queue.push(self.lanes.other(), at_ns, drive.pack());
+        }
+    }
+
+    fn begin_window(&mut self) {
+        for controller in &mut self.controllers {
+            controller.begin_window();
+        }
+    }
+
+    fn steady_for_ns(&self, _window_ns: u64) -> u64 {
+        let caches_are_steady = self.controllers.iter().all(Controller::is_steady);
+        if caches_are_steady && !self.loss.is_rebuilding() { u64::MAX } else { 0 }
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {

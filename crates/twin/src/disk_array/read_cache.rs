@@ -11,12 +11,18 @@ pub(crate) struct ReadCache {
     /// Number of the block + 1, or 0.
     places: Box<[u64]>,
     next: Box<[u8]>,
+    filled_blocks: u64,
 }
 
 impl ReadCache {
     pub fn new(bytes: u64, block_bytes: u64) -> ReadCache {
         let sets = (bytes / block_bytes / WAYS as u64) as usize;
-        ReadCache { block_bytes, places: vec![0; sets * WAYS].into(), next: vec![0; sets].into() }
+        ReadCache {
+            block_bytes,
+            places: vec![0; sets * WAYS].into(),
+            next: vec![0; sets].into(),
+            filled_blocks: 0,
+        }
     }
 
     fn set(&self, block: u64) -> Option<usize> {
@@ -28,6 +34,16 @@ impl ReadCache {
 
     fn has(&self, block: u64) -> bool {
         self.set(block).is_some_and(|set| self.places[set * WAYS..(set + 1) * WAYS].contains(&(block + 1)))
+    }
+
+    /// Places that hold a block.
+    pub fn filled_blocks(&self) -> u64 {
+        self.filled_blocks
+    }
+
+    /// Whether hardly a place is empty.
+    pub fn is_full(&self) -> bool {
+        self.filled_blocks >= self.places.len() as u64 / 20 * 19
     }
 
     /// Whether all of a range is there.
@@ -44,7 +60,9 @@ impl ReadCache {
             let Some(set) = self.set(block) else { return };
             if !self.has(block) {
                 let way = &mut self.next[set];
-                self.places[set * WAYS + usize::from(*way)] = block + 1;
+                let place = &mut self.places[set * WAYS + usize::from(*way)];
+                self.filled_blocks += u64::from(*place == 0);
+                *place = block + 1;
                 *way = (*way + 1) % WAYS as u8;
             }
         }

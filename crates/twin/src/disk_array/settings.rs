@@ -22,7 +22,7 @@ pub(crate) const SETTINGS: [Setting; 17] = [
     Setting::switch("read_cache", "off: the cache keeps nothing of what was read"),
     Setting::switch("read_ahead", "off: the controller does not read ahead"),
     Setting::switch("links", "off: links to hosts and drives carry any load in no time"),
-    Setting::switch("processors", "off: processors and memory of the controllers take no time"),
+    Setting::switch("processors", "off: processors of hosts and controllers, and their memory, take no time"),
     Setting::switch("parity", "off: writes leave parity alone"),
     Setting::switch("mirroring", "off: written data is not copied to the other controller"),
     Setting::switch("seek", "off: arms move in no time"),

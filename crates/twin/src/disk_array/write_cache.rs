@@ -194,6 +194,15 @@ impl WriteCache {
         Some(tag)
     }
 
+    /// Whether the fill is where it was, and where it stays: nothing, where destaging begins, or full.
+    pub fn is_steady_since(&self, blocks_before: u64) -> bool {
+        // What is under way and what one wave of writes brings: a hundredth of the cache.
+        let near = |blocks: u64, level: u64| blocks.abs_diff(level) <= self.blocks_limit / 100;
+        [0, self.destage_from_blocks, self.blocks_limit]
+            .iter()
+            .any(|&level| near(self.blocks, level) && near(blocks_before, level))
+    }
+
     /// Blocks in use, extents that are dirty, commands that wait for room.
     pub fn fill(&self) -> [u64; 3] {
         [self.blocks, self.extents.len() as u64, self.waiting.len() as u64]
