@@ -108,6 +108,44 @@ impl Generator {
         }
     }
 
+    /// Notes where each job stands, reads and writes, where the load is sequential.
+    pub(crate) fn sequential_positions(&self, positions: &mut Vec<[u64; 2]>) {
+        positions.clear();
+        if !self.pattern.is_random() {
+            positions.extend(self.jobs.iter().map(|job| [job.next_read, job.next_write]));
+        }
+    }
+
+    /// Moves every sequential job on by what it would do in `duration_ns` at the pace at which it came from `positions` in
+    /// `stretch_ns`, and tells the ranges that it writes.
+    pub(crate) fn carry_sequential(
+        &mut self,
+        positions: &[[u64; 2]],
+        duration_ns: u64,
+        stretch_ns: u64,
+        written: &mut dyn FnMut(u64, u64),
+    ) {
+        let bs_bytes = u64::from(self.bs_bytes);
+        for (job, &[read, write]) in self.jobs.iter_mut().zip(positions) {
+            let slice = job.slice_blocks;
+            let ahead = |from: u64, to: u64| {
+                let blocks = (to + slice - from) % slice;
+                let more = u128::from(blocks) * u128::from(duration_ns) / u128::from(stretch_ns.max(1));
+                (more % u128::from(slice)) as u64
+            };
+            job.next_read = (job.next_read + ahead(read, job.next_read)) % slice;
+            let blocks = ahead(write, job.next_write);
+            let before_end = blocks.min(slice - job.next_write);
+            for (from, count) in [(job.next_write, before_end), (0, blocks - before_end)] {
+                if count > 0 {
+                    let first = self.offset_bytes + (job.first_block + from) * bs_bytes;
+                    written(first, count * bs_bytes);
+                }
+            }
+            job.next_write = (job.next_write + blocks) % slice;
+        }
+    }
+
     /// The first moment after the start of the load at which a job may issue its next I/O; 0 without a limit.
     ///
     /// As in fio, the limit is cumulative: a job that fell behind catches up. Jobs take turns, so that the total

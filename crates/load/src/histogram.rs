@@ -147,6 +147,24 @@ impl Histogram {
         self.max_ns = max_ns;
     }
 
+    /// The same distribution with `numerator` ÷ `denominator` times the latencies. Cumulative counts are rounded down, so that
+    /// the total is as exact as one division.
+    pub fn scaled(&self, numerator: u64, denominator: u64) -> Histogram {
+        let scale = |count: u128| count * u128::from(numerator) / u128::from(denominator.max(1));
+        let mut scaled = self.clone();
+        let (mut before, mut until) = (0, 0u128);
+        for bin in scaled.bins.iter_mut().filter(|bin| **bin > 0) {
+            until += u128::from(*bin);
+            let after = scale(until);
+            *bin = (after - before) as u64;
+            before = after;
+        }
+        scaled.unbinned = scale(u128::from(self.unbinned)) as u64;
+        scaled.count = before as u64 + scaled.unbinned;
+        scaled.sum_ns = scale(self.sum_ns);
+        scaled
+    }
+
     /// Adds another histogram to this one.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.bins.iter_mut().zip(other.bins.iter()) {

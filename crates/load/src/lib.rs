@@ -9,6 +9,7 @@ mod bound;
 mod content;
 mod device;
 mod distribution;
+mod fast_forward;
 mod generator;
 mod histogram;
 mod random;
@@ -28,6 +29,7 @@ pub use bound::{
 pub use content::{CONTENT_BLOCK_BYTES, Filler};
 pub use device::{Completion, Device, Direction, IoError, Operation};
 pub use distribution::Permutation;
+pub use fast_forward::{Extrapolation, FastForward, run_fast_forward};
 pub use generator::Generator;
 pub use histogram::{
     BIN_COUNT, FIO_BIN_COUNT, Histogram, bin_index, bin_low_ns, bin_middle_ns, bin_width_ns,

@@ -29,6 +29,24 @@ impl DirectionSample {
         }
     }
 
+    /// The same as if it had gone on for `numerator` ÷ `denominator` as long.
+    pub fn scaled(&self, numerator: u64, denominator: u64) -> DirectionSample {
+        if numerator == denominator {
+            return self.clone();
+        }
+        let scale =
+            |count: u64| (u128::from(count) * u128::from(numerator) / u128::from(denominator.max(1))) as u64;
+        let ios = scale(self.ios);
+        DirectionSample {
+            ios,
+            // Whole I/Os, so that bytes stay a multiple of their size where all have one.
+            bytes: self.bytes.checked_div(self.ios).map_or(0, |bytes| bytes * ios),
+            errors: scale(self.errors),
+            latency: self.latency.scaled(numerator, denominator),
+            service: self.service.as_ref().map(|service| service.scaled(numerator, denominator)),
+        }
+    }
+
     /// True where nothing of this direction happened, not even an error.
     pub fn is_empty(&self) -> bool {
         self.ios == 0 && self.errors == 0
@@ -44,6 +62,8 @@ pub struct Sample {
     pub end_ns: u64,
     /// True for an interval of the ramp, which no result counts.
     pub is_ramp: bool,
+    /// True where a part of the interval was simulated and stands for the rest of it.
+    pub is_extrapolated: bool,
     /// Completed reads.
     pub read: DirectionSample,
     /// Completed writes.

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use crate::recorder::Recorder;
-use crate::{Device, Direction, Generator, LoadSpec, Sample, SpecError};
+use crate::{Device, Direction, FastForward, Generator, LoadSpec, Sample, SpecError};
 
 /// Runs a load. In closed loop, every job keeps `iodepth` I/Os outstanding and issues the next as soon as one is
 /// answered and the rate limit allows; in open loop (`shape.arrival`), I/Os arrive at their own moments.
@@ -22,25 +22,14 @@ pub fn run_simulated<D: Device>(
     if !spec.shape.is_plain() {
         return crate::simulate_shaped::run_shaped(device, spec, on_sample);
     }
-    let generator = Generator::new(spec, device.capacity_bytes())?;
-    let outstanding = spec.outstanding() as usize;
-    let mut run = ClosedLoop {
-        start_ns: device.now_ns(),
-        device,
-        generator,
-        iodepth: spec.iodepth,
-        bs_bytes: spec.bs_bytes,
-        directions: vec![Direction::Read; outstanding],
-        held_back: BinaryHeap::with_capacity(outstanding),
-        in_flight: 0,
-    };
-    let mut recorder = Recorder::new(spec);
-    let _ = run.run(&mut recorder, on_sample);
+    let mut run = ClosedLoop::new(device, spec)?;
+    run.begin();
+    let _ = run.run(&mut Recorder::new(spec), on_sample);
     run.drain();
     Ok(())
 }
 
-struct ClosedLoop<'a, D> {
+pub(crate) struct ClosedLoop<'a, D> {
     device: &'a mut D,
     generator: Generator,
     /// Where the device's clock stood when the load began.
@@ -52,15 +41,36 @@ struct ClosedLoop<'a, D> {
     /// Tags that the rate limit holds back, by the moment each may be issued. Empty without a limit.
     held_back: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
+    /// Where on the device's clock the next stretch begins.
+    stretch_start_ns: u64,
+    /// Where each sequential job stood when it did.
+    positions: Vec<[u64; 2]>,
 }
 
-impl<D: Device> ClosedLoop<'_, D> {
-    fn run(
-        &mut self,
-        recorder: &mut Recorder,
-        on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let end_ns = self.start_ns.saturating_add(recorder.end_ns());
+impl<'a, D: Device> ClosedLoop<'a, D> {
+    pub fn new(device: &'a mut D, spec: &LoadSpec) -> Result<Self, SpecError> {
+        let generator = Generator::new(spec, device.capacity_bytes())?;
+        let outstanding = spec.outstanding() as usize;
+        Ok(ClosedLoop {
+            start_ns: device.now_ns(),
+            stretch_start_ns: device.now_ns(),
+            device,
+            generator,
+            iodepth: spec.iodepth,
+            bs_bytes: spec.bs_bytes,
+            directions: vec![Direction::Read; outstanding],
+            held_back: BinaryHeap::with_capacity(outstanding),
+            in_flight: 0,
+            positions: Vec::new(),
+        })
+    }
+
+    pub fn device(&mut self) -> &mut D {
+        self.device
+    }
+
+    /// Issues the first I/Os.
+    pub fn begin(&mut self) {
         // Slot by slot over all jobs, so that jobs start together as fio's do.
         let numjobs = self.directions.len() as u32 / self.iodepth;
         for slot in 0..self.iodepth {
@@ -68,13 +78,25 @@ impl<D: Device> ClosedLoop<'_, D> {
                 self.issue_or_hold_back(self.start_ns, job * self.iodepth + slot);
             }
         }
+    }
+
+    /// Goes on for as long as the recorder has intervals.
+    pub fn run(
+        &mut self,
+        recorder: &mut Recorder,
+        on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let start_ns = self.stretch_start_ns;
+        let end_ns = start_ns.saturating_add(recorder.end_ns());
+        self.stretch_start_ns = end_ns;
+        self.generator.sequential_positions(&mut self.positions);
         loop {
             let next_issue_ns = self.held_back.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
             // The end itself is not counted, and a moment's completions come before its issues.
             let until_ns = next_issue_ns.min(end_ns - 1);
             if let Some(completion) = self.device.next_completion(until_ns) {
                 self.in_flight -= 1;
-                let at_ns = completion.at_ns - self.start_ns;
+                let at_ns = completion.at_ns - start_ns;
                 if at_ns >= recorder.interval_end_ns() {
                     let device = &mut *self.device;
                     recorder.advance(at_ns, &mut |sample| on_sample(device, sample))?;
@@ -119,9 +141,24 @@ impl<D: Device> ClosedLoop<'_, D> {
     }
 
     /// Waits for what is outstanding.
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         while self.in_flight > 0 && self.device.next_completion(u64::MAX).is_some() {
             self.in_flight -= 1;
         }
+    }
+}
+
+impl<D: FastForward> ClosedLoop<'_, D> {
+    /// Sequential jobs go on for `duration_ns` as they did in the stretch of `stretch_ns` that ended now.
+    pub fn carry_sequential(&mut self, duration_ns: u64, stretch_ns: u64) {
+        let device = &mut *self.device;
+        self.generator.carry_sequential(
+            &self.positions,
+            duration_ns,
+            stretch_ns,
+            &mut |offset_bytes, length_bytes| {
+                device.carry_written(offset_bytes, length_bytes);
+            },
+        );
     }
 }

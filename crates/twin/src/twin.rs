@@ -1,10 +1,15 @@
 //! The one device that all kinds of arrays are behind.
 
-use load::{Completion, Device, Operation};
+use std::ops::ControlFlow;
+
+use load::{
+    Completion, Device, Extrapolation, FastForward, LoadSpec, Operation, Sample, SpecError, run_fast_forward,
+    run_simulated,
+};
 use serde_json::{Map, Value};
 
 use crate::description::Kind;
-use crate::settings::{Setting, unknown};
+use crate::settings::{Setting, on_or_off, unknown};
 use crate::{
     ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array, replicated,
     ssd_array,
@@ -25,8 +30,11 @@ pub(crate) trait ArrayModel: Device + Sized {
         seed: u64,
     ) -> Result<Self, TwinError>;
 
-    /// Lets something happen at a moment of its clock.
-    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError>;
+    /// Whether its description gives a course for an event.
+    fn can_do(&self, event: Event) -> Result<(), TwinError>;
+
+    /// Lets something that it can do happen at a moment of its clock.
+    fn schedule(&mut self, at_ns: u64, event: Event);
 
     /// Lets an action happen that is told something, as plans name it.
     fn act(&mut self, _at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
@@ -52,12 +60,43 @@ pub(crate) trait ArrayModel: Device + Sized {
 
     /// Cumulative counts of every part.
     fn counters(&self) -> Vec<TwinCounter>;
+
+    /// As [`load::FastForward::begin_window`]; a kind without fast-forward does nothing.
+    fn begin_window(&mut self) {}
+
+    /// As [`load::FastForward::steady_for_ns`]; a kind without fast-forward is always simulated.
+    fn steady_for_ns(&self, _window_ns: u64) -> u64 {
+        0
+    }
+
+    /// As [`load::FastForward::carry`].
+    fn carry(&mut self, _duration_ns: u64, _window_ns: u64) {}
+
+    /// As [`load::FastForward::carry_written`].
+    fn carry_written(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
 }
+
+/// The setting that every kind of array has beside its own.
+const EXACT: Setting = Setting {
+    name: "exact",
+    takes: "on or off",
+    says: "on: all of a load is simulated, nothing is carried over",
+};
 
 /// An array brought to life in simulated time.
 #[derive(Debug, Clone)]
 pub struct Twin {
     model: Model,
+    is_exact: bool,
+    /// Time that was carried over: what the model's clock is behind that of the load.
+    carried_ns: u64,
+    /// Scheduled events that the model does not know of yet, the next one last, by the load's clock.
+    coming: Vec<(u64, Event)>,
+    /// When the next of them is due on the model's clock.
+    next_event_ns: u64,
+    /// Counters when the window began, and what carried time adds to them. Levels (`fill_…`) are not added to.
+    at_window: Vec<TwinCounter>,
+    carried_counts: Vec<u64>,
 }
 
 /// A twin has one kind for life, so the branch on it is foreseen; an I/O goes through it three times
@@ -100,33 +139,82 @@ impl Twin {
         seed: u64,
     ) -> Result<Twin, TwinError> {
         description.check()?;
+        let mut settings = settings.clone();
+        let is_exact = match settings.shift_remove(EXACT.name) {
+            Some(value) => on_or_off(EXACT.name, &value)?,
+            None => false,
+        };
+        let settings = &settings;
         let model = match description.kind()? {
             Kind::FlashModules(description) => Model::FlashModules(build(description, settings, seed)?),
             Kind::Replicated(description) => Model::Replicated(build(description, settings, seed)?),
             Kind::SsdArray(description) => Model::SsdArray(build(description, settings, seed)?),
             Kind::DiskArray(description) => Model::DiskArray(build(description, settings, seed)?),
         };
-        Ok(Twin { model })
+        Ok(Twin {
+            model,
+            is_exact,
+            carried_ns: 0,
+            coming: Vec::new(),
+            next_event_ns: u64::MAX,
+            at_window: Vec::new(),
+            carried_counts: Vec::new(),
+        })
     }
 
     /// What can be set on a twin of this description; nothing where it gives no kind.
-    pub fn settings(description: &ArrayDescription) -> &'static [Setting] {
-        match description.kind() {
+    pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
+        let own = match description.kind() {
             Ok(Kind::FlashModules(_)) => flash_module_array::Model::SETTINGS,
             Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS,
             Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS,
             Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS,
-            Err(_) => &[],
+            Err(_) => return Vec::new(),
+        };
+        own.iter().copied().chain([EXACT]).collect()
+    }
+
+    /// Runs a load on the twin: windows of it where that is enough, all of it where the twin was built with `exact: on`.
+    pub fn run(
+        &mut self,
+        spec: &LoadSpec,
+        on_sample: &mut dyn FnMut(&mut Twin, Sample) -> ControlFlow<()>,
+    ) -> Result<Extrapolation, SpecError> {
+        if !self.is_exact {
+            return run_fast_forward(self, spec, on_sample);
         }
+        run_simulated(self, spec, on_sample)?;
+        let simulated_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
+        Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 })
     }
 
     /// Lets something happen at a moment of the twin's clock.
     pub fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
-        let now_ns = self.now_ns();
+        let now_ns = self.now_ns() + self.carried_ns;
         if at_ns < now_ns {
             return Err(TwinError::Late { event: event.name().to_owned(), at_ns, now_ns });
         }
-        on_model!(&mut self.model, model => model.schedule(at_ns, event))
+        on_model!(&self.model, model => model.can_do(event))?;
+        self.coming.push((at_ns, event));
+        self.coming.sort_by_key(|&(at_ns, _)| std::cmp::Reverse(at_ns));
+        self.find_next_event();
+        Ok(())
+    }
+
+    fn find_next_event(&mut self) {
+        self.next_event_ns = self.coming.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.carried_ns);
+    }
+
+    /// Hands the model what is due by `until_ns` of its clock.
+    #[cold]
+    fn deliver_events(&mut self, until_ns: u64) {
+        while self.next_event_ns <= until_ns
+            && let Some((_, event)) = self.coming.pop()
+        {
+            let at_ns = self.next_event_ns.max(self.now_ns());
+            on_model!(&mut self.model, model => model.schedule(at_ns, event));
+            self.find_next_event();
+        }
     }
 
     /// The same for an action as plans name it, with what it is told: `limit` with `iops: 1000`.
@@ -150,12 +238,20 @@ impl Twin {
 
     /// What has happened to the twin since this was last asked, for the run's record of events.
     pub fn take_notes(&mut self) -> Vec<TwinNote> {
-        on_model!(&mut self.model, model => model.take_notes())
+        let mut notes = on_model!(&mut self.model, model => model.take_notes());
+        for note in &mut notes {
+            note.at_ns += self.carried_ns;
+        }
+        notes
     }
 
     /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
     pub fn counters(&self) -> Vec<TwinCounter> {
-        on_model!(&self.model, model => model.counters())
+        let mut counters = on_model!(&self.model, model => model.counters());
+        for (counter, carried) in counters.iter_mut().zip(&self.carried_counts) {
+            counter.value += carried;
+        }
+        counters
     }
 }
 
@@ -175,6 +271,39 @@ impl Device for Twin {
 
     #[inline]
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
+        if self.next_event_ns <= until_ns {
+            self.deliver_events(until_ns);
+        }
         on_model!(&mut self.model, model => model.next_completion(until_ns))
+    }
+}
+
+impl FastForward for Twin {
+    fn begin_window(&mut self) {
+        on_model!(&mut self.model, model => model.begin_window());
+        self.at_window = on_model!(&self.model, model => model.counters());
+    }
+
+    fn steady_for_ns(&self, window_ns: u64) -> u64 {
+        let until_event_ns = self.next_event_ns.saturating_sub(self.now_ns() + 1);
+        on_model!(&self.model, model => model.steady_for_ns(window_ns)).min(until_event_ns)
+    }
+
+    fn carry(&mut self, duration_ns: u64, window_ns: u64) {
+        let counters = on_model!(&self.model, model => model.counters());
+        self.carried_counts.resize(counters.len(), 0);
+        for ((now, before), carried) in counters.iter().zip(&self.at_window).zip(&mut self.carried_counts) {
+            if !now.name.starts_with("fill_") {
+                let counted = u128::from(now.value.saturating_sub(before.value));
+                *carried += (counted * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64;
+            }
+        }
+        on_model!(&mut self.model, model => model.carry(duration_ns, window_ns));
+        self.carried_ns += duration_ns;
+        self.find_next_event();
+    }
+
+    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
+        on_model!(&mut self.model, model => model.carry_written(offset_bytes, length_bytes));
     }
 }

@@ -48,7 +48,7 @@ pub fn sample(number: u64) -> Sample {
         is_ramp: number == 0,
         read: direction(80, 100_000 + number),
         write: direction(20, 200_000 + number),
-        trim: DirectionSample::default(),
+        ..Sample::default()
     }
 }
 

@@ -2,8 +2,6 @@
 
 use load::Direction;
 
-use super::firmware::Step;
-
 /// What a tag is busy with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Io {
@@ -85,8 +83,6 @@ pub(crate) enum Happening {
     WriteDone(u32),
     /// The host has its answer.
     Complete(u32),
-    /// A firmware update goes on.
-    Update(Step),
 }
 
 /// Bits of a payload that hold a number; the others say what happens. Tags stay below `load::OUTSTANDING_LIMIT`.
@@ -105,9 +101,6 @@ impl Happening {
             Happening::Write(command) => (3, command),
             Happening::WriteDone(command) => (4, command),
             Happening::Complete(tag) => (5, tag),
-            Happening::Update(Step::Leave(controller)) => (6, controller),
-            Happening::Update(Step::Return(controller)) => (7, controller),
-            Happening::Update(Step::Verify) => (8, 0),
         };
         kind << INDEX_BITS | index
     }
@@ -122,10 +115,7 @@ impl Happening {
             2 => Happening::ReadDone(index),
             3 => Happening::Write(index),
             4 => Happening::WriteDone(index),
-            5 => Happening::Complete(index),
-            6 => Happening::Update(Step::Leave(index)),
-            7 => Happening::Update(Step::Return(index)),
-            _ => Happening::Update(Step::Verify),
+            _ => Happening::Complete(index),
         }
     }
 }
@@ -144,9 +134,6 @@ mod tests {
             Happening::Write(8),
             Happening::WriteDone(9),
             Happening::Complete(10),
-            Happening::Update(Step::Leave(1)),
-            Happening::Update(Step::Return(1)),
-            Happening::Update(Step::Verify),
         ] {
             assert_eq!(Happening::unpack(happening.pack()), happening);
         }

@@ -56,6 +56,8 @@ pub(crate) struct Model {
     /// What is under way in the modules; outlives its tag where a write was answered early.
     commands: Commands,
     update: Option<Update>,
+    /// When the update goes on, and how. Apart from the queue: carried time brings it nearer, and nothing else.
+    next_step: Option<(u64, Step)>,
     notes: Vec<TwinNote>,
 }
 
@@ -208,16 +210,20 @@ impl Model {
         self.finish(command);
     }
 
+    /// Whether the hosts know of every controller that is away.
+    fn has_noticed(&self) -> bool {
+        self.controllers.iter().all(|controller| match controller.presence {
+            Presence::Up => true,
+            Presence::Away { noticed_at_ns } => noticed_at_ns < self.now_ns,
+        })
+    }
+
     fn update_step(&mut self, step: Step) {
         let Some(update) = &mut self.update else { return };
         match step {
             Step::Leave(index) => {
                 let noticed_at_ns = self.now_ns + update.failover_ns;
-                self.queue.push(
-                    self.lanes.rare(),
-                    self.now_ns + update.away_ns,
-                    Happening::Update(Step::Return(index)).pack(),
-                );
+                self.next_step = Some((self.now_ns + update.away_ns, Step::Return(index)));
                 let controller = &mut self.controllers[index as usize];
                 controller.presence = Presence::Away { noticed_at_ns };
                 for (tag, _) in controller.abandon_waiting() {
@@ -229,18 +235,10 @@ impl Model {
                 self.controllers[index as usize].presence = Presence::Up;
                 let next = index + 1;
                 if (next as usize) < self.controllers.len() {
-                    self.queue.push(
-                        self.lanes.rare(),
-                        self.now_ns + update.gap_ns,
-                        Happening::Update(Step::Leave(next)).pack(),
-                    );
+                    self.next_step = Some((self.now_ns + update.gap_ns, Step::Leave(next)));
                 } else {
                     update.stripes_left = update.stripes;
-                    self.queue.push(
-                        self.lanes.rare(),
-                        self.now_ns + update.gap_ns,
-                        Happening::Update(Step::Verify).pack(),
-                    );
+                    self.next_step = Some((self.now_ns + update.gap_ns, Step::Verify));
                 }
                 self.note(format!("controller-{index} is back"));
             }
@@ -248,11 +246,7 @@ impl Model {
                 let (all, left) = (update.stripes, update.stripes_left);
                 if left > 0 {
                     update.stripes_left -= 1;
-                    self.queue.push(
-                        self.lanes.rare(),
-                        self.now_ns + update.stripe_ns,
-                        Happening::Update(Step::Verify).pack(),
-                    );
+                    self.next_step = Some((self.now_ns + update.stripe_ns, Step::Verify));
                     for drive in 0..self.members {
                         self.modules.read(self.now_ns, drive, self.segment_bytes, true);
                     }
@@ -305,20 +299,42 @@ impl ArrayModel for Model {
             ios: Vec::new(),
             commands: Commands::default(),
             update: description.firmware_update.as_ref().map(|update| Update::new(update, segment_bytes)),
+            next_step: None,
             notes: Vec::new(),
         })
     }
 
-    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
-        match event {
-            Event::DriveFailure => Err(TwinError::NoSuchEvent { event: event.name(), path: "disk_array" }),
-            Event::FirmwareUpdate if self.update.is_none() => {
-                Err(TwinError::NoSuchEvent { event: event.name(), path: "flash_modules.firmware_update" })
+    fn can_do(&self, event: Event) -> Result<(), TwinError> {
+        let path = match event {
+            Event::FirmwareUpdate if self.update.is_some() => return Ok(()),
+            Event::FirmwareUpdate => "flash_modules.firmware_update",
+            Event::DriveFailure => "disk_array",
+        };
+        Err(TwinError::NoSuchEvent { event: event.name(), path })
+    }
+
+    fn schedule(&mut self, at_ns: u64, _event: Event) {
+        self.next_step = Some((at_ns, Step::Leave(0)));
+    }
+
+    fn steady_for_ns(&self, _window_ns: u64) -> u64 {
+        match (self.next_step, &self.update) {
+            (None, _) | (_, None) => u64::MAX,
+            // Within the verification one step is like another.
+            (Some((_, Step::Verify)), Some(update)) if (1..update.stripes).contains(&update.stripes_left) => {
+                (update.stripes_left - 1) * update.stripe_ns
             }
-            Event::FirmwareUpdate => {
-                self.queue.push(self.lanes.rare(), at_ns, Happening::Update(Step::Leave(0)).pack());
-                Ok(())
-            }
+            (Some((at_ns, _)), _) if self.has_noticed() => at_ns.saturating_sub(self.now_ns + 1),
+            _ => 0,
+        }
+    }
+
+    fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
+        let (Some((at_ns, step)), Some(update)) = (&mut self.next_step, &mut self.update) else { return };
+        if *step == Step::Verify && (1..update.stripes).contains(&update.stripes_left) {
+            update.stripes_left -= duration_ns / update.stripe_ns;
+        } else {
+            *at_ns -= duration_ns;
         }
     }
 
@@ -374,7 +390,18 @@ impl Device for Model {
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        while let Some((at_ns, payload)) = self.queue.pop_until(until_ns) {
+        loop {
+            let step_at_ns = self.next_step.map_or(u64::MAX, |(at_ns, _)| at_ns);
+            let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
+                if step_at_ns > until_ns || step_at_ns == u64::MAX {
+                    break;
+                }
+                self.now_ns = step_at_ns;
+                if let Some((_, step)) = self.next_step.take() {
+                    self.update_step(step);
+                }
+                continue;
+            };
             self.now_ns = at_ns;
             match Happening::unpack(payload) {
                 Happening::Arrive(tag) => self.arrive(tag),
@@ -382,7 +409,6 @@ impl Device for Model {
                 Happening::ReadDone(command) => self.read_done(command),
                 Happening::Write(command) => self.write(command),
                 Happening::WriteDone(command) => self.write_done(command),
-                Happening::Update(step) => self.update_step(step),
                 Happening::Complete(tag) => {
                     let issued_at_ns = self.ios[tag as usize].issued_at_ns;
                     return Some(Completion { tag, issued_at_ns, at_ns, outcome: Ok(()) });

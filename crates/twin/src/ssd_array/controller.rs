@@ -51,6 +51,9 @@ impl Timing {
     }
 }
 
+/// A cache that gains less than this share of its limit in a window is not filling up.
+const LEVEL_SHARE: u64 = 1000;
+
 /// One controller.
 #[derive(Debug, Clone)]
 pub(crate) struct Controller {
@@ -59,6 +62,7 @@ pub(crate) struct Controller {
     engine: Server,
     mirror: Server,
     dirty_bytes: u64,
+    dirty_at_window: u64,
     /// Commands that wait for room in the cache, with their sizes.
     waiting: VecDeque<(u32, u32)>,
     destaging: u32,
@@ -75,6 +79,7 @@ impl Controller {
             engine: Server::default(),
             mirror: Server::default(),
             dirty_bytes: 0,
+            dirty_at_window: 0,
             waiting: VecDeque::new(),
             destaging: 0,
             to_destage: VecDeque::new(),
@@ -147,6 +152,17 @@ impl Controller {
             self.destaging -= 1;
         }
         next
+    }
+
+    /// Begins a stretch that is to stand for more.
+    pub fn begin_window(&mut self) {
+        self.dirty_at_window = self.dirty_bytes;
+    }
+
+    /// Whether the cache is about as full as it was when the window began, or full: filling it is a course of its own.
+    pub fn is_level(&self) -> bool {
+        let limit_bytes = self.timing.dirty_limit_bytes;
+        !self.waiting.is_empty() || self.dirty_bytes < self.dirty_at_window + limit_bytes / LEVEL_SHARE
     }
 
     /// Busy times of processors, parity engine and mirror link.

@@ -156,6 +156,13 @@ impl Drives {
         }
     }
 
+    /// Carries the drives over writes in order.
+    pub fn carry_in_order(&mut self, ios: &[layout::DriveIo]) {
+        for io in ios {
+            self.drives[usize::from(io.drive)].carry_in_order(io.offset_bytes, u64::from(io.length_bytes));
+        }
+    }
+
     /// Counters of each drive and its erased reserve; zeros before the first command.
     pub fn report(&self) -> impl Iterator<Item = (FlashCounters, u64)> {
         (0..self.count as usize).map(|index| match self.drives.get(index) {

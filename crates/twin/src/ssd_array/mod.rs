@@ -68,6 +68,8 @@ pub(crate) struct Model {
     /// One bit for each stripe whose parity was never made; empty where all were.
     without_parity: Vec<u64>,
     notes: Vec<TwinNote>,
+    /// What is carried next was told as ranges already.
+    is_sequential: bool,
 }
 
 fn refused(path: &str, error: &layout::LayoutError) -> TwinError {
@@ -131,12 +133,15 @@ impl ArrayModel for Model {
             plan: IoList::with_capacity(64),
             without_parity,
             notes: Vec::new(),
+            is_sequential: false,
         })
     }
 
-    fn schedule(&mut self, _at_ns: u64, event: Event) -> Result<(), TwinError> {
-        Err(TwinError::NoSuchEvent { event: event.name(), path: "another kind of array than ssd_array" })
+    fn can_do(&self, event: Event) -> Result<(), TwinError> {
+        Err(TwinError::NoSuchEvent { event: event.name(), path: "another kind of array" })
     }
+
+    fn schedule(&mut self, _at_ns: u64, _event: Event) {}
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
         std::mem::take(&mut self.notes)
@@ -145,9 +150,58 @@ impl ArrayModel for Model {
     fn counters(&self) -> Vec<TwinCounter> {
         report::counters(self)
     }
+
+    fn begin_window(&mut self) {
+        self.controllers.iter_mut().for_each(Controller::begin_window);
+        self.drives.begin_window();
+    }
+
+    fn steady_for_ns(&self, window_ns: u64) -> u64 {
+        if !self.controllers.iter().all(Controller::is_level) {
+            return 0;
+        }
+        self.drives.steady_for_ns(window_ns)
+    }
+
+    fn carry(&mut self, duration_ns: u64, window_ns: u64) {
+        if !self.is_sequential {
+            self.drives.carry(duration_ns, window_ns);
+        }
+        self.is_sequential = false;
+    }
+
+    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
+        self.is_sequential = true;
+        let unit_bytes = u64::from(self.stripe.segment_bytes());
+        let end_bytes = offset_bytes + length_bytes;
+        let mut at_bytes = offset_bytes;
+        while at_bytes < end_bytes {
+            let piece_bytes = (unit_bytes - at_bytes % unit_bytes).min(end_bytes - at_bytes);
+            self.stripe.map(at_bytes, piece_bytes, &mut self.plan);
+            for piece in self.plan.reads().to_vec() {
+                let first = u64::from(piece.drive) * self.lun_bytes + piece.offset_bytes;
+                self.carry_set_written(first, u64::from(piece.length_bytes));
+            }
+            at_bytes += piece_bytes;
+        }
+    }
 }
 
 impl Model {
+    /// A range of the RAID set is written in order, in time that is not simulated: its stripes have parity, and data and
+    /// parity are written once.
+    fn carry_set_written(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let (first, _) = self.set.stripe_of(offset_bytes);
+        let (last, _) = self.set.stripe_of(offset_bytes + length_bytes - 1);
+        for stripe in first..=last {
+            if let Some(word) = self.without_parity.get_mut((stripe / 64) as usize) {
+                *word &= !(1 << (stripe % 64));
+            }
+        }
+        let _ = self.set.write(offset_bytes, length_bytes, &Healthy, &mut self.plan);
+        self.drives.carry_in_order(self.plan.writes());
+    }
+
     /// A command reaches its controller.
     #[inline]
     fn take_in(&mut self, index: u32) {

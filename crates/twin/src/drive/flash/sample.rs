@@ -14,6 +14,9 @@ pub(super) const ONE: u64 = 1 << 20;
 /// one jumps by more than that of a real one; without an average the slowest of many drives would set the rate.
 const PACE_BLOCKS: u64 = 4;
 
+/// Writes that are carried go within this share of the drive around one that was simulated.
+const NEAR_SHARE: u32 = 32;
+
 /// A place of `recent` that holds nothing yet.
 const NOTHING_WRITTEN: u64 = u64::MAX;
 
@@ -170,25 +173,32 @@ impl SampledTranslation {
         self.write_followed(followed, self.temperature_of(followed));
     }
 
-    /// Carries the state over `drive_units` host writes that go where the last ones went.
+    /// Carries the state over `drive_units` host writes that go where the last ones went: near each of them in turn, and
+    /// within their range. Exactly there would be wrong: a load rarely rewrites at once what it has just written.
     pub fn carry(&mut self, drive_units: u64, random: &mut Random) {
-        let known = (self.next_recent as usize).min(RECENT) as u64;
-        if known == 0 {
-            return;
-        }
+        let known = (self.next_recent as usize).min(RECENT);
         let followed_units = self.translation.geometry().user_units;
         // A fraction of a followed write is one with that probability.
         let stride = u64::from(self.stride);
         let count = (drive_units + random.below(stride)) / stride;
-        for _ in 0..count {
-            let written = self.recent[random.below(known) as usize];
+        if known == 0 || count == 0 {
+            return;
+        }
+        let drive_stride = self.stride;
+        let followed = |written: u64| ((written >> 1) as u32 / drive_stride).min(followed_units - 1);
+        let places = || self.recent[..known].iter().map(|&written| followed(written));
+        let (least, most) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
+        let near = (most - least + 1).min(followed_units / NEAR_SHARE + 1);
+        for turn in 0..count as usize {
+            let written = self.recent[turn % known];
+            let from = followed(written).saturating_sub(near / 2).clamp(least, most + 1 - near);
+            let drawn = from + random.below(u64::from(near)) as u32;
             let temperature = if written & 1 == 1 { Temperature::Hot } else { Temperature::Cold };
-            let near = ((written >> 1) as u32 / self.stride).min(followed_units - 1);
-            // The nearest followed unit of the same temperature, upward and round.
-            let same = (near..followed_units)
-                .chain(0..near)
+            // The next followed unit of the same temperature, upward and round.
+            let same = (drawn..followed_units)
+                .chain(0..drawn)
                 .find(|&unit| self.hot.is_empty() || self.temperature_of(unit) == temperature);
-            self.carry_followed(same.unwrap_or(near));
+            self.carry_followed(same.unwrap_or(drawn));
         }
     }
 

@@ -1,0 +1,214 @@
+//! Long loads in simulated time, of which only windows are simulated.
+//!
+//! In each interval a window is simulated; the rest of the interval is taken to be like it. What a device keeps for longer
+//! than a window (a translation's state, a rebuild's progress) it carries over the rest itself. I/Os that are under way at
+//! the end of a window are still under way at the start of the next: to them no time has passed. Where the device says
+//! that its course is about to change, windows follow one another more closely, until nothing is left out.
+
+use std::ops::ControlFlow;
+
+use crate::recorder::Recorder;
+use crate::simulate::{ClosedLoop, run_simulated};
+use crate::{Device, LoadSpec, Sample, SpecError};
+
+/// I/Os of a window, if they come within [`WINDOW_NS`].
+const WINDOW_IOS: u64 = 4000;
+/// The longest window.
+const WINDOW_NS: u64 = 500_000_000;
+/// Before anything is left out, so many times the outstanding I/Os have completed: a closed network has forgotten by
+/// then that all of them began at once.
+const SETTLING_TURNS: u64 = 4;
+/// Windows in each interval where the device's course may change within the next two.
+const CLOSE_WINDOWS: u64 = 10;
+
+/// A device whose slow state can be carried over time that is not simulated.
+pub trait FastForward: Device {
+    /// A window begins: what happens until [`FastForward::carry`] stands for more.
+    fn begin_window(&mut self);
+
+    /// How long the load can go on as in the window of `window_ns` that ends now before the device takes another
+    /// course. 0 where it cannot tell.
+    fn steady_for_ns(&self, window_ns: u64) -> u64;
+
+    /// What happened in the window of `window_ns` goes on for `duration_ns` more. The clock of [`Device::now_ns`] stays.
+    fn carry(&mut self, duration_ns: u64, window_ns: u64);
+
+    /// A range is written in order, in time that is not simulated.
+    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64);
+}
+
+/// How much of a load was simulated, and how sure its rate is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extrapolation {
+    /// Time that was simulated.
+    pub simulated_ns: u64,
+    /// Time that was taken to be like it.
+    pub carried_ns: u64,
+    /// Half the width of the 95 % confidence interval of the mean rate, as a share of it; 0 where all was simulated. From
+    /// the differences of neighbouring windows (von Neumann 1941), so that a change of level is not taken for chance.
+    pub confidence_95: f64,
+}
+
+/// Runs a load as [`run_simulated`] does, simulating windows of it where that is enough. A load that is short, slow or
+/// shaped (open loop, mixed sizes) is simulated whole.
+pub fn run_fast_forward<D: FastForward>(
+    device: &mut D,
+    spec: &LoadSpec,
+    on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+) -> Result<Extrapolation, SpecError> {
+    if !spec.shape.is_plain() {
+        run_simulated(device, spec, on_sample)?;
+        let simulated_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
+        return Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 });
+    }
+    let mut run = ClosedLoop::new(device, spec)?;
+    run.begin();
+    let mut progress = Progress::new(spec);
+    let _ = progress.run(&mut run, on_sample);
+    run.drain();
+    Ok(progress.extrapolation())
+}
+
+struct Progress<'a> {
+    spec: &'a LoadSpec,
+    end_ns: u64,
+    /// How far the load is, on its own clock.
+    at_ns: u64,
+    simulated_ns: u64,
+    completed: u64,
+    window_ns: u64,
+    /// The interval that is being put together.
+    current: Sample,
+    /// Rate of each window that stood for more, and the sum of squared differences of neighbours.
+    windows: u64,
+    rate_sum: f64,
+    last_rate: Option<f64>,
+    squared_differences: f64,
+}
+
+impl<'a> Progress<'a> {
+    fn new(spec: &'a LoadSpec) -> Self {
+        let mut progress = Progress {
+            spec,
+            end_ns: spec.ramp_ns.saturating_add(spec.runtime_ns),
+            at_ns: 0,
+            simulated_ns: 0,
+            completed: 0,
+            // Grows by what windows show.
+            window_ns: 1_000_000,
+            current: Sample::default(),
+            windows: 0,
+            rate_sum: 0.0,
+            last_rate: None,
+            squared_differences: 0.0,
+        };
+        progress.begin_interval();
+        progress
+    }
+
+    fn begin_interval(&mut self) {
+        let is_ramp = self.at_ns < self.spec.ramp_ns;
+        let cut_ns = if is_ramp { self.spec.ramp_ns } else { self.end_ns };
+        let end_ns = cut_ns.min(self.at_ns.saturating_add(self.spec.interval_ns));
+        self.current = Sample { start_ns: self.at_ns, end_ns, is_ramp, ..Sample::default() };
+    }
+
+    fn run<D: FastForward>(
+        &mut self,
+        run: &mut ClosedLoop<'_, D>,
+        on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        while self.at_ns < self.end_ns {
+            let left_ns = self.current.end_ns - self.at_ns;
+            let window_ns = self.window_ns.min(left_ns);
+            run.device().begin_window();
+            let window = simulate(run, self.spec, window_ns);
+            let ios = window.read.ios + window.write.ios;
+            self.completed += ios;
+            self.simulated_ns += window_ns;
+            let carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
+            self.count(&window, window_ns, window_ns + carried_ns);
+            self.window_ns = next_window_ns(window_ns, ios);
+            self.at_ns += window_ns + carried_ns;
+            if self.at_ns == self.current.end_ns {
+                let sample = std::mem::take(&mut self.current);
+                on_sample(run.device(), sample)?;
+                self.begin_interval();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Lets the rest of the interval, or as much of it as the window may stand for, pass.
+    fn carry_after<D: FastForward>(
+        &mut self,
+        run: &mut ClosedLoop<'_, D>,
+        window_ns: u64,
+        left_ns: u64,
+    ) -> u64 {
+        if self.completed < SETTLING_TURNS * self.spec.outstanding() || left_ns == 0 {
+            return 0;
+        }
+        let steady_ns = run.device().steady_for_ns(window_ns);
+        let interval_ns = self.spec.interval_ns;
+        let stretch_ns =
+            if steady_ns > interval_ns.saturating_mul(2) { interval_ns } else { interval_ns / CLOSE_WINDOWS };
+        let carried_ns = left_ns.min(stretch_ns).min(steady_ns);
+        if carried_ns > 0 {
+            run.carry_sequential(carried_ns, window_ns);
+            run.device().carry(carried_ns, window_ns);
+        }
+        carried_ns
+    }
+
+    fn count(&mut self, window: &Sample, window_ns: u64, stands_for_ns: u64) {
+        if stands_for_ns > window_ns {
+            self.current.is_extrapolated = true;
+            if !self.current.is_ramp {
+                let rate = (window.read.ios + window.write.ios) as f64 / window_ns as f64;
+                if let Some(last) = self.last_rate {
+                    self.squared_differences += (rate - last) * (rate - last);
+                }
+                self.last_rate = Some(rate);
+                self.rate_sum += rate;
+                self.windows += 1;
+            }
+        }
+        for direction in [crate::Direction::Read, crate::Direction::Write, crate::Direction::Trim] {
+            let scaled = window.direction(direction).scaled(stands_for_ns, window_ns);
+            self.current.direction_mut(direction).merge(&scaled);
+        }
+    }
+
+    fn extrapolation(&self) -> Extrapolation {
+        let mut extrapolation = Extrapolation {
+            simulated_ns: self.simulated_ns,
+            carried_ns: self.at_ns - self.simulated_ns,
+            confidence_95: 0.0,
+        };
+        if self.windows > 2 && self.rate_sum > 0.0 {
+            let windows = self.windows as f64;
+            let variance = self.squared_differences / (2.0 * (windows - 1.0));
+            extrapolation.confidence_95 = 1.96 * (variance / windows).sqrt() / (self.rate_sum / windows);
+        }
+        extrapolation
+    }
+}
+
+/// Simulates the next `window_ns`.
+fn simulate<D: Device>(run: &mut ClosedLoop<'_, D>, spec: &LoadSpec, window_ns: u64) -> Sample {
+    let whole = LoadSpec { ramp_ns: 0, runtime_ns: window_ns, interval_ns: window_ns, ..spec.clone() };
+    let mut recorder = Recorder::new(&whole);
+    let mut window = Sample::default();
+    let _ = run.run(&mut recorder, &mut |_, sample| {
+        window = sample;
+        ControlFlow::Continue(())
+    });
+    window
+}
+
+/// The length at which the next window sees its I/Os at the rate of this one, at most twice as long.
+fn next_window_ns(window_ns: u64, ios: u64) -> u64 {
+    let wanted_ns = (window_ns.saturating_mul(WINDOW_IOS)).checked_div(ios).unwrap_or(WINDOW_NS);
+    wanted_ns.clamp(window_ns / 2, window_ns.saturating_mul(2)).clamp(1_000, WINDOW_NS)
+}
