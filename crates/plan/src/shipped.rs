@@ -56,6 +56,7 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays", "dorado-2100-g2"),
     yaml!("arrays", "raid-levels"),
     yaml!("arrays", "e2700"),
+    yaml!("arrays", "storpool"),
 ];
 
 /// The arrays that ship.
