@@ -106,6 +106,22 @@ impl Model {
         self.notes.push(TwinNote { at_ns: self.now_ns, says });
     }
 
+    /// An event, checked.
+    fn planned(
+        &self,
+        action: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<background::Planned, TwinError> {
+        let drives = &self.placement.drives;
+        background::Planned::new(&self.description, &self.settings, drives, action, arguments)
+    }
+
+    fn plan(&mut self, at_ns: u64, planned: background::Planned) {
+        self.planned.push(planned);
+        let index = self.planned.len() as u32 - 1;
+        self.queue.push(self.lanes.rare(), at_ns, Happening::Planned(index).pack());
+    }
+
     /// Volume and host of a job.
     #[inline]
     fn attachment(&self, job: u32) -> Attachment {
@@ -206,16 +222,19 @@ impl ArrayModel for Model {
         })
     }
 
-    fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
-        self.act(at_ns, event.name(), &Map::new())
+    fn can_do(&self, event: Event) -> Result<(), TwinError> {
+        self.planned(event.name(), &Map::new()).map(|_| ())
+    }
+
+    fn schedule(&mut self, at_ns: u64, event: Event) {
+        if let Ok(planned) = self.planned(event.name(), &Map::new()) {
+            self.plan(at_ns, planned);
+        }
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        let (description, drives) = (&self.description, &self.placement.drives);
-        let planned = background::Planned::new(description, &self.settings, drives, action, arguments)?;
-        self.planned.push(planned);
-        let index = self.planned.len() as u32 - 1;
-        self.queue.push(self.lanes.rare(), at_ns, Happening::Planned(index).pack());
+        let planned = self.planned(action, arguments)?;
+        self.plan(at_ns, planned);
         Ok(())
     }
 
