@@ -178,15 +178,22 @@ pub struct RunArgs {
     /// A shipped plan's name, or a file
     #[arg(required_unless_present = "resume")]
     pub plan: Option<String>,
-    /// What to run it on: twin:NAME, a path, file:PATH,size=1g, or an nbd address
+    /// What to run it on: twin:NAME, a path, file:PATH,size=1g, or an nbd address; several where the plan has several
+    /// loads at once
     #[arg(long = "target", value_name = "TARGET", required_unless_present = "resume")]
-    pub target: Option<String>,
+    pub targets: Vec<String>,
     /// Directory of the run [default: runs/PLAN-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Which cases
     #[command(flatten)]
     pub selection: SelectionArgs,
+    /// What sets a real array between cases: exec:PROGRAM[,key=value]…, manual, or ctl:SOCKET
+    #[arg(long, value_name = "DRIVER")]
+    pub array: Option<String>,
+    /// Keep only the cases that fit into this time (2h), those of priority 1 first
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time_budget: Option<u64>,
     /// Load generator for real targets
     #[arg(long, value_enum, default_value = "fio")]
     pub engine: EngineKind,
@@ -194,7 +201,7 @@ pub struct RunArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Go on with an interrupted run
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "target", "out", "stages", "only", "set", "seed", "engine"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "targets", "out", "stages", "only", "set", "seed", "engine", "array", "time_budget"])]
     pub resume: Option<PathBuf>,
     /// Consent to overwrite the data behind this ID, which a refused run prints
     #[arg(long = "overwrite-data", value_name = "ID")]
@@ -205,6 +212,15 @@ pub struct RunArgs {
     /// Print the results as JSON lines, as `results --json` does
     #[arg(long)]
     pub json: bool,
+}
+
+/// A time on the command line, in nanoseconds.
+fn parse_time(text: &str) -> Result<u64, String> {
+    match units::parse_nanos(text) {
+        Ok(0) => Err("a time above 0 is needed, for example 2h".into()),
+        Ok(time_ns) => Ok(time_ns),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Arguments of commands that read a run and can print JSON.

@@ -73,6 +73,16 @@ impl Watcher for ProgressView {
         self.show(case, share, progress);
     }
 
+    fn case_waiting(&mut self, case: &CaseRecord, text: &str, progress: &Progress) {
+        match &self.bar {
+            Some(bar) => {
+                self.show(case, 0.0, progress);
+                bar.set_message(format!("{} {}: {text}", case.stage, case.name));
+            }
+            None => say(&format!("{} {}: {text}", case.stage, case.name)),
+        }
+    }
+
     fn case_ended(&mut self, case: &CaseRecord, result: &CaseResult, progress: &Progress) {
         let digits = progress.cases_total.to_string().len();
         let left = match progress.time_left_ns {

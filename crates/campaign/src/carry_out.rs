@@ -2,16 +2,21 @@
 
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::pace::Pace;
+use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
-use crate::{CampaignError, Watcher, generated::HostWatch};
+use crate::real::{HostWatch, append_change};
+use crate::{CampaignError, Watcher, inventory};
 use load::Sample;
-use plan::Case;
+use plan::{Case, InventoryMoment, Plan};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
-use store::{CaseOutcome, CaseRecord, CaseState, CaseStatus, Counter, Event, Run, RunEnd, StoreError};
+use store::{
+    CaseOutcome, CaseRecord, CaseState, CaseStatus, Counter, Event, PRECONDITIONING_LOAD, Run, RunEnd,
+    StoreError,
+};
 
 /// The name of a case's only load in the run directory.
 pub(crate) const ONLY_LOAD: &str = "load";
@@ -36,6 +41,8 @@ pub struct Summary {
     pub done: usize,
     /// Cases that were measured and failed.
     pub failed: usize,
+    /// Cases whose settings were refused or could not be made.
+    pub not_run: usize,
     /// Cases that have no outcome yet.
     pub pending: usize,
 }
@@ -45,12 +52,18 @@ pub(crate) struct Order {
     pub case_index: u32,
     /// Where the engine's files go; none for a twin.
     pub directory: Option<PathBuf>,
+    /// The pauses after the cases that this one continues, the first of them first. Only for a twin, which passes them
+    /// in simulated time.
+    pub pauses_ns: Vec<u64>,
 }
 
 /// Measures one case at a time.
 pub(crate) trait Worker: Sync {
     /// Measures a case, telling samples and progress on the way. Returns soon after `stop` is raised.
-    fn measure(&self, case: &Case, order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended;
+    fn measure(&self, cases: &[Case], order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended;
+
+    /// Puts back what was changed, when there are no more cases.
+    fn close(&self, _tell: &SyncSender<Message>) {}
 }
 
 /// Carries out what is pending of a campaign, until all is done, `interrupt` is raised, or it cannot go on.
@@ -59,7 +72,7 @@ pub fn carry_out(
     interrupt: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Summary, CampaignError> {
-    let Campaign { cases, mut run, executor, .. } = campaign;
+    let Campaign { cases, plan, mut run, executor, devices, notices } = campaign;
     let records = run.cases()?;
     let pending: VecDeque<u32> = records
         .iter()
@@ -88,6 +101,8 @@ pub fn carry_out(
         let mut keeper = Keeper {
             pace: Pace::new(&records, executor.is_real_time()),
             run: &mut run,
+            plan: &plan,
+            pauses: Pauses::default(),
             cases: &cases,
             records: &records,
             pending,
@@ -96,15 +111,23 @@ pub fn carry_out(
             failures_in_a_row: 0,
             not_before: Instant::now(),
             needs_directories: executor.is_real_time(),
+            gave_up: None,
             watcher,
         };
+        for notice in &notices {
+            keeper.watcher.notice(notice);
+        }
         let kept = keeper.warn(no_watch).and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
         // Workers and the probe may be waiting for room in the queue: they are told to stop, and it is emptied.
         stop.store(true, Ordering::Relaxed);
         drop(orders);
         let stopped = scope.spawn(move || host_watch.and_then(HostWatch::stop));
         while let Ok(message) = told.recv() {
-            if let (Ok(_), Message::HostCounters { .. }) = (&kept, &message) {
+            let is_late_word = matches!(
+                message,
+                Message::HostCounters { .. } | Message::Changed { .. } | Message::Warning { .. }
+            );
+            if kept.is_ok() && is_late_word {
                 keeper.hear(message)?;
             }
         }
@@ -114,10 +137,21 @@ pub fn carry_out(
         }
         kept
     });
+    if executor.is_real_time() {
+        for said in inventory::take(&plan.inventory, InventoryMoment::End, &devices) {
+            let at_ns = run.clock().now_ns();
+            let text = said["command"].as_str().unwrap_or_default().to_owned();
+            let kind = "inventory".to_owned();
+            run.append_event(&Event { at_ns, kind, text, data: Some(said), ..Event::default() })?;
+        }
+    }
     let records = run.cases()?;
     let count = |wanted: fn(CaseState) -> bool| records.iter().filter(|record| wanted(record.state)).count();
     let done = count(|state| state == CaseState::Ended(CaseStatus::Done));
     let failed = count(|state| state == CaseState::Ended(CaseStatus::Failed));
+    let not_run = count(|state| {
+        matches!(state, CaseState::Ended(CaseStatus::Refused) | CaseState::Ended(CaseStatus::NotSettable))
+    });
     let pending = count(|state| matches!(state, CaseState::Pending | CaseState::Begun));
     let directory = run.directory().to_owned();
     let end = match kept? {
@@ -127,7 +161,7 @@ pub fn carry_out(
         Kept::GaveUp(why) => RunEnd::Failed(why),
     };
     run.end(&end)?;
-    Ok(Summary { directory, end, done, failed, pending })
+    Ok(Summary { directory, end, done, failed, not_run, pending })
 }
 
 fn work(
@@ -140,10 +174,11 @@ fn work(
 ) {
     while let Ok(order) = ordered.recv() {
         let case_index = order.case_index;
-        let ended = worker.measure(&cases[case_index as usize], &order, tell, stop);
+        let ended = worker.measure(cases, &order, tell, stop);
         // The keeper listens until every worker has hung up.
         let _ = tell.send(Message::Ended { worker: number, case_index, ended });
     }
+    worker.close(tell);
 }
 
 /// How the keeping ended.
@@ -156,6 +191,8 @@ enum Kept {
 /// Keeps the run directory, hands out cases, and tells the watcher.
 struct Keeper<'a> {
     run: &'a mut Run,
+    plan: &'a Plan,
+    pauses: Pauses,
     cases: &'a [Case],
     records: &'a [CaseRecord],
     pending: VecDeque<u32>,
@@ -166,6 +203,8 @@ struct Keeper<'a> {
     /// A pause is kept before the next case.
     not_before: Instant,
     needs_directories: bool,
+    /// Why the run cannot go on, where a worker says so.
+    gave_up: Option<String>,
     pace: Pace,
     watcher: &'a mut dyn Watcher,
 }
@@ -183,6 +222,9 @@ impl Keeper<'_> {
             if ending.is_none() && interrupt.load(Ordering::Relaxed) {
                 stop.store(true, Ordering::Relaxed);
                 ending = Some(Kept::Interrupted);
+            }
+            if let (None, Some(why)) = (&ending, self.gave_up.take()) {
+                ending = Some(Kept::GaveUp(why));
             }
             if ending.is_none() && self.failures_in_a_row >= FAILURES_IN_A_ROW_LIMIT {
                 stop.store(true, Ordering::Relaxed);
@@ -222,7 +264,9 @@ impl Keeper<'_> {
     /// Gives every idle worker a case, once the pause after the last one is over.
     fn hand_out(&mut self, orders: &[Sender<Order>]) -> Result<(), StoreError> {
         while !self.idle.is_empty() && Instant::now() >= self.not_before {
-            let Some(case_index) = self.pending.pop_front() else { return Ok(()) };
+            let ready = self.pending.iter().position(|&case_index| self.may_begin(case_index));
+            let Some(case_index) = ready.and_then(|place| self.pending.remove(place)) else { return Ok(()) };
+            let pauses_ns = self.pauses_before(case_index)?;
             self.run.begin_case(case_index)?;
             let directory =
                 if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
@@ -232,17 +276,49 @@ impl Keeper<'_> {
             self.watcher.case_started(record, &self.pace.progress());
             if let Some(worker) = self.idle.pop() {
                 // A worker that is gone shows as a closed channel in `keep`.
-                let _ = orders[worker].send(Order { case_index, directory });
+                let _ = orders[worker].send(Order { case_index, directory, pauses_ns });
             }
         }
         Ok(())
     }
 
+    /// A case that continues another waits for it, and for the case whose rate the pause between them rests on.
+    fn may_begin(&self, case_index: u32) -> bool {
+        let is_over = |index: u32| !self.pending.contains(&index) && !self.under_way.contains_key(&index);
+        let index = case_index as usize;
+        if !self.cases[index].continues || index == 0 {
+            return true;
+        }
+        let rate = self.cases[index - 1].pause_over.as_ref();
+        let rests_on = rate.and_then(|rate| self.cases.iter().find(|case| is_of(rate, case)));
+        is_over(case_index - 1)
+            && rests_on.is_none_or(|case| case.index + 1 == index || is_over(case.index as u32))
+    }
+
+    /// The pauses between the cases that lead to one that continues them.
+    fn pauses_before(&mut self, case_index: u32) -> Result<Vec<u64>, StoreError> {
+        let last = case_index as usize;
+        if self.needs_directories {
+            return Ok(Vec::new());
+        }
+        let first = (1..=last).rev().find(|&index| !self.cases[index].continues).unwrap_or(0);
+        (first..last)
+            .map(|index| self.pauses.after(&self.cases[index], self.cases, self.run, self.plan))
+            .collect()
+    }
+
     fn hear(&mut self, message: Message) -> Result<(), StoreError> {
         match message {
-            Message::Sample { case_index, sample, counters, events } => {
-                self.keep_sample(case_index, &sample, &counters, &events)?;
+            Message::Sample { case_index, load, sample, counters, events } => {
+                self.keep_sample(case_index, &load, &sample, &counters, &events)?;
             }
+            Message::Happened { case_index, event } => self.keep_event(case_index, &event)?,
+            Message::Waiting { case_index, text } => {
+                let progress = self.pace.progress();
+                self.watcher.case_waiting(&self.records[case_index as usize], &text, &progress);
+            }
+            Message::Changed { case_index, change } => append_change(self.run, case_index, change)?,
+            Message::Warning { text } => self.warn(Some(text))?,
             Message::Progress { case_index, share } => {
                 self.pace.advance(case_index, share);
                 self.tell_progress();
@@ -261,6 +337,10 @@ impl Keeper<'_> {
                 self.idle.push(worker);
                 match ended {
                     Ended::Outcome(outcome) => self.keep_outcome(case_index, &outcome)?,
+                    Ended::GaveUp(outcome, why) => {
+                        self.keep_outcome(case_index, &outcome)?;
+                        self.gave_up = Some(why);
+                    }
                     Ended::Stopped => {
                         self.under_way.remove(&case_index);
                     }
@@ -273,30 +353,38 @@ impl Keeper<'_> {
     fn keep_sample(
         &mut self,
         case_index: u32,
+        load: &str,
         sample: &Sample,
         counters: &[OwnedCounter],
         events: &[CaseEvent],
     ) -> Result<(), StoreError> {
-        self.run.append_sample(case_index, ONLY_LOAD, sample)?;
+        self.run.append_sample(case_index, load, sample)?;
         let now_ns = self.run.clock().now_ns();
         if !counters.is_empty() {
             self.run.append_counters(Some(case_index), now_ns, Some(sample.end_ns), &borrowed(counters))?;
         }
         for event in events {
-            self.run.append_event(&Event {
-                at_ns: now_ns,
-                case_index: Some(case_index),
-                case_at_ns: Some(event.case_at_ns),
-                kind: event.kind.clone(),
-                text: event.text.clone(),
-                data: None,
-            })?;
+            self.keep_event(case_index, event)?;
+        }
+        if load == PRECONDITIONING_LOAD {
+            return Ok(());
         }
         let case = &self.cases[case_index as usize];
         let whole_ns = (case.load.ramp_ns + case.load.runtime_ns).max(1);
         self.pace.advance(case_index, sample.end_ns as f64 / whole_ns as f64);
         self.tell_progress();
         Ok(())
+    }
+
+    fn keep_event(&mut self, case_index: u32, event: &CaseEvent) -> Result<(), StoreError> {
+        self.run.append_event(&Event {
+            at_ns: self.run.clock().now_ns(),
+            case_index: Some(case_index),
+            case_at_ns: Some(event.case_at_ns),
+            kind: event.kind.clone(),
+            text: event.text.clone(),
+            data: event.data.clone(),
+        })
     }
 
     fn keep_outcome(&mut self, case_index: u32, outcome: &CaseOutcome) -> Result<(), StoreError> {
@@ -308,7 +396,13 @@ impl Keeper<'_> {
             _ => 0,
         };
         if self.needs_directories && !self.pending.is_empty() {
-            self.not_before = Instant::now() + Duration::from_nanos(self.cases[case_index as usize].pause_ns);
+            let case = &self.cases[case_index as usize];
+            // A case that issued nothing needs no rest.
+            let pause_ns = match outcome.loads.is_empty() {
+                true => 0,
+                false => self.pauses.after(case, self.cases, self.run, self.plan)?,
+            };
+            self.not_before = Instant::now() + Duration::from_nanos(pause_ns);
         }
         if let Some(result) = self.run.result(case_index)? {
             self.watcher.case_ended(&self.records[case_index as usize], &result, &self.pace.progress());

@@ -12,6 +12,9 @@ pub enum CampaignError {
     /// The guard refused, or the target could not be opened.
     #[error(transparent)]
     Permit(#[from] target::PermitError),
+    /// What sets the array cannot be used.
+    #[error(transparent)]
+    Driver(#[from] driver::DriverError),
     /// The load generator cannot be used.
     #[error(transparent)]
     Engine(#[from] fio::FioError),

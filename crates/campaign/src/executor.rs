@@ -1,8 +1,8 @@
-//! What carries out cases: twins on several threads, or fio on one real target.
+//! What carries out cases: twins on several threads, or fio on real targets.
 
 use crate::carry_out::Worker;
-use crate::generated::{FioWorker, HostWatch};
 use crate::message::Message;
+use crate::real::{HostWatch, RealWorker};
 use crate::simulated::Simulator;
 use probe::ProbeError;
 use std::sync::mpsc::SyncSender;
@@ -13,8 +13,8 @@ use store::RunClock;
 pub(crate) enum Executor {
     /// Twins in simulated time.
     Twin(Simulator),
-    /// fio on a real target.
-    Real(Box<FioWorker>),
+    /// fio on real targets.
+    Real(Box<RealWorker>),
 }
 
 impl Executor {
@@ -25,7 +25,7 @@ impl Executor {
         }
     }
 
-    /// How many cases may run at once: cases on one real target would disturb each other.
+    /// How many cases may run at once: cases on real targets would disturb each other.
     pub fn threads(&self) -> usize {
         match self {
             Executor::Twin(simulator) => simulator.threads(),

@@ -9,16 +9,22 @@
 //! Everything that can be refused is refused by [`prepare`] or [`resume`], before a byte is written anywhere.
 
 mod carry_out;
+mod conditions;
 mod error;
 mod executor;
-mod generated;
+mod inventory;
 mod message;
 mod pace;
+mod pauses;
 mod prepare;
+mod real;
+mod requirements;
 mod simulated;
+mod targets;
 mod watch;
 
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
 pub use prepare::{Campaign, Request, prepare, resume};
+pub use requirements::{RequirementRow, RequirementVerdict, requirements};
 pub use watch::{Progress, Watcher};

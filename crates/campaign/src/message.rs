@@ -1,6 +1,8 @@
 //! What workers tell the thread that keeps the run.
 
+use driver::Change;
 use load::Sample;
+use serde_json::Value;
 use store::CaseOutcome;
 
 /// A counter of the host or of a twin's part, as a worker hands it over.
@@ -19,14 +21,29 @@ pub(crate) struct CaseEvent {
     pub case_at_ns: u64,
     pub kind: String,
     pub text: String,
+    pub data: Option<Value>,
 }
 
 /// A worker's message. What belongs to a case comes in order, and before its end.
 pub(crate) enum Message {
-    /// An interval of a case, with what was counted beside it.
-    Sample { case_index: u32, sample: Box<Sample>, counters: Vec<OwnedCounter>, events: Vec<CaseEvent> },
+    /// An interval of one of a case's loads, with what was counted beside it.
+    Sample {
+        case_index: u32,
+        load: String,
+        sample: Box<Sample>,
+        counters: Vec<OwnedCounter>,
+        events: Vec<CaseEvent>,
+    },
+    /// Something happened now.
+    Happened { case_index: u32, event: CaseEvent },
     /// How much of a case is done, 0 to 1.
     Progress { case_index: u32, share: f64 },
+    /// What a case waits for, for people.
+    Waiting { case_index: u32, text: String },
+    /// A setting of the array or the host was changed or put back.
+    Changed { case_index: Option<u32>, change: Change },
+    /// The reader of the run should know.
+    Warning { text: String },
     /// Host counters, at a moment on the run's clock.
     HostCounters { at_ns: u64, counters: Vec<OwnedCounter> },
     /// A case ended; the worker is free for another.
@@ -39,4 +56,6 @@ pub(crate) enum Ended {
     Outcome(Box<CaseOutcome>),
     /// It was stopped, and will be measured again.
     Stopped,
+    /// With an outcome after which the run cannot go on, and why.
+    GaveUp(Box<CaseOutcome>, String),
 }

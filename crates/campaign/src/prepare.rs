@@ -1,29 +1,37 @@
 //! From what was asked for to a campaign that may begin. Everything is checked before anything is written.
 
-use crate::CampaignError;
 use crate::executor::Executor;
-use crate::generated::FioWorker;
+use crate::real::{
+    ArraySetter, Held, HeldTargets, RealWorker, RealWorkerParts, may_come_from_driver, note_recovered,
+    recovered,
+};
 use crate::simulated::Simulator;
-use load::{Generator, Random};
-use plan::{Case, LoadedPlan};
+use crate::targets::target_of;
+use crate::{CampaignError, inventory};
+use driver::{DriverSpec, HostProtection, Opening};
+use load::{Generator, LoadSpec, Random};
+use plan::{Case, InventoryMoment, LoadedPlan, Plan, SettingScope, SettingValues};
 use serde_json::json;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use store::{Manifest, ManifestTarget, NewCase, Run, SourceText};
-use target::{Guard, Inspected, PermitError, Roots, StorageSpec, TargetSpec, TwinSpec};
+use store::{LeftOutCase, Manifest, ManifestTarget, NewCase, Run, SourceText};
+use target::{StorageSpec, TargetSpec, TwinSpec};
 
 /// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
 /// no course over time.
 const SAMPLES_AT_LEAST: u64 = 10;
 /// But not shorter than this: the host's own counters are read no faster.
 const INTERVAL_MINIMUM_NS: u64 = 10_000_000;
+/// The most targets of a run.
+const TARGETS_LIMIT: usize = 1024;
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// A shipped plan's name, or a file.
     pub plan: String,
-    /// The target, as typed.
-    pub target: String,
+    /// The targets, as typed.
+    pub targets: Vec<String>,
     /// Which cases, and what is changed in them.
     pub selection: plan::Selection,
     /// The run directory.
@@ -32,6 +40,10 @@ pub struct Request {
     pub seed: u64,
     /// Consent IDs (`--overwrite-data`).
     pub consents: Vec<String>,
+    /// What sets a real array (`--array`).
+    pub array_driver: Option<String>,
+    /// The time that the run may take by its plan (`--time-budget`).
+    pub time_budget_ns: Option<u64>,
     /// Cases simulated at once; all processors without it.
     pub threads: Option<usize>,
     /// The command line, for the manifest.
@@ -42,8 +54,12 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Campaign {
     pub(crate) cases: Vec<Case>,
+    pub(crate) plan: Plan,
     pub(crate) run: Run,
     pub(crate) executor: Executor,
+    /// Block devices under test, for commands of the inventory.
+    pub(crate) devices: Vec<String>,
+    pub(crate) notices: Vec<String>,
 }
 
 impl Campaign {
@@ -58,12 +74,45 @@ impl Campaign {
     }
 }
 
+/// What is the same for a run that begins and one that goes on.
+struct Asked<'a> {
+    loaded: &'a LoadedPlan,
+    selection: &'a plan::Selection,
+    seed: u64,
+    targets: Vec<(String, TargetSpec)>,
+    consents: Vec<String>,
+    array_driver: Option<String>,
+    time_budget_ns: Option<u64>,
+    threads: Option<usize>,
+}
+
+/// A campaign without its run directory.
+struct Checked {
+    cases: Vec<Case>,
+    left_out: Vec<LeftOutCase>,
+    executor: Executor,
+    array: Option<SourceText>,
+    targets: Vec<ManifestTarget>,
+    devices: Vec<String>,
+    notices: Vec<String>,
+}
+
 /// Checks a request and creates its run directory, and the file of a `file:` target.
 pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     let loaded = plan::load_plan(&request.plan)?;
-    let cases = expand(&loaded.plan, &request.selection, request.seed)?;
+    let asked = Asked {
+        loaded: &loaded,
+        selection: &request.selection,
+        seed: request.seed,
+        targets: parse_targets(&request.targets)?,
+        consents: request.consents.clone(),
+        array_driver: request.array_driver.clone(),
+        time_budget_ns: request.time_budget_ns,
+        threads: request.threads,
+    };
+    let cases = expand(&asked)?;
     check_free(&request.directory)?;
-    let spec = TargetSpec::parse(&request.target)?;
+    let checked = check(&asked, cases, None)?;
     let mut manifest = Manifest {
         arraylab_version: env!("CARGO_PKG_VERSION").into(),
         seed: request.seed,
@@ -73,41 +122,31 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
             only: request.selection.only.clone(),
             set: request.selection.set.clone(),
         },
-        interval_ns: interval_ns(&loaded.plan, &cases),
+        interval_ns: interval_ns(&loaded.plan, &checked.cases),
         command_line: request.command_line.clone(),
+        array: checked.array.clone(),
+        targets: checked.targets.clone(),
+        engine: if checked.executor.is_real_time() { "fio" } else { "sim" }.into(),
+        array_driver: request.array_driver.clone(),
+        time_budget_ns: request.time_budget_ns,
+        left_out: checked.left_out.clone(),
         ..Manifest::default()
     };
-    let executor = match &spec {
-        TargetSpec::Twin(twin) => {
-            let array = plan::load_array(&twin.name)?;
-            manifest.engine = "sim".into();
-            manifest.overrides = twin.settings.clone();
-            manifest.array = Some(SourceText {
-                name: array.name.clone(),
-                source: array.source.clone(),
-                text: array.text.clone(),
-            });
-            manifest.targets =
-                vec![ManifestTarget { spec: spec.to_string(), identity: json!({ "kind": "twin" }) }];
-            simulator(array.description, twin, &spec, &cases, request)?
+    if let Some((_, TargetSpec::Twin(twin))) = asked.targets.first() {
+        manifest.overrides = twin.settings.clone();
+    }
+    if checked.executor.is_real_time() {
+        let kernel_names: Vec<String> =
+            checked.devices.iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect();
+        manifest.host = probe::host_facts(&probe::ProbeRoots::system(), &kernel_names);
+        let said = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
+        if !said.is_empty() {
+            manifest.host["inventory"] = said.into();
         }
-        TargetSpec::Storage(storage) => {
-            let engine = fio::Engine::find()?;
-            let inspected = inspect(storage, &loaded, &cases, &request.consents)?;
-            manifest.engine = "fio".into();
-            let devices: Vec<String> = inspected.kernel_name().map(str::to_owned).into_iter().collect();
-            manifest.host = probe::host_facts(&probe::ProbeRoots::system(), &devices);
-            let worker = fio_worker(engine, &inspected, &spec, &loaded, &cases, &request.consents)?;
-            manifest.targets = vec![ManifestTarget {
-                spec: spec.to_string(),
-                identity: json!({ "device": worker.describe_target(), "consents": request.consents }),
-            }];
-            Executor::Real(Box::new(worker))
-        }
-    };
-    let new_cases: Vec<NewCase> = cases.iter().map(new_case).collect();
+    }
+    let new_cases: Vec<NewCase> = checked.cases.iter().map(new_case).collect();
     let run = Run::create(&request.directory, &manifest, &new_cases)?;
-    Ok(Campaign { cases, run, executor })
+    begin(checked, loaded.plan, run)
 }
 
 /// Opens an interrupted or failed run to go on with what it lacks. Consents given before hold while the target is
@@ -132,12 +171,41 @@ pub fn resume(
         only: manifest.selection.only.clone(),
         set: manifest.selection.set.clone(),
     };
-    let cases = expand(&plan, &selection, manifest.seed)?;
+    let loaded = LoadedPlan {
+        name: manifest.plan.name.clone(),
+        source: manifest.plan.source.clone(),
+        text: manifest.plan.text.clone(),
+        plan,
+    };
+    let specs: Vec<String> = manifest.targets.iter().map(|target| target.spec.clone()).collect();
+    if specs.is_empty() {
+        return Err(CampaignError::Refused(format!("{} names no target", directory.display())));
+    }
+    let given = manifest.targets.iter().flat_map(|target| target.identity["consents"].as_array());
+    let given = given.flatten().filter_map(|id| id.as_str().map(str::to_owned));
+    let mut consents: Vec<String> = given.chain(consents.iter().cloned()).collect();
+    consents.sort();
+    consents.dedup();
+    let asked = Asked {
+        loaded: &loaded,
+        selection: &selection,
+        seed: manifest.seed,
+        targets: parse_targets(&specs)?,
+        consents,
+        array_driver: manifest.array_driver.clone(),
+        time_budget_ns: manifest.time_budget_ns,
+        threads,
+    };
+    let cases = expand(&asked)?;
+    if matches!(asked.targets[0].1, TargetSpec::Twin(_)) && manifest.array.is_none() {
+        return Err(CampaignError::Refused(format!("{} does not hold its array", directory.display())));
+    }
+    let checked = check(&asked, cases, manifest.array)?;
     let recorded = run.cases()?;
-    let same = recorded.len() == cases.len()
+    let same = recorded.len() == checked.cases.len()
         && recorded
             .iter()
-            .zip(&cases)
+            .zip(&checked.cases)
             .all(|(old, new)| old.stage == new.stage && old.name == new.name && old.settings == new.settings);
     if !same {
         return Err(CampaignError::Refused(format!(
@@ -145,124 +213,295 @@ pub fn resume(
             directory.display()
         )));
     }
-    let Some(manifest_target) = manifest.targets.first() else {
-        return Err(CampaignError::Refused(format!("{} names no target", directory.display())));
-    };
-    let spec = TargetSpec::parse(&manifest_target.spec)?;
-    let loaded = LoadedPlan {
-        name: manifest.plan.name.clone(),
-        source: manifest.plan.source.clone(),
-        text: manifest.plan.text.clone(),
-        plan,
-    };
-    let executor = match (&spec, &manifest.array) {
-        (TargetSpec::Twin(twin), Some(array)) => {
-            let description = plan::parse_array(&array.source, &array.text)?;
-            let request = Request { seed: manifest.seed, threads, ..Request::default() };
-            simulator(description, twin, &spec, &cases, &request)?
+    begin(checked, loaded.plan, run)
+}
+
+fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, CampaignError> {
+    let Checked { cases, executor, devices, mut notices, left_out, .. } = checked;
+    for left_out in &left_out {
+        notices.push(format!("left out: {} {} ({})", left_out.stage, left_out.case, left_out.reason));
+    }
+    if executor.is_real_time() {
+        match recovered() {
+            Ok(recovered) => notices.extend(note_recovered(&mut run, recovered)?),
+            Err(error) => {
+                let text = format!("what killed runs may have left on this host was not put back: {error}");
+                run.append_warning(None, &text)?;
+                notices.push(format!("warning: {text}"));
+            }
         }
-        (TargetSpec::Twin(_), None) => {
-            return Err(CampaignError::Refused(format!("{} does not hold its array", directory.display())));
+    }
+    Ok(Campaign { cases, plan, run, executor, devices, notices })
+}
+
+fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, CampaignError> {
+    let mut targets = Vec::with_capacity(texts.len());
+    for text in texts {
+        let spec = TargetSpec::parse(text)?;
+        targets.push((spec.to_string(), spec));
+    }
+    let refused = |why: String| Err(CampaignError::Refused(why));
+    if targets.is_empty() {
+        return refused("a --target is needed".into());
+    }
+    if targets.len() > TARGETS_LIMIT {
+        return refused(format!("{} targets are more than {TARGETS_LIMIT}", targets.len()));
+    }
+    if targets.len() > 1 && targets.iter().any(|(_, spec)| matches!(spec, TargetSpec::Twin(_))) {
+        return refused("a twin stands for all targets of a plan: give it as the only --target".into());
+    }
+    for (index, (text, _)) in targets.iter().enumerate() {
+        if targets[..index].iter().any(|(other, _)| other == text) {
+            return refused(format!("the target `{text}` is given twice"));
         }
-        (TargetSpec::Storage(storage), _) => {
-            let engine = fio::Engine::find()?;
-            let given = manifest_target.identity["consents"].as_array().into_iter().flatten();
-            let consents: Vec<String> = given
-                .filter_map(|id| id.as_str().map(str::to_owned))
-                .chain(consents.iter().cloned())
-                .collect();
-            let inspected = inspect(storage, &loaded, &cases, &consents)?;
-            Executor::Real(Box::new(fio_worker(engine, &inspected, &spec, &loaded, &cases, &consents)?))
-        }
-    };
-    Ok(Campaign { cases, run, executor })
+    }
+    Ok(targets)
 }
 
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
 /// alone, among others, after a resume, and on any number of threads.
-fn expand(plan: &plan::Plan, selection: &plan::Selection, seed: u64) -> Result<Vec<Case>, CampaignError> {
-    let mut cases = plan::expand(plan, selection)?;
+fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
+    let mut cases = plan::expand(&asked.loaded.plan, asked.selection)?;
     if cases.is_empty() {
         return Err(CampaignError::Refused(
             "no case is left: `--stage` and `--only` exclude each other; `arraylab expand` shows what there is".into(),
         ));
     }
-    if let Some(case) = cases.iter().find(|case| case.preconditioning.is_some()) {
-        return Err(CampaignError::Refused(format!(
-            "stage `{}` asks for preconditioning, which this version cannot carry out; leave it out with --stage",
-            case.stage
-        )));
-    }
     for case in &mut cases {
-        case.load.seed = Random::from_seed_and_stream(seed, case.load.seed).next_u64();
-        let shortest_ns = (case.load.runtime_ns / SAMPLES_AT_LEAST).max(INTERVAL_MINIMUM_NS);
-        case.load.interval_ns = case.load.interval_ns.min(shortest_ns);
+        let named = case.loads.iter_mut().map(|load| &mut load.load);
+        for load in named.chain([&mut case.load]) {
+            load.seed = Random::from_seed_and_stream(asked.seed, load.seed).next_u64();
+            let shortest_ns = (load.runtime_ns / SAMPLES_AT_LEAST).max(INTERVAL_MINIMUM_NS);
+            load.interval_ns = load.interval_ns.min(shortest_ns);
+        }
     }
     Ok(cases)
 }
 
+/// What of the cases fits into the time, where there is a limit. Writes before cases take as long as a target of
+/// this size needs at the rate that estimates assume.
+fn fit(
+    asked: &Asked<'_>,
+    cases: Vec<Case>,
+    capacity_bytes: u64,
+) -> Result<(Vec<Case>, Vec<LeftOutCase>), CampaignError> {
+    let Some(budget_ns) = asked.time_budget_ns else { return Ok((cases, Vec::new())) };
+    let writes_ns = |case: &Case| {
+        let times = case.conditioned_by.as_ref().map_or(0, |written| written.times);
+        (capacity_bytes as f64 * f64::from(times) / plan::ASSUMED_BYTES_PER_S * 1e9) as u64
+    };
+    let fitting = plan::fit_budget(cases, budget_ns, &writes_ns);
+    if fitting.kept.is_empty() {
+        return Err(CampaignError::Refused(format!(
+            "no case fits into --time-budget {}; the first needs more ({})",
+            units::human_duration(budget_ns),
+            fitting.left_out.first().map_or("", |left_out| &left_out.reason)
+        )));
+    }
+    let left_out = fitting
+        .left_out
+        .into_iter()
+        .map(|left_out| LeftOutCase {
+            stage: left_out.case.stage,
+            case: left_out.case.name,
+            reason: left_out.reason,
+        })
+        .collect();
+    Ok((fitting.kept, left_out))
+}
+
 /// The interval of all cases; the plan's where a shortened case has one of its own.
-fn interval_ns(plan: &plan::Plan, cases: &[Case]) -> u64 {
+fn interval_ns(plan: &Plan, cases: &[Case]) -> u64 {
     let first_ns = cases.first().map_or(plan.interval_ns, |case| case.load.interval_ns);
     if cases.iter().all(|case| case.load.interval_ns == first_ns) { first_ns } else { plan.interval_ns }
 }
 
-fn simulator(
-    description: twin::ArrayDescription,
+/// Checks cases against their targets. `array` is the array of a run that goes on.
+fn check(asked: &Asked<'_>, cases: Vec<Case>, array: Option<SourceText>) -> Result<Checked, CampaignError> {
+    match &asked.targets[0] {
+        (text, TargetSpec::Twin(twin)) => check_twin(asked, cases, text, twin, array),
+        _ => check_real(asked, cases),
+    }
+}
+
+fn check_twin(
+    asked: &Asked<'_>,
+    cases: Vec<Case>,
+    text: &str,
     twin: &TwinSpec,
-    spec: &TargetSpec,
-    cases: &[Case],
-    request: &Request,
-) -> Result<Executor, CampaignError> {
-    let simulator = Simulator::new(description, twin, spec.to_string(), request.threads);
-    for case in cases {
-        let built = simulator.build(case)?;
-        check_load(case, load::Device::capacity_bytes(&built))?;
+    array: Option<SourceText>,
+) -> Result<Checked, CampaignError> {
+    if asked.array_driver.is_some() {
+        return Err(CampaignError::Refused(
+            "--array is for real arrays: a twin is built with the settings of each case".into(),
+        ));
     }
-    Ok(Executor::Twin(simulator))
-}
-
-/// Looks at a real target, and asks the guard whether it may be written where any case writes.
-fn inspect(
-    storage: &StorageSpec,
-    loaded: &LoadedPlan,
-    cases: &[Case],
-    consents: &[String],
-) -> Result<Inspected, CampaignError> {
-    let inspected = target::inspect(&Roots::system(), storage)?;
-    for case in cases {
-        check_load(case, inspected.capacity_bytes)?;
+    // A twin is in any state at once: nothing is written beforehand.
+    let (cases, left_out) = fit(asked, cases, 0)?;
+    let (description, array) = match array {
+        Some(array) => (plan::parse_array(&array.source, &array.text)?, array),
+        None => {
+            let array = plan::load_array(&twin.name)?;
+            let kept = SourceText { name: array.name, source: array.source, text: array.text };
+            (array.description, kept)
+        }
+    };
+    let simulator = Simulator::new(description, twin, text.to_owned(), asked.threads);
+    for (index, case) in cases.iter().enumerate() {
+        let previous = index.checked_sub(1).map(|previous| &cases[previous]);
+        let built = simulator.check(case, previous)?;
+        check_load(case, &case.load, load::Device::capacity_bytes(&built))?;
     }
-    if writes(loaded, cases) {
-        let refused = |refusal| CampaignError::Permit(PermitError::Refused(refusal));
-        Guard::default().check_write(&inspected, consents).map_err(refused)?;
+    let mut notices = Vec::new();
+    if cases.iter().any(|case| !case.host_settings().is_empty()) {
+        notices.push("the plan's settings of the host do nothing here: a twin has no host".to_owned());
     }
-    Ok(inspected)
-}
-
-fn fio_worker(
-    engine: fio::Engine,
-    inspected: &Inspected,
-    spec: &TargetSpec,
-    loaded: &LoadedPlan,
-    cases: &[Case],
-    consents: &[String],
-) -> Result<FioWorker, CampaignError> {
-    let guard = Guard::default();
-    let interval_ns = interval_ns(&loaded.plan, cases);
-    Ok(if writes(loaded, cases) {
-        FioWorker::writing(engine, guard.permit_write(inspected, consents)?, spec.to_string(), interval_ns)
-    } else {
-        FioWorker::reading(engine, guard.permit_read(inspected)?, spec.to_string(), interval_ns)
+    Ok(Checked {
+        cases,
+        left_out,
+        executor: Executor::Twin(simulator),
+        array: Some(array),
+        targets: vec![ManifestTarget { spec: text.to_owned(), identity: json!({ "kind": "twin" }) }],
+        devices: Vec::new(),
+        notices,
     })
 }
 
-fn writes(loaded: &LoadedPlan, cases: &[Case]) -> bool {
-    !loaded.plan.read_only && cases.iter().any(|case| case.load.rwmixread < 100)
+fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
+    let engine = fio::Engine::find()?;
+    let texts: Vec<&str> = asked.targets.iter().map(|(text, _)| text.as_str()).collect();
+    let driver_spec = asked.array_driver.as_deref().map(DriverSpec::parse).transpose()?;
+    // Only a program makes devices.
+    let may_make_devices = asked.array_driver.as_deref().is_some_and(|text| text.starts_with("exec:"));
+    let specs: Vec<StorageSpec> = asked
+        .targets
+        .iter()
+        .filter_map(|(_, spec)| match spec {
+            TargetSpec::Storage(storage) => Some(storage.clone()),
+            TargetSpec::Twin(_) => None,
+        })
+        .collect();
+    let written = written_targets(asked, &cases, &texts)?;
+    let mut held = Vec::new();
+    let mut capacities = Vec::new();
+    for (number, spec) in specs.into_iter().enumerate() {
+        let target = Held::new(texts[number].to_owned(), spec, written[number], asked.consents.clone());
+        match target.check() {
+            Ok(inspected) => capacities.push(Some(inspected.capacity_bytes)),
+            Err(error) if may_make_devices && may_come_from_driver(&error) => capacities.push(None),
+            Err(error) => return Err(CampaignError::Permit(error)),
+        }
+        held.push(target);
+    }
+    let (cases, left_out) = fit(asked, cases, capacities.iter().flatten().sum())?;
+    check_cases(&cases, &texts, &capacities)?;
+    let array = match &driver_spec {
+        None => None,
+        Some(spec) => {
+            let (driver, wait) = spec.open(Opening {
+                consents: &asked.consents,
+                protection: Box::new(HostProtection::default()),
+                answers: Box::new(BufReader::new(std::io::stdin())),
+                questions: Box::new(std::io::stderr()),
+            })?;
+            Some(ArraySetter::new(driver, wait))
+        }
+    };
+    let mut targets = HeldTargets(held);
+    // What a driver may make anew is opened when it is there.
+    if capacities.iter().all(Option::is_some) {
+        targets.hold()?;
+    }
+    let manifest_targets = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| ManifestTarget {
+            spec: (*text).to_owned(),
+            identity: json!({ "device": targets.describe(number), "consents": asked.consents }),
+        })
+        .collect();
+    let devices = targets.device_paths();
+    let worker = RealWorker::new(RealWorkerParts {
+        engine,
+        targets,
+        array,
+        declared: declared(asked.selection),
+        interval_ns: interval_ns(&asked.loaded.plan, &cases),
+    });
+    Ok(Checked {
+        cases,
+        left_out,
+        executor: Executor::Real(Box::new(worker)),
+        array: None,
+        targets: manifest_targets,
+        devices,
+        notices: Vec::new(),
+    })
 }
 
-fn check_load(case: &Case, capacity_bytes: u64) -> Result<(), CampaignError> {
-    match Generator::new(&case.load, capacity_bytes) {
+/// The array settings that the user says the array has: those given with `--set`.
+fn declared(selection: &plan::Selection) -> SettingValues {
+    let mut declared = SettingValues::new();
+    for (name, text) in &selection.set {
+        let setting = plan::setting(name).filter(|setting| setting.scope == SettingScope::Array);
+        if let Some(Ok(value)) = setting.map(|setting| setting.parse(text)) {
+            declared.insert(name.clone(), value);
+        }
+    }
+    declared
+}
+
+/// For each target whether any case writes to it.
+fn written_targets(asked: &Asked<'_>, cases: &[Case], texts: &[&str]) -> Result<Vec<bool>, CampaignError> {
+    let mut written = vec![false; texts.len()];
+    if asked.loaded.plan.read_only {
+        return Ok(written);
+    }
+    for case in cases {
+        if case.conditioned_by.is_some() {
+            written.fill(true);
+        }
+        if case.loads.is_empty() {
+            written[0] |= case.load.rwmixread < 100 || case.filesystem.is_some();
+        }
+        for (index, load) in case.loads.iter().enumerate() {
+            written[target_of(case, index, texts)?] |= load.load.rwmixread < 100;
+        }
+    }
+    Ok(written)
+}
+
+/// Refuses cases that these targets cannot carry out.
+fn check_cases(cases: &[Case], texts: &[&str], capacities: &[Option<u64>]) -> Result<(), CampaignError> {
+    for case in cases {
+        let refused = |why: &str| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
+        if texts.len() > 1 && case.loads.is_empty() {
+            return match case.stripe {
+                Some(_) => refused(
+                    "fio cannot stripe one load over several targets exactly; make the stripe with mdadm, LVM or a volume manager, and give it as the only --target",
+                ),
+                None => refused(
+                    "it has one load, and there are several targets; give one --target, or a `stripe:` or `loads:` in the plan",
+                ),
+            };
+        }
+        if case.filesystem.is_some() && !case.loads.is_empty() {
+            return refused("a file system takes one load, and this stage has several");
+        }
+        if let (true, Some(capacity_bytes)) = (case.loads.is_empty(), capacities[0]) {
+            check_load(case, &case.load, capacity_bytes)?;
+        }
+        for (index, load) in case.loads.iter().enumerate() {
+            if let Some(capacity_bytes) = capacities[target_of(case, index, texts)?] {
+                check_load(case, &load.load, capacity_bytes)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_load(case: &Case, load: &LoadSpec, capacity_bytes: u64) -> Result<(), CampaignError> {
+    match Generator::new(load, capacity_bytes) {
         Ok(_) => Ok(()),
         Err(source) => {
             Err(CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source })

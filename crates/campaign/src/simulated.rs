@@ -2,15 +2,24 @@
 
 use crate::CampaignError;
 use crate::carry_out::{ONLY_LOAD, Order, Worker};
+use crate::conditions::Watched;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
-use plan::{Case, SettingScope};
+use load::{Device as _, Pattern, Sample};
+use plan::{Case, ConditionalEvent, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
 use store::{CaseOutcome, CaseStatus, LoadOutcome};
 use target::TwinSpec;
 use twin::{ArrayDescription, Twin};
+
+/// The setting of a twin that says in which state it begins.
+const CONDITION: &str = "condition";
+/// The setting of a twin whose hosts have file systems.
+const FILESYSTEM: &str = "filesystem";
 
 /// Brings an array to life for each case.
 #[derive(Debug)]
@@ -20,6 +29,8 @@ pub(crate) struct Simulator {
     settings: Map<String, Value>,
     target: String,
     threads: usize,
+    /// Twins as cases left them, by the number of the case that goes on with each.
+    parked: Mutex<BTreeMap<usize, Twin>>,
 }
 
 impl Simulator {
@@ -36,6 +47,7 @@ impl Simulator {
             settings,
             target,
             threads: threads.unwrap_or_else(processors).max(1),
+            parked: Mutex::default(),
         }
     }
 
@@ -43,21 +55,149 @@ impl Simulator {
         self.threads
     }
 
-    /// The twin of a case, with its events placed.
+    fn has_setting(&self, name: &str) -> bool {
+        Twin::settings(&self.description).iter().any(|setting| setting.name == name)
+    }
+
+    /// The twin of a case in the state in which the case begins where it continues none.
     pub fn build(&self, case: &Case) -> Result<Twin, CampaignError> {
-        let refused = |source| CampaignError::Twin {
-            stage: case.stage.clone(),
-            case: case.name.clone(),
-            source: Box::new(source),
-        };
         let mut settings = self.settings.clone();
         settings.extend(case.settings_of(SettingScope::Array));
-        let mut twin = Twin::build(&self.description, &settings, case.load.seed).map_err(refused)?;
-        for event in &case.events {
-            twin.act(event.at_ns, &event.action, &event.arguments).map_err(refused)?;
+        if let Some(written) = &case.conditioned_by
+            && self.has_setting(CONDITION)
+            && !settings.contains_key(CONDITION)
+        {
+            settings.insert(CONDITION.to_owned(), condition_after(written).into());
+        }
+        if let Some(filesystem) = case.settings.get(FILESYSTEM) {
+            if self.has_setting(FILESYSTEM) {
+                settings.insert(FILESYSTEM.to_owned(), filesystem.clone());
+            } else if case.filesystem.is_some() {
+                return Err(CampaignError::Refused(format!(
+                    "stage `{}`: this twin's hosts have no file systems; leave it out with --stage, or choose --only filesystem=raw",
+                    case.stage
+                )));
+            }
+        }
+        Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
+    }
+
+    /// Refuses what a twin cannot do, before anything is written.
+    pub fn check(&self, case: &Case, previous: Option<&Case>) -> Result<Twin, CampaignError> {
+        let refused = |why: String| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
+        if !case.loads.is_empty() {
+            return refused(
+                "a twin takes one load at a time, and this stage has several; leave it out with --stage"
+                    .into(),
+            );
+        }
+        if let Some(previous) = previous.filter(|_| case.continues)
+            && previous.settings_of(SettingScope::Array) != case.settings_of(SettingScope::Array)
+        {
+            return refused(format!(
+                "`{}` continues `{}` with other array settings, which a twin cannot do: it is built with its settings",
+                case.name, previous.name
+            ));
+        }
+        let twin = self.build(case)?;
+        let conditional = case.conditional_events.iter().map(|event| (&event.action, &event.arguments));
+        for (action, arguments) in
+            case.events.iter().map(|event| (&event.action, &event.arguments)).chain(conditional)
+        {
+            twin.clone().act(0, action, arguments).map_err(|source| twin_error(case, source))?;
         }
         Ok(twin)
     }
+
+    /// The twin with which a case begins: as the case before it left it, or new.
+    fn twin_for(&self, cases: &[Case], order: &Order, stop: &AtomicBool) -> Result<Twin, String> {
+        let index = order.case_index as usize;
+        let said = |error: CampaignError| error.to_string();
+        let Some(&pause_ns) = order.pauses_ns.last() else { return self.build(&cases[index]).map_err(said) };
+        let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&index);
+        let mut twin = match parked {
+            Some(twin) => twin,
+            // After a resume: what led here is done again, and not counted.
+            None => {
+                let first = index - order.pauses_ns.len();
+                let mut twin = self.build(&cases[first]).map_err(said)?;
+                for (place, case) in cases[first..index].iter().enumerate() {
+                    if place > 0 {
+                        pass(&mut twin, order.pauses_ns[place - 1]);
+                    }
+                    run(&mut twin, case, &mut |_, _| stop.load(Ordering::Relaxed))?;
+                }
+                twin
+            }
+        };
+        pass(&mut twin, pause_ns);
+        Ok(twin)
+    }
+}
+
+/// The state of a twin after writes: `written` once in order, `filled` more often and then at rest, `steady` after
+/// random writes.
+fn condition_after(written: &Preconditioning) -> &'static str {
+    match (written.pattern, written.times) {
+        (Pattern::Write | Pattern::Rw | Pattern::Read, 0 | 1) => "written",
+        (Pattern::Write | Pattern::Rw | Pattern::Read, _) => "filled",
+        _ => "steady",
+    }
+}
+
+fn twin_error(case: &Case, source: twin::TwinError) -> CampaignError {
+    CampaignError::Twin { stage: case.stage.clone(), case: case.name.clone(), source: Box::new(source) }
+}
+
+/// Lets time pass without load.
+fn pass(twin: &mut Twin, time_ns: u64) {
+    let until_ns = twin.now_ns().saturating_add(time_ns);
+    // Nothing is outstanding; the twin works on behind the scenes.
+    while twin.next_completion(until_ns).is_some() {}
+}
+
+/// Runs a case on a twin. `on_sample` says when to stop.
+fn run(
+    twin: &mut Twin,
+    case: &Case,
+    on_sample: &mut dyn FnMut(&mut Twin, Sample) -> bool,
+) -> Result<(), String> {
+    let begun_ns = twin.now_ns();
+    for event in &case.events {
+        twin.act(begun_ns + event.at_ns, &event.action, &event.arguments)
+            .map_err(|error| error.to_string())?;
+    }
+    let capacity_bytes = twin.capacity_bytes();
+    let range_bytes = case.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(case.load.offset_bytes));
+    let ends_after_bytes = case.ends_after.map(|amount| amount.resolve(range_bytes));
+    let mut moved_bytes = 0u64;
+    let mut waiting: Vec<(&ConditionalEvent, Watched<'_>)> = case
+        .conditional_events
+        .iter()
+        .map(|event| (event, Watched::new(&event.condition, range_bytes)))
+        .collect();
+    let mut failed = None;
+    load::run_simulated(twin, &case.load, &mut |twin: &mut Twin, sample| {
+        waiting.retain_mut(|(event, watched)| {
+            let is_latest = event.latest_ns.is_some_and(|latest_ns| sample.end_ns >= latest_ns);
+            if !watched.holds_after(&sample) && !is_latest {
+                return true;
+            }
+            let made =
+                twin.act(twin.now_ns(), &event.action, &event.arguments).map_err(|error| error.to_string());
+            failed = failed.take().or(made.err());
+            false
+        });
+        moved_bytes += sample.read.bytes + sample.write.bytes;
+        let is_over = ends_after_bytes.is_some_and(|bytes| moved_bytes >= bytes);
+        if on_sample(twin, sample) || is_over || failed.is_some() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
+    .map_err(|error| error.to_string())?;
+    failed.map_or(Ok(()), Err)
 }
 
 /// A setting's value as the plan types it, or its text where the plan language does not know it: switches of a twin.
@@ -66,7 +206,9 @@ fn typed(name: &str, text: &str) -> Value {
 }
 
 impl Worker for Simulator {
-    fn measure(&self, case: &Case, order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended {
+    fn measure(&self, cases: &[Case], order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended {
+        let index = order.case_index as usize;
+        let case = &cases[index];
         let mut outcome = CaseOutcome {
             status: CaseStatus::Done,
             engine: "sim".into(),
@@ -77,25 +219,31 @@ impl Worker for Simulator {
             warnings: Vec::new(),
         };
         let mut totals = LoadOutcome { name: ONLY_LOAD.into(), ..LoadOutcome::default() };
-        let measured = self.build(case).map_err(|error| error.to_string()).and_then(|mut twin| {
-            load::run_simulated(&mut twin, &case.load, &mut |twin: &mut Twin, sample| {
+        let mut counted_ns = 0;
+        let measured = self.twin_for(cases, order, stop).and_then(|mut twin| {
+            let begun_ns = twin.now_ns();
+            let ran = run(&mut twin, case, &mut |twin, sample| {
                 totals.add(&sample);
+                counted_ns = sample.end_ns.saturating_sub(case.load.ramp_ns);
                 let message = Message::Sample {
                     case_index: order.case_index,
+                    load: ONLY_LOAD.into(),
                     counters: counters(twin),
-                    events: events(twin),
+                    events: events(twin, begun_ns),
                     sample: Box::new(sample),
                 };
-                if tell.send(message).is_err() || stop.load(Ordering::Relaxed) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })
-            .map_err(|error| error.to_string())
+                tell.send(message).is_err() || stop.load(Ordering::Relaxed)
+            });
+            if cases.get(index + 1).is_some_and(|next| next.continues) {
+                self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(index + 1, twin);
+            }
+            ran
         });
         if stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
+        }
+        if case.ends_after.is_some() && counted_ns > 0 {
+            outcome.duration_ns = counted_ns;
         }
         outcome.loads.push(totals);
         if let Err(error) = measured {
@@ -118,9 +266,14 @@ fn counters(twin: &Twin) -> Vec<OwnedCounter> {
         .collect()
 }
 
-fn events(twin: &mut Twin) -> Vec<CaseEvent> {
+fn events(twin: &mut Twin, begun_ns: u64) -> Vec<CaseEvent> {
     twin.take_notes()
         .into_iter()
-        .map(|note| CaseEvent { case_at_ns: note.at_ns, kind: "event".into(), text: note.says })
+        .map(|note| CaseEvent {
+            case_at_ns: note.at_ns.saturating_sub(begun_ns),
+            kind: "event".into(),
+            text: note.says,
+            data: None,
+        })
         .collect()
 }

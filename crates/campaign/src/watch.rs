@@ -23,6 +23,8 @@ pub trait Watcher {
     fn case_started(&mut self, _case: &CaseRecord, _progress: &Progress) {}
     /// A case is under way; `share` is how much of it is done, 0 to 1.
     fn case_progress(&mut self, _case: &CaseRecord, _share: f64, _progress: &Progress) {}
+    /// A case waits for something before its load: an array that initialises, writes that must precede it.
+    fn case_waiting(&mut self, _case: &CaseRecord, _text: &str, _progress: &Progress) {}
     /// A case has its outcome.
     fn case_ended(&mut self, _case: &CaseRecord, _result: &CaseResult, _progress: &Progress) {}
     /// Something that the user should know and that is no result.

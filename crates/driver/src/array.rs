@@ -10,8 +10,8 @@ use std::path::PathBuf;
 pub type Settings = Map<String, Value>;
 
 /// Sets an array. A driver either makes *all* the settings it is given, or says that it did not: an array that was
-/// left unchanged is never reported under a setting that was not made.
-pub trait ArrayDriver {
+/// left unchanged is never reported under a setting that was not made. It is used by the thread that measures.
+pub trait ArrayDriver: Send {
     /// Makes these settings. Nothing may hold the array's devices meanwhile; they may be deleted and made anew.
     fn set(&mut self, settings: &Settings) -> Result<SetOutcome, DriverError>;
 

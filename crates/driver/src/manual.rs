@@ -12,14 +12,14 @@ const ATTEMPTS: u32 = 5;
 
 /// Asks the operator, and takes the answer for what is so.
 pub struct ManualDriver {
-    answers: Box<dyn BufRead>,
-    questions: Box<dyn Write>,
+    answers: Box<dyn BufRead + Send>,
+    questions: Box<dyn Write + Send>,
     settings: Settings,
 }
 
 impl ManualDriver {
     /// Reads answers from `answers` and asks on `questions`.
-    pub fn new(answers: Box<dyn BufRead>, questions: Box<dyn Write>) -> Self {
+    pub fn new(answers: Box<dyn BufRead + Send>, questions: Box<dyn Write + Send>) -> Self {
         ManualDriver { answers, questions, settings: Settings::new() }
     }
 

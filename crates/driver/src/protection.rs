@@ -5,7 +5,7 @@ use std::path::Path;
 use target::{Classification, Guard, GuardRefusal, Roots, StorageSpec, inspect};
 
 /// Says whether a device of the host may be taken away or overwritten.
-pub trait Protection {
+pub trait Protection: Send {
     /// Fails if anything uses the device: mounted, held, partitioned, swapped to, opened by another program.
     fn check_unused(&self, device: &Path) -> Result<(), DriverError>;
 

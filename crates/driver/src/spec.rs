@@ -38,9 +38,9 @@ pub struct Opening<'a> {
     /// The host's devices, whose users forbid touching them.
     pub protection: Box<dyn Protection>,
     /// Where `manual` reads the operator's answers.
-    pub answers: Box<dyn BufRead>,
+    pub answers: Box<dyn BufRead + Send>,
     /// Where `manual` says what to do.
-    pub questions: Box<dyn Write>,
+    pub questions: Box<dyn Write + Send>,
 }
 
 impl DriverSpec {

@@ -24,6 +24,8 @@ pub struct FioCase<'a> {
     pub target: &'a Target,
     /// The load.
     pub load: &'a LoadSpec,
+    /// Bytes of all jobs together after which the load ends, also when its runtime is not over (fio's `io_size`).
+    pub io_size_bytes: Option<u64>,
     /// More options, by fio's names and in fio's units, such as `("ioengine", "io_uring")`. They replace the ones
     /// that are generated; those that would change what is measured or where it is written are refused.
     pub options: &'a [(String, String)],
@@ -60,6 +62,8 @@ const RESERVED: &[&str] = &[
     "gtod_cpu",
     "group_reporting",
     "include",
+    "io_limit",
+    "io_size",
     "iodepth",
     "lat_percentiles",
     "log_alternate_epoch",
@@ -163,7 +167,10 @@ pub(crate) fn write(engine: &Engine, case: &FioCase) -> Result<JobFile, FioError
     }
     // fio reads a signed number, and multiplies it by the job's number (`init.c`): with 0 all jobs would be alike.
     set("randseed", (load.seed & (i64::MAX as u64)).max(1).to_string());
-    set("time_based", "1".into());
+    // fio does not look at `io_size` in a load that is based on time.
+    if case.io_size_bytes.is_none() {
+        set("time_based", "1".into());
+    }
     set("runtime", format!("{}us", load.runtime_ns.div_ceil(1000)));
     if load.ramp_ns > 0 {
         set("ramp_time", format!("{}us", load.ramp_ns.div_ceil(1000)));
@@ -350,6 +357,12 @@ fn write_sections(
         if let Some(size_bytes) = share_bytes.or(size_bytes) {
             let _ = writeln!(text, "size={size_bytes}");
         }
+        if let Some(io_size_bytes) = case.io_size_bytes {
+            // A job does no part of a block.
+            let block_bytes = u64::from(load.bs_bytes);
+            let part_bytes = io_size_bytes.div_ceil(numjobs).div_ceil(block_bytes) * block_bytes;
+            let _ = writeln!(text, "io_size={part_bytes}");
+        }
         if let Some((read, write)) = rate {
             let _ = match pattern.fixed_read_share() {
                 Some(100) => writeln!(text, "rate_iops={read}"),
@@ -466,7 +479,16 @@ mod tests {
     fn write_case(target: &Target, load: &LoadSpec, options: &[(&str, &str)]) -> Result<JobFile, FioError> {
         let options: Vec<_> =
             options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        write(&engine(), &FioCase { target, load, options: &options, directory: Path::new("/nowhere") })
+        write(
+            &engine(),
+            &FioCase {
+                target,
+                load,
+                io_size_bytes: None,
+                options: &options,
+                directory: Path::new("/nowhere"),
+            },
+        )
     }
 
     fn mebibyte() -> (tempfile::NamedTempFile, Target) {

@@ -187,6 +187,9 @@ fn cpu(jobs: &[Job]) -> CpuUse {
 /// A run that is shorter, or a rate that is lower, than this share of what was asked for is told.
 const SHORTFALL_PERCENT: u64 = 98;
 
+/// Begins the warning about a load that ended before its runtime.
+pub(crate) const RAN_SHORT: &str = "the load ran for";
+
 fn warn(
     report: &Report,
     load: &LoadSpec,
@@ -199,7 +202,7 @@ fn warn(
     warnings.extend(words.into_iter().map(|line| format!("fio says: {line}")));
     let asked_ms = load.runtime_ns / 1_000_000;
     if grid.runtime_ms * 100 < asked_ms * SHORTFALL_PERCENT {
-        warnings.push(format!("the load ran for {} ms instead of {asked_ms} ms", grid.runtime_ms));
+        warnings.push(format!("{RAN_SHORT} {} ms instead of {asked_ms} ms", grid.runtime_ms));
     }
     let ios: u64 = totals.iter().map(|totals| totals.ios).fold(0, u64::saturating_add);
     if let Some(asked) = load.rate_iops

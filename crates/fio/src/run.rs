@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::job::{self, JOB_FILE, LOG_PREFIX};
 use crate::logs::{LogKind, read_histogram_log, read_interval_log};
-use crate::outcome::{Context, JobLogs, assemble};
+use crate::outcome::{Context, JobLogs, RAN_SHORT, assemble};
 use crate::report::{Report, ReportError, read_report};
 use crate::{Engine, FioCase, FioError, FioOutcome};
 
@@ -75,7 +75,12 @@ impl Engine {
                 stderr,
                 warnings,
             };
-            assemble(report, &logs, context)
+            let mut outcome = assemble(report, &logs, context);
+            if case.io_size_bytes.is_some() {
+                // It was to end with its bytes.
+                outcome.warnings.retain(|warning| !warning.starts_with(RAN_SHORT));
+            }
+            outcome
         });
         match (end, cause, outcome) {
             (End::Interrupted, _, outcome) => {

@@ -53,7 +53,7 @@ fn run_with(
     let options: Vec<_> = options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let case = directory.join("case");
     std::fs::create_dir_all(&case).unwrap();
-    let fio_case = FioCase { target, load, options: &options, directory: &case };
+    let fio_case = FioCase { target, load, io_size_bytes: None, options: &options, directory: &case };
     engine().run(&fio_case, &mut |_| {}, &AtomicBool::new(false))
 }
 
@@ -329,7 +329,8 @@ fn an_interrupted_run_keeps_what_was_done() {
         assert!(progress.elapsed_ns < progress.expected_ns);
         interrupt.store(start.elapsed() > Duration::from_millis(3000), Ordering::Relaxed);
     };
-    let fio_case = FioCase { target: &target, load: &load, options: &[], directory: &case };
+    let fio_case =
+        FioCase { target: &target, load: &load, io_size_bytes: None, options: &[], directory: &case };
     let error = engine().run(&fio_case, &mut on_progress, &interrupt).unwrap_err();
     assert!(start.elapsed() < Duration::from_secs(15) && told >= 2, "{:?} {told}", start.elapsed());
     let FioError::Interrupted { partial: Some(partial) } = error else { panic!("{error:?}") };
@@ -363,7 +364,13 @@ fn a_fio_that_breaks_is_told() {
         ("echo 'fio: out of memory' >&2; exit 1", "out of memory"),
     ] {
         let engine = impostor(directory.path(), body);
-        let fio_case = FioCase { target: &target, load: &load, options: &[], directory: directory.path() };
+        let fio_case = FioCase {
+            target: &target,
+            load: &load,
+            io_size_bytes: None,
+            options: &[],
+            directory: directory.path(),
+        };
         let error = engine.run(&fio_case, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
         assert!(error.to_string().contains(says), "{body}: {error}");
     }
@@ -380,7 +387,13 @@ fn fio_does_not_outlive_its_laboratory() {
     let case_directory = directory.path().to_path_buf();
     // A panic in the callback ends the thread as a death of the process would: without waiting for fio.
     let thread = std::thread::spawn(move || {
-        let fio_case = FioCase { target: &target, load: &load, options: &[], directory: &case_directory };
+        let fio_case = FioCase {
+            target: &target,
+            load: &load,
+            io_size_bytes: None,
+            options: &[],
+            directory: &case_directory,
+        };
         let _ = engine.run(&fio_case, &mut |_| panic!("the laboratory dies"), &AtomicBool::new(false));
     });
     assert!(thread.join().is_err());

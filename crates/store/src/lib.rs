@@ -30,7 +30,9 @@ pub use csv::results_csv;
 pub use encoding::{DecodeError, decode_histogram, encode_histogram};
 pub use error::StoreError;
 pub use events::{Event, SettingChange, Warning, mark};
-pub use manifest::{MANIFEST_VERSION, Manifest, ManifestTarget, Selection, SourceText, new_run_id};
+pub use manifest::{
+    LeftOutCase, MANIFEST_VERSION, Manifest, ManifestTarget, Selection, SourceText, new_run_id,
+};
 pub use reader::RunReader;
 pub use result::{CaseResult, DirectionResult, LatencyResult, LoadResult, Sustained, results_schema};
 pub use run::{CASES_LIMIT, Run, RunEnd};

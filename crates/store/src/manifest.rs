@@ -77,6 +77,26 @@ pub struct Manifest {
     pub host: Value,
     /// Metadata of the plan and its stages that the report shows.
     pub plan_details: Value,
+    /// What sets a real array, as on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array_driver: Option<String>,
+    /// The time that the run was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_budget_ns: Option<u64>,
+    /// Cases of the plan that did not fit into that time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutCase>,
+}
+
+/// A case that was chosen and left out, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutCase {
+    /// Its stage.
+    pub stage: String,
+    /// Its name.
+    pub case: String,
+    /// Why, in words.
+    pub reason: String,
 }
 
 /// A name for a new run: when, and four random bytes.

@@ -6,6 +6,7 @@ pub mod expand;
 pub mod findings;
 pub mod import;
 pub mod report;
+pub mod requirements;
 pub mod results;
 pub mod run;
 pub mod schema;

@@ -1,5 +1,6 @@
 //! `run`: carrying out a plan, or going on with one.
 
+use super::requirements;
 use super::selection::selection;
 use crate::cli::RunArgs;
 use crate::failure::{self, Failure};
@@ -29,15 +30,19 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if arguments.json {
         print_json_lines(super::results::results_of(&directory)?)?;
     }
-    Ok(conclude(&summary))
+    let code = conclude(&summary);
+    if summary.end != RunEnd::Done {
+        return Ok(code);
+    }
+    Ok(if requirements::say_sheet(&directory)? { code } else { failure::not_met() })
 }
 
 fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
     if let Some(directory) = &arguments.resume {
         return Ok(campaign::resume(directory, &arguments.overwrite_data, arguments.threads)?);
     }
-    // clap has made sure of both.
-    let (Some(plan), Some(target)) = (&arguments.plan, &arguments.target) else {
+    // clap has made sure of it.
+    let Some(plan) = &arguments.plan else {
         return Err(Failure::refused("a plan and a --target are needed"));
     };
     let directory = match &arguments.out {
@@ -46,11 +51,13 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
     };
     Ok(campaign::prepare(&Request {
         plan: plan.clone(),
-        target: target.clone(),
+        targets: arguments.targets.clone(),
         selection: selection(&arguments.selection)?,
         directory,
         seed: arguments.seed,
         consents: arguments.overwrite_data.clone(),
+        array_driver: arguments.array.clone(),
+        time_budget_ns: arguments.time_budget,
         threads: arguments.threads,
         command_line: std::env::args().collect(),
     })?)
@@ -80,8 +87,13 @@ fn conclude(summary: &Summary) -> ExitCode {
     match &summary.end {
         RunEnd::Done => {
             say(&format!(
-                "done: {} cases; see `arraylab results {1}` and `arraylab report {1}`",
+                "done: {} cases{}; see `arraylab results {2}` and `arraylab report {2}`",
                 summary.done,
+                if summary.not_run > 0 {
+                    format!(", {} not run because their settings were not made", summary.not_run)
+                } else {
+                    String::new()
+                },
                 summary.directory.display()
             ));
             ExitCode::SUCCESS

@@ -7,4 +7,5 @@ mod command_line;
 mod disk_full;
 mod import;
 mod kills;
+mod real_arrays;
 mod support;

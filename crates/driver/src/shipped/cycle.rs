@@ -266,7 +266,7 @@ impl<T: VolumeTool> Cycle<T> {
     }
 }
 
-impl<T: VolumeTool> ArrayDriver for Cycle<T> {
+impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
     fn set(&mut self, settings: &Settings) -> Result<SetOutcome, DriverError> {
         let request = match self.defaults.request(settings) {
             Ok(request) => request,

@@ -1,0 +1,65 @@
+//! The sheet of what was promised: PASS or FAIL for each case, at the end of a run.
+
+use crate::failure::Failure;
+use crate::output::say;
+use crate::table::{Align, render};
+use campaign::{RequirementRow, RequirementVerdict};
+use std::path::Path;
+use store::Run;
+
+/// Says the sheet where the plan has requirements, and returns false where one is not kept.
+pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
+    let reader = Run::open_read_only(directory)?;
+    let kept = &reader.manifest().plan;
+    let plan = plan::parse_plan(&kept.name, &kept.source, &kept.text)?;
+    let rows = campaign::requirements(&reader, &plan)?;
+    if rows.is_empty() {
+        return Ok(true);
+    }
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            vec![
+                word(row.verdict).to_owned(),
+                row.says.clone(),
+                format!("{} {}", row.stage, row.case),
+                row.measured.map_or_else(|| "–".to_owned(), |measured| in_words(row, measured)),
+                limit(row),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("", Align::Left),
+        ("required", Align::Left),
+        ("case", Align::Left),
+        ("measured", Align::Right),
+        ("limit", Align::Right),
+    ];
+    say(render(&columns, &lines).trim_end());
+    Ok(rows.iter().all(|row| row.verdict != RequirementVerdict::Fail))
+}
+
+fn word(verdict: RequirementVerdict) -> &'static str {
+    match verdict {
+        RequirementVerdict::Pass => "PASS",
+        RequirementVerdict::Fail => "FAIL",
+        RequirementVerdict::NotShown => "not shown",
+    }
+}
+
+fn limit(row: &RequirementRow) -> String {
+    match (row.at_least, row.at_most) {
+        (Some(least), _) => format!("at least {}", in_words(row, least)),
+        (None, Some(most)) => format!("at most {}", in_words(row, most)),
+        (None, None) => String::new(),
+    }
+}
+
+fn in_words(row: &RequirementRow, value: f64) -> String {
+    match plan::Quantity::named(row.quantity).map(plan::Quantity::unit) {
+        Some("ns") => units::human_latency(value),
+        Some("bytes/s") => units::human_bandwidth(value),
+        Some("IOPS") => format!("{} IOPS", units::human_rate(value)),
+        _ => value.to_string(),
+    }
+}

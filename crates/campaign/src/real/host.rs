@@ -1,0 +1,136 @@
+//! Settings of the host, made before a case and put back at the end.
+
+use crate::message::Message;
+use crate::real::worker::{Halt, Telling};
+use driver::Change;
+use driver::host::{
+    Applied, HostRoots, HostSetting, HostSettings, PutBack, Recovered, default_state_directory,
+};
+use plan::{Case, HostSettingPlace};
+use std::sync::mpsc::SyncSender;
+use store::{Run, SettingChange, StoreError};
+
+/// The settings that cases ask for, and those that were made.
+#[derive(Debug, Default)]
+pub(crate) struct HostKeeper {
+    opened: Option<HostSettings>,
+    made: Vec<HostSetting>,
+    made_on: Vec<String>,
+}
+
+impl HostKeeper {
+    /// Makes the settings of a case on these devices; what an earlier case had is put back first.
+    pub fn apply(&mut self, case: &Case, devices: &[String], telling: &Telling<'_>) -> Result<(), Halt> {
+        let not_settable = |error: &dyn std::fmt::Display| Halt::NotSettable(error.to_string());
+        let wanted = settings_of(case).map_err(|error| not_settable(&error))?;
+        if wanted == self.made && (wanted.is_empty() || self.made_on == devices) {
+            return Ok(());
+        }
+        self.put_back(telling.sender());
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if devices.is_empty() && wanted.iter().any(|it| matches!(it, HostSetting::Queue { .. })) {
+            return Err(not_settable(
+                &"the target is no block device of this host: it has no block queue to set",
+            ));
+        }
+        let opened = match &mut self.opened {
+            Some(opened) => opened,
+            none => {
+                let (opened, recovered) = HostSettings::open(HostRoots::system(), &default_state_directory())
+                    .map_err(|error| not_settable(&error))?;
+                tell_put_back(recovered.put_back, telling.sender());
+                none.insert(opened)
+            }
+        };
+        let applied = opened.apply(&wanted, devices).map_err(|error| not_settable(&error))?;
+        let Applied { changes, skipped, mismatches, recovered } = applied;
+        for change in changes {
+            telling.tell(Message::Changed { case_index: Some(telling.case_index), change });
+        }
+        for text in mismatches.into_iter().chain(skipped) {
+            telling.tell(Message::Warning { text: format!("{} {}: {text}", case.stage, case.name) });
+        }
+        tell_put_back(recovered.put_back, telling.sender());
+        self.made = wanted;
+        self.made_on = devices.to_vec();
+        Ok(())
+    }
+
+    /// Puts everything back.
+    pub fn put_back(&mut self, tell: &SyncSender<Message>) {
+        self.made.clear();
+        let Some(opened) = &mut self.opened else { return };
+        match opened.put_back() {
+            Ok(put_back) => tell_put_back(put_back, tell),
+            Err(error) => {
+                let text = format!("settings of the host could not be put back: {error}");
+                let _ = tell.send(Message::Warning { text });
+            }
+        }
+    }
+}
+
+fn tell_put_back(put_back: PutBack, tell: &SyncSender<Message>) {
+    for change in put_back.changes {
+        let _ = tell.send(Message::Changed { case_index: None, change });
+    }
+    for text in put_back.problems {
+        let _ = tell.send(Message::Warning { text });
+    }
+}
+
+/// The host settings of a case, as the driver takes them. In a plan dots separate the directories of a queue.
+fn settings_of(case: &Case) -> Result<Vec<HostSetting>, driver::host::HostError> {
+    let settings = case.host_settings();
+    settings
+        .iter()
+        .map(|setting| {
+            let name = match setting.place {
+                HostSettingPlace::Queue => format!("queue.{}", setting.name.replace('.', "/")),
+                HostSettingPlace::Sysctl => format!("sysctl.{}", setting.name),
+                HostSettingPlace::Module => format!("module.{}", setting.name),
+            };
+            HostSetting::parse(&name, &setting.value)
+        })
+        .collect()
+}
+
+/// Puts back what runs that were killed have left on this host.
+pub(crate) fn recovered() -> Result<Recovered, driver::host::HostError> {
+    driver::host::recover(&HostRoots::system(), &default_state_directory())
+}
+
+/// Keeps in a run what was put back before it, and returns what to say about it.
+pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<String>, StoreError> {
+    let mut said = Vec::new();
+    for change in recovered.put_back.changes {
+        said.push(format!(
+            "{} was put back to {}: a run that was killed had left it at {}",
+            change.name,
+            change.after.as_deref().unwrap_or("nothing"),
+            change.before.as_deref().unwrap_or("nothing")
+        ));
+        append_change(run, None, change)?;
+    }
+    said.extend(recovered.put_back.problems);
+    Ok(said)
+}
+
+/// Keeps a change in the run.
+pub(crate) fn append_change(
+    run: &mut Run,
+    case_index: Option<u32>,
+    change: Change,
+) -> Result<(), StoreError> {
+    let at_ns = run.clock().now_ns();
+    run.append_setting_change(&SettingChange {
+        at_ns,
+        case_index,
+        scope: change.scope.to_owned(),
+        name: change.name,
+        before: change.before,
+        after: change.after,
+    })
+}

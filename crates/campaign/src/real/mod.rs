@@ -1,0 +1,18 @@
+//! Cases on real targets: the array is set, the host is set, the target is written beforehand, a file system is made,
+//! the loads run, events take place, and all but the data is put back.
+
+mod array;
+mod events;
+mod filesystem;
+mod held;
+mod host;
+mod host_watch;
+mod loads;
+mod precondition;
+mod worker;
+
+pub(crate) use array::ArraySetter;
+pub(crate) use held::{Held, HeldTargets, may_come_from_driver};
+pub(crate) use host::{append_change, note_recovered, recovered};
+pub(crate) use host_watch::HostWatch;
+pub(crate) use worker::{RealWorker, RealWorkerParts};

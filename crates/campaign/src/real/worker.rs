@@ -1,0 +1,571 @@
+//! What is done for one case on real targets, in order.
+
+use crate::carry_out::{ONLY_LOAD, Order, Worker};
+use crate::message::{CaseEvent, Ended, Message};
+use crate::real::events;
+use crate::real::filesystem::Mounted;
+use crate::real::host::HostKeeper;
+use crate::real::loads::{FioLoad, run_at_once};
+use crate::real::precondition::{filling, is_short, load_of};
+use crate::real::{ArraySetter, HeldTargets, HostWatch};
+use crate::targets::target_of;
+use fio::{Engine, FioError, FioOutcome};
+use plan::{Amount, Case, SettingScope, SettingValues};
+use probe::{DeviceSelection, ProbeError};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use store::{CaseOutcome, CaseStatus, DirectionTotals, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
+use target::{Address, Inspected};
+
+/// What only one of fio's engines can do on an NBD address.
+const NBD_ENGINE: &str = "nbd";
+
+/// Why a case ends without a measurement, or with a bad one.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// The target or the engine failed.
+    Failed(String),
+    /// Nobody can make its settings.
+    NotSettable(String),
+    /// The array refuses its settings.
+    Refused(String),
+    /// Nothing after it can be measured either.
+    GaveUp(String),
+    /// The run is to stop.
+    Stopped,
+}
+
+/// A case's way to the thread that keeps the run.
+#[derive(Debug)]
+pub(crate) struct Telling<'a> {
+    pub case_index: u32,
+    tell: &'a SyncSender<Message>,
+}
+
+impl Telling<'_> {
+    /// The keeper hears until every worker has hung up.
+    pub fn tell(&self, message: Message) {
+        let _ = self.tell.send(message);
+    }
+
+    pub fn waiting(&self, text: &str) {
+        self.tell(Message::Waiting { case_index: self.case_index, text: text.to_owned() });
+    }
+
+    pub fn happened(&self, case_at_ns: u64, kind: &str, text: &str, data: Option<Value>) {
+        let event = CaseEvent { case_at_ns, kind: kind.to_owned(), text: text.to_owned(), data };
+        self.tell(Message::Happened { case_index: self.case_index, event });
+    }
+
+    pub fn sender(&self) -> &SyncSender<Message> {
+        self.tell
+    }
+}
+
+/// What a worker is made of.
+#[derive(Debug)]
+pub(crate) struct RealWorkerParts {
+    pub engine: Engine,
+    pub targets: HeldTargets,
+    pub array: Option<ArraySetter>,
+    /// Array settings that the user says the array has (`--set`).
+    pub declared: SettingValues,
+    pub interval_ns: u64,
+}
+
+/// Measures cases on real targets, one at a time.
+#[derive(Debug)]
+pub(crate) struct RealWorker {
+    interval_ns: u64,
+    watched: DeviceSelection,
+    lab: Mutex<Lab>,
+}
+
+impl RealWorker {
+    pub fn new(parts: RealWorkerParts) -> RealWorker {
+        let devices = parts.targets.kernel_names();
+        // A driver makes new devices, whose names nobody knows yet.
+        let watched = if devices.is_empty() || parts.array.is_some() {
+            DeviceSelection::Whole
+        } else {
+            DeviceSelection::Named(devices)
+        };
+        RealWorker {
+            interval_ns: parts.interval_ns,
+            watched,
+            lab: Mutex::new(Lab { parts, host: HostKeeper::default(), is_written: false }),
+        }
+    }
+
+    /// Starts to read the host's counters on the run's clock.
+    pub fn watch_host(&self, clock: RunClock, tell: SyncSender<Message>) -> Result<HostWatch, ProbeError> {
+        HostWatch::start(Duration::from_nanos(self.interval_ns), self.watched.clone(), clock, tell)
+    }
+}
+
+impl Worker for RealWorker {
+    fn measure(&self, cases: &[Case], order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended {
+        let case = &cases[order.case_index as usize];
+        // One thread uses it; if it panicked, the campaign has ended.
+        let mut lab = self.lab.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = CaseOutcome {
+            status: CaseStatus::Done,
+            engine: "fio".into(),
+            target: lab.target_text(case),
+            duration_ns: case.load.runtime_ns,
+            loads: Vec::new(),
+            error: None,
+            warnings: Vec::new(),
+        };
+        let telling = Telling { case_index: order.case_index, tell };
+        let halt = match &order.directory {
+            Some(directory) => lab.measure(case, directory, &telling, stop, &mut outcome).err(),
+            None => Some(Halt::Failed("the case has no directory for fio's files".into())),
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Ended::Stopped;
+        }
+        let (status, why, gave_up) = match halt {
+            None => return Ended::Outcome(Box::new(outcome)),
+            Some(Halt::Stopped) => return Ended::Stopped,
+            Some(Halt::Failed(why)) => (CaseStatus::Failed, why, false),
+            Some(Halt::NotSettable(why)) => (CaseStatus::NotSettable, why, false),
+            Some(Halt::Refused(why)) => (CaseStatus::Refused, why, false),
+            Some(Halt::GaveUp(why)) => (CaseStatus::Failed, why, true),
+        };
+        outcome.status = status;
+        outcome.error = Some(why.clone());
+        let outcome = Box::new(outcome);
+        if gave_up { Ended::GaveUp(outcome, why) } else { Ended::Outcome(outcome) }
+    }
+
+    fn close(&self, tell: &SyncSender<Message>) {
+        let mut lab = self.lab.lock().unwrap_or_else(PoisonError::into_inner);
+        lab.host.put_back(tell);
+        lab.parts.targets.let_go();
+    }
+}
+
+#[derive(Debug)]
+struct Lab {
+    parts: RealWorkerParts,
+    host: HostKeeper,
+    /// The writes that cases rely on were made, and nothing has undone them.
+    is_written: bool,
+}
+
+impl Lab {
+    fn target_text(&self, case: &Case) -> String {
+        let texts = || self.parts.targets.0.iter().map(|held| held.text.as_str());
+        if case.loads.is_empty() {
+            texts().next().unwrap_or_default().to_owned()
+        } else {
+            texts().collect::<Vec<_>>().join(" ")
+        }
+    }
+
+    fn measure(
+        &mut self,
+        case: &Case,
+        directory: &Path,
+        telling: &Telling<'_>,
+        stop: &AtomicBool,
+        outcome: &mut CaseOutcome,
+    ) -> Result<(), Halt> {
+        // Asked before anything can fail: writes that this case was to bring are still owed to those after it.
+        if case.preconditioning.is_some() {
+            self.is_written = false;
+        }
+        self.set_array(case, telling, stop)?;
+        self.parts.targets.hold().map_err(|error| match self.parts.array {
+            Some(_) => Halt::GaveUp(error.to_string()),
+            None => Halt::Failed(error.to_string()),
+        })?;
+        let devices = self.parts.targets.kernel_names();
+        self.host.apply(case, &devices, telling)?;
+        if let Some(wanted) = case.conditioned_by.as_ref().filter(|_| !self.is_written) {
+            let loads = self.each_target(|inspected, seed| {
+                load_of(wanted, inspected.capacity_bytes, self.parts.interval_ns, seed)
+            })?;
+            self.write_before(&loads, directory, "written before the test", telling, stop)?;
+            self.is_written = true;
+        }
+        match &case.filesystem {
+            Some(wanted) => {
+                // A file system takes the place of what was written.
+                self.is_written = false;
+                self.measure_in_filesystem(case, wanted, directory, telling, stop, outcome)
+            }
+            None => {
+                let loads = self.loads(case, outcome)?;
+                self.run_loads(case, &loads, directory, telling, stop, outcome)
+            }
+        }
+    }
+
+    fn set_array(&mut self, case: &Case, telling: &Telling<'_>, stop: &AtomicBool) -> Result<(), Halt> {
+        let wanted = case.settings_of(SettingScope::Array);
+        let Some(array) = &mut self.parts.array else {
+            let declared = &self.parts.declared;
+            let unknown: Vec<String> = wanted
+                .iter()
+                .filter(|(name, value)| declared.get(*name) != Some(value))
+                .map(|(name, value)| format!("{name}={}", shown(value)))
+                .collect();
+            return if unknown.is_empty() {
+                Ok(())
+            } else {
+                Err(Halt::NotSettable(format!(
+                    "nobody sets {} on this target: one unchanged array is never reported as several; name who sets it with --array, or what it is with --set",
+                    unknown.join(", ")
+                )))
+            };
+        };
+        if wanted.is_empty() || !array.differs(&wanted) {
+            return Ok(());
+        }
+        self.host.put_back(telling.sender());
+        self.parts.targets.let_go();
+        self.is_written = false;
+        let devices = array.set(&wanted, telling, stop)?;
+        if devices.is_empty() {
+            return Ok(());
+        }
+        let targets = &mut self.parts.targets.0;
+        if devices.len() != targets.len() {
+            return Err(Halt::GaveUp(format!(
+                "the driver made {} devices, but the run has {} targets",
+                devices.len(),
+                targets.len()
+            )));
+        }
+        for (target, device) in targets.iter_mut().zip(&devices) {
+            target.replace(device).map_err(|error| Halt::GaveUp(error.to_string()))?;
+            telling.happened(
+                0,
+                "device",
+                &format!(
+                    "{} is the device that the array's driver made ({})",
+                    device.path.display(),
+                    device.id
+                ),
+                None,
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes to every target at once.
+    fn each_target(
+        &self,
+        load: impl Fn(&Inspected, u64) -> (load::LoadSpec, u64),
+    ) -> Result<Vec<FioLoad>, Halt> {
+        let targets = &self.parts.targets.0;
+        targets
+            .iter()
+            .enumerate()
+            .map(|(number, held)| {
+                let inspected =
+                    held.inspected().ok_or_else(|| Halt::Failed(format!("{} is not held", held.text)))?;
+                let (load, bytes) = load(inspected, number as u64 + 1);
+                Ok(FioLoad {
+                    name: format!("target-{number}"),
+                    target: fio_target(inspected.address()),
+                    target_text: held.text.clone(),
+                    load,
+                    io_size_bytes: Some(bytes),
+                    options: Vec::new(),
+                    start_ns: 0,
+                })
+            })
+            .collect()
+    }
+
+    /// Writes that no result counts, sampled and kept like any load.
+    fn write_before(
+        &self,
+        loads: &[FioLoad],
+        directory: &Path,
+        says: &str,
+        telling: &Telling<'_>,
+        stop: &AtomicBool,
+    ) -> Result<(), Halt> {
+        let bytes = loads.iter().filter_map(|load| load.io_size_bytes).fold(0, u64::saturating_add);
+        telling.waiting(&format!("{} are {says}", units::human_bytes(bytes)));
+        let directory = directory.join(PRECONDITIONING_LOAD);
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Halt::Failed(format!("cannot create {}: {error}", directory.display())))?;
+        let ran = run_at_once(&self.parts.engine, loads, &directory, &mut |_| {}, stop);
+        if stop.load(Ordering::Relaxed) {
+            return Err(Halt::Stopped);
+        }
+        let mut merged: Vec<load::Sample> = Vec::new();
+        for (load, ran) in loads.iter().zip(ran) {
+            let ran = ran.map_err(|error| {
+                Halt::Failed(format!("{} could not be {says}: {error}", load.target_text))
+            })?;
+            if is_short(load, ran.write.bytes) {
+                return Err(Halt::Failed(format!(
+                    "{} took only {} in {}",
+                    load.target_text,
+                    units::human_bytes(ran.write.bytes),
+                    units::human_duration(ran.runtime_ns)
+                )));
+            }
+            merge(&mut merged, ran.samples);
+        }
+        for sample in merged {
+            telling.tell(sample_message(telling.case_index, PRECONDITIONING_LOAD, sample));
+        }
+        Ok(())
+    }
+
+    fn measure_in_filesystem(
+        &mut self,
+        case: &Case,
+        wanted: &plan::Filesystem,
+        directory: &Path,
+        telling: &Telling<'_>,
+        stop: &AtomicBool,
+        outcome: &mut CaseOutcome,
+    ) -> Result<(), Halt> {
+        let [target] = &mut self.parts.targets.0[..] else {
+            return Err(Halt::NotSettable("a file system is made on one target".into()));
+        };
+        let device = target.inspected().filter(|inspected| inspected.kernel_name().is_some());
+        let Some(Address::Path(device)) = device.map(Inspected::address) else {
+            return Err(Halt::NotSettable(format!(
+                "a file system needs a block device, and {} is none",
+                target.text
+            )));
+        };
+        let target_text = target.text.clone();
+        telling.waiting(&format!("{} is made on {}", wanted.kind, device.display()));
+        // The kernel gives a device to one holder at a time; the mount holds it from here on.
+        target.let_go();
+        let mounted = Mounted::make(wanted, &device, directory).map_err(Halt::Failed)?;
+        let file = fio::Target::Path(mounted.file.clone());
+        let (load, bytes) = filling(mounted.file_bytes, self.parts.interval_ns, case.load.seed);
+        let fill = FioLoad {
+            name: PRECONDITIONING_LOAD.into(),
+            target: file.clone(),
+            target_text: target_text.clone(),
+            load,
+            io_size_bytes: Some(bytes),
+            options: Vec::new(),
+            start_ns: 0,
+        };
+        let measured = self
+            .write_before(std::slice::from_ref(&fill), directory, "written into the file", telling, stop)
+            .and_then(|()| {
+                let load = FioLoad {
+                    name: ONLY_LOAD.into(),
+                    target: file,
+                    target_text,
+                    load: case.load.clone(),
+                    io_size_bytes: io_size_bytes(case.ends_after, &case.load, mounted.file_bytes),
+                    options: options(&case.settings, false),
+                    start_ns: 0,
+                };
+                self.run_loads(case, &[load], directory, telling, stop, outcome)
+            });
+        let unmounted = mounted.unmount().map_err(Halt::Failed);
+        measured.and(unmounted)
+    }
+
+    /// The loads of a case on its targets.
+    fn loads(&self, case: &Case, outcome: &mut CaseOutcome) -> Result<Vec<FioLoad>, Halt> {
+        let targets = &self.parts.targets.0;
+        let on = |name: &str,
+                  settings: &SettingValues,
+                  load: &load::LoadSpec,
+                  ends_after,
+                  start_ns,
+                  number: usize| {
+            let held = targets
+                .get(number)
+                .and_then(|held| Some((held, held.inspected()?)))
+                .ok_or_else(|| Halt::Failed(format!("the load `{name}` has no target")));
+            held.map(|(held, inspected)| {
+                let target = fio_target(inspected.address());
+                let is_nbd = matches!(target, fio::Target::Nbd(_));
+                FioLoad {
+                    name: name.to_owned(),
+                    target,
+                    target_text: held.text.clone(),
+                    load: load.clone(),
+                    io_size_bytes: io_size_bytes(ends_after, load, inspected.capacity_bytes),
+                    options: options(settings, is_nbd),
+                    start_ns,
+                }
+            })
+        };
+        let loads: Vec<FioLoad> = if case.loads.is_empty() {
+            vec![on(ONLY_LOAD, &case.settings, &case.load, case.ends_after, 0, 0)?]
+        } else {
+            let texts: Vec<&str> = targets.iter().map(|held| held.text.as_str()).collect();
+            case.loads
+                .iter()
+                .enumerate()
+                .map(|(index, load)| {
+                    let number =
+                        target_of(case, index, &texts).map_err(|error| Halt::Failed(error.to_string()))?;
+                    on(&load.name, &load.settings, &load.load, load.ends_after, load.start_ns, number)
+                })
+                .collect::<Result<_, Halt>>()?
+        };
+        let wanted = case.settings.get("ioengine").and_then(Value::as_str);
+        let is_replaced = loads.iter().any(|load| matches!(load.target, fio::Target::Nbd(_)));
+        if let Some(wanted) = wanted.filter(|wanted| is_replaced && *wanted != NBD_ENGINE) {
+            outcome.warnings.push(format!(
+                "ioengine={wanted} was replaced by {NBD_ENGINE}, the only one that reaches an NBD address"
+            ));
+        }
+        Ok(loads)
+    }
+
+    fn run_loads(
+        &mut self,
+        case: &Case,
+        loads: &[FioLoad],
+        directory: &Path,
+        telling: &Telling<'_>,
+        stop: &AtomicBool,
+        outcome: &mut CaseOutcome,
+    ) -> Result<(), Halt> {
+        let (planned, warnings) = events::planned(case, self.parts.array.is_some());
+        outcome.warnings.extend(warnings);
+        let engine = &self.parts.engine;
+        let over = AtomicBool::new(false);
+        let (ran, made) = std::thread::scope(|scope| {
+            let making = self.parts.array.as_mut().filter(|_| !planned.is_empty()).map(|array| {
+                let (planned, over) = (&planned, &over);
+                scope.spawn(move || events::make(planned, array.driver(), telling, over))
+            });
+            let case_index = telling.case_index;
+            let told = &mut |share| telling.tell(Message::Progress { case_index, share });
+            let ran = run_at_once(engine, loads, directory, told, stop);
+            over.store(true, Ordering::Relaxed);
+            let made = making.map_or(Ok(()), |making| {
+                making.join().unwrap_or_else(|_| Err("the thread that makes events panicked".into()))
+            });
+            (ran, made)
+        });
+        if stop.load(Ordering::Relaxed) {
+            return Err(Halt::Stopped);
+        }
+        let mut failed = made.err();
+        for (load, ran) in loads.iter().zip(ran) {
+            let is_only = loads.len() == 1;
+            match ran {
+                Ok(measured) => take_over(outcome, load, measured, is_only, telling),
+                Err(error) => {
+                    let named = if is_only { error.to_string() } else { format!("{}: {error}", load.name) };
+                    failed.get_or_insert(named);
+                    if let FioError::Failed { partial: Some(partial), .. } = error {
+                        take_over(outcome, load, *partial, is_only, telling);
+                    }
+                }
+            }
+        }
+        failed.map_or(Ok(()), |why| Err(Halt::Failed(why)))
+    }
+}
+
+/// Hands fio's samples over and keeps its totals, which are exact.
+fn take_over(
+    outcome: &mut CaseOutcome,
+    load: &FioLoad,
+    measured: FioOutcome,
+    is_only: bool,
+    telling: &Telling<'_>,
+) {
+    for sample in measured.samples {
+        telling.tell(sample_message(telling.case_index, &load.name, sample));
+    }
+    let totals = |direction: fio::DirectionTotals| {
+        (direction.ios > 0 || direction.errors > 0).then_some(DirectionTotals {
+            ios: direction.ios,
+            bytes: direction.bytes,
+            errors: direction.errors,
+            latency: direction.latency,
+            service: None,
+        })
+    };
+    outcome.loads.push(LoadOutcome {
+        name: load.name.clone(),
+        target: (!is_only).then(|| load.target_text.clone()),
+        duration_ns: (!is_only).then_some(measured.runtime_ns),
+        read: totals(measured.read),
+        write: totals(measured.write),
+        trim: totals(measured.trim),
+    });
+    if is_only && measured.runtime_ns > 0 {
+        outcome.duration_ns = measured.runtime_ns;
+    }
+    outcome.warnings.extend(measured.warnings);
+}
+
+fn sample_message(case_index: u32, load: &str, sample: load::Sample) -> Message {
+    Message::Sample {
+        case_index,
+        load: load.to_owned(),
+        sample: Box::new(sample),
+        counters: Vec::new(),
+        events: Vec::new(),
+    }
+}
+
+/// Adds samples of the same grid, interval by interval.
+fn merge(merged: &mut Vec<load::Sample>, samples: Vec<load::Sample>) {
+    for (index, sample) in samples.into_iter().enumerate() {
+        match merged.get_mut(index) {
+            Some(known) => {
+                known.read.merge(&sample.read);
+                known.write.merge(&sample.write);
+                known.trim.merge(&sample.trim);
+                known.end_ns = known.end_ns.max(sample.end_ns);
+                if let Some(next_start_ns) = merged.get(index + 1).map(|next| next.start_ns) {
+                    merged[index].end_ns = merged[index].end_ns.min(next_start_ns);
+                }
+            }
+            None => merged.push(sample),
+        }
+    }
+}
+
+/// The bytes after which a load ends, in a range of this target.
+fn io_size_bytes(ends_after: Option<Amount>, load: &load::LoadSpec, capacity_bytes: u64) -> Option<u64> {
+    let range_bytes = load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(load.offset_bytes));
+    ends_after.map(|amount| amount.resolve(range_bytes))
+}
+
+/// Settings for fio. A plan that names an engine for devices also runs on an NBD address, which only one of fio's
+/// engines reaches.
+fn options(settings: &SettingValues, is_nbd: bool) -> Vec<(String, String)> {
+    let is_of_engine =
+        |name: &str| plan::setting(name).is_some_and(|setting| setting.scope == SettingScope::Engine);
+    settings
+        .iter()
+        .filter(|(name, _)| is_of_engine(name))
+        .map(|(name, value)| match name.as_str() {
+            "ioengine" if is_nbd => (name.clone(), NBD_ENGINE.to_owned()),
+            _ => (name.clone(), shown(value)),
+        })
+        .collect()
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn fio_target(address: Address) -> fio::Target {
+    match address {
+        Address::Path(path) => fio::Target::Path(path),
+        Address::NbdUri(uri) => fio::Target::Nbd(uri),
+    }
+}
