@@ -76,7 +76,7 @@ struct Shared {
 /// A running server.
 pub struct Server {
     shared: Arc<Shared>,
-    acceptor: Option<JoinHandle<()>>,
+    acceptor: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Server {
@@ -92,7 +92,7 @@ impl Server {
         });
         let accepting = shared.clone();
         let acceptor = Builder::new().name("nbd-accept".into()).spawn(move || accept_clients(&accepting))?;
-        Ok(Server { shared, acceptor: Some(acceptor) })
+        Ok(Server { shared, acceptor: Mutex::new(Some(acceptor)) })
     }
 
     /// How many clients are connected.
@@ -106,12 +106,9 @@ impl Server {
     }
 
     /// Hangs up on every client and ends all threads. Requests that were received whole are carried out.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        let Some(acceptor) = self.acceptor.take() else { return };
+    pub fn stop(&self) {
+        let acceptor = self.acceptor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(acceptor) = acceptor else { return };
         {
             let mut clients = self.shared.clients();
             clients.is_stopping = true;
@@ -132,7 +129,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 

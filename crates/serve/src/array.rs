@@ -1,0 +1,284 @@
+//! From a description and settings to what is served: a layout, drives, volumes and spares.
+
+use crate::ServeError;
+use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
+use serde_json::{Map, Value};
+use target::TargetSpec;
+use twin::ArrayDescription;
+use twin::disk_array::Level;
+use volume::VolumeSpec;
+
+/// Placement in a pool is part of the array; the twin's is the same.
+const POOL_SEED: u64 = 1;
+/// Volumes begin and end at multiples of this.
+const VOLUME_ALIGNMENT_BYTES: u64 = 4096;
+/// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
+const POOL_PIECES_MINIMUM: u64 = 32;
+
+/// An array as it is served.
+#[derive(Debug, Clone)]
+pub struct ServedArray {
+    /// The description's name.
+    pub name: String,
+    /// The description's title.
+    pub title: String,
+    /// Settings that were given.
+    pub settings: Map<String, Value>,
+    /// Layout and drives.
+    pub spec: VolumeSpec,
+    /// Sizes of `vol0`, `vol1` …, one after the other from the start of the array.
+    pub volumes_bytes: Vec<u64>,
+    /// Drives that take the place of lost ones by themselves.
+    pub spares: u32,
+}
+
+/// What a kind of array says about its layout.
+struct Shape {
+    level: Level,
+    drives: u32,
+    capacity_bytes: u64,
+    segment_bytes: u64,
+    volumes: u32,
+    /// 0: all there is, shared evenly.
+    volume_bytes: u64,
+    spares: u32,
+    pool: Option<PoolShape>,
+    /// Other levels than the description's own may be set.
+    levels: &'static [Level],
+}
+
+struct PoolShape {
+    segment_bytes: u64,
+    piece_bytes: u64,
+    data: u32,
+    parity: u32,
+    preservation_drives: u32,
+}
+
+impl ServedArray {
+    /// `NAME[,key=value]…`: a shipped array or an array file. Settings: `raid`, `layout`, `disks`, `segment`, and
+    /// `capacity`, the bytes of each drive (the description's otherwise).
+    pub fn parse(text: &str) -> Result<ServedArray, ServeError> {
+        let spec = TargetSpec::parse(&format!("twin:{text}")).map_err(|error| ServeError::Options {
+            problem: error.to_string(),
+            hint: "the form is ARRAY[,key=value]…, for example raid-levels,raid=6,capacity=1g",
+        })?;
+        let TargetSpec::Twin(spec) = spec else {
+            return Err(refused(format!("`{text}` is no array")));
+        };
+        let loaded = plan::load_array(&spec.name)?;
+        let settings =
+            spec.settings.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+        ServedArray::of(&loaded.description, &settings)
+    }
+
+    /// The array of a description under settings.
+    pub fn of(
+        description: &ArrayDescription,
+        settings: &Map<String, Value>,
+    ) -> Result<ServedArray, ServeError> {
+        let mut shape = shape_of(description)?;
+        for (key, value) in settings {
+            shape.set(key, &text_of(value))?;
+        }
+        let identity = format!(
+            "{} {:?} drives={} capacity={} segment={}",
+            description.name, shape.level, shape.drives, shape.capacity_bytes, shape.segment_bytes
+        );
+        let layout = shape.layout().map_err(|error| refused(error.to_string()))?;
+        let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
+        let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
+        let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
+        Ok(ServedArray {
+            name: description.name.clone(),
+            title: description.title.clone(),
+            settings: settings.clone(),
+            spec: VolumeSpec {
+                layout,
+                drive_capacity_bytes: vec![shape.capacity_bytes; shape.drives as usize],
+                identity,
+            },
+            volumes_bytes: vec![volume_bytes; shape.volumes as usize],
+            spares: shape.spares,
+        })
+    }
+}
+
+fn refused(problem: String) -> ServeError {
+    ServeError::Array {
+        problem,
+        hint: "settings of a served array: raid, layout, disks, segment, capacity (bytes of each drive)",
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn level_of(raid: u8) -> Level {
+    if raid == 0 { Level::Raid0 } else { Level::Raid5 }
+}
+
+fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
+    if let Some(array) = &description.flash_modules {
+        let members = array.layout.members.get();
+        return Ok(Shape {
+            level: level_of(array.layout.raid.get()),
+            drives: members,
+            capacity_bytes: array.drives.capacity_bytes.get(),
+            segment_bytes: array.layout.segment_bytes.get(),
+            volumes: 1,
+            volume_bytes: 0,
+            spares: array.drives.count.get().saturating_sub(members),
+            pool: None,
+            levels: &[Level::Raid0, Level::Raid5],
+        });
+    }
+    if let Some(array) = &description.ssd_array {
+        return Ok(Shape {
+            level: level_of(array.layout.raid.get()),
+            drives: array.drives.count.get(),
+            capacity_bytes: array.drives.capacity_bytes.get(),
+            segment_bytes: array.layout.segment_bytes.get(),
+            volumes: array.layout.luns.get(),
+            volume_bytes: 0,
+            spares: 0,
+            pool: None,
+            levels: &[Level::Raid0, Level::Raid5],
+        });
+    }
+    if let Some(array) = &description.disk_array {
+        let drives = array.layout.disks.get();
+        let pool = array.layout.pool.as_ref().map(|pool| PoolShape {
+            segment_bytes: pool.segment_bytes.get(),
+            piece_bytes: pool.piece_bytes.get(),
+            data: pool.data.get(),
+            parity: pool.parity.get(),
+            preservation_drives: pool.preservation_disks.get(),
+        });
+        return Ok(Shape {
+            level: array.layout.level.get(),
+            drives,
+            capacity_bytes: array.drives.capacity_bytes.get(),
+            segment_bytes: array.layout.segment_bytes.get(),
+            volumes: array.volumes.count.get(),
+            volume_bytes: array.volumes.bytes.get(),
+            spares: array.drives.count.get().saturating_sub(drives),
+            pool,
+            levels: &[Level::Raid0, Level::Raid1, Level::Raid5, Level::Raid6, Level::Raid10, Level::Ddp],
+        });
+    }
+    Err(ServeError::Array {
+        problem: format!("`{}` is of a kind that cannot be served", description.name),
+        hint: "arrays of flash modules, of solid-state drives and of disks can be served",
+    })
+}
+
+impl Shape {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ServeError> {
+        let bad = || refused(format!("`{key}={value}` is not possible on this array"));
+        match key {
+            "raid" | "layout" => {
+                let level = match (key, value) {
+                    ("raid", "0") => Level::Raid0,
+                    ("raid", "1") => Level::Raid1,
+                    ("raid", "5") => Level::Raid5,
+                    ("raid", "6") | ("layout", "raid6") => Level::Raid6,
+                    ("raid", "10") | ("layout", "raid10") => Level::Raid10,
+                    ("layout", "ddp") if self.pool.is_some() => Level::Ddp,
+                    _ => return Err(bad()),
+                };
+                if !self.levels.contains(&level) {
+                    return Err(bad());
+                }
+                self.level = level;
+            }
+            "disks" => {
+                let drives: u32 = value.parse().map_err(|_| bad())?;
+                let fitted = self.drives + self.spares;
+                if drives == 0 || drives > fitted {
+                    return Err(refused(format!("`disks={value}`: the array has {fitted} drives")));
+                }
+                (self.drives, self.spares) = (drives, fitted - drives);
+            }
+            "segment" => self.segment_bytes = units::parse_bytes(value).map_err(|_| bad())?,
+            "capacity" => self.capacity_bytes = units::parse_bytes(value).map_err(|_| bad())?,
+            _ => return Err(refused(format!("`{key}` is no setting of a served array"))),
+        }
+        Ok(())
+    }
+
+    fn layout(&self) -> Result<Layout, LayoutError> {
+        let raid = Raid {
+            drives: self.drives,
+            drive_capacity_bytes: self.capacity_bytes,
+            segment_bytes: self.segment_bytes,
+        };
+        match (self.level, &self.pool) {
+            (Level::Raid0, _) => Layout::raid0(raid),
+            (Level::Raid1, _) => Layout::raid1(raid),
+            (Level::Raid6, _) => Layout::raid6(raid, Rotation::LeftSymmetric),
+            (Level::Raid10, _) => Layout::raid10(raid),
+            (Level::Ddp, Some(pool)) => Layout::pool(&PoolSpec {
+                drives: self.drives,
+                drive_capacity_bytes: self.capacity_bytes,
+                segment_bytes: pool.segment_bytes,
+                piece_bytes: self.piece_bytes(pool),
+                data: pool.data,
+                parity: pool.parity,
+                preservation_drives: pool.preservation_drives,
+                seed: POOL_SEED,
+            }),
+            (Level::Raid5, _) | (Level::Ddp, None) => Layout::raid5(raid, Rotation::LeftSymmetric),
+        }
+    }
+
+    /// As described, or smaller where drives were made so small that a pool would have no pieces to spread.
+    fn piece_bytes(&self, pool: &PoolShape) -> u64 {
+        let most = self.capacity_bytes / POOL_PIECES_MINIMUM / pool.segment_bytes * pool.segment_bytes;
+        pool.piece_bytes.min(most).max(pool.segment_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that each shipped array, and each layout that can be set on it, is served with the drives, volumes
+    /// and spares of its description.
+    #[test]
+    fn shipped_arrays_can_be_served() {
+        for (text, drives, volumes, spares) in [
+            ("flashsystem-840", 7, 1, 1),
+            ("dorado-2100-g2,capacity=64m", 25, 8, 0),
+            ("dorado-2100-g2,raid=0,capacity=64m", 25, 8, 0),
+            ("raid-levels,raid=5,disks=3", 3, 1, 9),
+            ("raid-levels,raid=10,capacity=16m", 12, 1, 0),
+            ("e2700,capacity=64m", 24, 2, 0),
+            ("e2700,layout=ddp,capacity=64m", 24, 2, 0),
+            ("e2700,layout=raid10,segment=64k,capacity=64m", 24, 2, 0),
+        ] {
+            let array = ServedArray::parse(text).unwrap();
+            assert_eq!(array.spec.drive_capacity_bytes.len(), drives, "{text}");
+            assert_eq!((array.volumes_bytes.len(), array.spares), (volumes, spares), "{text}");
+            let total: u64 = array.volumes_bytes.iter().sum();
+            assert!(total > 0 && total <= array.spec.layout.capacity_bytes(), "{text}");
+        }
+    }
+
+    /// Proves that what an array cannot be is refused by name.
+    #[test]
+    fn impossible_settings_are_refused() {
+        for (text, words) in [
+            ("raid-levels,disks=13", "has 12 drives"),
+            ("raid-levels,layout=ddp", "layout=ddp"),
+            ("dorado-2100-g2,raid=6", "raid=6"),
+            ("raid-levels,colour=red", "no setting"),
+            ("raid-levels,capacity=many", "capacity=many"),
+            ("raid-levels,raid=10,disks=5", "5"),
+        ] {
+            let message = ServedArray::parse(text).unwrap_err().to_string();
+            assert!(message.contains(words), "{text}: {message}");
+        }
+    }
+}

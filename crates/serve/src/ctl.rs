@@ -1,0 +1,39 @@
+//! `ctl CONTROL_SOCKET VERB…`: what a user says to a served array.
+
+use crate::ServeError;
+use crate::events::{Event, USAGE};
+use driver::{ArrayDriver as _, CtlDriver, Readiness};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Says one thing to a served array and returns its answer, for printing.
+pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
+    let refused = |error: driver::DriverError| ServeError::Refused(error.to_string());
+    let Some((verb, arguments)) = words.split_first() else {
+        return Err(usage());
+    };
+    let mut driver = CtlDriver::connect(socket).map_err(refused)?;
+    match verb.as_str() {
+        "status" => driver.status().map_err(refused),
+        "ready" => Ok(match driver.ready().map_err(refused)? {
+            Readiness::Ready => json!({"ready": true}),
+            Readiness::Busy(progress) => {
+                json!({"ready": false, "progress_percent": progress.percent, "message": progress.message})
+            }
+        }),
+        event => {
+            let arguments = Event::arguments(event, arguments);
+            // Refused here, so that what is mistyped costs nothing.
+            Event::parse(event, &arguments).map_err(|_| usage())?;
+            driver.event(event, &arguments).map_err(refused)?;
+            Ok(json!({}))
+        }
+    }
+}
+
+fn usage() -> ServeError {
+    ServeError::Options {
+        problem: format!("say one of: {USAGE}"),
+        hint: "for example: ctl /run/array.ctl fail 3",
+    }
+}

@@ -1,0 +1,93 @@
+//! Why an array is not served.
+
+use std::io;
+use std::path::PathBuf;
+use volume::VolumeError;
+
+/// Why an array is not, or no longer, served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The description or a setting.
+    #[error("{problem}")]
+    Array {
+        /// What is wrong.
+        problem: String,
+        /// What the user can do.
+        hint: &'static str,
+    },
+    /// The plan language refused the array's file.
+    #[error(transparent)]
+    Description(#[from] plan::PlanError),
+    /// The options contradict each other or ask for what is refused.
+    #[error("{problem}")]
+    Options {
+        /// What is wrong.
+        problem: String,
+        /// What the user can do.
+        hint: &'static str,
+    },
+    /// A drive named with `--drive` may not be written.
+    #[error("{path}: {problem}")]
+    Drive {
+        /// The file or device.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// The bytes.
+    #[error("cannot serve from {}: {source}", data.display())]
+    Volume {
+        /// The data directory.
+        data: PathBuf,
+        /// Why.
+        source: VolumeError,
+    },
+    /// A socket, a thread or the command to run.
+    #[error("cannot {operation}: {source}")]
+    Io {
+        /// What was tried.
+        operation: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The served array said no.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl ServeError {
+    /// What the user can do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ServeError::Array { hint, .. } | ServeError::Options { hint, .. } => Some(hint),
+            ServeError::Drive { .. } => {
+                Some("name another file or device, or give its ID with --overwrite-data")
+            }
+            ServeError::Volume { source: VolumeError::InUse { .. }, .. } => {
+                Some("stop the other server, or give another --data directory")
+            }
+            ServeError::Volume { source: VolumeError::Foreign { .. }, .. } => {
+                Some("give another --data directory, or serve the array that this one was made for")
+            }
+            ServeError::Volume { .. } => {
+                Some("the data is as it was; mend what the message says and start again")
+            }
+            ServeError::Description(_) | ServeError::Io { .. } | ServeError::Refused(_) => None,
+        }
+    }
+
+    /// The exit status of the command line: 2 refused before anything was written, 3 afterwards.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            ServeError::Io { .. } => 3,
+            ServeError::Volume { source: VolumeError::Io { .. } | VolumeError::Damaged { .. }, .. } => 3,
+            ServeError::Refused(_) => 1,
+            _ => 2,
+        }
+    }
+
+    pub(crate) fn io(operation: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
+        let operation = operation.into();
+        move |source| ServeError::Io { operation, source }
+    }
+}

@@ -1,0 +1,183 @@
+//! The array while it is served: its volume, which a power cut takes away for a moment, and its condition.
+
+use crate::array::ServedArray;
+use crate::power::PoweredShelf;
+use layout::Redundancy;
+use nbd::{Errno, ExportError};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use volume::{DriveCondition, RebuildProgress, RehomeProgress, ScrubReport, Volume, VolumeError};
+
+/// How long requests under way may take to notice that the power is off.
+const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
+
+/// What the background does.
+#[derive(Default, Clone, serde::Serialize)]
+pub(crate) struct Background {
+    pub rebuild: Option<RebuildProgress>,
+    pub rehoming: Option<RehomeProgress>,
+    pub scrub: Option<Scrub>,
+    pub power_cuts: u64,
+    /// The last thing that went wrong.
+    pub last_error: Option<String>,
+}
+
+/// A scrub, under way or the last one.
+#[derive(Default, Clone, serde::Serialize)]
+pub(crate) struct Scrub {
+    pub is_running: bool,
+    pub done_stripes: u64,
+    pub report: ScrubReport,
+}
+
+pub(crate) struct LiveArray {
+    pub array: ServedArray,
+    shelf: PoweredShelf,
+    volume: RwLock<Option<Arc<Volume>>>,
+    background: Mutex<Background>,
+    wake: Condvar,
+    power_cuts: AtomicU64,
+}
+
+impl LiveArray {
+    pub(crate) fn open(array: ServedArray, shelf: PoweredShelf) -> Result<LiveArray, VolumeError> {
+        let volume = Volume::open(shelf.clone(), array.spec.clone())?;
+        Ok(LiveArray {
+            array,
+            shelf,
+            volume: RwLock::new(Some(Arc::new(volume))),
+            background: Mutex::default(),
+            wake: Condvar::new(),
+            power_cuts: AtomicU64::new(0),
+        })
+    }
+
+    /// The volume, unless the power is off.
+    pub(crate) fn volume(&self) -> Option<Arc<Volume>> {
+        self.volume.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Carries out a request; once more, if drives that refused a write could be done without.
+    pub(crate) fn attempt<T>(
+        &self,
+        mut request: impl FnMut(&Volume) -> Result<T, VolumeError>,
+    ) -> Result<T, ExportError> {
+        let off = || ExportError::new(Errno::Io, "the array's power is off");
+        let volume = self.volume().ok_or_else(off)?;
+        let outcome = match request(&volume) {
+            Err(VolumeError::Io { .. }) if self.fail_broken_drives(&volume) => request(&volume),
+            outcome => outcome,
+        };
+        outcome.map_err(|error| {
+            let error = export_error(&error);
+            self.note(&error.message);
+            error
+        })
+    }
+
+    /// Fails the drives that have refused a write, as far as the redundancy bears it; `true` if there was one.
+    pub(crate) fn fail_broken_drives(&self, volume: &Volume) -> bool {
+        let mut has_failed = false;
+        for (drive, problem) in self.shelf.take_failures() {
+            self.note(&format!("drive {drive}: {problem}"));
+            let status = volume.status();
+            let lost = status.drives.iter().filter(|other| other.condition != DriveCondition::Present);
+            if (lost.count() as u32) < self.tolerance() && volume.fail_drive(drive).is_ok() {
+                has_failed = true;
+            }
+        }
+        if has_failed {
+            self.wake();
+        }
+        has_failed
+    }
+
+    /// How many drives the layout may lose.
+    pub(crate) fn tolerance(&self) -> u32 {
+        match self.array.spec.layout.redundancy() {
+            Redundancy::Copies(copies) => copies - 1,
+            Redundancy::Parity(parity) => parity,
+        }
+    }
+
+    /// Takes the power away, and with it any of the sectors that were not flushed; starts again as after a power
+    /// failure. `hang_up` ends the clients' connections, which a power failure does as well.
+    pub(crate) fn cut_power(&self, seed: u64, hang_up: &dyn Fn()) -> Result<(), VolumeError> {
+        let io_error = |source| VolumeError::Io { operation: "cut the power", source };
+        let mut slot = self.volume.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(volume) = slot.take() else {
+            return Err(io_error(io::Error::other("the power is off already")));
+        };
+        let mut state = seed;
+        let cut = self.shelf.cut(|| {
+            // SplitMix64 (Steele, Lea and Flood 2014).
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (mixed ^ (mixed >> 31)) & 1 == 0
+        });
+        hang_up();
+        let deadline = Instant::now() + POWER_OFF_LIMIT;
+        while Arc::strong_count(&volume) > 1 {
+            if Instant::now() > deadline {
+                return Err(io_error(io::Error::other(
+                    "requests under way did not end; start the server anew",
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(volume);
+        cut.map_err(io_error)?;
+        self.shelf.switch_on();
+        *slot = Some(Arc::new(Volume::open(self.shelf.clone(), self.array.spec.clone())?));
+        drop(slot);
+        self.background().power_cuts = self.power_cuts.fetch_add(1, Ordering::Relaxed) + 1;
+        self.wake();
+        Ok(())
+    }
+
+    /// From now on a drive refuses writes.
+    pub(crate) fn break_drive(&self, drive: u16) -> bool {
+        self.shelf.break_drive(drive)
+    }
+
+    /// Keeps what went wrong for `status`.
+    pub(crate) fn note(&self, problem: &str) {
+        self.background().last_error = Some(problem.to_owned());
+    }
+
+    pub(crate) fn background(&self) -> MutexGuard<'_, Background> {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is something to do in the background.
+    pub(crate) fn wake(&self) {
+        self.wake.notify_all();
+    }
+
+    /// Waits until there may be.
+    pub(crate) fn wait(&self, at_most: Duration) {
+        let background = self.background();
+        // Whether it was woken or not, it looks.
+        let _ = self.wake.wait_timeout(background, at_most);
+    }
+}
+
+/// The protocol's error for a volume's, with the chain of causes in words.
+pub(crate) fn export_error(error: &VolumeError) -> ExportError {
+    let mut words = error.to_string();
+    let mut errno = Errno::Io;
+    match error {
+        VolumeError::Unaligned { .. } | VolumeError::OutOfRange { .. } => errno = Errno::Invalid,
+        VolumeError::Io { source, .. } => {
+            words = format!("{words}: {source}");
+            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                errno = Errno::NoSpace;
+            }
+        }
+        _ => {}
+    }
+    ExportError::new(errno, words)
+}

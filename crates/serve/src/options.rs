@@ -1,0 +1,115 @@
+//! What to serve, and where: the command line's options without the command line.
+
+use crate::ServeError;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+
+/// Where clients connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// A TCP port on loopback.
+    Tcp(SocketAddr),
+}
+
+/// `serve ARRAY --socket PATH|--listen ADDR:PORT …`
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `NAME[,key=value]…`
+    pub array: String,
+    /// `--socket` or `--listen`.
+    pub endpoint: Endpoint,
+    /// `--data`: the directory that keeps the bytes.
+    pub data: PathBuf,
+    /// `--control`; by default the served socket's path with `.ctl` behind, or `control` in the data directory
+    /// where a port is served.
+    pub control: Option<PathBuf>,
+    /// `--run`: a shell command to run while the array is served.
+    pub command: Option<String>,
+    /// `--drive`: files or devices for the first drives.
+    pub drives: Vec<PathBuf>,
+    /// `--overwrite-data`: IDs of drives whose data may go.
+    pub overwrite_data: Vec<String>,
+}
+
+impl Options {
+    /// Where the control socket is.
+    pub fn control_path(&self) -> PathBuf {
+        if let Some(control) = &self.control {
+            return control.clone();
+        }
+        match &self.endpoint {
+            Endpoint::Unix(path) => {
+                let mut name = path.clone().into_os_string();
+                name.push(".ctl");
+                name.into()
+            }
+            Endpoint::Tcp(_) => self.data.join("control"),
+        }
+    }
+}
+
+impl Endpoint {
+    /// From `--socket`, `--listen` and `--tls`: exactly one of the first two, and no TLS, which is not there yet.
+    pub fn choose(
+        socket: Option<&Path>,
+        listen: Option<&str>,
+        tls: Option<&Path>,
+    ) -> Result<Endpoint, ServeError> {
+        let refuse = |problem: String, hint| Err(ServeError::Options { problem, hint });
+        if tls.is_some() {
+            return refuse(
+                "TLS is not supported yet".to_owned(),
+                "serve a Unix socket or a port on loopback, and forward it through SSH or another tunnel",
+            );
+        }
+        match (socket, listen) {
+            (Some(path), None) => Ok(Endpoint::Unix(path.to_owned())),
+            (None, Some(address)) => {
+                let resolved = address.to_socket_addrs().ok().and_then(|mut found| found.next());
+                match resolved {
+                    Some(address) if address.ip().is_loopback() => Ok(Endpoint::Tcp(address)),
+                    Some(address) => refuse(
+                        format!(
+                            "{address} is not on loopback, where NBD without TLS would give the data to anyone"
+                        ),
+                        "listen on 127.0.0.1 or [::1], or serve a Unix socket",
+                    ),
+                    None => {
+                        refuse(format!("`{address}` is no address"), "for example --listen 127.0.0.1:10809")
+                    }
+                }
+            }
+            _ => refuse(
+                "exactly one of --socket and --listen is needed".to_owned(),
+                "for example --socket /run/array",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a port beyond loopback, TLS, and none or two places are refused.
+    #[test]
+    fn endpoints_are_chosen_safely() {
+        let choose = |socket: Option<&str>, listen, tls: Option<&str>| {
+            Endpoint::choose(socket.map(Path::new), listen, tls.map(Path::new))
+        };
+        assert!(matches!(choose(Some("/s"), None, None), Ok(Endpoint::Unix(_))));
+        assert!(matches!(choose(None, Some("127.0.0.1:0"), None), Ok(Endpoint::Tcp(_))));
+        for (socket, listen, tls, words) in [
+            (None, Some("0.0.0.0:10809"), None, "not on loopback"),
+            (None, Some("192.0.2.1:1"), None, "not on loopback"),
+            (None, Some("nonsense"), None, "no address"),
+            (None, None, None, "exactly one"),
+            (Some("/s"), Some("127.0.0.1:0"), None, "exactly one"),
+            (None, Some("127.0.0.1:0"), Some("/tls"), "TLS is not supported"),
+        ] {
+            assert!(choose(socket, listen, tls).unwrap_err().to_string().contains(words), "{words}");
+        }
+    }
+}

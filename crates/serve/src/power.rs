@@ -1,0 +1,303 @@
+//! The shelf of a served array: a directory whose power can be cut, and whose drives can break.
+//!
+//! Files cannot be made to forget what they were told, so each write keeps what it overwrote until it is synced. A
+//! power cut then takes back any of the sectors that were not synced, as a drive's volatile cache would lose them.
+//! Of the journal, which is only appended to, the range is enough: a sector lost reads as zeros.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use volume::{Directory, Medium, SECTOR_BYTES, Shelf};
+
+/// A drive that has this much unsynced writes it through: no cache is larger.
+const UNSYNCED_BYTES_LIMIT: usize = 64 << 20;
+
+/// A directory with a power switch. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct PoweredShelf {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    directory: Directory,
+    power: Arc<Power>,
+    media: Mutex<Vec<Arc<PoweredMedium>>>,
+}
+
+struct Power {
+    is_on: AtomicBool,
+    /// Shared by each access, alone to cut the power.
+    gate: RwLock<()>,
+}
+
+impl Power {
+    /// Lets an access pass while the power is on.
+    fn pass(&self) -> io::Result<RwLockReadGuard<'_, ()>> {
+        let guard = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        if self.is_on.load(Ordering::Acquire) {
+            Ok(guard)
+        } else {
+            Err(io::Error::new(io::ErrorKind::NotConnected, "the power is off"))
+        }
+    }
+}
+
+impl PoweredShelf {
+    pub(crate) fn new(directory: Directory) -> Self {
+        let power = Arc::new(Power { is_on: AtomicBool::new(true), gate: RwLock::new(()) });
+        PoweredShelf { inner: Arc::new(Inner { directory, power, media: Mutex::default() }) }
+    }
+
+    /// Nothing is read or written until [`PoweredShelf::switch_on`]; of what was not synced each sector is lost if
+    /// `loses` says so.
+    pub(crate) fn cut(&self, mut loses: impl FnMut() -> bool) -> io::Result<()> {
+        let power = &self.inner.power;
+        power.is_on.store(false, Ordering::Release);
+        let _alone = power.gate.write().unwrap_or_else(PoisonError::into_inner);
+        self.media().iter().try_for_each(|medium| medium.lose(&mut loses))
+    }
+
+    /// The next accesses pass, on media opened anew.
+    pub(crate) fn switch_on(&self) {
+        self.media().clear();
+        self.inner.power.is_on.store(true, Ordering::Release);
+    }
+
+    /// From now on a drive refuses writes.
+    pub(crate) fn break_drive(&self, drive: u16) -> bool {
+        let media = self.media();
+        let newest = media.iter().rev().find(|medium| medium.drive == Some(drive));
+        newest.is_some_and(|medium| {
+            medium.is_broken.store(true, Ordering::Release);
+            true
+        })
+    }
+
+    /// The drives that have refused a write since the last call, with the error.
+    pub(crate) fn take_failures(&self) -> Vec<(u16, String)> {
+        let media = self.media();
+        let failures = media.iter().filter_map(|medium| {
+            let failure = lock(&medium.failure).take()?;
+            Some((medium.drive?, failure))
+        });
+        failures.collect()
+    }
+
+    fn media(&self) -> MutexGuard<'_, Vec<Arc<PoweredMedium>>> {
+        lock(&self.inner.media)
+    }
+
+    fn wrap(&self, inner: Arc<dyn Medium>, drive: Option<u16>) -> Arc<dyn Medium> {
+        let medium = Arc::new(PoweredMedium {
+            inner,
+            drive,
+            power: self.inner.power.clone(),
+            unsynced: Mutex::default(),
+            unsynced_bytes: AtomicUsize::new(0),
+            is_broken: AtomicBool::new(false),
+            failure: Mutex::default(),
+        });
+        let mut media = self.media();
+        // Who is referred to from here only was replaced or closed.
+        media.retain(|known| Arc::strong_count(known) > 1);
+        media.push(medium.clone());
+        medium
+    }
+}
+
+impl Shelf for PoweredShelf {
+    fn name(&self) -> String {
+        self.inner.directory.name()
+    }
+
+    fn drive(
+        &self,
+        drive: u16,
+        generation: u32,
+        size_bytes: u64,
+        is_new: bool,
+    ) -> io::Result<Arc<dyn Medium>> {
+        let medium = {
+            let _on = self.inner.power.pass()?;
+            self.inner.directory.drive(drive, generation, size_bytes, is_new)?
+        };
+        Ok(self.wrap(medium, Some(drive)))
+    }
+
+    fn journal(&self) -> io::Result<Arc<dyn Medium>> {
+        let medium = {
+            let _on = self.inner.power.pass()?;
+            self.inner.directory.journal()?
+        };
+        Ok(self.wrap(medium, None))
+    }
+
+    fn read_record(&self) -> io::Result<Option<Vec<u8>>> {
+        let _on = self.inner.power.pass()?;
+        self.inner.directory.read_record()
+    }
+
+    fn write_record(&self, bytes: &[u8]) -> io::Result<()> {
+        let _on = self.inner.power.pass()?;
+        self.inner.directory.write_record(bytes)
+    }
+}
+
+/// A write that was not synced.
+struct Unsynced {
+    offset_bytes: u64,
+    length: usize,
+    /// What was there before; nothing for the journal.
+    before: Option<Vec<u8>>,
+}
+
+struct PoweredMedium {
+    inner: Arc<dyn Medium>,
+    /// Nothing: the journal.
+    drive: Option<u16>,
+    power: Arc<Power>,
+    unsynced: Mutex<Vec<Unsynced>>,
+    /// How much of it holds what was there before; too much counts as little harm.
+    unsynced_bytes: AtomicUsize,
+    is_broken: AtomicBool,
+    failure: Mutex<Option<String>>,
+}
+
+impl PoweredMedium {
+    /// Takes back, newest first, the sectors that `loses` says; one that a newer write kept stays.
+    fn lose(&self, loses: &mut dyn FnMut() -> bool) -> io::Result<()> {
+        let mut unsynced = lock(&self.unsynced);
+        let mut kept: BTreeSet<u64> = BTreeSet::new();
+        let sector_bytes = SECTOR_BYTES as u64;
+        while let Some(write) = unsynced.pop() {
+            let end = write.offset_bytes + write.length as u64;
+            for sector in write.offset_bytes / sector_bytes..end.div_ceil(sector_bytes) {
+                if kept.contains(&sector) {
+                    continue;
+                }
+                if !loses() {
+                    kept.insert(sector);
+                    continue;
+                }
+                // Checksums are shorter than a sector: only what was written is taken back.
+                let from = (sector * sector_bytes).max(write.offset_bytes);
+                let to = ((sector + 1) * sector_bytes).min(end);
+                let within = (from - write.offset_bytes) as usize;
+                let count = (to - from) as usize;
+                match &write.before {
+                    Some(before) => self.inner.write_at(from, &before[within..within + count])?,
+                    None => self.inner.write_at(from, &[0; SECTOR_BYTES][..count])?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers that a drive does not take writes. A full file system is not the drive's fault.
+    fn note<T>(&self, outcome: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &outcome {
+            let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+            if !is_full && self.drive.is_some() {
+                *lock(&self.failure) = Some(error.to_string());
+            }
+        }
+        outcome
+    }
+
+    fn refuse_if_broken(&self) -> io::Result<()> {
+        if self.is_broken.load(Ordering::Acquire) {
+            return Err(io::Error::other("the drive refuses writes"));
+        }
+        Ok(())
+    }
+}
+
+impl Medium for PoweredMedium {
+    fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let _on = self.power.pass()?;
+        self.inner.read_at(offset_bytes, buffer)
+    }
+
+    fn write_at(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        let _on = self.power.pass()?;
+        let mut unsynced = lock(&self.unsynced);
+        match (unsynced.last_mut(), self.drive) {
+            // Appended to the journal behind the last append.
+            (Some(last), None) if last.offset_bytes + last.length as u64 == offset_bytes => {
+                last.length += bytes.len();
+            }
+            (_, None) => unsynced.push(Unsynced { offset_bytes, length: bytes.len(), before: None }),
+            (_, Some(_)) => {
+                let mut before = vec![0; bytes.len()];
+                self.inner.read_at(offset_bytes, &mut before)?;
+                unsynced.push(Unsynced { offset_bytes, length: bytes.len(), before: Some(before) });
+                let total = self.unsynced_bytes.fetch_add(bytes.len(), Ordering::AcqRel) + bytes.len();
+                if total > UNSYNCED_BYTES_LIMIT {
+                    self.note(self.inner.sync())?;
+                    unsynced.clear();
+                    self.unsynced_bytes.store(0, Ordering::Release);
+                }
+            }
+        }
+        self.note(self.refuse_if_broken().and_then(|()| self.inner.write_at(offset_bytes, bytes)))
+    }
+
+    fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+        let _on = self.power.pass()?;
+        // Not taken back: the volume frees only what the journal or a map says is free.
+        self.note(self.refuse_if_broken().and_then(|()| self.inner.zero(offset_bytes, length_bytes)))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let _on = self.power.pass()?;
+        let syncing = std::mem::take(&mut *lock(&self.unsynced));
+        let outcome = self.note(self.refuse_if_broken().and_then(|()| self.inner.sync()));
+        if outcome.is_ok() {
+            self.unsynced_bytes.store(0, Ordering::Release);
+        } else {
+            let mut unsynced = lock(&self.unsynced);
+            let newer = std::mem::replace(&mut *unsynced, syncing);
+            unsynced.extend(newer);
+        }
+        outcome
+    }
+
+    fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool> {
+        let _on = self.power.pass()?;
+        self.inner.is_allocated(offset_bytes, length_bytes)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is guarded is changed in steps that leave it whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a power cut takes back what was not synced, sector by sector, keeps what was, and that the
+    /// newest write a sector kept is what it holds.
+    #[test]
+    fn a_cut_takes_back_what_was_not_synced() {
+        let directory = tempfile::tempdir().unwrap();
+        let shelf = PoweredShelf::new(Directory::lock(directory.path(), Vec::new()).unwrap());
+        let drive = shelf.drive(0, 0, 1 << 20, true).unwrap();
+        drive.write_at(0, &[1; 2048]).unwrap();
+        drive.sync().unwrap();
+        drive.write_at(0, &[2; 2048]).unwrap();
+        drive.write_at(0, &[3; 1024]).unwrap();
+        // Newest first: sector 0 keeps 3; sector 1 loses 3 and 2; sector 2 keeps 2, sector 3 loses it.
+        let mut answers = [false, true, true, false, true].into_iter();
+        shelf.cut(|| answers.next().unwrap()).unwrap();
+        assert!(drive.read_at(0, &mut [0; 512]).is_err(), "the power is off");
+        shelf.switch_on();
+        let drive = shelf.drive(0, 0, 1 << 20, false).unwrap();
+        let mut bytes = [0; 2048];
+        drive.read_at(0, &mut bytes).unwrap();
+        let sectors: Vec<u8> = bytes.chunks(512).map(|sector| sector[0]).collect();
+        assert_eq!(sectors, [3, 1, 2, 1]);
+    }
+}

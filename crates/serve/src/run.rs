@@ -1,0 +1,187 @@
+//! An array served from start to stop.
+
+use crate::ServeError;
+use crate::array::ServedArray;
+use crate::control::{Controlled, accept};
+use crate::exports::ArrayExports;
+use crate::live::LiveArray;
+use crate::named_drives::named_drives;
+use crate::options::{Endpoint, Options};
+use crate::power::PoweredShelf;
+use crate::upkeep::look_after;
+use nbd::{Listener, Server};
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use volume::Directory;
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How serving ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was told to stop.
+    Stopped,
+    /// The command ended with this status; 128 and the signal's number where a signal ended it.
+    CommandEnded(u8),
+}
+
+/// Serves until `stop` is set or the command ends. `on_ready` is called with the NBD address once clients may come.
+pub fn run(options: &Options, stop: &AtomicBool, on_ready: &dyn Fn(&str)) -> Result<Outcome, ServeError> {
+    serve_array(ServedArray::parse(&options.array)?, options, stop, on_ready)
+}
+
+/// As [`run`], with an array made otherwise; `options.array` is not looked at.
+pub fn serve_array(
+    array: ServedArray,
+    options: &Options,
+    stop: &AtomicBool,
+    on_ready: &dyn Fn(&str),
+) -> Result<Outcome, ServeError> {
+    raise_descriptor_limit();
+    let volume_error = |source| ServeError::Volume { data: options.data.clone(), source };
+    let named = named_drives(options)?;
+    let directory = Directory::lock(&options.data, named).map_err(volume_error)?;
+    let live = Arc::new(LiveArray::open(array, PoweredShelf::new(directory)).map_err(volume_error)?);
+    let exports = Arc::new(ArrayExports::new(&live));
+    let (listener, address, socket) = listen(&options.endpoint)?;
+    let control_path = options.control_path();
+    let control = bind(&control_path)?;
+    // Before anyone is told of it: whoever may fail drives is the owner.
+    fs::set_permissions(&control_path, fs::Permissions::from_mode(0o600))
+        .map_err(ServeError::io("protect the control socket"))?;
+    let server =
+        Arc::new(Server::start(listener, exports.clone()).map_err(ServeError::io("start the server"))?);
+    let controlled = Arc::new(Controlled { live: live.clone(), exports, server: server.clone() });
+    let is_stopping = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| look_after(&live, &is_stopping));
+        scope.spawn(|| accept(&control, &controlled, &is_stopping));
+        on_ready(&address);
+        let outcome = match &options.command {
+            None => wait_for(stop),
+            Some(command) => run_command(command, &address, &control_path, stop),
+        };
+        is_stopping.store(true, Ordering::Release);
+        live.wake();
+        outcome
+    });
+    server.stop();
+    // Whatever comes of it, the sockets go.
+    let _ = fs::remove_file(&control_path);
+    if let Some(socket) = socket {
+        let _ = fs::remove_file(socket);
+    }
+    if let Some(volume) = live.volume() {
+        volume.checkpoint().map_err(volume_error)?;
+    }
+    outcome
+}
+
+fn wait_for(stop: &AtomicBool) -> Result<Outcome, ServeError> {
+    while !stop.load(Ordering::Acquire) {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(Outcome::Stopped)
+}
+
+fn run_command(
+    command: &str,
+    address: &str,
+    control: &Path,
+    stop: &AtomicBool,
+) -> Result<Outcome, ServeError> {
+    let failed = |source| ServeError::Io { operation: format!("run `{command}`"), source };
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", command])
+        .env("ARRAYLAB_NBD_URI", address)
+        .env("ARRAYLAB_CONTROL", control)
+        .spawn()
+        .map_err(failed)?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            let signal = status.signal().map_or(1, |signal| 128 + signal);
+            return Ok(Outcome::CommandEnded(status.code().unwrap_or(signal) as u8));
+        }
+        if stop.load(Ordering::Acquire) {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(Outcome::Stopped);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn listen(endpoint: &Endpoint) -> Result<(Listener, String, Option<PathBuf>), ServeError> {
+    match endpoint {
+        Endpoint::Unix(path) => {
+            let listener = bind(path)?;
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let address = format!("nbd+unix:///?socket={}", escaped(&absolute));
+            Ok((Listener::Unix(listener), address, Some(path.clone())))
+        }
+        Endpoint::Tcp(address) => {
+            let listener =
+                TcpListener::bind(address).map_err(ServeError::io(format!("listen on {address}")))?;
+            let listener = Listener::Tcp(listener);
+            let address = listener.tcp_address().unwrap_or(*address);
+            Ok((listener, format!("nbd://{address}"), None))
+        }
+    }
+}
+
+/// A path as a value of a URI's query (RFC 3986).
+fn escaped(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut text = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                text.push(byte as char)
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+/// Binds a Unix socket; one that a dead server left behind is taken away first.
+fn bind(path: &Path) -> Result<UnixListener, ServeError> {
+    if let Ok(metadata) = fs::symlink_metadata(path) {
+        let problem = if !metadata.file_type().is_socket() {
+            Some(format!("{} exists and is no socket", path.display()))
+        } else if UnixStream::connect(path).is_ok() {
+            Some(format!("a server answers at {} already", path.display()))
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            return Err(ServeError::Options { problem, hint: "give another path" });
+        }
+        fs::remove_file(path)
+            .map_err(ServeError::io(format!("remove the dead socket {}", path.display())))?;
+    }
+    UnixListener::bind(path).map_err(ServeError::io(format!("make the socket {}", path.display())))
+}
+
+/// A thousand clients need more descriptors than a shell allows at first.
+fn raise_descriptor_limit() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    // Without it there is room for fewer clients.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
+}
+
+/// An operation of the bench that failed.
+pub(crate) fn bench_error(what: &str, problem: impl Into<String>) -> ServeError {
+    ServeError::Io { operation: what.to_owned(), source: io::Error::other(problem.into()) }
+}
