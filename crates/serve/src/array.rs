@@ -244,6 +244,12 @@ impl Shape {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<ServedArray, ServeError> {
+        let (name, settings) = text.split_once(',').unwrap_or((text, "capacity=1g"));
+        let path = format!("{}/../../arrays/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+        ServedArray::parse(&format!("{path},{settings}"))
+    }
+
     /// Proves that each shipped array, and each layout that can be set on it, is served with the drives, volumes
     /// and spares of its description.
     #[test]
@@ -258,7 +264,7 @@ mod tests {
             ("e2700,layout=ddp,capacity=64m", 24, 2, 0),
             ("e2700,layout=raid10,segment=64k,capacity=64m", 24, 2, 0),
         ] {
-            let array = ServedArray::parse(text).unwrap();
+            let array = parse(text).unwrap();
             assert_eq!(array.spec.drive_capacity_bytes.len(), drives, "{text}");
             assert_eq!((array.volumes_bytes.len(), array.spares), (volumes, spares), "{text}");
             let total: u64 = array.volumes_bytes.iter().sum();
@@ -277,7 +283,7 @@ mod tests {
             ("raid-levels,capacity=many", "capacity=many"),
             ("raid-levels,raid=10,disks=5", "5"),
         ] {
-            let message = ServedArray::parse(text).unwrap_err().to_string();
+            let message = parse(text).unwrap_err().to_string();
             assert!(message.contains(words), "{text}: {message}");
         }
     }

@@ -1,0 +1,202 @@
+//! Served arrays of every layout, and the programs that use them.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use layout::{Layout, ReplicaSpec};
+use nbd::Client;
+use serde_json::Value;
+use serve::{Endpoint, Options, ServedArray, ctl, serve_array};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use volume::VolumeSpec;
+
+/// Longer than anything takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A tenth of `long` unless `ARRAYLAB_LONG` is set.
+pub fn count(long: u64) -> u64 {
+    if std::env::var_os("ARRAYLAB_LONG").is_some() { long } else { long / 10 }
+}
+
+/// A directory whose syncs are quick.
+pub fn directory() -> TempDir {
+    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
+    tempfile::tempdir_in(base).unwrap()
+}
+
+/// `NAME,key=value…` of an array in the repository.
+pub fn array(text: &str) -> ServedArray {
+    let (name, settings) = text.split_once(',').expect("arrays of tests are made small");
+    let path = format!("{}/../../arrays/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    ServedArray::parse(&format!("{path},{settings}")).unwrap()
+}
+
+/// An array of each layout, and how many drives it may lose.
+pub fn arrays() -> Vec<(ServedArray, u32)> {
+    let mut arrays: Vec<(ServedArray, u32)> = [
+        ("dorado-2100-g2,raid=0,capacity=4m", 0),
+        ("dorado-2100-g2,capacity=4m", 1),
+        ("flashsystem-840,capacity=16m", 1),
+        ("raid-levels,raid=1,disks=2,capacity=32m", 1),
+        ("raid-levels,raid=10,disks=6,capacity=16m", 1),
+        ("raid-levels,raid=6,disks=6,capacity=16m", 2),
+        ("e2700,layout=ddp,capacity=16m", 2),
+    ]
+    .into_iter()
+    .map(|(text, tolerance)| (array(text), tolerance))
+    .collect();
+    arrays.push((replicas(), 2));
+    arrays
+}
+
+/// A replicated volume: three copies of objects of 1 MiB on three nodes of two drives.
+fn replicas() -> ServedArray {
+    let spec = ReplicaSpec {
+        capacity_bytes: 48 << 20,
+        object_bytes: 1 << 20,
+        groups: vec![(0..6).collect(), (0..6).collect(), (0..6).collect()],
+        drive_capacity_bytes: vec![48 << 20; 6],
+        nodes: vec![0, 0, 1, 1, 2, 2],
+        seed: 3,
+    };
+    ServedArray {
+        name: "replicas".to_owned(),
+        title: "three copies".to_owned(),
+        settings: serde_json::Map::new(),
+        spec: VolumeSpec {
+            layout: Layout::replicas(&spec).unwrap(),
+            drive_capacity_bytes: vec![48 << 20; 6],
+            identity: "replicas".to_owned(),
+        },
+        volumes_bytes: vec![48 << 20],
+        spares: 0,
+    }
+}
+
+/// An array that is served by a thread of this process.
+pub struct Served {
+    pub socket: PathBuf,
+    pub control: PathBuf,
+    pub uri: String,
+    stop: Arc<AtomicBool>,
+    server: Option<JoinHandle<()>>,
+}
+
+pub fn options(directory: &Path) -> Options {
+    Options {
+        array: String::new(),
+        endpoint: Endpoint::Unix(directory.join("nbd")),
+        data: directory.join("data"),
+        control: None,
+        command: None,
+        drives: Vec::new(),
+        overwrite_data: Vec::new(),
+    }
+}
+
+pub fn serve(array: &ServedArray, directory: &Path) -> Served {
+    let (array, options) = (array.clone(), options(directory));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ready, is_ready) = mpsc::channel();
+    let (socket, control) = (directory.join("nbd"), options.control_path());
+    let stopping = stop.clone();
+    let server = std::thread::spawn(move || {
+        let announce = |uri: &str| ready.send(uri.to_owned()).unwrap();
+        serve_array(array, &options, &stopping, &announce).expect("the array is served");
+    });
+    let uri = is_ready.recv_timeout(PATIENCE).expect("the server is ready");
+    Served { socket, control, uri, stop, server: Some(server) }
+}
+
+impl Served {
+    pub fn client(&self) -> Client {
+        self.client_of("")
+    }
+
+    pub fn client_of(&self, export: &str) -> Client {
+        Client::connect(UnixStream::connect(&self.socket).unwrap(), export, true, PATIENCE).unwrap()
+    }
+
+    pub fn ctl(&self, words: &str) -> Value {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        ctl(&self.control, &words).unwrap()
+    }
+
+    /// Asks until the status is as wanted.
+    pub fn wait_until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let status = self.ctl("status");
+            if is_so(&status) {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "never {what}: {status}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Scrubs the whole array and returns the report.
+    pub fn scrub(&self) -> Value {
+        self.ctl("scrub");
+        let status =
+            self.wait_until("scrubbed", |status| status["background"]["scrub"]["is_running"] == false);
+        status["background"]["scrub"]["report"].clone()
+    }
+
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(server) = self.server.take()
+            && server.join().is_err()
+            && !std::thread::panicking()
+        {
+            panic!("the server failed");
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// No drive is lost or being rebuilt, and nothing waits for a new home.
+pub fn is_whole(status: &Value) -> bool {
+    status["volume"]["drives"].as_array().unwrap().iter().all(|drive| drive["condition"] == "present")
+}
+
+/// Runs a program, which must exist and succeed.
+pub fn tool(program: &str, arguments: &[&str]) -> Output {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|error| panic!("{program} is needed by this test and cannot be run: {error}"));
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// A linear congruential generator (Knuth's MMIX constants), high bits.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
