@@ -4,7 +4,7 @@ use crate::CampaignError;
 use crate::carry_out::{ONLY_LOAD, Order, Worker};
 use crate::conditions::Watched;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
-use load::{Device as _, Pattern, Sample};
+use load::{Device as _, Extrapolation, Pattern, Sample};
 use plan::{Case, ConditionalEvent, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use store::{CaseOutcome, CaseStatus, LoadOutcome};
 use target::TwinSpec;
 use twin::{ArrayDescription, Twin};
+use units::human_duration;
 
 /// The setting of a twin that says in which state it begins.
 const CONDITION: &str = "condition";
@@ -61,13 +62,20 @@ impl Simulator {
 
     /// The twin of a case in the state in which the case begins where it continues none.
     pub fn build(&self, case: &Case) -> Result<Twin, CampaignError> {
+        self.build_as(case, None)
+    }
+
+    /// The same; `unwritten` is the state where no writes precede the case: cases that continue each other show what
+    /// first and later passes do to an array that nobody has written yet.
+    fn build_as(&self, case: &Case, unwritten: Option<&str>) -> Result<Twin, CampaignError> {
         let mut settings = self.settings.clone();
         settings.extend(case.settings_of(SettingScope::Array));
-        if let Some(written) = &case.conditioned_by
+        let condition = case.conditioned_by.as_ref().map(condition_after).or(unwritten);
+        if let Some(condition) = condition
             && self.has_setting(CONDITION)
             && !settings.contains_key(CONDITION)
         {
-            settings.insert(CONDITION.to_owned(), condition_after(written).into());
+            settings.insert(CONDITION.to_owned(), condition.into());
         }
         if let Some(filesystem) = case.settings.get(FILESYSTEM) {
             if self.has_setting(FILESYSTEM) {
@@ -113,14 +121,17 @@ impl Simulator {
     fn twin_for(&self, cases: &[Case], order: &Order, stop: &AtomicBool) -> Result<Twin, String> {
         let index = order.case_index as usize;
         let said = |error: CampaignError| error.to_string();
-        let Some(&pause_ns) = order.pauses_ns.last() else { return self.build(&cases[index]).map_err(said) };
+        let Some(&pause_ns) = order.pauses_ns.last() else {
+            let next_continues = cases.get(index + 1).is_some_and(|next| next.continues);
+            return self.build_as(&cases[index], next_continues.then_some("fresh")).map_err(said);
+        };
         let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&index);
         let mut twin = match parked {
             Some(twin) => twin,
             // After a resume: what led here is done again, and not counted.
             None => {
                 let first = index - order.pauses_ns.len();
-                let mut twin = self.build(&cases[first]).map_err(said)?;
+                let mut twin = self.build_as(&cases[first], Some("fresh")).map_err(said)?;
                 for (place, case) in cases[first..index].iter().enumerate() {
                     if place > 0 {
                         pass(&mut twin, order.pauses_ns[place - 1]);
@@ -161,7 +172,7 @@ fn run(
     twin: &mut Twin,
     case: &Case,
     on_sample: &mut dyn FnMut(&mut Twin, Sample) -> bool,
-) -> Result<(), String> {
+) -> Result<Extrapolation, String> {
     let begun_ns = twin.now_ns();
     for event in &case.events {
         twin.act(begun_ns + event.at_ns, &event.action, &event.arguments)
@@ -177,7 +188,7 @@ fn run(
         .map(|event| (event, Watched::new(&event.condition, range_bytes)))
         .collect();
     let mut failed = None;
-    load::run_simulated(twin, &case.load, &mut |twin: &mut Twin, sample| {
+    let ran = twin.run(&case.load, &mut |twin: &mut Twin, sample| {
         waiting.retain_mut(|(event, watched)| {
             let is_latest = event.latest_ns.is_some_and(|latest_ns| sample.end_ns >= latest_ns);
             if !watched.holds_after(&sample) && !is_latest {
@@ -195,9 +206,24 @@ fn run(
         } else {
             ControlFlow::Continue(())
         }
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => ran.map_err(|error| error.to_string()),
+    }
+}
+
+/// What a reader must know of a case that was not simulated from end to end.
+fn in_words(ran: &Extrapolation) -> Option<String> {
+    (ran.carried_ns > 0).then(|| {
+        format!(
+            "{} of {} were simulated, in windows; the time between is taken to be like them (mean rate ± {:.1} %, 95 % \
+             confidence); `exact=on` after the twin's name simulates all of it",
+            human_duration(ran.simulated_ns),
+            human_duration(ran.simulated_ns + ran.carried_ns),
+            ran.confidence_95 * 100.0
+        )
     })
-    .map_err(|error| error.to_string())?;
-    failed.map_or(Ok(()), Err)
 }
 
 /// A setting's value as the plan types it, or its text where the plan language does not know it: switches of a twin.
@@ -246,9 +272,12 @@ impl Worker for Simulator {
             outcome.duration_ns = counted_ns;
         }
         outcome.loads.push(totals);
-        if let Err(error) = measured {
-            outcome.status = CaseStatus::Failed;
-            outcome.error = Some(error);
+        match measured {
+            Ok(ran) => outcome.warnings.extend(in_words(&ran)),
+            Err(error) => {
+                outcome.status = CaseStatus::Failed;
+                outcome.error = Some(error);
+            }
         }
         Ended::Outcome(Box::new(outcome))
     }
