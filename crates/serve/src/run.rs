@@ -146,7 +146,7 @@ fn escaped(path: &Path) -> String {
     for &byte in path.as_os_str().as_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                text.push(byte as char)
+                text.push(byte as char);
             }
             _ => text.push_str(&format!("%{byte:02X}")),
         }

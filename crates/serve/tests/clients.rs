@@ -25,7 +25,7 @@ fn distinct_file(path: &Path, bytes: usize) {
 #[test]
 fn nbdinfo_sees_the_exports() {
     let directory = directory();
-    let array = common::array("e2700,layout=raid10,capacity=16m");
+    let array = array("e2700,layout=raid10,capacity=16m");
     let served = serve(&array, directory.path());
     let list = tool("nbdinfo", &["--list", "--json", &served.uri]);
     let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
