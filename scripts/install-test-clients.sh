@@ -17,6 +17,8 @@ declare -A package_of=(
   [sfdisk]=fdisk
   [sqlite3]=sqlite3
   [python3]=python3
+  [curl]=curl
+  [promtool]=prometheus
   [chromium]=chromium
   [gcc]=gcc
 )

@@ -5,9 +5,9 @@ use std::sync::Arc;
 /// One number about one thing during one interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counter {
-    /// `disk`, `cpu`, `load` or `psi`.
+    /// `disk`, `volume`, `path`, `multipath`, `port`, `cpu`, `load` or `psi`.
     pub source: &'static str,
-    /// For example `sdb`, or `all` for all processors.
+    /// For example `sdb`, `vg0-data`, `mpatha/sdb`, or `all` for all processors.
     pub entity: Arc<str>,
     /// The name that `iostat` or the kernel uses, unit included.
     pub name: &'static str,
@@ -22,7 +22,7 @@ pub struct HostInterval {
     pub start_ns: u64,
     /// On the run's clock.
     pub end_ns: u64,
-    /// Devices in the order of `/proc/diskstats`, then processors, load, pressure.
+    /// Devices by name, the balance between paths, then processors, load, pressure.
     pub counters: Vec<Counter>,
 }
 

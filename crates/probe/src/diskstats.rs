@@ -1,6 +1,7 @@
 //! `/proc/diskstats` (Documentation/admin-guide/iostats.rst) and the columns of `iostat -x` (sysstat 12).
 
 use crate::counter::Counter;
+use crate::topology::Role;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,6 +41,15 @@ pub(crate) fn parse_line(line: &str) -> Option<Line<'_>> {
     let mut words = line.split_ascii_whitespace();
     let number = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let name = words.next()?;
+    Some(Line { number, name, stats: parse_stats(words)? })
+}
+
+/// The `stat` file of a device in sysfs: a line without number and name.
+pub(crate) fn parse_stat_file(text: &str) -> Option<DiskStats> {
+    parse_stats(text.split_ascii_whitespace())
+}
+
+fn parse_stats<'a>(words: impl Iterator<Item = &'a str>) -> Option<DiskStats> {
     let mut fields = [0u64; FIELDS_KNOWN];
     let mut count = 0;
     for (field, word) in fields.iter_mut().zip(words) {
@@ -56,7 +66,7 @@ pub(crate) fn parse_line(line: &str) -> Option<Line<'_>> {
         ticks_ms: fields[at + 3],
     };
     // Field 8 is the number in flight, which is no counter.
-    let stats = DiskStats {
+    Some(DiskStats {
         read: direction(0),
         write: direction(4),
         busy_ticks_ms: fields[9],
@@ -64,8 +74,7 @@ pub(crate) fn parse_line(line: &str) -> Option<Line<'_>> {
         discard: direction(11),
         flush_ios: fields[15],
         flush_ticks_ms: fields[16],
-    };
-    Some(Line { number, name, stats })
+    })
 }
 
 /// The devices of the last reading.
@@ -73,54 +82,81 @@ pub(crate) fn parse_line(line: &str) -> Option<Line<'_>> {
 pub(crate) struct Disks {
     known: BTreeMap<Box<str>, Known>,
     reading: u64,
+    changed: bool,
 }
 
 #[derive(Debug)]
 struct Known {
-    entity: Arc<str>,
     number: (u32, u32),
     stats: DiskStats,
-    wanted: bool,
+    /// What was counted between the last two readings, where this is one device's.
+    delta: Option<DiskStats>,
+    /// None for a device that nobody asked for.
+    role: Option<Role>,
     reading: u64,
 }
 
 impl Disks {
-    /// Takes a reading in; gives the counters of each device that was there at the last one as well. A device that
-    /// appears, or starts to count anew, has no interval until the next reading.
-    pub(crate) fn read(
-        &mut self,
-        text: &str,
-        elapsed_s: f64,
-        wanted: impl Fn(&str) -> bool,
-        counters: &mut Vec<Counter>,
-    ) {
+    /// Begins a reading.
+    pub(crate) fn begin(&mut self) {
         self.reading += 1;
-        for line in text.lines().filter_map(parse_line) {
-            match self.known.get_mut(line.name) {
-                Some(known) if known.number == line.number => {
-                    if known.wanted
-                        && let Some(delta) = difference(&known.stats, &line.stats)
-                    {
-                        push_columns(&known.entity, &delta, elapsed_s, counters);
-                    }
-                    known.stats = line.stats;
-                    known.reading = self.reading;
-                }
-                _ => {
-                    let known = Known {
-                        entity: line.name.into(),
-                        number: line.number,
-                        stats: line.stats,
-                        wanted: wanted(line.name),
-                        reading: self.reading,
-                    };
-                    self.known.insert(line.name.into(), known);
-                }
+        self.changed = false;
+    }
+
+    /// Takes a device in. One that appears, or starts to count anew, has no interval until the next reading.
+    pub(crate) fn take(&mut self, line: &Line<'_>) {
+        match self.known.get_mut(line.name) {
+            Some(known) if known.number == line.number => {
+                known.delta = difference(&known.stats, &line.stats);
+                known.stats = line.stats;
+                known.reading = self.reading;
+            }
+            _ => {
+                let known = Known {
+                    number: line.number,
+                    stats: line.stats,
+                    delta: None,
+                    role: None,
+                    reading: self.reading,
+                };
+                self.known.insert(line.name.into(), known);
+                self.changed = true;
             }
         }
+    }
+
+    /// True where the device was in this reading.
+    pub(crate) fn has_taken(&self, name: &str) -> bool {
+        self.known.get(name).is_some_and(|known| known.reading == self.reading)
+    }
+
+    /// Ends a reading; true where devices have come or gone since the one before.
+    pub(crate) fn end(&mut self) -> bool {
         // What has gone must not be compared with what comes back under its name.
-        let reading = self.reading;
+        let (reading, before) = (self.reading, self.known.len());
         self.known.retain(|_, known| known.reading == reading);
+        self.changed || self.known.len() != before
+    }
+
+    /// Gives each device its role anew.
+    pub(crate) fn assign(&mut self, role: impl Fn(&str) -> Option<Role>) {
+        for (name, known) in &mut self.known {
+            known.role = role(name);
+        }
+    }
+
+    /// What a device did between the last two readings.
+    pub(crate) fn delta(&self, name: &str) -> Option<&DiskStats> {
+        self.known.get(name)?.delta.as_ref()
+    }
+
+    /// The columns of every device with a role.
+    pub(crate) fn push_counters(&self, elapsed_s: f64, counters: &mut Vec<Counter>) {
+        for known in self.known.values() {
+            if let (Some(role), Some(delta)) = (&known.role, &known.delta) {
+                push_columns(role, delta, elapsed_s, counters);
+            }
+        }
     }
 }
 
@@ -157,9 +193,9 @@ fn ticks(before: u64, after: u64) -> Option<u64> {
 }
 
 /// The columns of `iostat -x`, by its names: kB are 1024 bytes, awaits are milliseconds.
-fn push_columns(entity: &Arc<str>, delta: &DiskStats, elapsed_s: f64, counters: &mut Vec<Counter>) {
+fn push_columns(role: &Role, delta: &DiskStats, elapsed_s: f64, counters: &mut Vec<Counter>) {
     let mut push = |name: &'static str, value: f64| {
-        counters.push(Counter { source: "disk", entity: Arc::clone(entity), name, value });
+        counters.push(Counter { source: role.source, entity: Arc::clone(&role.entity), name, value });
     };
     const NAMES: [[&str; 6]; 3] = [
         ["r/s", "rkB/s", "rrqm/s", "%rrqm", "r_await", "rareq-sz"],
@@ -190,7 +226,12 @@ mod tests {
 
     fn at(disks: &mut Disks, text: &str) -> Vec<Counter> {
         let mut counters = Vec::new();
-        disks.read(text, 5.0, |_| true, &mut counters);
+        disks.begin();
+        text.lines().filter_map(parse_line).for_each(|line| disks.take(&line));
+        if disks.end() {
+            disks.assign(|name| Some(Role { source: "disk", entity: name.into() }));
+        }
+        disks.push_counters(5.0, &mut counters);
         counters
     }
 

@@ -1,9 +1,11 @@
 //! The probe itself.
 
+use crate::balance::push_balance;
 use crate::counter::HostInterval;
 use crate::cpu::{Cpus, push_load};
-use crate::diskstats::Disks;
+use crate::diskstats::{Disks, Line, parse_line, parse_stat_file};
 use crate::pressure::{Pressure, RESOURCES};
+use crate::topology::Topology;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ impl ProbeRoots {
 pub enum DeviceSelection {
     /// Every whole device, no partitions.
     Whole,
-    /// These kernel names.
+    /// These kernel names, and the devices that these are made of: the drives of a volume, the paths to a device.
     Named(Vec<String>),
 }
 
@@ -60,12 +62,17 @@ pub enum ProbeError {
     Ended,
 }
 
+/// Between looks at sysfs while no device comes or goes: a path may be taken out of a map and put back.
+const SCAN_EVERY_NS: u64 = 30 * units::NANOS_PER_SECOND;
+
 /// Reads the host and compares with the reading before. Buffers are reused, so that a reading costs microseconds
 /// for a device.
 #[derive(Debug)]
 pub struct HostProbe {
     roots: ProbeRoots,
     selection: DeviceSelection,
+    topology: Topology,
+    scanned_ns: u64,
     disks: Disks,
     cpus: Cpus,
     pressures: Vec<Pressure>,
@@ -80,9 +87,12 @@ pub struct HostProbe {
 impl HostProbe {
     /// Takes the first reading, at `now_ns` on the run's clock.
     pub fn new(roots: ProbeRoots, selection: DeviceSelection, now_ns: u64) -> Result<Self, ProbeError> {
+        let topology = Topology::scan(&roots.sysfs, &selection);
         let mut probe = HostProbe {
             roots,
             selection,
+            topology,
+            scanned_ns: now_ns,
             disks: Disks::default(),
             cpus: Cpus::default(),
             pressures: RESOURCES.iter().map(|resource| Pressure::of(resource)).collect(),
@@ -93,7 +103,7 @@ impl HostProbe {
             other: String::new(),
             bytes: Vec::new(),
         };
-        probe.take(1.0)?;
+        probe.take(now_ns, 1.0)?;
         Ok(probe)
     }
 
@@ -101,7 +111,7 @@ impl HostProbe {
     pub fn read(&mut self, now_ns: u64) -> Result<&HostInterval, ProbeError> {
         let elapsed_ns = now_ns.saturating_sub(self.last_ns).max(1);
         self.interval.counters.clear();
-        self.take(elapsed_ns as f64 / units::NANOS_PER_SECOND as f64)?;
+        self.take(now_ns, elapsed_ns as f64 / units::NANOS_PER_SECOND as f64)?;
         self.interval.start_ns = self.last_ns;
         self.interval.end_ns = now_ns;
         self.last_ns = now_ns;
@@ -113,16 +123,12 @@ impl HostProbe {
         self.last_ns
     }
 
-    fn take(&mut self, elapsed_s: f64) -> Result<(), ProbeError> {
+    fn take(&mut self, now_ns: u64, elapsed_s: f64) -> Result<(), ProbeError> {
+        self.take_disks(now_ns)?;
         let proc = &self.roots.proc;
         let counters = &mut self.interval.counters;
-        required(&proc.join("diskstats"), &mut self.bytes, &mut self.other)?;
-        let (selection, block) = (&self.selection, self.roots.sysfs.join("block"));
-        let wanted = |name: &str| match selection {
-            DeviceSelection::Whole => block.join(name.replace('/', "!")).exists(),
-            DeviceSelection::Named(names) => names.iter().any(|one| one == name),
-        };
-        self.disks.read(&self.other, elapsed_s, wanted, counters);
+        self.disks.push_counters(elapsed_s, counters);
+        push_balance(&self.topology, &self.disks, elapsed_s, counters);
         required(&proc.join("stat"), &mut self.bytes, &mut self.stat)?;
         self.cpus.read(&self.stat, counters);
         required(&proc.join("loadavg"), &mut self.bytes, &mut self.other)?;
@@ -132,6 +138,31 @@ impl HostProbe {
             if required(&proc.join("pressure").join(resource), &mut self.bytes, &mut self.other).is_ok() {
                 pressure.read(&self.other, elapsed_s, counters);
             }
+        }
+        Ok(())
+    }
+
+    fn take_disks(&mut self, now_ns: u64) -> Result<(), ProbeError> {
+        required(&self.roots.proc.join("diskstats"), &mut self.bytes, &mut self.other)?;
+        self.disks.begin();
+        self.other.lines().filter_map(parse_line).for_each(|line| self.disks.take(&line));
+        // Some kernels keep the hidden devices behind a native NVMe multipath out of /proc/diskstats.
+        for path in self.topology.multipaths.iter().flat_map(|multipath| &multipath.paths) {
+            if !self.disks.has_taken(&path.name) {
+                let stat = self.roots.sysfs.join("block").join(path.name.replace('/', "!")).join("stat");
+                // A path that is gone has no such file.
+                let read = required(&stat, &mut self.bytes, &mut self.other);
+                if let Some(stats) = read.ok().and_then(|()| parse_stat_file(&self.other)) {
+                    self.disks.take(&Line { number: (0, 0), name: &path.name, stats });
+                }
+            }
+        }
+        let changed = self.disks.end();
+        if changed || now_ns.saturating_sub(self.scanned_ns) >= SCAN_EVERY_NS {
+            self.topology = Topology::scan(&self.roots.sysfs, &self.selection);
+            self.scanned_ns = now_ns;
+            let topology = &self.topology;
+            self.disks.assign(|name| topology.role(name));
         }
         Ok(())
     }

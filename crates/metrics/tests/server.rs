@@ -1,0 +1,266 @@
+//! The server, with real and with hostile clients.
+
+use load::Sample;
+use metrics::{
+    CONNECTIONS_LIMIT, Exposure, LiveRun, MetricsError, MetricsServer, REQUEST_TIME_LIMIT, RunLabels,
+    RunProgress, Source,
+};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{CaseRecord, CaseState, CaseStatus, Counter};
+
+fn record(index: u32, name: &str) -> CaseRecord {
+    CaseRecord {
+        index,
+        plan: "quick".into(),
+        stage: "random".into(),
+        name: name.into(),
+        settings: Default::default(),
+        estimated_duration_ns: 1,
+        estimated_write_bytes: 0,
+        state: CaseState::Begun,
+        attempts: 1,
+        error: None,
+    }
+}
+
+/// 5,000 reads of 4 KiB in 5 s, of which 1 % took 10 ms and the others 1 ms.
+fn sample() -> Sample {
+    let mut sample = Sample { start_ns: 5_000_000_000, end_ns: 10_000_000_000, ..Sample::default() };
+    sample.read.ios = 5000;
+    sample.read.bytes = 5000 * 4096;
+    sample.read.errors = 2;
+    (0..5000).for_each(|n| sample.read.latency.record(if n % 100 == 0 { 10_000_000 } else { 1_000_000 }));
+    sample
+}
+
+/// A run with names that would break a page which does not escape them.
+fn run() -> LiveRun {
+    let run = LiveRun::new(RunLabels {
+        plan: "quick".into(),
+        target: "file:/a\"b\\c\nd".into(),
+        version: "1".into(),
+    });
+    run.run_progress(RunProgress {
+        cases_total: 4,
+        cases_ended: 1,
+        share: 0.25,
+        time_left_ns: Some(90_000_000_000),
+    });
+    run.case_started(&record(1, "bs=4096"));
+    run.case_progress(1, 0.5);
+    run.sample(1, "load", &sample());
+    run.counters([Counter { source: "disk", entity: "sda", name: "r/s", value: 1000.5 }]);
+    run.case_ended(0, CaseStatus::Done);
+    run
+}
+
+fn server() -> MetricsServer {
+    MetricsServer::start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback, Arc::new(run())).unwrap()
+}
+
+fn command(program: &str, arguments: &[&str], input: &str) -> (bool, String) {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program}: {error}; scripts/install-test-clients.sh installs it"));
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), text)
+}
+
+/// Reads a page as a scraper would, with Python's own HTTP client and a parser that knows nothing of ours.
+const SCRAPE: &str = r##"
+import re, sys, urllib.request
+answer = urllib.request.urlopen(sys.argv[1], timeout=10)
+assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"), answer.headers
+lines = answer.read().decode().split("\n")
+assert lines[-2:] == ["# EOF", ""], lines[-3:]
+for line in lines[:-2]:
+    if line.startswith("#"):
+        assert re.fullmatch(r"# (HELP|TYPE) arraylab_[a-z_]+ .+", line), line
+        continue
+    found = re.fullmatch(r'(arraylab_[a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? ([-+.e0-9]+)', line)
+    assert found, line
+    print(found[1], found[2] or "-", float(found[3]), sep="\t")
+"##;
+
+fn scrape(address: SocketAddr) -> Vec<String> {
+    let (is_good, text) = command("python3", &["-c", SCRAPE, &format!("http://{address}/metrics")], "");
+    assert!(is_good, "{text}");
+    text.lines().map(str::to_owned).collect()
+}
+
+fn has(lines: &[String], name: &str, labels: &str, value: &str) -> bool {
+    lines.contains(&format!("{name}\t{labels}\t{value}"))
+}
+
+/// Proves that a scrape finds the run, the case under way, its last interval, totals and counters, and that an ended
+/// case is gone at the next.
+#[test]
+fn a_scrape_finds_the_run() {
+    let live = run();
+    let server =
+        MetricsServer::start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback, Arc::new(live.clone()))
+            .unwrap();
+    let lines = scrape(server.address());
+    let read = "stage=\"random\",case=\"bs=4096\",load=\"load\",direction=\"read\"";
+    let p99 = format!("{read},q=\"0.99\"");
+    let p999 = format!("{read},q=\"0.999\"");
+    for (name, labels, value) in [
+        ("arraylab_run_info", r#"plan="quick",target="file:/a\"b\\c\nd",version="1""#, "1.0"),
+        ("arraylab_run_progress_ratio", "-", "0.25"),
+        ("arraylab_run_time_left_seconds", "-", "90.0"),
+        ("arraylab_cases_ended_total", "status=\"done\"", "1.0"),
+        ("arraylab_case_progress_ratio", "stage=\"random\",case=\"bs=4096\"", "0.5"),
+        ("arraylab_iops", read, "1000.0"),
+        ("arraylab_bytes_per_second", read, "4096000.0"),
+        ("arraylab_latency_mean_seconds", read, "0.00109"),
+        ("arraylab_latency_quantile_seconds", &p99, "0.00100352"),
+        ("arraylab_latency_quantile_seconds", &p999, "0.01"),
+        ("arraylab_latency_max_seconds", read, "0.01"),
+        ("arraylab_ios_total", "direction=\"read\"", "5000.0"),
+        ("arraylab_errors_total", "direction=\"read\"", "2.0"),
+        ("arraylab_latency_seconds_count", "direction=\"read\"", "5000.0"),
+        ("arraylab_latency_seconds_bucket", "le=\"0.001048576\",direction=\"read\"", "4950.0"),
+        ("arraylab_latency_seconds_bucket", "le=\"+Inf\",direction=\"read\"", "5000.0"),
+        ("arraylab_observed", "source=\"disk\",entity=\"sda\",name=\"r/s\"", "1000.5"),
+    ] {
+        assert!(has(&lines, name, labels, value), "{name} {labels} {value}\n{}", lines.join("\n"));
+    }
+    assert!(!lines.iter().any(|line| line.starts_with("arraylab_iops\t") && line.contains("write")));
+    live.sample(1, "load", &sample());
+    live.case_ended(1, CaseStatus::Failed);
+    let lines = scrape(server.address());
+    assert!(!lines.iter().any(|line| line.contains("bs=4096")));
+    assert!(has(&lines, "arraylab_ios_total", "direction=\"read\"", "10000.0"));
+    assert!(has(&lines, "arraylab_cases_ended_total", "status=\"failed\"", "1.0"));
+}
+
+/// Proves that Prometheus's own checker reads the page and finds nothing to remark. It reads the older format, in which
+/// the help of `x` is not that of `x_total` as it is in OpenMetrics, so that remark alone is expected.
+#[test]
+fn promtool_accepts_the_page() {
+    let (_, text) = command("promtool", &["check", "metrics"], &run().exposition());
+    let remarks: Vec<&str> = text.lines().filter(|line| !line.ends_with("_total no help text")).collect();
+    assert!(remarks.is_empty(), "{text}");
+    for bad in ["arraylab_x{ 1\n", "arraylab_x 1\n"] {
+        let (is_good, text) = command("promtool", &["check", "metrics"], bad);
+        assert!(!is_good && !text.is_empty(), "it would say so");
+    }
+}
+
+/// Proves that curl gets the page, and a head without one.
+#[test]
+fn curl_gets_the_page() {
+    let server = server();
+    let url = format!("http://{}/metrics", server.address());
+    let (is_good, text) = command("curl", &["-sS", "--fail", &url], "");
+    assert!(is_good && text.ends_with("# EOF\n"), "{text}");
+    let (is_good, text) = command("curl", &["-sS", "--fail", "--head", &url], "");
+    assert!(is_good && text.starts_with("HTTP/1.1 200 OK\r\n") && !text.contains("# EOF"), "{text}");
+    let (is_good, _) = command("curl", &["-sS", "--fail", &format!("http://{}/other", server.address())], "");
+    assert!(!is_good);
+}
+
+fn connect(server: &MetricsServer) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+fn rest(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    match stream.read_to_end(&mut bytes) {
+        Err(error) if error.kind() != ErrorKind::ConnectionReset => panic!("{error}"),
+        _ => String::from_utf8_lossy(&bytes).into_owned(),
+    }
+}
+
+fn ask(server: &MetricsServer, request: &[u8]) -> String {
+    let mut stream = connect(server);
+    // The server may have refused before all of it is sent.
+    let _ = stream.write_all(request);
+    rest(stream)
+}
+
+/// Proves that long, broken and binary heads are refused with a status, and that the server goes on.
+#[test]
+fn broken_requests_are_refused() {
+    let server = server();
+    let long = format!("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX: {}\r\n\r\n", "y".repeat(100_000));
+    for (request, status) in [
+        (long.as_bytes(), "431"),
+        (b"\0\xff\xfe\r\n\r\n", "400"),
+        (b"\r\n\r\n", "400"),
+        (b"GET /metrics HTTP/1.1\r\nHost: rebound.example\r\n\r\n", "400"),
+        (b"DELETE /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+    ] {
+        let answer = ask(&server, request);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+    drop(connect(&server));
+    assert!(!scrape(server.address()).is_empty());
+}
+
+/// Proves that clients which send a byte at a time, or nothing, are hung up on in their time; that while they take all
+/// places others are told to come back at once; and that afterwards the server answers again.
+#[test]
+fn slow_clients_take_no_place_for_long() {
+    let server = server();
+    let started = Instant::now();
+    let mut slow: Vec<TcpStream> = (0..CONNECTIONS_LIMIT).map(|_| connect(&server)).collect();
+    // Until all of them have their thread.
+    let refused = loop {
+        let answer = ask(&server, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        if !answer.starts_with("HTTP/1.1 200") {
+            break answer;
+        }
+        assert!(started.elapsed() < REQUEST_TIME_LIMIT);
+    };
+    assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy";
+    let mut dripping = slow.remove(0);
+    for byte in request {
+        if dripping.write_all(&[*byte]).is_err() || started.elapsed() > REQUEST_TIME_LIMIT * 2 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    for stream in slow {
+        let answer = rest(stream);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
+    assert!(started.elapsed() < REQUEST_TIME_LIMIT * 2, "{:?}", started.elapsed());
+    thread::sleep(Duration::from_millis(700));
+    assert!(!scrape(server.address()).is_empty());
+}
+
+/// Proves that an address which others can reach is refused unless that is asked for, that a port in use is named, and
+/// that a dropped server is gone.
+#[test]
+fn addresses_are_local_unless_allowed() {
+    let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
+    let start = |address, exposure| MetricsServer::start(address, exposure, Arc::new(run()));
+    let error = start(everywhere, Exposure::Loopback).unwrap_err();
+    assert!(matches!(error, MetricsError::NotLoopback(_)) && error.to_string().contains("\nhint: "));
+    drop(start(everywhere, Exposure::Network).unwrap());
+    let server = start("[::1]:0".parse().unwrap(), Exposure::Loopback)
+        .or_else(|_| start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback))
+        .unwrap();
+    let address = server.address();
+    assert!(matches!(start(address, Exposure::Loopback), Err(MetricsError::Listen { .. })));
+    let before = Instant::now();
+    drop(server);
+    assert!(before.elapsed() < Duration::from_secs(1));
+    assert!(TcpStream::connect(address).is_err());
+}

@@ -1,0 +1,110 @@
+//! Counters from sources that have to be asked and may answer late or never: commands, Prometheus addresses, the
+//! drives' own health. Each has a thread of its own, so that none keeps another, the host probe or the run waiting.
+
+mod command;
+mod cumulative;
+mod exposition;
+mod health;
+mod http;
+mod pattern;
+mod process;
+mod prometheus;
+mod thread;
+
+pub use command::CommandSettings;
+pub use health::{HEALTH_INTERVAL_MINIMUM, HealthSettings};
+pub use http::{AddressError, HttpAddress};
+pub use prometheus::PrometheusSettings;
+pub use thread::{AskedSettings, AskedSource, AskedSummary, AskedThread};
+
+use std::time::Instant;
+
+/// Of one answer, so many values are kept: 200 drives of 50 counters each.
+pub const VALUES_LIMIT: usize = 10_000;
+/// Longer names of an entity or a counter make their value one that is left out.
+pub const NAME_BYTES_LIMIT: usize = 256;
+
+/// One number that somebody else counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedValue {
+    /// What it is about.
+    pub entity: String,
+    /// Its name there; `/s` is added where a cumulative count became a rate.
+    pub name: String,
+    /// Never infinite or not a number.
+    pub value: f64,
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// On the run's clock, when it was complete.
+    pub at_ns: u64,
+    /// `command`, `prometheus` or `smart`.
+    pub source: &'static str,
+    /// What it said.
+    pub values: Vec<AskedValue>,
+}
+
+/// Why there was no answer.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error("cannot start `{program}`: {source}")]
+    Start { program: String, source: std::io::Error },
+    #[error("`{program}` did not end within {limit:?}, and was killed")]
+    TimedOut { program: String, limit: std::time::Duration },
+    #[error("`{program}` wrote more than {limit_bytes} bytes")]
+    TooMuchOutput { program: String, limit_bytes: usize },
+    #[error("`{program}` ended with {status}{stderr}")]
+    Failed { program: String, status: String, stderr: String },
+    #[error("an earlier `{program}` is still there, though it was killed")]
+    StillThere { program: String },
+    #[error("`{from}` gave no counters: {problem}")]
+    NoCounters { from: String, problem: String },
+    #[error("cannot reach {address}: {source}")]
+    Unreachable { address: String, source: std::io::Error },
+    #[error("{address} did not answer within {limit:?}")]
+    Late { address: String, limit: std::time::Duration },
+    #[error("{address} did not answer as HTTP has it: {problem}")]
+    Http { address: String, problem: String },
+    #[error("the run is over")]
+    Stopped,
+}
+
+/// What a source is asked with: until when it may take, and whether anybody still waits.
+struct Patience<'a> {
+    limit: std::time::Duration,
+    deadline: Instant,
+    stopped: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Patience<'a> {
+    fn new(limit: std::time::Duration, stopped: &'a dyn Fn() -> bool) -> Self {
+        Patience { limit, deadline: Instant::now() + limit, stopped }
+    }
+
+    /// How long to wait at once: the stop is looked at ten times a second. None when there is no time left.
+    fn slice(&self) -> Result<Option<std::time::Duration>, AskError> {
+        const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
+        if (self.stopped)() {
+            return Err(AskError::Stopped);
+        }
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        Ok((!left.is_zero()).then(|| left.min(SLICE)))
+    }
+}
+
+/// Something that can be asked.
+trait Source: Send {
+    fn ask(&mut self, patience: &Patience<'_>) -> Result<Vec<AskedValue>, AskError>;
+}
+
+/// Keeps what a run can keep: a finite number under names of a sane length, up to the limit of values.
+fn keep(values: &mut Vec<AskedValue>, entity: &str, name: &str, value: f64) {
+    let is_name = |text: &str| {
+        !text.is_empty() && text.len() <= NAME_BYTES_LIMIT && !text.chars().any(char::is_control)
+    };
+    if value.is_finite() && values.len() < VALUES_LIMIT && is_name(entity) && is_name(name) {
+        values.push(AskedValue { entity: entity.to_owned(), name: name.to_owned(), value });
+    }
+}

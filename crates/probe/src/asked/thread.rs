@@ -1,0 +1,197 @@
+//! A source that is asked in the background of a run.
+
+use super::command::CommandSource;
+use super::health::HealthSource;
+use super::prometheus::PrometheusSource;
+use super::{Answer, AskError, CommandSettings, HealthSettings, Patience, PrometheusSettings, Source};
+use crate::host::ProbeError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A source that is stopped has so long to come back: it looks at the stop ten times a second, but a name server or
+/// the kernel may hold it. Then it is left behind, and what it still says is not heard.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+const STOP_STEP: Duration = Duration::from_millis(2);
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskedSource {
+    /// A command.
+    Command(CommandSettings),
+    /// A Prometheus address.
+    Prometheus(PrometheusSettings),
+    /// The drives.
+    Health(HealthSettings),
+}
+
+impl AskedSource {
+    /// The source of its values in the run.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AskedSource::Command(_) => "command",
+            AskedSource::Prometheus(_) => "prometheus",
+            AskedSource::Health(_) => "smart",
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            AskedSource::Command(command) => format!("the command `{}`", command.name),
+            AskedSource::Prometheus(settings) => format!("{}", settings.address),
+            AskedSource::Health(_) => "the health of the drives".into(),
+        }
+    }
+
+    fn source(self) -> Box<dyn Source> {
+        match self {
+            AskedSource::Command(settings) => Box::new(CommandSource::new(settings)),
+            AskedSource::Prometheus(settings) => Box::new(PrometheusSource::new(settings)),
+            AskedSource::Health(settings) => Box::new(HealthSource::new(settings)),
+        }
+    }
+}
+
+/// What is asked, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedSettings {
+    /// What.
+    pub source: AskedSource,
+    /// Time between questions.
+    pub interval: Duration,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// When the run's clock was zero; questions fall on whole intervals since then.
+    pub run_start: Instant,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AskedSummary {
+    /// What was asked, in words.
+    pub asked: String,
+    /// Answers that were given on.
+    pub answers: u64,
+    /// Questions without an answer.
+    pub failures: u64,
+    /// Why, the last time.
+    pub last_failure: Option<String>,
+}
+
+impl AskedSummary {
+    /// In words, where something is missing.
+    pub fn warning(&self) -> Option<String> {
+        let AskedSummary { asked, answers, failures, last_failure } = self;
+        let why = last_failure.as_ref()?;
+        Some(format!("{asked} gave no counters {failures} times of {}: {why}", answers + failures))
+    }
+}
+
+type Sink = Box<dyn FnMut(Answer) + Send>;
+
+struct Shared {
+    stop: AtomicBool,
+    /// Taken away by the stop, so that a source which never comes back holds nothing that the run waits for.
+    sink: Mutex<Option<Sink>>,
+    summary: Mutex<AskedSummary>,
+}
+
+/// A source that is being asked. Dropping it stops it.
+pub struct AskedThread {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl AskedThread {
+    /// Asks at once and then every interval, and gives each answer to `sink`, on a thread of its own.
+    pub fn start(
+        settings: AskedSettings,
+        sink: impl FnMut(Answer) + Send + 'static,
+    ) -> Result<Self, ProbeError> {
+        if settings.interval < crate::INTERVAL_MINIMUM {
+            return Err(ProbeError::Interval(settings.interval));
+        }
+        let summary = AskedSummary { asked: settings.source.describe(), ..AskedSummary::default() };
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            sink: Mutex::new(Some(Box::new(sink))),
+            summary: Mutex::new(summary),
+        });
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("asked-probe".into())
+            .spawn(move || ask_until_stopped(settings, &theirs))
+            .map_err(ProbeError::Thread)?;
+        Ok(AskedThread { shared, thread: Some(thread) })
+    }
+
+    /// Ends it within about a second, whatever the source does, and says how it went.
+    pub fn stop(mut self) -> AskedSummary {
+        self.end();
+        lock(&self.shared.summary).clone()
+    }
+
+    fn end(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        self.shared.stop.store(true, Ordering::Relaxed);
+        thread.thread().unpark();
+        let deadline = Instant::now() + STOP_GRACE;
+        while !thread.is_finished() && Instant::now() < deadline {
+            thread::sleep(STOP_STEP);
+        }
+        drop(lock(&self.shared.sink).take());
+    }
+}
+
+impl Drop for AskedThread {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn ask_until_stopped(settings: AskedSettings, shared: &Shared) {
+    let AskedSettings { source, interval, timeout, run_start } = settings;
+    let name = source.name();
+    let mut source = source.source();
+    let stopped = || shared.stop.load(Ordering::Relaxed);
+    while !stopped() {
+        let patience = Patience::new(timeout, &stopped);
+        let answered = source.ask(&patience);
+        let at_ns = nanoseconds(run_start.elapsed());
+        match answered {
+            Ok(values) => {
+                lock(&shared.summary).answers += 1;
+                if let Some(sink) = lock(&shared.sink).as_mut().filter(|_| !values.is_empty()) {
+                    sink(Answer { at_ns, source: name, values });
+                }
+            }
+            Err(AskError::Stopped) => return,
+            Err(error) => {
+                let mut summary = lock(&shared.summary);
+                summary.failures += 1;
+                summary.last_failure = Some(error.to_string());
+            }
+        }
+        // Questions that were due meanwhile are left out.
+        let interval_ns = nanoseconds(interval);
+        let due_ns = (nanoseconds(run_start.elapsed()) / interval_ns + 1).saturating_mul(interval_ns);
+        loop {
+            let left_ns = due_ns.saturating_sub(nanoseconds(run_start.elapsed()));
+            if left_ns == 0 || stopped() {
+                break;
+            }
+            thread::park_timeout(Duration::from_nanos(left_ns));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A sink that panicked has ended this source's thread; what it left is still to be read.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// 2^64 ns are 584 years.
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
