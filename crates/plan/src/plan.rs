@@ -2,7 +2,7 @@
 
 use crate::part::{
     Chart, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadTemplate, Pause,
-    Preconditioning, Requirement, Stripe, Table,
+    Preconditioning, Requirement, Stripe, Table, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;
@@ -34,6 +34,8 @@ pub struct Plan {
     pub read_only: bool,
     /// Length of a sample.
     pub interval_ns: u64,
+    /// What is counted beside the load.
+    pub watch: Watch,
     /// In the order in which they run.
     pub stages: Vec<Stage>,
     /// Limits that results must keep.

@@ -4,6 +4,7 @@ mod condition;
 mod matrix;
 mod report;
 mod stage;
+mod watch;
 
 use crate::document::PlanDocument;
 use crate::plan::Plan;
@@ -11,8 +12,6 @@ use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind as Kind, expand, published};
 use std::path::Path;
 
-/// The interval of samples where a plan gives none: 5 s, that of the published tests' telemetry.
-const INTERVAL_DEFAULT_NS: u64 = 5 * units::NANOS_PER_SECOND;
 /// The shortest interval: a shorter one would cost more to keep than it tells.
 const INTERVAL_LEAST_NS: u64 = 10_000_000;
 /// The most commands, pictures and requirements of a plan, each.
@@ -40,12 +39,8 @@ pub(crate) fn check(
     let stages = checker.stages(&document, &defaults)?;
     let stage_names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
 
-    let interval_ns = match &document.watch.interval {
-        Some(interval) if interval.value.0 < INTERVAL_LEAST_NS => {
-            return Err(checker.error(Kind::OutOfRange, interval.place, "`interval` must be at least 10ms"));
-        }
-        interval => interval.as_ref().map_or(INTERVAL_DEFAULT_NS, |interval| interval.value.0),
-    };
+    let interval_ns = checker.interval_ns(&document.watch)?;
+    let watch = checker.watch(document.watch, interval_ns)?;
     let images = document.images.iter().map(|image| checker.image(image)).collect::<Result<_, _>>()?;
     let inventory =
         document.inventory.iter().map(|command| checker.inventory(command)).collect::<Result<_, _>>()?;
@@ -86,6 +81,7 @@ pub(crate) fn check(
         inventory,
         read_only: document.read_only,
         interval_ns,
+        watch,
         stages,
         requirements,
         declared,

@@ -12,10 +12,10 @@ use crate::plan::Condition;
 use crate::quantity::Quantity;
 use crate::source::Place;
 use crate::suggest::did_you_mean;
-use crate::yaml::Located;
+use crate::yaml::{Located, OneOrMany};
 use crate::{PlanError, PlanErrorKind as Kind};
 
-/// The longest argument of a command of the inventory, and the most arguments.
+/// The longest argument of a command, and the most arguments.
 const ARGUMENT_CHARS_LIMIT: usize = 1_024;
 const ARGUMENTS_LIMIT: usize = 64;
 /// The endings of pictures that a page can hold. SVG is not among them: it may carry scripts.
@@ -49,7 +49,11 @@ impl Checker<'_> {
     }
 
     pub(super) fn inventory(&self, document: &InventoryDocument) -> Result<InventoryCommand, PlanError> {
-        let command = &document.command;
+        Ok(InventoryCommand { arguments: self.arguments(&document.command)?, at: document.at })
+    }
+
+    /// A program and its arguments.
+    pub(super) fn arguments(&self, command: &Located<OneOrMany>) -> Result<Vec<String>, PlanError> {
         let arguments: Vec<String> = match command.value.0.as_slice() {
             [line] => line.value.split_whitespace().map(str::to_owned).collect(),
             list => list.iter().map(|argument| argument.value.clone()).collect(),
@@ -64,7 +68,7 @@ impl Checker<'_> {
             );
             return Err(self.error(Kind::OutOfRange, command.place, message));
         }
-        Ok(InventoryCommand { arguments, at: document.at })
+        Ok(arguments)
     }
 
     /// A figure in the quantity's unit: a number, or a duration with a suffix where the quantity is a latency.

@@ -3,6 +3,7 @@
 mod report;
 mod settings;
 mod stage;
+mod watch;
 
 pub(crate) use report::{
     ChartDocument, DeclaredDocument, ImageDocument, InventoryDocument, PickDocument, PublishedDocument,
@@ -13,6 +14,7 @@ pub(crate) use stage::{
     ConditionDocument, EventDocument, FilesystemDocument, LoadDocument, PauseDocument, PauseOverDocument,
     PreconditionDocument, StageDocument, StripeDocument,
 };
+pub(crate) use watch::{WatchCommandDocument, WatchDocument, WatchPrometheusDocument};
 
 use crate::yaml::{Entries, Located};
 use schemars::JsonSchema;
@@ -44,7 +46,7 @@ pub(crate) struct PlanDocument {
     /// True for a plan that never writes: its target is opened read-only, and a case that writes is a mistake.
     #[serde(default)]
     pub read_only: bool,
-    /// How the run is watched.
+    /// How the run is watched: the length of a sample, and what is counted beside the load.
     #[serde(default)]
     pub watch: WatchDocument,
     /// Settings of every case, unless its stage or its matrix says otherwise.
@@ -71,15 +73,4 @@ pub(crate) struct PlanDocument {
     /// The tables of the report, beside those that every report has.
     #[serde(default)]
     pub tables: Vec<TableDocument>,
-}
-
-/// How the run is watched.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Watch")]
-pub(crate) struct WatchDocument {
-    /// Length of a sample; 5 s without it.
-    #[serde(default)]
-    #[schemars(with = "Option<units::Nanos>")]
-    pub interval: Option<Located<units::Nanos>>,
 }

@@ -10,6 +10,7 @@ mod moment;
 mod pause;
 mod precondition;
 mod stripe;
+mod watch;
 
 pub use chart::{Chart, ChartAxis, Extreme, Pick, Table};
 pub use event::{Amount, EventCondition, EventTemplate, Trigger};
@@ -21,3 +22,4 @@ pub use moment::Moment;
 pub use pause::{Pause, RateReference};
 pub use precondition::Preconditioning;
 pub use stripe::Stripe;
+pub use watch::{Asked, Watch, WatchedAddress, WatchedCommand, WatchedDevices};

@@ -108,6 +108,26 @@ mistake!(
     not_yaml, Kind::Syntax, Some((4, 15)), replaced("}", "")
 );
 mistake!(
+    /// Proves that an address without HTTP is refused at its place.
+    watched_address, Kind::OutOfRange, Some((5, 42)), format!("{GOOD}watch: {{ prometheus: {{ name: a, address: https://a/, metrics: [up] }} }}\n")
+);
+mistake!(
+    /// Proves that an address of which nothing is kept is refused.
+    watched_nothing, Kind::OutOfRange, Some((5, 63)), format!("{GOOD}watch: {{ prometheus: {{ name: a, address: \"http://a\", metrics: [] }} }}\n")
+);
+mistake!(
+    /// Proves that a command which would be started all the time is refused.
+    watched_too_often, Kind::OutOfRange, Some((5, 52)), format!("{GOOD}watch: {{ command: {{ name: a, command: date, every: 10ms }} }}\n")
+);
+mistake!(
+    /// Proves that two watched things of one name are refused at the second.
+    watched_twice, Kind::Contradiction, Some((5, 57)), format!("{GOOD}watch: {{ command: [ {{ name: a, command: date }}, {{ name: a, command: date }} ] }}\n")
+);
+mistake!(
+    /// Proves that a device whose name leads out of /dev is refused.
+    watched_device_escapes, Kind::OutOfRange, Some((5, 19)), format!("{GOOD}watch: {{ devices: /dev/../etc/passwd }}\n")
+);
+mistake!(
     /// Proves that a plan without stages is refused.
     no_stages, Kind::MissingKey, Some((1, 1)), "title: t\n"
 );

@@ -48,6 +48,8 @@ fn piece() -> impl Strategy<Value = String> {
             "defaults: {}\n",
             "show: []\n",
             "watch: { interval: 1 }\n",
+            "watch: { devices: all, command: { name: a, command: b } }\n",
+            "watch: { prometheus: [ { name: a, address: http://a, metrics: [b] } ] }\n",
             "events: [{at: 1%}]\n",
         ])
         .prop_map(str::to_owned),

@@ -3,8 +3,8 @@
 use super::{names, parse};
 use load::Pattern;
 use plan::{
-    Amount, Bound, Case, EventCondition, HostSettingPlace, LoadTarget, Quantity, Selection, SettingScope,
-    Stripe, expand,
+    Amount, Asked, Bound, Case, EventCondition, HostSettingPlace, LoadTarget, Quantity, Selection,
+    SettingScope, Stripe, Watch, WatchedDevices, expand,
 };
 use serde_json::json;
 
@@ -260,4 +260,32 @@ fn inventory_is_read_by_words() {
     let words: Vec<_> = plan.inventory.iter().map(|command| command.arguments.clone()).collect();
     assert_eq!(words, [vec!["smartctl", "-a", "{device}"], vec!["sh", "a b; c"]]);
     assert_eq!(plan.inventory[1].at, plan::InventoryMoment::Both);
+}
+
+/// Proves that what is watched is read in its short and its long forms, with the times that are not written.
+#[test]
+fn what_is_watched_is_read() {
+    let good = "title: t\nstages: { one: { settings: { rw: read, bs: 4k } } }\n";
+    let watch = parse(good).watch;
+    assert_eq!(watch, Watch { has_health: true, ..Watch::default() });
+    let watch = parse(&format!(
+        "{good}watch:\n  interval: 500ms\n  devices: [sdb, /dev/mapper/logs]\n  health: false\n  command:\n    - {{ name: a, command: show counters, cumulative: [\"*_ios\"] }}\n    - {{ name: b, command: [show, two words], every: 30s, timeout: 90s }}\n  prometheus: {{ name: c, address: \"http://10.0.0.1:9100\", metrics: [node_*, up], every: 1m }}\n"
+    ))
+    .watch;
+    assert_eq!(watch.devices, WatchedDevices::Named(vec!["sdb".into(), "/dev/mapper/logs".into()]));
+    assert!(!watch.has_health);
+    let second = units::NANOS_PER_SECOND;
+    let [a, b] = watch.commands.as_slice() else { panic!("{watch:?}") };
+    assert_eq!((a.arguments.join("|"), a.cumulative.join("|")), ("show|counters".into(), "*_ios".into()));
+    assert_eq!(a.asked, Asked { every_ns: second, timeout_ns: second }, "no more often than every second");
+    assert_eq!((b.name.as_str(), b.arguments.join("|")), ("b", "show|two words".into()));
+    assert_eq!(b.asked, Asked { every_ns: 30 * second, timeout_ns: 90 * second });
+    let [c] = watch.addresses.as_slice() else { panic!("{watch:?}") };
+    assert_eq!(
+        (c.address.to_string(), c.metrics.join("|")),
+        ("http://10.0.0.1:9100/metrics".into(), "node_*|up".into())
+    );
+    assert_eq!(c.asked, Asked { every_ns: 60 * second, timeout_ns: 10 * second });
+    let all = parse(&format!("{good}watch: {{ devices: all }}\n")).watch;
+    assert_eq!(all.devices, WatchedDevices::All);
 }
