@@ -101,7 +101,15 @@ fn a_shipped_plan_on_its_twin() {
     assert_eq!(report.headlines.len(), 3);
     assert!(report.bench.as_ref().is_some_and(|bench| bench.layers.iter().any(|layer| layer.count == 8)));
     let captions: Vec<&str> = report.comparisons.iter().map(|table| table.caption.as_str()).collect();
-    assert_eq!(captions, ["Measured ÷ declared", "Published figures beside this run’s"]);
+    assert_eq!(
+        captions,
+        [
+            "Measured ÷ declared",
+            "Published figures beside this run’s",
+            "What the published test concluded, judged on this run"
+        ]
+    );
+    assert!(!report.conclusions.is_empty(), "what was found comes first");
     // Every published row has a case here: 3 block sizes with 3 figures (4k in two stages), and the read shares.
     assert!(report.comparisons[1].rows.len() >= 16, "{:?}", report.comparisons[1].rows.len());
     assert!(report.comparisons[1].rows.iter().all(|row| row[4].ends_with(" %")));

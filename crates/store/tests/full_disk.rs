@@ -6,20 +6,27 @@ use common::{manifest, new_cases, outcome, sample};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::{Run, RunState, StoreError};
 
 /// A small file system of its own, which only root can mount; without that right these tests fail, saying so.
 struct SmallDisk {
-    _directory: tempfile::TempDir,
     path: PathBuf,
+    _directory: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// One disk at a time: a process that another test is just starting holds a copy of this test's writer lock until it
+/// becomes `mount`, and a run would be in use.
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl SmallDisk {
     fn new() -> SmallDisk {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_path_buf();
         mount(&["-t", "tmpfs", "-o", "size=1m", "none"], &path);
-        SmallDisk { _directory: directory, path }
+        SmallDisk { path, _directory: directory, _alone: alone }
     }
 }
 
@@ -80,7 +87,7 @@ fn a_full_disk_at_the_start_can_be_tried_again() {
     let error = Run::create(&directory, &manifest(), &new_cases(3)).unwrap_err();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
     fs::remove_file(disk.path.join("ballast")).unwrap();
-    assert!(Run::create(&directory, &manifest(), &new_cases(3)).is_ok());
+    Run::create(&directory, &manifest(), &new_cases(3)).expect("there is room now");
 }
 
 /// Proves that a finished run and an interrupted one can be read on a read-only file system.
