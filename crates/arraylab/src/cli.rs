@@ -89,6 +89,18 @@ pub enum Command {
     /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
     #[command(after_help = "Example:\n  arraylab explain write-cliff")]
     Explain(ExplainArgs),
+    /// Serve an array over NBD, with real bytes under its real layout
+    #[command(after_help = "Examples:\n  \
+        arraylab serve raid-levels,capacity=64m --socket /tmp/a.sock --data /tmp/a --untimed\n  \
+        arraylab serve flashsystem-840,capacity=1g --socket /tmp/a.sock --data /tmp/a --untimed \\\n      \
+            --run 'nbdinfo \"$ARRAYLAB_NBD_URI\"'\n\n\
+        The address is printed on stdout once the array is ready.")]
+    Serve(ServeArgs),
+    /// Ask or change a served array: status, fail N, replace N, corrupt N OFFSET, power-cut, scrub
+    #[command(
+        after_help = "Examples:\n  arraylab ctl /tmp/a.sock.ctl status\n  arraylab ctl /tmp/a.sock.ctl fail 3"
+    )]
+    Ctl(CtlArgs),
     /// Measure this program's own speed
     #[command(after_help = "Example:\n  arraylab bench report --json")]
     Bench(BenchArgs),
@@ -325,9 +337,59 @@ pub struct ReportArgs {
     pub format: ReportFormat,
 }
 
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// A shipped array's name, or a file; settings after commas: raid, layout, disks, segment, capacity (of one drive)
+    #[arg(value_name = "ARRAY[,KEY=VALUE]")]
+    pub array: String,
+    /// Unix socket to listen on
+    #[arg(long, value_name = "PATH", conflicts_with = "listen", required_unless_present = "listen")]
+    pub socket: Option<PathBuf>,
+    /// Loopback address and port to listen on
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<String>,
+    /// Certificates, for addresses off loopback (not there yet)
+    #[arg(long, value_name = "DIR")]
+    pub tls: Option<PathBuf>,
+    /// Directory that keeps the bytes; it survives stop and start
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// Control socket [default: the served socket's path with .ctl behind]
+    #[arg(long, value_name = "SOCKET")]
+    pub control: Option<PathBuf>,
+    /// Answer as fast as it goes, not at the array's modelled speed
+    #[arg(long)]
+    pub untimed: bool,
+    /// Start, run this command, stop, and end with its exit status
+    #[arg(long, value_name = "COMMAND")]
+    pub run: Option<String>,
+    /// A file or device for the first drive; again for the second, and so on
+    #[arg(long = "drive", value_name = "PATH")]
+    pub drives: Vec<PathBuf>,
+    /// Consent to overwrite the data behind this ID
+    #[arg(long = "overwrite-data", value_name = "ID")]
+    pub overwrite_data: Vec<String>,
+}
+
+/// Arguments of `ctl`.
+#[derive(Debug, Args)]
+pub struct CtlArgs {
+    /// Control socket of the served array
+    #[arg(value_name = "CONTROL_SOCKET")]
+    pub socket: PathBuf,
+    /// What to do
+    #[arg(required = true, value_name = "VERB")]
+    pub verb: Vec<String>,
+}
+
 /// What `bench` can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BenchKind {
+    /// The engine of our own beside fio: cost of an I/O, and IOPS of one thread.
+    Ring,
+    /// A served array beside nbdkit's memory plugin.
+    Serve,
     /// Time and size of the report of a 1,000-case run.
     Report,
 }

@@ -8,14 +8,72 @@ use serde_json::json;
 use std::process::ExitCode;
 use std::time::Instant;
 use store::{CaseOutcome, CaseStatus, LoadOutcome, Manifest, NewCase, Run, SourceText};
-use units::NANOS_PER_SECOND;
+use units::{NANOS_PER_SECOND, human_rate};
 
 /// `arraylab bench`
 pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     match arguments.kind {
+        BenchKind::Ring => bench_ring(arguments)?,
+        BenchKind::Serve => bench_serve(arguments)?,
         BenchKind::Report => bench_report(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A figure that may be missing.
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(
+        || "–".into(),
+        |value| if value < 1000.0 { format!("{value:.2}") } else { human_rate(value) },
+    )
+}
+
+/// Our engine beside fio, in alternating rounds; each line as soon as it is measured.
+fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
+    let mut printed = Ok(());
+    ring::bench(&ring::BenchSettings::default(), &mut |row: &ring::BenchResult| {
+        let line = if arguments.json {
+            print_json_lines([row])
+        } else {
+            print(&format!(
+                "{:<24} {:<9} ours {:>10}  fio {:>10}  ratio {}\n",
+                row.scenario,
+                row.unit,
+                number(row.ours),
+                number(row.fio),
+                number(row.ratio)
+            ))
+        };
+        if printed.is_ok() {
+            printed = line;
+        }
+    })
+    .map_err(|error| Failure::Failed(Box::new(error)))?;
+    printed
+}
+
+/// Seconds of each round against nbdkit.
+const SERVE_SECONDS: u32 = 2;
+
+/// A served array beside nbdkit's memory plugin.
+fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
+    let rows = serve::bench(SERVE_SECONDS)?;
+    if arguments.json {
+        return print_json_lines(rows.iter().map(|row| {
+            json!({ "scenario": row.scenario, "ours": row.ours, "nbdkit": row.nbdkit, "ratio": row.ratio })
+        }));
+    }
+    let mut text = String::new();
+    for row in &rows {
+        text.push_str(&format!(
+            "{:<24} ours {:>10}  nbdkit {:>10}  ratio {:.2}\n",
+            row.scenario,
+            human_rate(row.ours),
+            human_rate(row.nbdkit),
+            row.ratio
+        ));
+    }
+    print(&text)
 }
 
 /// Ten block sizes × ten mixes × ten depths: a plan of 1,000 cases, a minute each in intervals of 5 s.

@@ -11,5 +11,6 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod selection;
+pub mod serve;
 pub mod shipped;
 pub mod status;

@@ -72,7 +72,7 @@ fn default_directory(plan: &str) -> PathBuf {
 }
 
 /// Ctrl-C and SIGTERM end the run in order, a second Ctrl-C at once. The loss of the terminal does not end it.
-fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
+pub fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
     let interrupt = Arc::new(AtomicBool::new(false));
     let hung_up = Arc::new(AtomicBool::new(false));
     let caught = signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupt))

@@ -8,4 +8,5 @@ mod disk_full;
 mod import;
 mod kills;
 mod real_arrays;
+mod served;
 mod support;

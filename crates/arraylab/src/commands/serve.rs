@@ -1,0 +1,60 @@
+//! `serve` and `ctl`: an array that can be attached, and what can be done to it.
+
+use super::run::catch_signals;
+use crate::cli::{CtlArgs, ServeArgs};
+use crate::failure::Failure;
+use crate::output::{print, print_json_lines, say};
+use serve::{Endpoint, Options, Outcome, ServeError};
+use std::process::ExitCode;
+
+/// `arraylab serve`
+pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
+    if !arguments.untimed {
+        return Err(Failure::refused(
+            "an array is served as fast as it goes: modelled speed is not there yet; say so with `--untimed`",
+        ));
+    }
+    let options = Options {
+        array: arguments.array.clone(),
+        endpoint: Endpoint::choose(
+            arguments.socket.as_deref(),
+            arguments.listen.as_deref(),
+            arguments.tls.as_deref(),
+        )?,
+        data: arguments.data.clone(),
+        control: arguments.control.clone(),
+        command: arguments.run.clone(),
+        drives: arguments.drives.clone(),
+        overwrite_data: arguments.overwrite_data.clone(),
+    };
+    let stop = catch_signals()?;
+    say(&format!("control socket: {}", options.control_path().display()));
+    let ready = |uri: &str| {
+        // Whoever started us may read the address from a pipe; without a reader the array is served all the same.
+        let _ = print(&format!("{uri}\n"));
+    };
+    match serve::run(&options, &stop, &ready)? {
+        Outcome::Stopped => Ok(ExitCode::SUCCESS),
+        Outcome::CommandEnded(status) => Ok(ExitCode::from(status)),
+    }
+}
+
+/// `arraylab ctl`
+pub fn ctl(arguments: &CtlArgs) -> Result<ExitCode, Failure> {
+    print_json_lines([serve::ctl(&arguments.socket, &arguments.verb)?])?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Failure {
+        let message = match error.hint() {
+            Some(hint) => format!("{error}\nhint: {hint}"),
+            None => error.to_string(),
+        };
+        if error.exit_status() == 2 {
+            Failure::Refused(message.into())
+        } else {
+            Failure::Failed(message.into())
+        }
+    }
+}
