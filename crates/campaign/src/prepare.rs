@@ -261,6 +261,12 @@ fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, Campaign
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
 /// alone, among others, after a resume, and on any number of threads.
 fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
+    let watch = &asked.loaded.plan.watch;
+    if *watch != plan::Watch::default() {
+        return Err(CampaignError::Refused(
+            "the plan watches devices, health, commands or addresses beside the load, which this version reads but cannot carry out; leave only `interval` under `watch:`".into(),
+        ));
+    }
     let mut cases = plan::expand(&asked.loaded.plan, asked.selection)?;
     if cases.is_empty() {
         return Err(CampaignError::Refused(
