@@ -262,9 +262,13 @@ fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, Campaign
 /// alone, among others, after a resume, and on any number of threads.
 fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
     let watch = &asked.loaded.plan.watch;
-    if *watch != plan::Watch::default() {
+    let names_devices = match &watch.devices {
+        plan::WatchedDevices::All => true,
+        plan::WatchedDevices::Named(names) => !names.is_empty(),
+    };
+    if names_devices || !watch.commands.is_empty() || !watch.addresses.is_empty() {
         return Err(CampaignError::Refused(
-            "the plan watches devices, health, commands or addresses beside the load, which this version reads but cannot carry out; leave only `interval` under `watch:`".into(),
+            "the plan watches devices, commands or addresses beside the load, which this version reads but cannot carry out; leave only `interval` under `watch:`".into(),
         ));
     }
     let mut cases = plan::expand(&asked.loaded.plan, asked.selection)?;

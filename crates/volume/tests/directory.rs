@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use volume::{Directory, NamedDrive, ScrubReport, Volume, VolumeError, VolumeSpec};
 
 fn spec(drives: u32) -> VolumeSpec {
@@ -23,6 +23,20 @@ fn spec(drives: u32) -> VolumeSpec {
 
 fn open(path: &Path, spec: VolumeSpec) -> Result<Volume, VolumeError> {
     Volume::open(Directory::lock(path, Vec::new())?, spec)
+}
+
+/// Opens a volume that has just been closed. A process that another test is starting holds a copy of the lock until it
+/// becomes another program.
+fn reopen(path: &Path, spec: VolumeSpec) -> Result<Volume, VolumeError> {
+    let begun = Instant::now();
+    loop {
+        match open(path, spec.clone()) {
+            Err(VolumeError::InUse { .. }) if begun.elapsed() < Duration::from_secs(5) => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            opened => break opened,
+        }
+    }
 }
 
 /// Proves that threads that write and verify in parallel see only their own bytes while drives fail, are
@@ -78,7 +92,7 @@ fn threads_are_served_through_failures() {
             workers.into_iter().map(|worker| worker.join().unwrap()).collect()
         });
         drop(volume);
-        let volume = open(directory.path(), spec).unwrap();
+        let volume = reopen(directory.path(), spec).unwrap();
         for (worker, image) in images.iter().enumerate() {
             for (index, expected) in image.chunks_exact(512).enumerate() {
                 let mut bytes = [0; 512];
