@@ -22,6 +22,11 @@ const CONDITION: &str = "condition";
 /// The setting of a twin whose hosts have file systems.
 const FILESYSTEM: &str = "filesystem";
 
+/// The setting that has a twin simulate a load from end to end, which every kind of array knows.
+const EXACT: &str = "exact";
+/// Shorter loads are simulated from end to end: there is little to save.
+const WINDOWS_FROM_NS: u64 = 60 * units::NANOS_PER_SECOND;
+
 /// Brings an array to life for each case.
 #[derive(Debug)]
 pub(crate) struct Simulator {
@@ -76,6 +81,9 @@ impl Simulator {
             && !settings.contains_key(CONDITION)
         {
             settings.insert(CONDITION.to_owned(), condition.into());
+        }
+        if case.load.ramp_ns.saturating_add(case.load.runtime_ns) < WINDOWS_FROM_NS {
+            settings.entry(EXACT).or_insert_with(|| "on".into());
         }
         if let Some(filesystem) = case.settings.get(FILESYSTEM) {
             if self.has_setting(FILESYSTEM) {
