@@ -302,12 +302,12 @@ fn small_ios_cost_microseconds() {
     }
     volume.checkpoint().unwrap();
     let rounds = 20_000;
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     for _ in 0..rounds {
         volume.read_at(random.below(blocks) * 4096, &mut block).unwrap();
     }
     let read_us = start.elapsed().as_micros() as f64 / f64::from(rounds);
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     for _ in 0..rounds {
         volume.write_at(random.below(blocks) * 4096, &block, false).unwrap();
     }
