@@ -27,7 +27,7 @@ fn open(path: &Path, spec: VolumeSpec) -> Result<Volume, VolumeError> {
 
 /// Opens a volume that has just been closed. A process that another test is starting holds a copy of the lock until it
 /// becomes another program.
-fn reopen(path: &Path, spec: VolumeSpec) -> Result<Volume, VolumeError> {
+fn reopen(path: &Path, spec: &VolumeSpec) -> Result<Volume, VolumeError> {
     let begun = Instant::now();
     loop {
         match open(path, spec.clone()) {
@@ -92,7 +92,7 @@ fn threads_are_served_through_failures() {
             workers.into_iter().map(|worker| worker.join().unwrap()).collect()
         });
         drop(volume);
-        let volume = reopen(directory.path(), spec).unwrap();
+        let volume = reopen(directory.path(), &spec).unwrap();
         for (worker, image) in images.iter().enumerate() {
             for (index, expected) in image.chunks_exact(512).enumerate() {
                 let mut bytes = [0; 512];
