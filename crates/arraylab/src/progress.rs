@@ -60,7 +60,7 @@ impl ProgressView {
 }
 
 /// Whole seconds: a time left is an estimate.
-fn rounded(nanos: u64) -> String {
+pub fn rounded(nanos: u64) -> String {
     human_duration(nanos.div_ceil(units::NANOS_PER_SECOND) * units::NANOS_PER_SECOND)
 }
 

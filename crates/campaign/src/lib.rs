@@ -25,6 +25,6 @@ mod watch;
 
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
-pub use prepare::{Campaign, Request, prepare, resume};
+pub use prepare::{Campaign, Request, new_case, prepare, resume};
 pub use requirements::{RequirementRow, RequirementVerdict, requirements};
 pub use watch::{Progress, Watcher};

@@ -537,7 +537,8 @@ fn source_text(loaded: &LoadedPlan) -> SourceText {
     SourceText { name: loaded.name.clone(), source: loaded.source.clone(), text: loaded.text.clone() }
 }
 
-fn new_case(case: &Case) -> NewCase {
+/// A case of a plan as the run directory keeps it.
+pub fn new_case(case: &Case) -> NewCase {
     NewCase {
         plan: case.plan.clone(),
         stage: case.stage.clone(),

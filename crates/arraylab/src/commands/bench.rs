@@ -120,17 +120,7 @@ fn write_run(path: &std::path::Path) -> Result<usize, Failure> {
         interval_ns: INTERVAL_NS,
         ..Manifest::default()
     };
-    let new_cases: Vec<NewCase> = cases
-        .iter()
-        .map(|case| NewCase {
-            plan: case.plan.clone(),
-            stage: case.stage.clone(),
-            name: case.name.clone(),
-            settings: case.settings.clone(),
-            estimated_duration_ns: case.estimated_duration_ns,
-            estimated_write_bytes: case.estimated_write_bytes,
-        })
-        .collect();
+    let new_cases: Vec<NewCase> = cases.iter().map(campaign::new_case).collect();
     let mut run = Run::create(path, &manifest, &new_cases)?;
     let mut random = Random::from_seed(1);
     for index in 0..new_cases.len() as u32 {

@@ -3,6 +3,7 @@
 use crate::cli::{MarkArgs, RunJsonArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines};
+use crate::progress::rounded;
 use std::process::ExitCode;
 use store::{Run, RunState, RunStatus};
 use units::human_duration;
@@ -41,8 +42,7 @@ fn in_words(status: &RunStatus, arguments: &RunJsonArgs) -> String {
         }
     }
     if let Some(left_ns) = status.estimated_left_ns.filter(|_| status.state == RunState::Running) {
-        let left_ns = left_ns.div_ceil(units::NANOS_PER_SECOND) * units::NANOS_PER_SECOND;
-        text.push_str(&format!(", {} left", human_duration(left_ns)));
+        text.push_str(&format!(", {} left", rounded(left_ns)));
     }
     text.push('\n');
     if let Some(current) = &status.current {
