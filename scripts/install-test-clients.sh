@@ -10,6 +10,7 @@ declare -A package_of=(
   [nbdinfo]=libnbd-bin
   [nbdcopy]=libnbd-bin
   [nbdfuse]=libnbd-bin
+  [fusermount3]=fuse3
   [qemu-io]=qemu-utils
   [qemu-img]=qemu-utils
   [mkfs.ext4]=e2fsprogs
