@@ -14,12 +14,14 @@ mod generator;
 mod histogram;
 mod random;
 mod recorder;
+mod replay;
 mod sample;
 mod schedule;
 mod shape;
 mod simulate;
 mod simulate_shaped;
 mod spec;
+mod trace;
 mod verify;
 
 pub use arrival::{Arrival, ArrivalProcess, ArrivalStream, PROFILE_POINTS_LIMIT, RateCurve};
@@ -36,12 +38,17 @@ pub use histogram::{
 };
 pub use random::Random;
 pub use recorder::Recorder;
+pub use replay::{REPLAY_SCALE_LIMIT_PERCENT, Replay, ReplayBeyond, ReplayTiming};
 pub use sample::{DirectionSample, Sample};
-pub use schedule::{Planned, Schedule};
+pub use schedule::{NEVER_NS, Planned, Schedule};
 pub use shape::{
     BANDS_LIMIT, Band, Content, DirectionRates, Distribution, LoadShape, SIZE_CLASSES_LIMIT, STREAMS_LIMIT,
     SizeShare,
 };
 pub use simulate::run_simulated;
 pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};
+pub use trace::{
+    TRACE_LENGTH_LIMIT_BYTES, TRACE_LINE_LIMIT_BYTES, TRACE_RECORDS_LIMIT, TRACE_UNITS_LIMIT, Trace,
+    TraceError, TraceFormat, TraceRecord,
+};
 pub use verify::{Stamp, UNIT_MINIMUM_BYTES, Written, Wrong, WrongBlock};

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::arrival::ArrivalStream;
 use crate::distribution::Sampler;
+use crate::replay::Replayed;
 use crate::shape::{SizeShare, out_of_range};
 use crate::{Direction, Generator, LoadSpec, Operation, Random, SpecError};
 
@@ -14,14 +15,25 @@ const ORDER_STREAMS: u64 = 1 << 42;
 /// The stream that scatters hot blocks, the same for all jobs.
 const SCATTER_STREAM: u64 = 1 << 43;
 
+/// The moment of an I/O that never comes: a trace that is replayed has ended.
+pub const NEVER_NS: u64 = u64::MAX;
+
 /// The next I/O of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
     /// What to issue.
     pub operation: Operation,
     /// Not before this moment since the start of the load. In open loop this is the intended arrival, from which
-    /// latency counts.
+    /// latency counts. [`NEVER_NS`] where the job has nothing more to do.
     pub not_before_ns: u64,
+}
+
+impl Planned {
+    /// Nothing more, for this job.
+    pub(crate) fn none(job: u32) -> Planned {
+        let operation = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job };
+        Planned { operation, not_before_ns: NEVER_NS }
+    }
 }
 
 /// The I/Os of all jobs of a load. Each job's are independent of the others' and of the answers.
@@ -39,6 +51,7 @@ pub struct Schedule {
 enum Source {
     Plain(Box<Generator>),
     Shaped(Box<Shaped>),
+    Replayed(Box<Replayed>),
 }
 
 impl Schedule {
@@ -47,11 +60,18 @@ impl Schedule {
         spec.check()?;
         let source = if spec.shape.is_plain() {
             Source::Plain(Box::new(Generator::new(spec, capacity_bytes)?))
+        } else if let Some(replay) = &spec.shape.replay {
+            Source::Replayed(Box::new(Replayed::new(spec, replay, capacity_bytes)?))
         } else {
             Source::Shaped(Box::new(Shaped::new(spec, capacity_bytes)?))
         };
-        let is_open_loop = spec.shape.arrival.is_some();
+        let is_open_loop = match &source {
+            Source::Replayed(replayed) => replayed.is_timed(),
+            _ => spec.shape.arrival.is_some(),
+        };
+        // A replay that is not timed has an end, which drivers see as a moment that never comes.
         let is_paced = is_open_loop
+            || spec.shape.replay.is_some()
             || spec.rate_iops.is_some()
             || spec.shape.rates != crate::shape::DirectionRates::default();
         Ok(Schedule { source, is_open_loop, is_paced })
@@ -66,6 +86,7 @@ impl Schedule {
                 not_before_ns: if self.is_paced { generator.next_allowed_ns(job) } else { 0 },
             },
             Source::Shaped(shaped) => shaped.next(job),
+            Source::Replayed(replayed) => replayed.next(job),
         }
     }
 

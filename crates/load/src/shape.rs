@@ -3,6 +3,7 @@
 //! The default is the plain load: closed loop, one block size, uniform addresses.
 
 use crate::arrival::Arrival;
+use crate::replay::Replay;
 use crate::{LoadSpec, SpecError};
 
 /// The most block sizes of a mix.
@@ -99,6 +100,9 @@ pub struct LoadShape {
     /// Every written block carries its address, generation and checksum, so that it can be verified. Each job then
     /// has a slice of its own, also with random addresses, so that no two jobs write the same block.
     pub verify: bool,
+    /// A recorded trace that says what is issued and when, in place of all settings but `numjobs`, `iodepth`, the range,
+    /// the times of the run, and what written blocks hold.
+    pub replay: Option<Replay>,
 }
 
 impl LoadShape {
@@ -113,6 +117,7 @@ impl LoadShape {
             && self.offset_increment_bytes.is_none()
             && self.rates == DirectionRates::default()
             && !self.verify
+            && self.replay.is_none()
     }
 
     pub(crate) fn check(&self, spec: &LoadSpec) -> Result<(), SpecError> {
@@ -143,6 +148,9 @@ impl LoadShape {
             return Err(out_of_range("streams", self.streams, format!("at most {STREAMS_LIMIT}")));
         }
         self.check_distribution()?;
+        if let Some(replay) = &self.replay {
+            replay.check(spec)?;
+        }
         for (setting, rate) in [
             ("rate_iops of reads", self.rates.read_iops),
             ("rate_iops of writes", self.rates.write_iops),
@@ -235,6 +243,9 @@ impl LoadShape {
 
     /// The largest I/O of the load.
     pub fn largest_bytes(&self, bs_bytes: u32) -> u32 {
+        if let Some(replay) = &self.replay {
+            return replay.trace.largest_bytes();
+        }
         self.sizes.iter().map(|size| size.bs_bytes).max().unwrap_or(bs_bytes)
     }
 }

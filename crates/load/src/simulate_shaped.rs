@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use crate::recorder::Recorder;
+use crate::schedule::NEVER_NS;
 use crate::{Device, LoadSpec, Operation, Planned, Sample, Schedule, SpecError};
 
 pub(crate) fn run_shaped<D: Device>(
@@ -54,6 +55,7 @@ impl<D: Device> Loop<'_, D> {
         for tag in 0..self.slots.len() as u32 {
             self.issue_or_wait(self.start_ns, tag);
         }
+        let mut last_answer_ns = 0;
         loop {
             let next_issue_ns = self.waiting.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
             // The end itself is not counted, and a moment's completions come before its issues.
@@ -61,6 +63,7 @@ impl<D: Device> Loop<'_, D> {
             if let Some(completion) = self.device.next_completion(until_ns) {
                 self.in_flight -= 1;
                 let at_ns = completion.at_ns - self.start_ns;
+                last_answer_ns = at_ns;
                 if at_ns >= recorder.interval_end_ns() {
                     let device = &mut *self.device;
                     recorder.advance(at_ns, &mut |sample| on_sample(device, sample))?;
@@ -84,6 +87,13 @@ impl<D: Device> Loop<'_, D> {
             } else {
                 let device = &mut *self.device;
                 return recorder.advance(recorder.end_ns(), &mut |sample| on_sample(device, sample));
+            }
+            // A trace that has been replayed ends the run with its last answer.
+            if self.in_flight == 0
+                && self.waiting.peek().is_some_and(|&Reverse((at_ns, _))| at_ns == NEVER_NS)
+            {
+                let (device, now_ns) = (&mut *self.device, last_answer_ns);
+                return recorder.cut(now_ns, &mut |sample| on_sample(device, sample));
             }
         }
     }

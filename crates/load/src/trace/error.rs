@@ -1,0 +1,40 @@
+//! Why a trace cannot be read.
+
+/// A trace that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The text is not what the format says.
+    #[error("{source_name}:{line}:{column}: {message}\nhint: {hint}")]
+    Text {
+        /// The file's name.
+        source_name: String,
+        /// Line, from 1.
+        line: u64,
+        /// Column in bytes, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// What can be done.
+        hint: String,
+    },
+    /// The file cannot be read.
+    #[error("{source_name}: cannot be read")]
+    Io {
+        /// The file's name.
+        source_name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl TraceError {
+    pub(super) fn at(source_name: &str, line: u64, column: usize, message: &str, hint: &str) -> TraceError {
+        TraceError::Text {
+            source_name: source_name.to_owned(),
+            line,
+            column,
+            message: message.to_owned(),
+            hint: hint.to_owned(),
+        }
+    }
+}
