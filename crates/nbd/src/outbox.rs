@@ -98,6 +98,12 @@ impl Outbox {
                 }
             }
             state = self.state();
+            if state.is_closed {
+                // By the reader, meanwhile; nothing is pending any more.
+                drop(state);
+                release(reply.claim);
+                return false;
+            }
             state.pending_bytes -= sent;
             match outcome {
                 Ok(()) => {
