@@ -472,10 +472,10 @@ fn written_targets(asked: &Asked<'_>, cases: &[Case], texts: &[&str]) -> Result<
             written.fill(true);
         }
         if case.loads.is_empty() {
-            written[0] |= case.load.rwmixread < 100 || case.filesystem.is_some();
+            written[0] |= case.load.writes() || case.filesystem.is_some();
         }
         for (index, load) in case.loads.iter().enumerate() {
-            written[target_of(case, index, texts)?] |= load.load.rwmixread < 100;
+            written[target_of(case, index, texts)?] |= load.load.writes();
         }
     }
     Ok(written)

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use load::{LoadSpec, Pattern};
+use load::LoadSpec;
 
 use crate::align::INTERVAL_LIMIT;
+use crate::shape::{self, block_bytes, used_bytes};
 use crate::{Engine, FioError};
 
 /// What the load is issued to.
@@ -140,10 +141,12 @@ pub(crate) fn write(engine: &Engine, case: &FioCase) -> Result<JobFile, FioError
     }
     let option =
         |wanted: &str| case.options.iter().rfind(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let pattern = effective_pattern(load);
+    let mut warnings = Vec::new();
+    let of_shape = shape::options(load, &mut warnings)?;
     let ioengine = choose_ioengine(engine, case, option("ioengine"))?;
-    let has_bandwidth_log = case.options.iter().any(|(name, _)| SIZE_MIXES.contains(&name.as_str()));
-    check_memory(load, pattern)?;
+    let has_bandwidth_log = load.shape.sizes.len() > 1
+        || case.options.iter().any(|(name, _)| SIZE_MIXES.contains(&name.as_str()));
+    check_memory(load)?;
 
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| {
@@ -154,16 +157,14 @@ pub(crate) fn write(engine: &Engine, case: &FioCase) -> Result<JobFile, FioError
     set("ioengine", ioengine.to_owned());
     set("direct", "1".into());
     set("thread", "1".into());
-    set("rw", pattern.name().into());
-    if pattern.fixed_read_share().is_none() {
+    set("rw", shape::rw(load)?.into());
+    if load.shape.trim_percent == 0 && shape::effective_pattern(load).fixed_read_share().is_none() {
         set("rwmixread", load.rwmixread.to_string());
     }
     set("bs", load.bs_bytes.to_string());
     set("iodepth", load.iodepth.to_string());
-    if pattern.is_random() {
-        // Addresses are drawn independently, as everywhere in arraylab; with fio's map every block would be hit
-        // once a pass, and a large device would need memory for the map.
-        set("norandommap", "1".into());
+    for (name, value) in of_shape {
+        set(name, value);
     }
     // fio reads a signed number, and multiplies it by the job's number (`init.c`): with 0 all jobs would be alike.
     set("randseed", (load.seed & (i64::MAX as u64)).max(1).to_string());
@@ -199,25 +200,13 @@ pub(crate) fn write(engine: &Engine, case: &FioCase) -> Result<JobFile, FioError
     for (name, value) in lines.iter().chain(case.options) {
         let _ = writeln!(text, "{name}={value}");
     }
-    let mut warnings = Vec::new();
-    write_sections(&mut text, case, pattern, &mut warnings)?;
-    Ok(JobFile { text, is_read_only: pattern.fixed_read_share() == Some(100), has_bandwidth_log, warnings })
+    write_sections(&mut text, case, &mut warnings)?;
+    Ok(JobFile { text, is_read_only: !load.writes(), has_bandwidth_log, warnings })
 }
 
 /// The interval of the logs. fio's logs count milliseconds.
 pub(crate) fn interval_ms(load: &LoadSpec) -> u64 {
     load.interval_ns.div_ceil(1_000_000)
-}
-
-/// A mix with a share of 0 or 100 % is a pure pattern: so the target is not even opened for what never happens.
-fn effective_pattern(load: &LoadSpec) -> Pattern {
-    match (load.pattern, load.rwmixread) {
-        (Pattern::Rw, 100) => Pattern::Read,
-        (Pattern::Rw, 0) => Pattern::Write,
-        (Pattern::Randrw, 100) => Pattern::Randread,
-        (Pattern::Randrw, 0) => Pattern::Randwrite,
-        (pattern, _) => pattern,
-    }
 }
 
 fn choose_ioengine<'a>(
@@ -301,8 +290,9 @@ fn escape_path(path: &Path) -> Result<String, FioError> {
     Ok(check_value("the target's name", text)?.replace(':', "\\:"))
 }
 
-fn check_memory(load: &LoadSpec, pattern: Pattern) -> Result<(), FioError> {
-    let directions = if pattern.fixed_read_share().is_some() { 1 } else { 2 };
+fn check_memory(load: &LoadSpec) -> Result<(), FioError> {
+    let is_pure = shape::effective_pattern(load).fixed_read_share().is_some() || load.shape.trim_percent > 0;
+    let directions = if is_pure { 1 } else { 2 };
     let intervals = load.runtime_ns / 1_000_000 / interval_ms(load) + 1;
     if intervals > INTERVAL_LIMIT {
         return refused(format!(
@@ -324,38 +314,48 @@ fn check_memory(load: &LoadSpec, pattern: Pattern) -> Result<(), FioError> {
     Ok(())
 }
 
-/// The jobs: one section for each run of consecutive jobs with the same rates, mostly just one.
+/// The jobs: one section for each run of consecutive jobs that are alike, mostly just one.
 ///
 /// Random jobs share the range. Sequential jobs each have an equal part of it, as with fio's `offset_increment`:
 /// otherwise all jobs would read the same blocks at the same time, and a cache would answer all but the first.
-fn write_sections(
-    text: &mut String,
-    case: &FioCase,
-    pattern: Pattern,
-    warnings: &mut Vec<String>,
-) -> Result<(), FioError> {
+/// Under the plan's own `offset_increment`, each job goes from its own start to the end of the range.
+fn write_sections(text: &mut String, case: &FioCase, warnings: &mut Vec<String>) -> Result<(), FioError> {
     let load = case.load;
     let numjobs = u64::from(load.numjobs);
-    let share_bytes = if pattern.is_random() || numjobs == 1 { None } else { Some(sequential_share(case)?) };
+    let step_bytes = load.shape.offset_increment_bytes;
+    let share_bytes = if load.pattern.is_random() || numjobs == 1 || step_bytes.is_some() {
+        None
+    } else {
+        Some(sequential_share(case)?)
+    };
     let size_bytes = match case.target {
         Target::Path(_) => Some(range_bytes(case)?),
-        Target::Nbd(_) => load.size_bytes,
+        Target::Nbd(_) => load.size_bytes.map(|size_bytes| used_bytes(load, size_bytes)),
     };
-    let rates = JobRates::new(load, pattern, warnings)?;
+    let rates = JobRates::new(load, warnings)?;
     let mut first = 0;
     while first < numjobs {
         let rate = rates.of(first);
-        let count = (first..numjobs).take_while(|&job| rates.of(job) == rate).count() as u64;
+        let alike = |job: &u64| rates.of(*job) == rate && (step_bytes.is_none() || *job == first);
+        let count = (first..numjobs).take_while(alike).count() as u64;
         let _ = writeln!(text, "\n[jobs-{first}]\nnumjobs={count}");
-        let offset_bytes = load.offset_bytes + first * share_bytes.unwrap_or(0);
+        let skipped_bytes = first.saturating_mul(step_bytes.or(share_bytes).unwrap_or(0));
+        let offset_bytes = load.offset_bytes.saturating_add(skipped_bytes);
         if offset_bytes > 0 {
             let _ = writeln!(text, "offset={offset_bytes}");
         }
         if let Some(share_bytes) = share_bytes {
             let _ = writeln!(text, "offset_increment={share_bytes}");
         }
-        if let Some(size_bytes) = share_bytes.or(size_bytes) {
-            let _ = writeln!(text, "size={size_bytes}");
+        let left_bytes = match step_bytes {
+            Some(_) => size_bytes.map(|size_bytes| size_bytes.saturating_sub(skipped_bytes)),
+            None => share_bytes.or(size_bytes),
+        };
+        if let Some(left_bytes) = left_bytes {
+            if left_bytes < u64::from(load.shape.largest_bytes(load.bs_bytes)) {
+                return refused(format!("`offset_increment` leaves job {first} no block to use"));
+            }
+            let _ = writeln!(text, "size={left_bytes}");
         }
         if let Some(io_size_bytes) = case.io_size_bytes {
             // A job does no part of a block.
@@ -363,12 +363,9 @@ fn write_sections(
             let part_bytes = io_size_bytes.div_ceil(numjobs).div_ceil(block_bytes) * block_bytes;
             let _ = writeln!(text, "io_size={part_bytes}");
         }
-        if let Some((read, write)) = rate {
-            let _ = match pattern.fixed_read_share() {
-                Some(100) => writeln!(text, "rate_iops={read}"),
-                Some(_) => writeln!(text, "rate_iops=,{write}"),
-                None => writeln!(text, "rate_iops={read},{write}"),
-            };
+        if let Some(rate) = rate {
+            let parts = rate.map(|part| part.map_or_else(String::new, |part| part.to_string()));
+            let _ = writeln!(text, "rate_iops={}", parts.join(",").trim_end_matches(','));
         }
         first += count;
     }
@@ -382,7 +379,9 @@ fn range_bytes(case: &FioCase) -> Result<u64, FioError> {
     let length_bytes = length_bytes(path).map_err(FioError::io("cannot find the length of", path))?;
     let rest_bytes = length_bytes.saturating_sub(load.offset_bytes);
     let size_bytes = load.size_bytes.unwrap_or(rest_bytes);
-    if size_bytes > rest_bytes || size_bytes < u64::from(load.bs_bytes) {
+    let is_whole = matches!(load.shape.working_set_percent, 0 | 100);
+    let used_bytes = if is_whole { size_bytes } else { used_bytes(load, size_bytes) };
+    if size_bytes > rest_bytes || used_bytes < u64::from(load.shape.largest_bytes(load.bs_bytes)) {
         return refused(format!(
             "{} has {length_bytes} bytes, too few for offset {}, size {size_bytes} and bs {}",
             path.display(),
@@ -390,7 +389,7 @@ fn range_bytes(case: &FioCase) -> Result<u64, FioError> {
             load.bs_bytes
         ));
     }
-    Ok(size_bytes)
+    Ok(used_bytes)
 }
 
 /// The length of a file or block device: where its end is. `metadata` says 0 for a device.
@@ -404,14 +403,14 @@ fn sequential_share(case: &FioCase) -> Result<u64, FioError> {
     let load = case.load;
     let range_bytes = match (case.target, load.size_bytes) {
         (Target::Path(_), _) => range_bytes(case)?,
-        (Target::Nbd(_), Some(size_bytes)) => size_bytes,
+        (Target::Nbd(_), Some(size_bytes)) => used_bytes(load, size_bytes),
         (Target::Nbd(_), None) => {
             return refused(
                 "several sequential jobs on an NBD address need `size`, so that each gets its part",
             );
         }
     };
-    let block_bytes = u64::from(load.bs_bytes);
+    let block_bytes = block_bytes(load);
     let share_bytes = range_bytes / u64::from(load.numjobs) / block_bytes * block_bytes;
     if share_bytes == 0 {
         return refused(format!(
@@ -425,35 +424,28 @@ fn sequential_share(case: &FioCase) -> Result<u64, FioError> {
 /// `rate_iops` for each job. LoadSpec's rate is the total; fio's is a whole number for each job and direction, where
 /// 0 means no limit. What does not divide goes to the first jobs, so that the total is right.
 struct JobRates {
-    total: Option<(u64, u64)>,
+    total: Option<shape::Rates>,
     numjobs: u64,
 }
 
 impl JobRates {
-    fn new(load: &LoadSpec, pattern: Pattern, warnings: &mut Vec<String>) -> Result<JobRates, FioError> {
+    fn new(load: &LoadSpec, warnings: &mut Vec<String>) -> Result<JobRates, FioError> {
         let numjobs = u64::from(load.numjobs);
-        let Some(rate) = load.rate_iops else { return Ok(JobRates { total: None, numjobs }) };
-        let whole = rate.round() as u64;
-        if (whole as f64 - rate).abs() > 1e-9 {
-            warnings.push(format!("fio takes whole I/Os a second: rate_iops {rate} became {whole}"));
-        }
-        let read_share = u64::from(pattern.fixed_read_share().unwrap_or(load.rwmixread));
-        let read = (whole * read_share + 50) / 100;
-        let write = whole - read;
-        for (direction, total, share) in [("read", read, read_share), ("write", write, 100 - read_share)] {
-            if share > 0 && total < numjobs {
+        let total = shape::rates(load, warnings)?;
+        for (direction, limit) in ["read", "write", "trim"].into_iter().zip(total.iter().flatten()) {
+            if let Some(limit) = limit.filter(|&limit| limit < numjobs) {
                 return refused(format!(
-                    "rate_iops {rate} leaves {total} {direction}s a second for {numjobs} jobs, but fio cannot limit a job \
+                    "rate_iops leaves {limit} {direction}s a second for {numjobs} jobs, but fio cannot limit a job \
                      below 1; use fewer jobs"
                 ));
             }
         }
-        Ok(JobRates { total: Some((read, write)), numjobs })
+        Ok(JobRates { total, numjobs })
     }
 
-    fn of(&self, job: u64) -> Option<(u64, u64)> {
+    fn of(&self, job: u64) -> Option<shape::Rates> {
         let part = |total: u64| total / self.numjobs + u64::from(job < total % self.numjobs);
-        self.total.map(|(read, write)| (part(read), part(write)))
+        self.total.map(|total| total.map(|limit| limit.map(part)))
     }
 }
 
@@ -461,6 +453,7 @@ impl JobRates {
 mod tests {
     use super::*;
     use crate::Version;
+    use load::Pattern;
 
     fn engine() -> Engine {
         let ioengines = ["libaio", "psync", "io_uring", "exec"].into_iter().map(str::to_owned).collect();

@@ -17,6 +17,7 @@ mod logs;
 mod outcome;
 mod report;
 mod run;
+mod shape;
 
 pub use engine::{ENGINE_VARIABLE, Engine, Version};
 pub use error::FioError;

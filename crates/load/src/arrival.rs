@@ -96,7 +96,7 @@ impl RateCurve {
     /// with `#` and a first line of names are passed over. `speedup` shortens time: 24 turns a day into an hour.
     pub fn profile_from_csv(text: &str, period_ns: u64, speedup: f64) -> Result<RateCurve, SpecError> {
         let wrong = |line: usize, value: &str, allowed: &str| {
-            out_of_range("profile", format!("`{value}` in line {line}"), allowed)
+            out_of_range("rate_profile", format!("`{value}` in line {line}"), allowed)
         };
         if !(speedup > 0.0 && speedup <= 1e6) {
             return Err(out_of_range("speedup", speedup, "above 0, at most 10^6"));
@@ -132,12 +132,22 @@ impl RateCurve {
         Ok(curve)
     }
 
+    /// The highest rate.
+    pub fn peak_iops(&self) -> f64 {
+        match self {
+            RateCurve::Constant { iops } => *iops,
+            RateCurve::Bursts { base_iops, burst_iops, .. } => base_iops.max(*burst_iops),
+            RateCurve::Ramp { from_iops, to_iops, .. } => from_iops.max(*to_iops),
+            RateCurve::Profile { points, .. } => points.iter().map(|point| point.1).fold(0.0, f64::max),
+        }
+    }
+
     fn check(&self) -> Result<(), SpecError> {
         let rate = |value: f64, may_be_zero: bool| {
             if value <= RATE_LIMIT && (value > 0.0 || (may_be_zero && value == 0.0)) {
                 Ok(())
             } else {
-                Err(out_of_range("arrival rate", value, format!("above 0, at most {RATE_LIMIT}")))
+                Err(out_of_range("rate_iops", value, format!("above 0, at most {RATE_LIMIT}")))
             }
         };
         match self {
@@ -146,7 +156,11 @@ impl RateCurve {
                 rate(*base_iops, true)?;
                 rate(*burst_iops, false)?;
                 if *burst_ns == 0 || burst_ns > period_ns {
-                    return Err(out_of_range("burst", burst_ns, "above 0 and not longer than the period"));
+                    return Err(out_of_range(
+                        "rate_burst_time",
+                        burst_ns,
+                        "above 0 and not longer than the period",
+                    ));
                 }
                 Ok(())
             }
@@ -154,21 +168,21 @@ impl RateCurve {
                 rate(*from_iops, true)?;
                 rate(*to_iops, false)?;
                 if *over_ns == 0 {
-                    return Err(out_of_range("ramp of the rate", 0, "longer than 0"));
+                    return Err(out_of_range("rate_ramp_time", 0, "longer than 0"));
                 }
                 Ok(())
             }
             RateCurve::Profile { points, period_ns } => {
                 if points.is_empty() || points.len() > PROFILE_POINTS_LIMIT {
                     return Err(out_of_range(
-                        "profile",
+                        "rate_profile",
                         format!("{} points", points.len()),
                         format!("1 to {PROFILE_POINTS_LIMIT} points"),
                     ));
                 }
                 if points[0].0 != 0 {
                     return Err(out_of_range(
-                        "profile",
+                        "rate_profile",
                         format!("first point at {} ns", points[0].0),
                         "a first point at 0",
                     ));
@@ -176,7 +190,7 @@ impl RateCurve {
                 for pair in points.windows(2) {
                     if pair[1].0 <= pair[0].0 {
                         return Err(out_of_range(
-                            "profile",
+                            "rate_profile",
                             format!("point at {} ns", pair[1].0),
                             "ascending",
                         ));
@@ -187,13 +201,13 @@ impl RateCurve {
                 }
                 if points[points.len() - 1].0 >= *period_ns {
                     return Err(out_of_range(
-                        "profile",
+                        "rate_profile",
                         format!("period {period_ns} ns"),
                         "beyond the last point",
                     ));
                 }
                 if points.iter().all(|point| point.1 == 0.0) {
-                    return Err(out_of_range("profile", "no rate above 0", "at least one rate above 0"));
+                    return Err(out_of_range("rate_profile", "no rate above 0", "at least one rate above 0"));
                 }
                 Ok(())
             }
@@ -505,8 +519,8 @@ mod tests {
             ("0,100\n0,100\n", "ascending"),
             ("0,0\n", "at least one rate"),
             ("", "0 points"),
-            ("0,-1\n", "arrival rate"),
-            ("0,NaN\n", "arrival rate"),
+            ("0,-1\n", "rate_iops"),
+            ("0,NaN\n", "rate_iops"),
             ("0,1\n90000,2\n", "beyond the last point"),
         ] {
             let error = RateCurve::profile_from_csv(text, 86_400_000_000_000, 1.0).unwrap_err().to_string();

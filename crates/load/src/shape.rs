@@ -124,10 +124,10 @@ impl LoadShape {
         let percent = |setting: &'static str, value: u8| {
             if value > 100 { Err(out_of_range(setting, value, "0 to 100")) } else { Ok(()) }
         };
-        percent("trim_percent", self.trim_percent)?;
-        percent("working_set_percent", self.working_set_percent)?;
-        percent("compress_percent", self.content.compress_percent)?;
-        percent("dedupe_percent", self.content.dedupe_percent)?;
+        percent("rwmixtrim", self.trim_percent)?;
+        percent("working_set", self.working_set_percent)?;
+        percent("buffer_compress_percentage", self.content.compress_percent)?;
+        percent("dedupe_percentage", self.content.dedupe_percent)?;
         if self.sizes.len() > SIZE_CLASSES_LIMIT {
             return Err(out_of_range(
                 "bssplit",
@@ -152,9 +152,9 @@ impl LoadShape {
             replay.check(spec)?;
         }
         for (setting, rate) in [
-            ("rate_iops of reads", self.rates.read_iops),
-            ("rate_iops of writes", self.rates.write_iops),
-            ("rate_iops of trims", self.rates.trim_iops),
+            ("rate_iops_read", self.rates.read_iops),
+            ("rate_iops_write", self.rates.write_iops),
+            ("rate_iops_trim", self.rates.trim_iops),
         ] {
             if rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
                 return Err(out_of_range(setting, format!("{rate:?}"), "above 0, at most 10^9"));
@@ -164,7 +164,7 @@ impl LoadShape {
             arrival.check()?;
             if spec.rate_iops.is_some() || self.rates != DirectionRates::default() {
                 return Err(out_of_range(
-                    "arrival",
+                    "rate_process",
                     "given with a rate limit",
                     "the only rate: in open loop nothing holds I/Os back",
                 ));
@@ -181,7 +181,7 @@ impl LoadShape {
             }
             if self.trim_percent > 0 {
                 return Err(out_of_range(
-                    "trim_percent",
+                    "rwmixtrim",
                     self.trim_percent,
                     "0 where blocks are verified: what a discarded block holds is not defined",
                 ));
@@ -239,6 +239,16 @@ impl LoadShape {
     /// The smallest I/O of the load.
     pub fn smallest_bytes(&self, bs_bytes: u32) -> u32 {
         self.sizes.iter().map(|size| size.bs_bytes).min().unwrap_or(bs_bytes)
+    }
+
+    /// The mean size of an I/O.
+    pub fn mean_bytes(&self, bs_bytes: u32) -> f64 {
+        let total: u64 = self.sizes.iter().map(|size| u64::from(size.weight)).sum();
+        let bytes = |size: &SizeShare| u64::from(size.bs_bytes) * u64::from(size.weight);
+        match total {
+            0 => f64::from(bs_bytes),
+            total => self.sizes.iter().map(bytes).sum::<u64>() as f64 / total as f64,
+        }
     }
 
     /// The largest I/O of the load.

@@ -144,6 +144,11 @@ impl LoadSpec {
         self.shape.check(self)
     }
 
+    /// Whether it changes anything on the target.
+    pub fn writes(&self) -> bool {
+        self.pattern.fixed_read_share().unwrap_or(self.rwmixread) < 100 || self.shape.trim_percent > 0
+    }
+
     /// I/Os outstanding at once in closed loop.
     pub fn outstanding(&self) -> u64 {
         u64::from(self.numjobs) * u64::from(self.iodepth)

@@ -19,12 +19,14 @@ pub(crate) fn duration_ns(load: &LoadSpec, pause_ns: u64) -> u64 {
 /// written more, a slow one less. A load that ends after some bytes writes no more than its share of them; a share of
 /// the target is not known here.
 pub(crate) fn write_bytes(load: &LoadSpec, ends_after: Option<Amount>) -> u64 {
-    let block_bytes = f64::from(load.bs_bytes);
+    let block_bytes = load.shape.mean_bytes(load.bs_bytes);
     let assumed_iops = ASSUMED_IOPS.min(ASSUMED_BYTES_PER_S / block_bytes);
-    let iops = load.rate_iops.map_or(assumed_iops, |rate| rate.min(assumed_iops));
+    let arriving = load.shape.arrival.as_ref().map(|arrival| arrival.rate.peak_iops());
+    let iops = load.rate_iops.or(arriving).map_or(assumed_iops, |rate| rate.min(assumed_iops));
     let seconds = units::Nanos(load.ramp_ns.saturating_add(load.runtime_ns)).as_secs_f64();
-    let write_share = f64::from(100 - load.rwmixread.min(100)) / 100.0;
-    let in_time = (iops * seconds * write_share) as u64 * u64::from(load.bs_bytes);
+    let not_trimmed = f64::from(100 - load.shape.trim_percent.min(100)) / 100.0;
+    let write_share = f64::from(100 - load.rwmixread.min(100)) / 100.0 * not_trimmed;
+    let in_time = ((iops * seconds * write_share) as u64 as f64 * block_bytes) as u64;
     match ends_after {
         Some(Amount::Bytes { bytes }) => in_time.min((bytes as f64 * write_share) as u64),
         _ => in_time,

@@ -295,8 +295,14 @@ impl<'a> StageExpansion<'a> {
             return Err(self.plan.error_at(Kind::Contradiction, place, message));
         }
         let seed = case_seed(&[&self.plan.name, &self.stage.name, &name]);
-        let load = convert::load_spec(&settings, self.plan.interval_ns, seed);
-        self.check(&load, &resolved, place)?;
+        let load = if self.stage.loads.is_empty() {
+            self.load(&settings, seed, &resolved, place)?
+        } else {
+            // Each of the loads may have a rate of its own, which the stage does not say.
+            let mut common = settings.clone();
+            convert::COURSES_OF_RATES.iter().for_each(|name| drop(common.remove(*name)));
+            self.load(&common, seed, &resolved, place)?
+        };
         let loads = self.loads(assignments, named, &name, &load, place)?;
         self.names.insert(name.clone());
         let is_wanted = self.chosen.wants(&settings);
@@ -335,7 +341,7 @@ impl<'a> StageExpansion<'a> {
             let resolved = Resolved::new(own.chain(&self.chosen.set));
             let settings = self.complete(&resolved, named)?;
             let seed = case_seed(&[&self.plan.name, &self.stage.name, case, &template.name]);
-            let mut load = convert::load_spec(&settings, self.plan.interval_ns, seed);
+            let mut load = self.load(&settings, seed, &resolved, place)?;
             let mut start_ns = 0;
             if let Some(start) = template.start {
                 let counted_ns = start.resolve(whole.runtime_ns);
@@ -351,7 +357,6 @@ impl<'a> StageExpansion<'a> {
                 load.ramp_ns = 0;
                 load.runtime_ns = whole.runtime_ns - counted_ns;
             }
-            self.check(&load, &resolved, place)?;
             loads.push(NamedLoad {
                 name: template.name.clone(),
                 target: template.target.clone(),
@@ -431,9 +436,16 @@ impl<'a> StageExpansion<'a> {
         parts.join(",")
     }
 
-    /// The limits that span several settings.
-    fn check(&self, load: &LoadSpec, resolved: &Resolved<'_>, place: Place) -> Result<(), PlanError> {
-        load.check().map_err(|error| {
+    /// The load of complete settings, checked for the limits that span several of them.
+    fn load(
+        &self,
+        settings: &SettingValues,
+        seed: u64,
+        resolved: &Resolved<'_>,
+        place: Place,
+    ) -> Result<LoadSpec, PlanError> {
+        let load = convert::load_spec(settings, &self.plan.profiles, self.plan.interval_ns, seed);
+        let load = load.and_then(|load| load.check().map(|()| load)).map_err(|error| {
             let load::SpecError::OutOfRange { setting, .. } = &error;
             let at = SETTINGS
                 .iter()
@@ -447,7 +459,7 @@ impl<'a> StageExpansion<'a> {
                 "each value is allowed, but not all of them in one case",
             )
         })?;
-        if self.plan.read_only && load.rwmixread < 100 {
+        if self.plan.read_only && load.writes() {
             let at = resolved.get("rw").map_or(place, |assignment| assignment.place);
             let message = format!("the plan is `read_only`, but the stage `{}` writes", self.stage.name);
             return Err(self.error_at_or_plain(
@@ -456,7 +468,7 @@ impl<'a> StageExpansion<'a> {
                 "take `read_only` out of the plan, or give the stage reads only",
             ));
         }
-        Ok(())
+        Ok(load)
     }
 
     /// An error at a place of the plan, or without one where the value comes from `--set`.
@@ -547,8 +559,8 @@ impl<'a> StageExpansion<'a> {
             (Pause::Fixed { time_ns }, _) => Ok((*time_ns, None)),
             (Pause::BytesOver { otherwise_ns, .. }, Some(rates)) => {
                 let writes = match loads {
-                    [] => load.rwmixread < 100,
-                    loads => loads.iter().any(|one| one.load.rwmixread < 100),
+                    [] => load.writes(),
+                    loads => loads.iter().any(|one| one.load.writes()),
                 };
                 // Nothing written, nothing to wait for.
                 let rate = rates.rate(self.plan, name, settings, !self.chosen.set.is_empty())?;

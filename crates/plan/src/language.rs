@@ -9,7 +9,7 @@ pub fn reference() -> String {
     let mut text = String::new();
     for (scope, heading) in [
         (SettingScope::Load, "What is issued (every engine obeys these)"),
-        (SettingScope::Engine, "How fio issues it on a real target (a twin has no such thing)"),
+        (SettingScope::Engine, "How the engine issues it on a real target (a twin has no such thing)"),
         (SettingScope::Host, "How the host is set up on a real target (see Host settings)"),
         (SettingScope::Array, "How the array is set up (a twin or an array driver carries these out)"),
         (SettingScope::Plan, "What tells cases apart or weighs them (nobody carries these out)"),

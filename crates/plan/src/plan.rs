@@ -8,7 +8,9 @@ use crate::published::PublishedTable;
 use crate::setting::Setting;
 use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind};
+use load::RateCurve;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The settings of a case by name, each as DESIGN.md fixes its type.
 pub type SettingValues = Map<String, Value>;
@@ -36,6 +38,8 @@ pub struct Plan {
     pub interval_ns: u64,
     /// What is counted beside the load.
     pub watch: Watch,
+    /// The rates over time that `rate_profile` names.
+    pub profiles: BTreeMap<String, RateCurve>,
     /// In the order in which they run.
     pub stages: Vec<Stage>,
     /// Limits that results must keep.

@@ -17,7 +17,7 @@ use crate::outcome::{Ended, ErrorCount, RingOutcome};
 use crate::striping::Striping;
 use crate::threads::{THREADS_LIMIT, Threads};
 use crate::uring::{Backing, Uring, build_ring};
-use crate::worker::{Assignment, WorkerOutcome, drive, writes};
+use crate::worker::{Assignment, WorkerOutcome, drive};
 use crate::{Engine, Interface, OpenTarget, RingError, RingOptions};
 
 /// How often progress is reported and the caller's stop is looked at.
@@ -176,7 +176,7 @@ fn check(case: &RingCase, interface: Interface, capacity_bytes: u64) -> Result<(
     }
     let RingTargets::Open(targets) = case.targets else { return Ok(()) };
     for target in targets {
-        if writes(spec) && !target.is_writable() {
+        if spec.writes() && !target.is_writable() {
             return Err(RingError::refused(
                 format!("`{}` is open for reading only, but the load writes", target.name()),
                 "open it with a write permit",

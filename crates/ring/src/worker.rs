@@ -460,7 +460,7 @@ fn filling<Q: Queue>(
 ) -> Result<Filling, RingError> {
     let spec = assignment.spec;
     let largest_bytes = spec.shape.largest_bytes(spec.bs_bytes);
-    if !writes(spec) || slots == 0 || queue.buffer(0, largest_bytes).is_none() {
+    if !spec.writes() || slots == 0 || queue.buffer(0, largest_bytes).is_none() {
         return Ok(Filling::Nothing);
     }
     if spec.shape.verify {
@@ -492,11 +492,6 @@ fn filling<Q: Queue>(
         }
     }
     Ok(Filling::Content(Box::new(filler)))
-}
-
-/// Whether a load puts anything on the device.
-pub(crate) fn writes(spec: &LoadSpec) -> bool {
-    spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) < 100 || spec.shape.trim_percent > 0
 }
 
 fn thread_cpu_ns() -> u64 {

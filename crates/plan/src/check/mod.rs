@@ -2,6 +2,7 @@
 
 mod condition;
 mod matrix;
+mod profile;
 mod report;
 mod stage;
 mod watch;
@@ -39,6 +40,7 @@ pub(crate) fn check(
     let stages = checker.stages(&document, &defaults)?;
     let stage_names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
 
+    let profiles = checker.profiles(&document.profiles, directory)?;
     let interval_ns = checker.interval_ns(&document.watch)?;
     let watch = checker.watch(document.watch, interval_ns)?;
     let images = document.images.iter().map(|image| checker.image(image)).collect::<Result<_, _>>()?;
@@ -82,6 +84,7 @@ pub(crate) fn check(
         read_only: document.read_only,
         interval_ns,
         watch,
+        profiles,
         stages,
         requirements,
         declared,

@@ -6,8 +6,8 @@ mod stage;
 mod watch;
 
 pub(crate) use report::{
-    ChartDocument, DeclaredDocument, ImageDocument, InventoryDocument, PickDocument, PublishedDocument,
-    RequirementDocument, SettingColumn, TableDocument,
+    ChartDocument, DeclaredDocument, ImageDocument, InventoryDocument, PickDocument, ProfileDocument,
+    PublishedDocument, RequirementDocument, SettingColumn, TableDocument,
 };
 pub(crate) use settings::{Assignments, AxisDocument, Conditions, MatrixDocument};
 pub(crate) use stage::{
@@ -55,6 +55,10 @@ pub(crate) struct PlanDocument {
     /// A stripe that the host makes over several targets; a stage may have its own.
     #[serde(default)]
     pub stripe: Option<StripeDocument>,
+    /// Rates over time by name, for the setting `rate_profile`.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, ProfileDocument>")]
+    pub profiles: Entries<ProfileDocument>,
     /// The stages by name, in the order in which they run.
     #[schemars(with = "BTreeMap<String, StageDocument>")]
     pub stages: Located<Entries<StageDocument>>,

@@ -20,6 +20,26 @@ pub(crate) struct ImageDocument {
     pub caption: String,
 }
 
+/// A rate over time: a table of moments and rates.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Profile")]
+pub(crate) struct ProfileDocument {
+    /// A CSV file beside the plan: a moment (`08:00` or seconds) and the rate of all jobs together from then on.
+    #[serde(default)]
+    pub file: Option<Located<String>>,
+    /// The same table, written here.
+    #[serde(default)]
+    pub csv: Option<Located<String>>,
+    /// After which it begins again: 24h without it.
+    #[serde(default)]
+    #[schemars(with = "Option<units::Nanos>")]
+    pub period: Option<Located<String>>,
+    /// How much faster than the table its time goes by: 24 makes a day an hour.
+    #[serde(default)]
+    pub speedup: Option<Located<f64>>,
+}
+
 /// A command whose output is kept with the run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,6 @@
 //! The types of settings: how each is read, and its JSON Schema.
 
+use super::shape;
 use schemars::json_schema;
 use serde_json::Value;
 use units::{parse_bytes, parse_nanos};
@@ -49,6 +50,10 @@ pub enum SettingKind {
     Amount,
     /// What a file of the kernel holds: a whole number, kept as one, or a text.
     Attribute,
+    /// Block sizes with their shares, as fio's `bssplit`; kept as a text with sizes in bytes.
+    SizeMix,
+    /// How random addresses are spread, as fio's `random_distribution`; kept as a text.
+    Distribution,
 }
 
 /// The largest share of an [`SettingKind::Amount`], in percent.
@@ -122,6 +127,14 @@ impl SettingKind {
                     _ => Err(self.must_be()),
                 }
             }
+            SettingKind::SizeMix => {
+                let sizes = shape::parse_sizes(text).ok_or_else(|| self.must_be())?;
+                Ok(shape::print_sizes(&sizes).into())
+            }
+            SettingKind::Distribution => {
+                let spread = shape::parse_distribution(text).ok_or_else(|| self.must_be())?;
+                Ok(shape::print_distribution(&spread).into())
+            }
             SettingKind::Attribute => {
                 let fits = (1..=ATTRIBUTE_CHARS_LIMIT).contains(&text.chars().count())
                     && !text.chars().any(|c| c.is_control() || c == ',');
@@ -178,6 +191,8 @@ impl SettingKind {
             SettingKind::Amount => {
                 format!("a multiple of 512 above 0, or a share, 1% to {AMOUNT_PERCENT_LIMIT}%")
             }
+            SettingKind::SizeMix => shape::SIZES_MUST_BE.to_owned(),
+            SettingKind::Distribution => shape::DISTRIBUTION_MUST_BE.to_owned(),
             SettingKind::Attribute => format!(
                 "a number or a text without commas and control characters, at most {ATTRIBUTE_CHARS_LIMIT} characters"
             ),
@@ -202,6 +217,7 @@ impl SettingKind {
                 json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": most })
             }
             SettingKind::Amount => json_schema!({ "type": ["integer", "string"] }),
+            SettingKind::SizeMix | SettingKind::Distribution => json_schema!({ "type": "string" }),
             SettingKind::Attribute => json_schema!({ "type": ["integer", "string", "boolean"] }),
         }
     }
@@ -221,6 +237,8 @@ impl SettingKind {
             SettingKind::Rate { .. } => "rate",
             SettingKind::Amount => "amount",
             SettingKind::Attribute => "attribute",
+            SettingKind::SizeMix => "sizes",
+            SettingKind::Distribution => "distribution",
         }
     }
 }

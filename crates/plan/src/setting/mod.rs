@@ -3,10 +3,12 @@
 
 mod host;
 mod kind;
+mod shape;
 
 pub use host::HostSettingPlace;
 pub(crate) use host::{NAME_PATTERN as HOST_NAME_PATTERN, split as split_host_name};
 pub use kind::SettingKind;
+pub(crate) use shape::{parse_distribution, parse_sizes};
 
 use crate::suggest::did_you_mean;
 use crate::{PlanError, PlanErrorKind};
@@ -66,6 +68,13 @@ const fn load(
 ) -> Setting {
     Setting { name, kind, scope: SettingScope::Load, is_fio: true, default, doc }
 }
+
+/// A setting of the load that fio does not have.
+const fn own_load(name: &'static str, kind: SettingKind, doc: &'static str) -> Setting {
+    Setting { name, kind, scope: SettingScope::Load, is_fio: false, default: None, doc }
+}
+
+const RATE: SettingKind = SettingKind::Rate { most: RATE_IOPS_LIMIT };
 
 const fn engine(name: &'static str, kind: SettingKind, doc: &'static str) -> Setting {
     Setting { name, kind, scope: SettingScope::Engine, is_fio: true, default: None, doc }
@@ -129,13 +138,127 @@ pub const SETTINGS: &[Setting] = &[
     ),
     load(
         "rate_iops",
-        SettingKind::Rate { most: RATE_IOPS_LIMIT },
+        RATE,
         None,
         "the rate that each job does not exceed, in I/Os a second; as in fio, `numjobs` jobs together do `numjobs` times it",
     ),
-    engine("ioengine", SettingKind::Name, "how fio issues I/O: `sync`, `libaio`, `io_uring`, …"),
-    engine("direct", SettingKind::Flag, "1 to pass by the page cache"),
-    engine("norandommap", SettingKind::Flag, "1 to draw random blocks without regard to those already used"),
+    own_load("rate_iops_read", RATE, "the same for the reads of each job (fio's `rate_iops=R,W,T`)"),
+    own_load("rate_iops_write", RATE, "the same for its writes"),
+    own_load("rate_iops_trim", RATE, "the same for its trims"),
+    // fio's name and words, but in fio it changes only how the next I/O is timed, not what latency counts from.
+    own_load(
+        "rate_process",
+        SettingKind::Word(&["linear", "poisson"]),
+        "makes the load an open one: I/Os arrive at `rate_iops`, evenly or as a Poisson process, whatever is answered, and latency counts from the intended arrival",
+    ),
+    own_load(
+        "rate_burst_iops",
+        RATE,
+        "open loop: the rate of each job in a burst; `rate_iops` is the rate between bursts, 0 without it",
+    ),
+    own_load("rate_burst_time", SettingKind::Duration { least_ns: 1 }, "how long a burst lasts"),
+    own_load(
+        "rate_burst_period",
+        SettingKind::Duration { least_ns: 1 },
+        "from the start of a burst to the start of the next; a period begins with the rate between bursts",
+    ),
+    own_load(
+        "rate_ramp_from",
+        RATE,
+        "open loop: the rate of each job at the start, which grows or falls to `rate_iops` in a straight line",
+    ),
+    own_load("rate_ramp_time", SettingKind::Duration { least_ns: 1 }, "how long it takes to get there"),
+    own_load(
+        "rate_profile",
+        SettingKind::Name,
+        "open loop: one of the plan's `profiles`, the rate of all jobs together over time",
+    ),
+    load("bssplit", SettingKind::SizeMix, None, "block sizes with their shares, instead of `bs`"),
+    load(
+        "random_distribution",
+        SettingKind::Distribution,
+        None,
+        "how random addresses are spread over the range; zones count from its start, hot blocks of `zipf` and `pareto` lie scattered",
+    ),
+    load(
+        "norandommap",
+        SettingKind::Flag,
+        None,
+        "0 to use every block once, in random order, before any comes again; without it, and with 1, blocks are drawn without regard to those already used",
+    ),
+    own_load("working_set", SettingKind::Percent, "share of the range that is used, from its start"),
+    own_load(
+        "streams",
+        SettingKind::Count { least: 1, most: load::STREAMS_LIMIT as u64 },
+        "sequential streams of each job, served in turn",
+    ),
+    load(
+        "offset_increment",
+        size(0, units::BYTES_LIMIT, 512),
+        None,
+        "distance between the starts of neighbouring jobs, each of which goes on to the end of the range; without it sequential jobs have equal parts of the range",
+    ),
+    own_load(
+        "rwmixtrim",
+        SettingKind::Percent,
+        "share of trims among all I/Os; `rwmixread` splits the others",
+    ),
+    load(
+        "buffer_compress_percentage",
+        SettingKind::Percent,
+        None,
+        "share by which a compressor can shrink what is written",
+    ),
+    load(
+        "dedupe_percentage",
+        SettingKind::Percent,
+        None,
+        "share of written blocks that equal an earlier one",
+    ),
+    load(
+        "verify",
+        SettingKind::Word(&["none", "crc32c"]),
+        None,
+        "`crc32c`: every written block carries its address, generation and checksum, is read back after the case, and each job has a part of the range of its own",
+    ),
+    engine(
+        "ioengine",
+        SettingKind::Name,
+        "how fio issues I/O: `sync`, `libaio`, `io_uring`, …; the ring engine always takes io_uring",
+    ),
+    engine("direct", SettingKind::Flag, "1 to pass by the page cache, as without it"),
+    engine(
+        "continue_on_error",
+        SettingKind::Word(&["none", "all"]),
+        "`all` to count errors of the device and go on; without it the first ends the case as failed",
+    ),
+    engine(
+        "fsync",
+        SettingKind::Count { least: 0, most: 1_000_000_000 },
+        "an fsync after so many writes of a job; 0 for none",
+    ),
+    engine(
+        "sync",
+        SettingKind::Word(&["none", "dsync"]),
+        "`dsync`: each write is on stable storage before it is answered",
+    ),
+    engine(
+        "iodepth_batch_complete_min",
+        SettingKind::Count { least: 1, most: 65_536 },
+        "answers to wait for before the next batch",
+    ),
+    engine(
+        "fixedbufs",
+        SettingKind::Flag,
+        "1 to register buffers with the kernel once; the ring engine does without being told",
+    ),
+    engine(
+        "registerfiles",
+        SettingKind::Flag,
+        "1 to register files with the kernel once; the ring engine does without being told",
+    ),
+    engine("hipri", SettingKind::Flag, "1 to poll for completions, on devices that have queues for it"),
+    engine("sqthread_poll", SettingKind::Flag, "1 to have a thread of the kernel take submissions"),
     engine("randrepeat", SettingKind::Flag, "0 to draw other addresses in every run"),
     engine("thread", SettingKind::Flag, "1 for threads, 0 for processes"),
     Setting {
@@ -270,6 +393,8 @@ mod tests {
         assert_eq!(parsed("rate_iops", "1e5"), 100_000);
         assert_eq!(parsed("io_size", "1g"), 1_073_741_824);
         assert_eq!(parsed("io_size", "200 %"), "200%");
+        assert_eq!(parsed("bssplit", "4k/30:64k/70"), "4096/30:65536/70");
+        assert_eq!(parsed("random_distribution", "zipf:1.10"), "zipf:1.1");
         assert_eq!(parsed("queue.nr_requests", "1024"), 1024);
         assert_eq!(parsed("queue.scheduler", "mq-deadline"), "mq-deadline");
         assert_eq!(parsed("sysctl.kernel.core_pattern", "0644"), "0644");
@@ -292,6 +417,9 @@ mod tests {
             ("io_size", "0"),
             ("io_size", "0%"),
             ("io_size", "100"),
+            ("bssplit", "4k/30:8k/30"),
+            ("random_distribution", "zipf"),
+            ("verify", "md5"),
             ("queue.scheduler", "a,b"),
             ("queue.scheduler", ""),
             ("sysctl.vm.swappiness", "1\n2"),

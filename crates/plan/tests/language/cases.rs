@@ -1,7 +1,7 @@
 //! From matrices and selections to cases.
 
 use super::{names, parse, plan_of_matrix};
-use load::Pattern;
+use load::{Arrival, Content, DirectionRates, Distribution, LoadShape, Pattern, RateCurve, SizeShare};
 use plan::{Selection, SettingScope, expand};
 use serde_json::json;
 
@@ -68,6 +68,67 @@ fn settings_become_the_load() {
     let events: Vec<_> = case.events.iter().map(|event| (event.at_ns, event.action.as_str())).collect();
     assert_eq!(events, [(1_100_000_000, "sooner"), (1_500_000_000, "later")]);
     assert_eq!(case.events[0].arguments["module"], 3);
+}
+
+/// Proves that every setting of a load's shape reaches the load, with rates of all jobs together.
+#[test]
+fn settings_become_the_shape() {
+    let shape_of = |settings: &str| {
+        let text = format!(
+            "title: t\nprofiles:\n  day: {{ csv: \"00:00,100\\n08:00,500\\n\", speedup: 24 }}\nstages:\n  one: {{ settings: {{ rw: randrw, bs: 4k, numjobs: 2, {settings} }} }}\n"
+        );
+        let case = expand(&parse(&text), &Selection::default()).expect("cases").remove(0);
+        (case.load.rate_iops, case.load.shape)
+    };
+    let rate = |settings: &str| {
+        let (limit, shape) = shape_of(settings);
+        assert_eq!(limit, None, "an open load is not held back");
+        shape.arrival.expect("an open load")
+    };
+    assert_eq!(rate("rate_iops: 100, rate_process: poisson"), Arrival::poisson(200.0));
+    assert_eq!(rate("rate_iops: 100, rate_process: linear"), Arrival::regular(200.0));
+    assert_eq!(
+        rate("rate_iops: 10, rate_burst_iops: 100, rate_burst_time: 1, rate_burst_period: 5").rate,
+        RateCurve::Bursts {
+            base_iops: 20.0,
+            burst_iops: 200.0,
+            burst_ns: 1_000_000_000,
+            period_ns: 5_000_000_000
+        }
+    );
+    assert_eq!(
+        rate("rate_iops: 100, rate_ramp_from: 10, rate_ramp_time: 30").rate,
+        RateCurve::Ramp { from_iops: 20.0, to_iops: 200.0, over_ns: 30_000_000_000 }
+    );
+    assert_eq!(
+        rate("rate_profile: day, rate_process: poisson").rate,
+        RateCurve::Profile {
+            points: vec![(0, 100.0), (1_200_000_000_000, 500.0)],
+            period_ns: 3_600_000_000_000
+        },
+        "a day in an hour, for all jobs together"
+    );
+    let (_, shape) = shape_of(
+        "bssplit: 4k/30:64k/70, random_distribution: zipf:1.1, working_set: 25, rwmixtrim: 10, rate_iops_read: 50, offset_increment: 1m, buffer_compress_percentage: 40, dedupe_percentage: 20",
+    );
+    let size = |bs_bytes, weight| SizeShare { bs_bytes, weight };
+    assert_eq!(
+        shape,
+        LoadShape {
+            sizes: vec![size(4096, 30), size(65536, 70)],
+            distribution: Distribution::Zipf { theta: 1.1 },
+            working_set_percent: 25,
+            trim_percent: 10,
+            rates: DirectionRates { read_iops: Some(100.0), ..DirectionRates::default() },
+            offset_increment_bytes: Some(1 << 20),
+            content: Content { compress_percent: 40, dedupe_percent: 20 },
+            ..LoadShape::default()
+        }
+    );
+    assert_eq!(shape_of("norandommap: 0").1.distribution, Distribution::NoRepeat);
+    assert_eq!(shape_of("norandommap: 1").1, LoadShape::default());
+    assert!(shape_of("verify: crc32c").1.verify);
+    assert_eq!(shape_of("streams: 4").1.streams, 4);
 }
 
 /// Proves that different keys of `--only` narrow, values of one key widen, values are compared by type, and cases

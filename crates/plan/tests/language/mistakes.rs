@@ -227,6 +227,22 @@ mistake!(
     event_without_moment, Kind::MissingKey, Some((5, 15)), format!("{GOOD}    events: [ {{ action: x }} ]\n")
 );
 mistake!(
+    /// Proves that an open load needs a rate.
+    open_load_without_rate, Kind::Contradiction, Some((4, 49)), replaced("bs: 4k", "bs: 4k, rate_process: poisson")
+);
+mistake!(
+    /// Proves that a rate follows one course.
+    two_courses_of_a_rate, Kind::Contradiction, Some((4, 65)), replaced("bs: 4k", "bs: 4k, rate_iops: 9, rate_ramp_from: 5, rate_burst_iops: 9")
+);
+mistake!(
+    /// Proves that a profile that the plan does not have is refused at its name.
+    profile_of_no_name, Kind::Contradiction, Some((4, 49)), replaced("bs: 4k", "bs: 4k, rate_profile: day")
+);
+mistake!(
+    /// Proves that a profile's table is read with its plan, and a wrong line of it named.
+    profile_with_a_wrong_line, Kind::OutOfRange, Some((5, 25)), format!("{GOOD}profiles: {{ day: {{ csv: \"0,5\\nx,6\" }} }}\n")
+);
+mistake!(
     /// Proves that a condition is one condition.
     two_conditions, Kind::Contradiction, Some((5, 34)), format!("{GOOD}    events: [ {{ action: x, when: {{ steady: iops, written: 1g }} }} ]\n")
 );

@@ -1,17 +1,26 @@
 //! From the settings of a case to the load that engines and twins issue.
 
+mod shape;
+
+pub(crate) use shape::{COURSES_OF_RATES, Profiles};
+
 use crate::plan::SettingValues;
-use load::{LoadSpec, Pattern};
+use load::{LoadSpec, Pattern, SpecError};
 use serde_json::Value;
 use units::NANOS_PER_SECOND;
 
 /// The load of a case whose settings are complete and each within its range, as [`crate::Setting::parse`] leaves
 /// them. The result still has to pass [`LoadSpec::check`], which knows the limits that span several settings.
-pub(crate) fn load_spec(settings: &SettingValues, interval_ns: u64, seed: u64) -> LoadSpec {
+pub(crate) fn load_spec(
+    settings: &SettingValues,
+    profiles: &Profiles,
+    interval_ns: u64,
+    seed: u64,
+) -> Result<LoadSpec, SpecError> {
     let number = |name: &str| settings.get(name).and_then(Value::as_u64);
     let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
     let numjobs = small("numjobs");
-    LoadSpec {
+    Ok(LoadSpec {
         pattern: settings.get("rw").and_then(pattern).unwrap_or(Pattern::Read),
         rwmixread: number("rwmixread").and_then(|share| u8::try_from(share).ok()).unwrap_or_default(),
         bs_bytes: small("bs"),
@@ -20,13 +29,14 @@ pub(crate) fn load_spec(settings: &SettingValues, interval_ns: u64, seed: u64) -
         offset_bytes: number("offset").unwrap_or_default(),
         size_bytes: number("size"),
         // fio's rate_iops is that of each job; a load's rate is that of all of them.
-        rate_iops: settings.get("rate_iops").and_then(Value::as_f64).map(|rate| rate * f64::from(numjobs)),
+        // In open loop it is the rate of arrivals, which holds nothing back.
+        rate_iops: shape::rate_of(settings, "rate_iops", numjobs).filter(|_| !shape::is_open(settings)),
         ramp_ns: time_ns(settings, "ramp_time"),
         runtime_ns: time_ns(settings, "runtime"),
         interval_ns,
         seed,
-        shape: load::LoadShape::default(),
-    }
+        shape: shape::shape(settings, profiles, numjobs)?,
+    })
 }
 
 /// A setting of kind `Duration`, which is kept in seconds; 0 where a case does not have it.
