@@ -49,7 +49,11 @@ pub(crate) fn options(
         rates: _,
         content,
         verify,
+        replay,
     } = &load.shape;
+    if replay.is_some() {
+        return refused("the load is a trace", "fio would pace and count it otherwise");
+    }
     if arrival.is_some() {
         return refused(
             "the load is open (`rate_process`, `rate_burst_iops`, `rate_profile`)",

@@ -47,6 +47,7 @@ pub(super) fn shape(
             dedupe_percent: percent("dedupe_percentage"),
         },
         verify: word("verify").is_some_and(|check| check != "none"),
+        replay: None,
     })
 }
 
