@@ -21,6 +21,7 @@ mod shape;
 mod simulate;
 mod simulate_shaped;
 mod spec;
+mod together;
 mod trace;
 mod verify;
 
@@ -47,6 +48,7 @@ pub use shape::{
 };
 pub use simulate::run_simulated;
 pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};
+pub use together::{Going, SharedLoad, first_jobs, run_simulated_together};
 pub use trace::{
     TRACE_LENGTH_LIMIT_BYTES, TRACE_LINE_LIMIT_BYTES, TRACE_RECORDS_LIMIT, TRACE_UNITS_LIMIT, Trace,
     TraceError, TraceFormat, TraceRecord,
