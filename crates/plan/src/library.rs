@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use crate::shipped::{Shipped, shipped_arrays, shipped_plans};
 use crate::source::SourceText;
 use crate::suggest::did_you_mean;
-use crate::yaml::FILE_BYTES_LIMIT;
+use crate::yaml::{FILE_BYTES_LIMIT, Outline};
 use crate::{PlanError, PlanErrorKind};
 use std::io::Read;
 use std::path::Path;
@@ -44,11 +44,22 @@ pub fn load_array(name_or_path: &str) -> Result<LoadedArray, PlanError> {
 
 /// Reads and checks an array.
 pub fn parse_array(source_name: &str, text: &str) -> Result<twin::ArrayDescription, PlanError> {
-    let description: twin::ArrayDescription = crate::yaml::parse_yaml(source_name, text)?;
-    description.check().map_err(|error| {
-        PlanError::new(PlanErrorKind::OutOfRange, format!("{source_name}: {error}")).caused_by(error)
-    })?;
-    Ok(description)
+    let source = SourceText::new(source_name, text);
+    let description: twin::ArrayDescription = crate::yaml::parse_source(&source)?;
+    match description.check() {
+        Ok(()) => Ok(description),
+        Err(error) => Err(impossible(&source, error)),
+    }
+}
+
+/// A description that no array can have, with the place of the key that is to blame.
+fn impossible(source: &SourceText, error: twin::DescriptionError) -> PlanError {
+    let message = format!("`{}`: {}", error.path, error.problem);
+    let refused = PlanError::new(PlanErrorKind::OutOfRange, message).hint(error.hint.clone());
+    match crate::yaml::parse_source::<Outline>(source) {
+        Ok(outline) => refused.at(source.excerpt(outline.place_of(&error.path))).caused_by(error),
+        Err(_) => refused.caused_by(error),
+    }
 }
 
 /// Finds a plan: a shipped name, else a path.

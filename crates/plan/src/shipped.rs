@@ -57,6 +57,7 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays", "raid-levels"),
     yaml!("arrays", "e2700"),
     yaml!("arrays", "storpool"),
+    yaml!("arrays", "st1000nm0023"),
 ];
 
 /// The arrays that ship.

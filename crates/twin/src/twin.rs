@@ -36,8 +36,8 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// Lets something that it can do happen at a moment of its clock.
     fn schedule(&mut self, at_ns: u64, event: Event);
 
-    /// Lets an action happen that is told something, as plans name it.
-    fn act(&mut self, _at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+    /// Whether it can do an action that is told something, as plans name it.
+    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
         let event = action.to_owned();
         match (Event::from_name(action), arguments.keys().next()) {
             (Some(_), Some(argument)) => {
@@ -47,12 +47,20 @@ pub(crate) trait ArrayModel: Device + Sized {
         }
     }
 
+    /// Lets an action happen that it can do.
+    fn act(&mut self, _at_ns: u64, _action: &str, _arguments: &Map<String, Value>) {}
+
     /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
     fn attach(&mut self, _first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
         match settings.keys().next() {
             Some(name) => Err(unknown(name, &[])),
             None => Ok(()),
         }
+    }
+
+    /// The size of what a job addresses.
+    fn capacity_of_job_bytes(&self, _job: u32) -> u64 {
+        self.capacity_bytes()
     }
 
     /// What has happened since this was last asked.
@@ -91,12 +99,19 @@ pub struct Twin {
     /// Time that was carried over: what the model's clock is behind that of the load.
     carried_ns: u64,
     /// Scheduled events that the model does not know of yet, the next one last, by the load's clock.
-    coming: Vec<(u64, Event)>,
+    coming: Vec<(u64, Coming)>,
     /// When the next of them is due on the model's clock.
     next_event_ns: u64,
     /// Counters when the window began, and what carried time adds to them. Levels (`fill_…`) are not added to.
     at_window: Vec<TwinCounter>,
     carried_counts: Vec<u64>,
+}
+
+/// Something that is going to happen to a twin.
+#[derive(Debug, Clone)]
+enum Coming {
+    Event(Event),
+    Action { name: String, arguments: Map<String, Value> },
 }
 
 /// A twin has one kind for life, so the branch on it is foreseen; an I/O goes through it three times
@@ -188,17 +203,43 @@ impl Twin {
         Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 })
     }
 
-    /// Lets something happen at a moment of the twin's clock.
+    /// Where the twin's clock stands, carried time included: the clock of its events and of what it says happened.
+    pub fn time_ns(&self) -> u64 {
+        self.now_ns() + self.carried_ns
+    }
+
+    /// Lets something happen at a moment of the twin's clock ([`Twin::time_ns`]).
     pub fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
-        let now_ns = self.now_ns() + self.carried_ns;
-        if at_ns < now_ns {
-            return Err(TwinError::Late { event: event.name().to_owned(), at_ns, now_ns });
-        }
+        self.check_moment(at_ns, event.name())?;
         on_model!(&self.model, model => model.can_do(event))?;
-        self.coming.push((at_ns, event));
-        self.coming.sort_by_key(|&(at_ns, _)| std::cmp::Reverse(at_ns));
-        self.find_next_event();
+        self.plan(at_ns, Coming::Event(event));
         Ok(())
+    }
+
+    /// The same for an action as plans name it, with what it is told: `limit` with `iops: 1000`.
+    pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        if let Some(event) = Event::from_name(action).filter(|_| arguments.is_empty()) {
+            return self.schedule(at_ns, event);
+        }
+        self.check_moment(at_ns, action)?;
+        on_model!(&self.model, model => model.can_act(action, arguments))?;
+        self.plan(at_ns, Coming::Action { name: action.to_owned(), arguments: arguments.clone() });
+        Ok(())
+    }
+
+    fn check_moment(&self, at_ns: u64, event: &str) -> Result<(), TwinError> {
+        let now_ns = self.time_ns();
+        if at_ns < now_ns {
+            return Err(TwinError::Late { event: event.to_owned(), at_ns, now_ns });
+        }
+        Ok(())
+    }
+
+    fn plan(&mut self, at_ns: u64, coming: Coming) {
+        // The next one last, and of those of one moment the one that was asked for first.
+        let place = self.coming.partition_point(|&(later_ns, _)| later_ns > at_ns);
+        self.coming.insert(place, (at_ns, coming));
+        self.find_next_event();
     }
 
     fn find_next_event(&mut self) {
@@ -209,24 +250,15 @@ impl Twin {
     #[cold]
     fn deliver_events(&mut self, until_ns: u64) {
         while self.next_event_ns <= until_ns
-            && let Some((_, event)) = self.coming.pop()
+            && let Some((_, coming)) = self.coming.pop()
         {
             let at_ns = self.next_event_ns.max(self.now_ns());
-            on_model!(&mut self.model, model => model.schedule(at_ns, event));
+            on_model!(&mut self.model, model => match &coming {
+                Coming::Event(event) => model.schedule(at_ns, *event),
+                Coming::Action { name, arguments } => model.act(at_ns, name, arguments),
+            });
             self.find_next_event();
         }
-    }
-
-    /// The same for an action as plans name it, with what it is told: `limit` with `iops: 1000`.
-    pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        if let Some(event) = Event::from_name(action).filter(|_| arguments.is_empty()) {
-            return self.schedule(at_ns, event);
-        }
-        let now_ns = self.now_ns();
-        if at_ns < now_ns {
-            return Err(TwinError::Late { event: action.to_owned(), at_ns, now_ns });
-        }
-        on_model!(&mut self.model, model => model.act(at_ns, action, arguments))
     }
 
     /// Makes operations of jobs from `first_job` on go to the volume and come from the host that `settings` name
@@ -234,6 +266,11 @@ impl Twin {
     /// jobs of its own. What is not named is as for the jobs before.
     pub fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
         on_model!(&mut self.model, model => model.attach(first_job, settings))
+    }
+
+    /// The size of what a job addresses: of its volume, where an array has several.
+    pub fn capacity_of_job_bytes(&self, job: u32) -> u64 {
+        on_model!(&self.model, model => model.capacity_of_job_bytes(job))
     }
 
     /// What has happened to the twin since this was last asked, for the run's record of events.

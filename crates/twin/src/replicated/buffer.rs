@@ -15,6 +15,8 @@ pub(crate) struct Buffer {
     rate: Rate,
     capacity_bytes: u64,
     used_bytes: u64,
+    /// What was in use when a window of a fast-forward began.
+    used_at_window_bytes: u64,
     waiting: VecDeque<(ReplicaOf, u64)>,
 }
 
@@ -31,6 +33,7 @@ impl Buffer {
             rate,
             capacity_bytes: buffer.bytes.get(),
             used_bytes: 0,
+            used_at_window_bytes: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -67,6 +70,20 @@ impl Buffer {
         }
         self.waiting.pop_front();
         Some((of, self.enter(now_ns, bytes)))
+    }
+
+    /// A window of a fast-forward begins.
+    pub fn begin_window(&mut self) {
+        self.used_at_window_bytes = self.used_bytes;
+    }
+
+    /// Whether it can go on as it has since then: where it stays empty or full. A level between has a course.
+    pub fn is_steady(&self) -> bool {
+        // What batches take out at once, and what is under way: a twentieth of the buffer.
+        let near = |bytes: u64, level: u64| bytes.abs_diff(level) <= self.capacity_bytes / 20;
+        [0, self.capacity_bytes]
+            .into_iter()
+            .any(|level| near(self.used_bytes, level) && near(self.used_at_window_bytes, level))
     }
 
     /// Bytes in it, and writes that wait.

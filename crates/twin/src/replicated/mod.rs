@@ -232,10 +232,14 @@ impl ArrayModel for Model {
         }
     }
 
-    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        let planned = self.planned(action, arguments)?;
-        self.plan(at_ns, planned);
-        Ok(())
+    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        self.planned(action, arguments).map(|_| ())
+    }
+
+    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        if let Ok(planned) = self.planned(action, arguments) {
+            self.plan(at_ns, planned);
+        }
     }
 
     fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
@@ -246,6 +250,22 @@ impl ArrayModel for Model {
         self.attachments.retain(|attachment| attachment.first_job < first_job);
         self.attachments.push(Attachment { first_job, volume, host });
         Ok(())
+    }
+
+    fn begin_window(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.buffer.begin_window());
+    }
+
+    /// What lasts longer than a window is what moves and what the buffers hold. Volumes fill so little of the flash drives
+    /// that collection hardly moves anything, whatever is written (`docs/models/storpool.md`).
+    fn steady_for_ns(&self, _window_ns: u64) -> u64 {
+        let is_steady =
+            !self.relocation.is_under_way && self.nodes.iter().all(|node| node.buffer.is_steady());
+        if is_steady { u64::MAX } else { 0 }
+    }
+
+    fn capacity_of_job_bytes(&self, job: u32) -> u64 {
+        self.volumes[self.attachment(job).volume as usize].bytes
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
