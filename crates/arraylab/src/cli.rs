@@ -221,6 +221,9 @@ pub struct RunArgs {
     /// Cases simulated at once on a twin; results do not depend on it [default: processors]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// Simulate loads on a twin from end to end: none of a long one is taken to be like what went before
+    #[arg(long, conflicts_with = "resume")]
+    pub exact: bool,
     /// Print the results as JSON lines, as `results --json` does
     #[arg(long)]
     pub json: bool,

@@ -13,6 +13,8 @@ use crate::{Device, LoadSpec, Sample, SpecError};
 
 /// I/Os of a window, if they come within [`WINDOW_NS`].
 const WINDOW_IOS: u64 = 4000;
+/// Shorter loads are simulated whole: there is little to save.
+const WINDOWS_FROM_NS: u64 = 60_000_000_000;
 /// The longest window.
 const WINDOW_NS: u64 = 500_000_000;
 /// Before anything is left out, so many times the outstanding I/Os have completed: a closed network has forgotten by
@@ -56,9 +58,10 @@ pub fn run_fast_forward<D: FastForward>(
     spec: &LoadSpec,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<Extrapolation, SpecError> {
-    if !spec.shape.is_plain() {
+    let whole_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
+    if !spec.shape.is_plain() || whole_ns < WINDOWS_FROM_NS {
         run_simulated(device, spec, on_sample)?;
-        let simulated_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
+        let simulated_ns = whole_ns;
         return Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 });
     }
     let mut run = ClosedLoop::new(device, spec)?;

@@ -35,6 +35,7 @@ fn outcome(status: CaseStatus, target: &str, duration_ns: u64, load: Option<Load
         loads: load.into_iter().collect(),
         error: (status != CaseStatus::Done).then(|| "Input/output error at byte 4096".to_owned()),
         warnings: Vec::new(),
+        extrapolation: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A case before, while and after it is measured.
 
-use load::{Direction, DirectionSample, Histogram};
+use load::{Direction, DirectionSample, Extrapolation, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -196,6 +196,8 @@ pub struct CaseOutcome {
     pub error: Option<String>,
     /// What the reader of the results should know.
     pub warnings: Vec<String>,
+    /// How much of it was simulated, where windows stand for the rest.
+    pub extrapolation: Option<Extrapolation>,
 }
 
 pub(crate) const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];

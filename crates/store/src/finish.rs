@@ -46,8 +46,9 @@ impl Run {
         let at_ns = self.clock().now_ns();
         self.write(Durability::Power, |transaction| {
             transaction.execute(
-                "INSERT INTO outcomes (attempt_id, case_id, status, engine, target, duration_ns, error, finished_at_ns)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO outcomes (attempt_id, case_id, status, engine, target, duration_ns, error, finished_at_ns,
+                                       simulated_ns, carried_ns, confidence_95)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     attempt_id,
                     case_index,
@@ -56,7 +57,10 @@ impl Run {
                     outcome.target,
                     outcome.duration_ns,
                     outcome.error,
-                    at_ns
+                    at_ns,
+                    outcome.extrapolation.map(|known| known.simulated_ns),
+                    outcome.extrapolation.map(|known| known.carried_ns),
+                    outcome.extrapolation.map(|known| known.confidence_95)
                 ],
             )?;
             for (position, (load, load_id)) in outcome.loads.iter().zip(&load_ids).enumerate() {

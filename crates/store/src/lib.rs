@@ -34,7 +34,9 @@ pub use manifest::{
     LeftOutCase, MANIFEST_VERSION, Manifest, ManifestTarget, Selection, SourceText, new_run_id,
 };
 pub use reader::RunReader;
-pub use result::{CaseResult, DirectionResult, LatencyResult, LoadResult, Sustained, results_schema};
+pub use result::{
+    CaseResult, DirectionResult, ExtrapolationResult, LatencyResult, LoadResult, Sustained, results_schema,
+};
 pub use run::{CASES_LIMIT, Run, RunEnd};
 pub use samples::{DirectionPoint, IntervalPoint, LatencySummary, PRECONDITIONING_LOAD};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};

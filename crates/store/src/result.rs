@@ -50,6 +50,20 @@ pub struct CaseResult {
     /// What the reader of the result should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Where a twin simulated windows of the load, each of which stands for the time after it too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extrapolation: Option<ExtrapolationResult>,
+}
+
+/// How much of a case was simulated, and how sure its rate is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExtrapolationResult {
+    /// Time that was simulated, the ramp included.
+    pub simulated_s: f64,
+    /// Time that was taken to be like the windows before it.
+    pub carried_s: f64,
+    /// Half the width of the 95 % confidence interval of the mean rate of I/Os, as a share of it.
+    pub confidence_95: f64,
 }
 
 /// The result of one of several loads of a case.
@@ -204,7 +218,8 @@ impl RunReader {
     ) -> Result<Vec<(u32, CaseResult)>, StoreError> {
         let mut statement = self.prepare(&format!(
             "SELECT outcomes.attempt_id, cases.id, cases.plan, cases.stage, cases.name, cases.settings,
-                    outcomes.target, outcomes.engine, outcomes.status, outcomes.duration_ns, outcomes.error
+                    outcomes.target, outcomes.engine, outcomes.status, outcomes.duration_ns, outcomes.error,
+                    outcomes.simulated_ns, outcomes.carried_ns, outcomes.confidence_95
              FROM result_attempts
              JOIN outcomes ON outcomes.attempt_id = result_attempts.attempt_id
              JOIN cases ON cases.id = outcomes.case_id
@@ -306,8 +321,21 @@ fn outcome_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<OutcomeRow> {
             trim: None,
             error: row.get(10)?,
             warnings: Vec::new(),
+            extrapolation: extrapolation(row)?,
         },
     })
+}
+
+fn extrapolation(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<ExtrapolationResult>> {
+    let (simulated_ns, carried_ns, confidence_95): (Option<u64>, Option<u64>, Option<f64>) =
+        (row.get(11)?, row.get(12)?, row.get(13)?);
+    let (Some(simulated_ns), Some(carried_ns), Some(confidence_95)) =
+        (simulated_ns, carried_ns, confidence_95)
+    else {
+        return Ok(None);
+    };
+    let (simulated_s, carried_s) = (seconds(simulated_ns), seconds(carried_ns));
+    Ok(Some(ExtrapolationResult { simulated_s, carried_s, confidence_95 }))
 }
 
 fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) {

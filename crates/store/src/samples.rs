@@ -71,6 +71,8 @@ pub struct IntervalPoint {
     pub end_ns: u64,
     /// True for an interval of the ramp.
     pub is_ramp: bool,
+    /// True where a part of the interval was simulated and stands for the rest of it.
+    pub is_extrapolated: bool,
     /// Reads; `None` where nothing happened.
     pub read: Option<DirectionPoint>,
     /// Writes; `None` where nothing happened.
@@ -184,7 +186,8 @@ impl Run {
         let load_id = self.load_id(load_name)?;
         self.write(Durability::Process, |transaction| {
             let mut insert_interval = transaction.prepare_cached(
-                "INSERT INTO intervals (attempt_id, load_id, start_ns, end_ns, is_ramp) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO intervals (attempt_id, load_id, start_ns, end_ns, is_ramp, is_extrapolated)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             let mut insert_sample = transaction.prepare_cached(
                 "INSERT INTO samples (interval_id, direction, ios, bytes, errors, latency_id, service_id)
@@ -196,7 +199,8 @@ impl Run {
                     load_id,
                     sample.start_ns,
                     sample.end_ns,
-                    sample.is_ramp
+                    sample.is_ramp,
+                    sample.is_extrapolated
                 ])?;
                 for row in directions {
                     let latency_id = row.latency.insert(transaction)?;
@@ -256,7 +260,8 @@ impl RunReader {
     ) -> Result<(), StoreError> {
         let mut statement = self.prepare(
             "SELECT intervals.id, loads.name, intervals.start_ns, intervals.end_ns, intervals.is_ramp,
-                    samples.direction, samples.ios, samples.bytes, samples.errors, latency.encoded, service.encoded
+                    intervals.is_extrapolated, samples.direction, samples.ios, samples.bytes, samples.errors,
+                    latency.encoded, service.encoded
              FROM intervals
              JOIN loads ON loads.id = intervals.load_id
              LEFT JOIN samples ON samples.interval_id = intervals.id
@@ -279,7 +284,7 @@ impl RunReader {
                 current = Some((id, load, sample));
             }
             if let (Some((_, _, sample)), Some((direction, part))) =
-                (current.as_mut(), self.direction_sample(row, 5)?)
+                (current.as_mut(), self.direction_sample(row, 6)?)
             {
                 *sample.direction_mut(direction) = part;
             }
@@ -306,8 +311,8 @@ impl RunReader {
         let Some(attempt_id) = self.counted_attempt(case_index)? else { return Ok(Vec::new()) };
         let mut statement = self.prepare(
             "SELECT intervals.id, loads.name, intervals.start_ns, intervals.end_ns, intervals.is_ramp,
-                    samples.direction, samples.ios, samples.bytes, samples.errors, histograms.count,
-                    histograms.mean_ns, histograms.min_ns, histograms.p50_ns, histograms.p95_ns,
+                    intervals.is_extrapolated, samples.direction, samples.ios, samples.bytes, samples.errors,
+                    histograms.count, histograms.mean_ns, histograms.min_ns, histograms.p50_ns, histograms.p95_ns,
                     histograms.p99_ns, histograms.p999_ns, histograms.max_ns
              FROM intervals
              JOIN loads ON loads.id = intervals.load_id
@@ -325,7 +330,7 @@ impl RunReader {
                 points.push(interval_point(row).map_err(|error| self.failed(error))?);
                 current = Some(id);
             }
-            let direction: Option<String> = row.get(5).map_err(|error| self.failed(error))?;
+            let direction: Option<String> = row.get(6).map_err(|error| self.failed(error))?;
             let (Some(direction), Some(point)) = (direction, points.last_mut()) else { continue };
             let part = Some(direction_point(row).map_err(|error| self.failed(error))?);
             match self.parse_direction(&direction)? {
@@ -369,8 +374,13 @@ impl RunReader {
 }
 
 fn interval_of(row: &Row<'_>) -> rusqlite::Result<(String, Sample)> {
-    let sample =
-        Sample { start_ns: row.get(2)?, end_ns: row.get(3)?, is_ramp: row.get(4)?, ..Sample::default() };
+    let sample = Sample {
+        start_ns: row.get(2)?,
+        end_ns: row.get(3)?,
+        is_ramp: row.get(4)?,
+        is_extrapolated: row.get(5)?,
+        ..Sample::default()
+    };
     Ok((row.get(1)?, sample))
 }
 
@@ -380,6 +390,7 @@ fn interval_point(row: &Row<'_>) -> rusqlite::Result<IntervalPoint> {
         start_ns: row.get(2)?,
         end_ns: row.get(3)?,
         is_ramp: row.get(4)?,
+        is_extrapolated: row.get(5)?,
         read: None,
         write: None,
         trim: None,
@@ -388,18 +399,18 @@ fn interval_point(row: &Row<'_>) -> rusqlite::Result<IntervalPoint> {
 
 fn direction_point(row: &Row<'_>) -> rusqlite::Result<DirectionPoint> {
     Ok(DirectionPoint {
-        ios: row.get(6)?,
-        bytes: row.get(7)?,
-        errors: row.get(8)?,
+        ios: row.get(7)?,
+        bytes: row.get(8)?,
+        errors: row.get(9)?,
         latency: LatencySummary {
-            count: row.get(9)?,
-            mean_ns: row.get(10)?,
-            min_ns: row.get(11)?,
-            p50_ns: row.get(12)?,
-            p95_ns: row.get(13)?,
-            p99_ns: row.get(14)?,
-            p999_ns: row.get(15)?,
-            max_ns: row.get(16)?,
+            count: row.get(10)?,
+            mean_ns: row.get(11)?,
+            min_ns: row.get(12)?,
+            p50_ns: row.get(13)?,
+            p95_ns: row.get(14)?,
+            p99_ns: row.get(15)?,
+            p999_ns: row.get(16)?,
+            max_ns: row.get(17)?,
         },
     })
 }

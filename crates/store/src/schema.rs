@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const APPLICATION_ID: i32 = 0x414c_6162;
 
 /// `PRAGMA user_version` of the schema that this code writes and reads.
-pub const SCHEMA_VERSION: i32 = 1;
+pub const SCHEMA_VERSION: i32 = 2;
 
 const SCHEMA: &str = include_str!("schema.sql");
 

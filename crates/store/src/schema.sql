@@ -47,7 +47,10 @@ CREATE TABLE outcomes (
     target TEXT NOT NULL,
     duration_ns INTEGER NOT NULL,
     error TEXT,
-    finished_at_ns INTEGER NOT NULL
+    finished_at_ns INTEGER NOT NULL,
+    simulated_ns INTEGER,
+    carried_ns INTEGER,
+    confidence_95 REAL
 ) STRICT;
 CREATE INDEX outcomes_of_case ON outcomes (case_id);
 CREATE UNIQUE INDEX a_case_is_done_once ON outcomes (case_id) WHERE status = 'done';
@@ -98,7 +101,8 @@ CREATE TABLE intervals (
     load_id INTEGER NOT NULL REFERENCES loads (id),
     start_ns INTEGER NOT NULL,
     end_ns INTEGER NOT NULL CHECK (end_ns >= start_ns),
-    is_ramp INTEGER NOT NULL CHECK (is_ramp IN (0, 1))
+    is_ramp INTEGER NOT NULL CHECK (is_ramp IN (0, 1)),
+    is_extrapolated INTEGER NOT NULL CHECK (is_extrapolated IN (0, 1))
 ) STRICT;
 CREATE INDEX intervals_of_attempt ON intervals (attempt_id, load_id, start_ns);
 
@@ -170,7 +174,7 @@ CREATE VIEW result_attempts AS
 
 -- Every sample of the attempts that count, with its latencies.
 CREATE VIEW sample_values AS
-    SELECT result_attempts.case_id, loads.name AS load, intervals.start_ns, intervals.end_ns, intervals.is_ramp,
+    SELECT result_attempts.case_id, loads.name AS load, intervals.start_ns, intervals.end_ns, intervals.is_ramp, intervals.is_extrapolated,
            samples.direction, samples.ios, samples.bytes, samples.errors,
            histograms.mean_ns, histograms.p50_ns, histograms.p95_ns, histograms.p99_ns, histograms.p999_ns,
            histograms.min_ns, histograms.max_ns, histograms.encoded AS histogram

@@ -140,6 +140,7 @@ fn write_run(path: &std::path::Path) -> Result<usize, Failure> {
                 loads: vec![totals],
                 error: None,
                 warnings: Vec::new(),
+                extrapolation: None,
             },
         )?;
     }

@@ -59,6 +59,7 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
         array_driver: arguments.array.clone(),
         time_budget_ns: arguments.time_budget,
         threads: arguments.threads,
+        exact: arguments.exact,
         command_line: std::env::args().collect(),
     })?)
 }

@@ -120,6 +120,7 @@ impl Worker for RealWorker {
             loads: Vec::new(),
             error: None,
             warnings: Vec::new(),
+            extrapolation: None,
         };
         let telling = Telling { case_index: order.case_index, tell };
         let halt = match &order.directory {

@@ -149,6 +149,7 @@ impl Run {
             trim: None,
             error: None,
             warnings: Vec::new(),
+            extrapolation: None,
         };
         self.observation.cases.push(ObservedCase {
             stage: stage.into(),

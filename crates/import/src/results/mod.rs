@@ -209,6 +209,7 @@ fn keep(run: &mut Run, index: u32, case: &MeasuredCase) -> Result<(), ImportErro
             loads: case.loads.iter().map(|load| load.outcome.clone()).collect(),
             error,
             warnings: case.warnings.clone(),
+            extrapolation: None,
         },
     )?;
     Ok(())

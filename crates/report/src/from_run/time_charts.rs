@@ -315,6 +315,7 @@ mod tests {
             start_ns: start_s * 1_000_000_000,
             end_ns: (start_s + 5) * 1_000_000_000,
             is_ramp: false,
+            is_extrapolated: false,
             read: Some(DirectionPoint { ios, bytes: ios * 4096, ..DirectionPoint::default() }),
             write: None,
             trim: None,

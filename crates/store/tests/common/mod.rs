@@ -61,5 +61,6 @@ pub fn outcome(loads: Vec<LoadOutcome>) -> CaseOutcome {
         loads,
         error: None,
         warnings: Vec::new(),
+        extrapolation: None,
     }
 }

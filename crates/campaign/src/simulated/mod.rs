@@ -1,14 +1,15 @@
 //! Cases on a twin, in simulated time.
 
+mod course;
+mod together;
+
 use crate::CampaignError;
 use crate::carry_out::{ONLY_LOAD, Order, Worker};
-use crate::conditions::Watched;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
-use load::{Device as _, Extrapolation, Pattern, Sample};
-use plan::{Case, ConditionalEvent, Preconditioning, SettingScope};
+use load::{Device as _, Extrapolation, Pattern};
+use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
@@ -21,11 +22,6 @@ use units::human_duration;
 const CONDITION: &str = "condition";
 /// The setting of a twin whose hosts have file systems.
 const FILESYSTEM: &str = "filesystem";
-
-/// The setting that has a twin simulate a load from end to end, which every kind of array knows.
-const EXACT: &str = "exact";
-/// Shorter loads are simulated from end to end: there is little to save.
-const WINDOWS_FROM_NS: u64 = 60 * units::NANOS_PER_SECOND;
 
 /// Brings an array to life for each case.
 #[derive(Debug)]
@@ -82,9 +78,6 @@ impl Simulator {
         {
             settings.insert(CONDITION.to_owned(), condition.into());
         }
-        if case.load.ramp_ns.saturating_add(case.load.runtime_ns) < WINDOWS_FROM_NS {
-            settings.entry(EXACT).or_insert_with(|| "on".into());
-        }
         if let Some(filesystem) = case.settings.get(FILESYSTEM) {
             if self.has_setting(FILESYSTEM) {
                 settings.insert(FILESYSTEM.to_owned(), filesystem.clone());
@@ -101,12 +94,6 @@ impl Simulator {
     /// Refuses what a twin cannot do, before anything is written.
     pub fn check(&self, case: &Case, previous: Option<&Case>) -> Result<Twin, CampaignError> {
         let refused = |why: String| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
-        if !case.loads.is_empty() {
-            return refused(
-                "a twin takes one load at a time, and this stage has several; leave it out with --stage"
-                    .into(),
-            );
-        }
         if let Some(previous) = previous.filter(|_| case.continues)
             && previous.settings_of(SettingScope::Array) != case.settings_of(SettingScope::Array)
         {
@@ -115,7 +102,8 @@ impl Simulator {
                 case.name, previous.name
             ));
         }
-        let twin = self.build(case)?;
+        let mut twin = self.build(case)?;
+        together::check(&mut twin, case)?;
         let conditional = case.conditional_events.iter().map(|event| (&event.action, &event.arguments));
         for (action, arguments) in
             case.events.iter().map(|event| (&event.action, &event.arguments)).chain(conditional)
@@ -123,6 +111,19 @@ impl Simulator {
             twin.clone().act(0, action, arguments).map_err(|source| twin_error(case, source))?;
         }
         Ok(twin)
+    }
+
+    /// An outcome for each load of a case, with nothing counted yet.
+    fn empty_outcomes(&self, case: &Case) -> Vec<LoadOutcome> {
+        if case.loads.is_empty() {
+            return vec![LoadOutcome { name: ONLY_LOAD.into(), ..LoadOutcome::default() }];
+        }
+        let named = |load: &plan::NamedLoad| LoadOutcome {
+            name: load.name.clone(),
+            target: Some(together::target_text(&self.target, load)),
+            ..LoadOutcome::default()
+        };
+        case.loads.iter().map(named).collect()
     }
 
     /// The twin with which a case begins: as the case before it left it, or new.
@@ -144,7 +145,7 @@ impl Simulator {
                     if place > 0 {
                         pass(&mut twin, order.pauses_ns[place - 1]);
                     }
-                    run(&mut twin, case, &mut |_, _| stop.load(Ordering::Relaxed))?;
+                    course::run(&mut twin, case, &mut |_, _, _| stop.load(Ordering::Relaxed))?;
                 }
                 twin
             }
@@ -175,63 +176,15 @@ fn pass(twin: &mut Twin, time_ns: u64) {
     while twin.next_completion(until_ns).is_some() {}
 }
 
-/// Runs a case on a twin. `on_sample` says when to stop.
-fn run(
-    twin: &mut Twin,
-    case: &Case,
-    on_sample: &mut dyn FnMut(&mut Twin, Sample) -> bool,
-) -> Result<Extrapolation, String> {
-    let begun_ns = twin.now_ns();
-    for event in &case.events {
-        twin.act(begun_ns + event.at_ns, &event.action, &event.arguments)
-            .map_err(|error| error.to_string())?;
-    }
-    let capacity_bytes = twin.capacity_bytes();
-    let range_bytes = case.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(case.load.offset_bytes));
-    let ends_after_bytes = case.ends_after.map(|amount| amount.resolve(range_bytes));
-    let mut moved_bytes = 0u64;
-    let mut waiting: Vec<(&ConditionalEvent, Watched<'_>)> = case
-        .conditional_events
-        .iter()
-        .map(|event| (event, Watched::new(&event.condition, range_bytes)))
-        .collect();
-    let mut failed = None;
-    let ran = twin.run(&case.load, &mut |twin: &mut Twin, sample| {
-        waiting.retain_mut(|(event, watched)| {
-            let is_latest = event.latest_ns.is_some_and(|latest_ns| sample.end_ns >= latest_ns);
-            if !watched.holds_after(&sample) && !is_latest {
-                return true;
-            }
-            let made =
-                twin.act(twin.now_ns(), &event.action, &event.arguments).map_err(|error| error.to_string());
-            failed = failed.take().or(made.err());
-            false
-        });
-        moved_bytes += sample.read.bytes + sample.write.bytes;
-        let is_over = ends_after_bytes.is_some_and(|bytes| moved_bytes >= bytes);
-        if on_sample(twin, sample) || is_over || failed.is_some() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => ran.map_err(|error| error.to_string()),
-    }
-}
-
 /// What a reader must know of a case that was not simulated from end to end.
-fn in_words(ran: &Extrapolation) -> Option<String> {
-    (ran.carried_ns > 0).then(|| {
-        format!(
-            "{} of {} were simulated, in windows; the time between is taken to be like them (mean rate ± {:.1} %, 95 % \
-             confidence); `exact=on` after the twin's name simulates all of it",
-            human_duration(ran.simulated_ns),
-            human_duration(ran.simulated_ns + ran.carried_ns),
-            ran.confidence_95 * 100.0
-        )
-    })
+fn in_words(ran: &Extrapolation) -> String {
+    format!(
+        "{} of {} were simulated, in windows; the time between is taken to be like them (mean rate ± {:.1} %, 95 % \
+         confidence); `--exact` simulates all of it",
+        human_duration(ran.simulated_ns),
+        human_duration(ran.simulated_ns + ran.carried_ns),
+        ran.confidence_95 * 100.0
+    )
 }
 
 /// A setting's value as the plan types it, or its text where the plan language does not know it: switches of a twin.
@@ -251,18 +204,25 @@ impl Worker for Simulator {
             loads: Vec::new(),
             error: None,
             warnings: Vec::new(),
+            extrapolation: None,
         };
-        let mut totals = LoadOutcome { name: ONLY_LOAD.into(), ..LoadOutcome::default() };
+        let mut measured_loads = self.empty_outcomes(case);
         let mut counted_ns = 0;
         let measured = self.twin_for(cases, order, stop).and_then(|mut twin| {
-            let begun_ns = twin.now_ns();
-            let ran = run(&mut twin, case, &mut |twin, sample| {
-                totals.add(&sample);
-                counted_ns = sample.end_ns.saturating_sub(case.load.ramp_ns);
+            let begun_ns = twin.time_ns();
+            let ran = course::run(&mut twin, case, &mut |twin, number, sample| {
+                let outcome = &mut measured_loads[number];
+                outcome.add(&sample);
+                if case.loads.is_empty() {
+                    counted_ns = sample.end_ns.saturating_sub(case.load.ramp_ns);
+                } else if !sample.is_ramp {
+                    *outcome.duration_ns.get_or_insert_default() += sample.duration_ns();
+                }
                 let message = Message::Sample {
                     case_index: order.case_index,
-                    load: ONLY_LOAD.into(),
-                    counters: counters(twin),
+                    load: outcome.name.clone(),
+                    // The parts of the twin are one set for all loads.
+                    counters: if number == 0 { counters(twin) } else { Vec::new() },
                     events: events(twin, begun_ns),
                     sample: Box::new(sample),
                 };
@@ -279,9 +239,13 @@ impl Worker for Simulator {
         if case.ends_after.is_some() && counted_ns > 0 {
             outcome.duration_ns = counted_ns;
         }
-        outcome.loads.push(totals);
+        outcome.loads = measured_loads;
         match measured {
-            Ok(ran) => outcome.warnings.extend(in_words(&ran)),
+            Ok(ran) if ran.carried_ns > 0 => {
+                outcome.warnings.push(in_words(&ran));
+                outcome.extrapolation = Some(ran);
+            }
+            Ok(_) => {}
             Err(error) => {
                 outcome.status = CaseStatus::Failed;
                 outcome.error = Some(error);

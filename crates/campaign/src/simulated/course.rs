@@ -1,0 +1,99 @@
+//! How a case runs on a twin: its load or loads, and what is done to the twin meanwhile.
+
+use super::together;
+use crate::conditions::Watched;
+use load::{Device as _, Extrapolation, Sample};
+use plan::{Amount, Case, ConditionalEvent};
+use std::ops::ControlFlow;
+use twin::Twin;
+
+/// Hears a sample of the load of that number, and says whether the case is to stop.
+pub(super) type OnSample<'a> = dyn FnMut(&mut Twin, usize, Sample) -> bool + 'a;
+
+/// What is done to a twin while a case runs.
+pub(super) struct Course<'a> {
+    waiting: Vec<(&'a ConditionalEvent, Watched<'a>)>,
+    failed: Option<String>,
+}
+
+impl<'a> Course<'a> {
+    /// Plans what has a time. Conditions are about a load with a range of `range_bytes`.
+    pub fn begin(twin: &mut Twin, case: &'a Case, range_bytes: u64) -> Result<Self, String> {
+        let begun_ns = twin.time_ns();
+        for event in &case.events {
+            twin.act(begun_ns + event.at_ns, &event.action, &event.arguments)
+                .map_err(|error| error.to_string())?;
+        }
+        let watched = |event: &'a ConditionalEvent| (event, Watched::new(&event.condition, range_bytes));
+        Ok(Course { waiting: case.conditional_events.iter().map(watched).collect(), failed: None })
+    }
+
+    /// Does what a sample is the condition for. False where that failed and the case must end.
+    pub fn look(&mut self, twin: &mut Twin, sample: &Sample) -> bool {
+        let failed = &mut self.failed;
+        self.waiting.retain_mut(|(event, watched)| {
+            let is_latest = event.latest_ns.is_some_and(|latest_ns| sample.end_ns >= latest_ns);
+            if !watched.holds_after(sample) && !is_latest {
+                return true;
+            }
+            let made =
+                twin.act(twin.time_ns(), &event.action, &event.arguments).map_err(|error| error.to_string());
+            *failed = failed.take().or(made.err());
+            false
+        });
+        self.failed.is_none()
+    }
+
+    /// How it ended.
+    pub fn end(self) -> Result<(), String> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Says when a load has moved the bytes after which it ends.
+pub(super) struct Moved {
+    bytes: u64,
+    ends_after_bytes: Option<u64>,
+}
+
+impl Moved {
+    pub fn new(ends_after: Option<Amount>, range_bytes: u64) -> Self {
+        Moved { bytes: 0, ends_after_bytes: ends_after.map(|amount| amount.resolve(range_bytes)) }
+    }
+
+    /// Counts a sample; true where the load is over.
+    pub fn is_over_after(&mut self, sample: &Sample) -> bool {
+        self.bytes += sample.read.bytes + sample.write.bytes;
+        self.ends_after_bytes.is_some_and(|bytes| self.bytes >= bytes)
+    }
+}
+
+/// The bytes that a load may use of what it addresses.
+pub(super) fn range_bytes(load: &load::LoadSpec, capacity_bytes: u64) -> u64 {
+    load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(load.offset_bytes))
+}
+
+/// Runs a case on a twin.
+pub(super) fn run(
+    twin: &mut Twin,
+    case: &Case,
+    on_sample: &mut OnSample<'_>,
+) -> Result<Extrapolation, String> {
+    if !case.loads.is_empty() {
+        return together::run(twin, case, on_sample);
+    }
+    let range_bytes = range_bytes(&case.load, twin.capacity_bytes());
+    let mut course = Course::begin(twin, case, range_bytes)?;
+    let mut moved = Moved::new(case.ends_after, range_bytes);
+    let ran = twin.run(&case.load, &mut |twin: &mut Twin, sample| {
+        let goes_on = course.look(twin, &sample);
+        let is_over = moved.is_over_after(&sample);
+        if on_sample(twin, 0, sample) || is_over || !goes_on {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    course.end()?;
+    ran.map_err(|error| error.to_string())
+}
