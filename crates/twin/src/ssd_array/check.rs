@@ -10,6 +10,10 @@ use crate::description::{
 const DRIVE_LIMIT: u32 = layout::PARITY_WIDTH_LIMIT;
 /// The most LUNs.
 const LUN_LIMIT: u32 = 4096;
+/// The most queues of a host: one for each LUN and link.
+const PATHS_LIMIT: u64 = 1 << 16;
+/// The most that a controller slows down: ten times with 1000 commands.
+const CROWDING_LIMIT_PER_1000_COMMANDS: f64 = 10.0;
 /// The longest microseconds a KiB: slower than any link.
 const JOB_LIMIT_US_PER_KIB: f64 = 1e4;
 
@@ -19,6 +23,7 @@ impl Description {
         let parts = u64::from(PART_LIMIT);
         within("host.job_us", &self.host.job_us, 0.0, STEP_LIMIT_US)?;
         within("host.job_us_per_kib", &self.host.job_us_per_kib, 0.0, JOB_LIMIT_US_PER_KIB)?;
+        whole("host.queue_depth", &self.host.queue_depth, 1, u64::from(WINDOW_LIMIT))?;
         rate("host.adapter_mb_per_s", &self.host.adapter_mb_per_s)?;
         whole("links.count", &self.links.count, 1, parts)?;
         rate("links.mb_per_s", &self.links.mb_per_s)?;
@@ -52,6 +57,12 @@ impl Description {
         ] {
             within(path, value, 0.0, STEP_LIMIT_US)?;
         }
+        within(
+            "controllers.crowding_per_1000_commands",
+            &controllers.crowding_per_1000_commands,
+            0.0,
+            CROWDING_LIMIT_PER_1000_COMMANDS,
+        )?;
         rate("controllers.parity_engine_mb_per_s", &controllers.parity_engine_mb_per_s)?;
         rate("controllers.parity_mb_per_s", &controllers.parity_mb_per_s)?;
         rate("cache.mirror_mb_per_s", &self.cache.mirror_mb_per_s)?;
@@ -70,6 +81,18 @@ impl Description {
                 "layout.luns",
                 format!("{} LUNs for {} controllers", self.layout.luns.get(), self.controllers.count.get()),
                 "give every controller a LUN",
+            );
+        }
+        let paths = u64::from(self.layout.luns.get()) * u64::from(self.links.count.get());
+        if paths > PATHS_LIMIT {
+            return refuse(
+                "layout.luns",
+                format!(
+                    "{paths} queues: {} LUNs over {} links",
+                    self.layout.luns.get(),
+                    self.links.count.get()
+                ),
+                format!("use at most {PATHS_LIMIT} together"),
             );
         }
         for (path, size) in [

@@ -1,4 +1,4 @@
-//! The state of what is on its way: I/Os by tag, commands to LUNs, and what happens next to either.
+//! The state of what is on its way: I/Os by tag, commands to LUNs, and what happens next to these.
 
 use load::Direction;
 
@@ -17,6 +17,7 @@ pub(crate) struct Command {
     pub offset_bytes: u64,
     pub length_bytes: u32,
     pub tag: u32,
+    pub lun: u16,
     pub controller: u16,
     pub link: u16,
     pub direction: Direction,
@@ -59,7 +60,7 @@ impl Commands {
     }
 }
 
-/// What happens next, to a command or a tag.
+/// What happens next to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Happening {
     /// The job's thread hands the command to its link.
@@ -76,7 +77,7 @@ pub(crate) enum Happening {
     ParityDone(u32),
     /// A cached write is in the drives.
     Destaged(u32),
-    /// The host has the answer to one command of this tag.
+    /// The host has the answer to the command.
     Answer(u32),
 }
 
@@ -97,7 +98,7 @@ impl Happening {
             Happening::OldRead(command) => (4, command),
             Happening::ParityDone(command) => (5, command),
             Happening::Destaged(command) => (6, command),
-            Happening::Answer(tag) => (7, tag),
+            Happening::Answer(command) => (7, command),
         };
         kind << INDEX_BITS | index
     }

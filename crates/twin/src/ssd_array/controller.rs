@@ -13,6 +13,8 @@ use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
 pub(crate) struct Timing {
     read_ns: u64,
     write_ns: u64,
+    /// How much longer all work takes with each command under way, in 2^-32.
+    crowding: u64,
     engine: Rate,
     parity: Rate,
     mirror: Rate,
@@ -39,6 +41,12 @@ impl Timing {
         Timing {
             read_ns: command_ns(read.get()),
             write_ns: command_ns(write.get()),
+            crowding: if settings.crowding {
+                (controllers.crowding_per_1000_commands.get() / 1000.0 * (1u64 << CROWDING_BITS) as f64)
+                    .round() as u64
+            } else {
+                0
+            },
             engine: engine_rate(controllers.parity_engine_mb_per_s.get()),
             parity: engine_rate(controllers.parity_mb_per_s.get()),
             mirror: Rate::from_mb_per_s(description.cache.mirror_mb_per_s.get()),
@@ -49,7 +57,17 @@ impl Timing {
             cached_answer_ns: nanos_of_us(description.cache.answer_us.get()),
         }
     }
+
+    /// How long takes what takes `alone_ns` where nothing else is under way.
+    #[inline]
+    fn among(&self, under_way: u32, alone_ns: u64) -> u64 {
+        let share = u128::from(self.crowding) * u128::from(under_way);
+        alone_ns + ((u128::from(alone_ns) * share) >> CROWDING_BITS) as u64
+    }
 }
+
+/// Fractional bits of the crowding.
+const CROWDING_BITS: u32 = 32;
 
 /// A cache that gains less than this share of its limit in a window is not filling up.
 const LEVEL_SHARE: u64 = 1000;
@@ -87,21 +105,21 @@ impl Controller {
         }
     }
 
-    /// A processor sees to a command; returns when it has.
+    /// A processor sees to a command, one of so many that all controllers work on; returns when it has.
     #[inline]
-    pub fn take_in(&mut self, now_ns: u64, direction: Direction) -> u64 {
+    pub fn take_in(&mut self, now_ns: u64, direction: Direction, under_way: u32) -> u64 {
         self.commands += 1;
         let service_ns =
             if direction == Direction::Write { self.timing.write_ns } else { self.timing.read_ns };
-        self.processors.serve(now_ns, service_ns)
+        self.processors.serve(now_ns, self.timing.among(under_way, service_ns))
     }
 
     /// The parity engine moves so many bytes, so many of them new parity; returns when it is done.
     #[inline]
-    pub fn make_parity(&mut self, now_ns: u64, moved_bytes: u64, parity_bytes: u64) -> u64 {
+    pub fn make_parity(&mut self, now_ns: u64, moved_bytes: u64, parity_bytes: u64, under_way: u32) -> u64 {
         let service_ns =
             self.timing.engine.duration_ns(moved_bytes) + self.timing.parity.duration_ns(parity_bytes);
-        self.engine.serve(now_ns, service_ns)
+        self.engine.serve(now_ns, self.timing.among(under_way, service_ns))
     }
 
     /// A write asks for room in the cache; without room it waits.

@@ -39,6 +39,8 @@ pub struct Host {
     pub job_us_per_kib: Parameter<f64>,
     /// Bytes of a LUN before the host's stripe moves on to the next.
     pub stripe_unit_bytes: Parameter<u64>,
+    /// Commands that the adapter has under way to one LUN over one link; more wait in the host.
+    pub queue_depth: Parameter<u32>,
     /// What the adapter behind one link moves in both directions together, in 10^6 bytes a second.
     pub adapter_mb_per_s: Parameter<f64>,
 }
@@ -72,6 +74,9 @@ pub struct Controllers {
     pub processors: Parameter<u32>,
     /// Microseconds of a processor for a command, by the code path that it takes.
     pub command_us: CodePaths,
+    /// Share by which the work on a command and its parity grows with each 1000 commands that the controllers have under
+    /// way together: they share the RAID set, so lists are searched and stripes are locked among all of them.
+    pub crowding_per_1000_commands: Parameter<f64>,
     /// Rate of one controller's parity engine, in 10^6 bytes a second: all bytes that a change of parity reads from and
     /// writes to the drives go through it.
     pub parity_engine_mb_per_s: Parameter<f64>,

@@ -1,6 +1,9 @@
-//! The host's threads and adapters, and the links between host and controllers.
+//! The host's threads, its queues to the LUNs, its adapters, and the links between host and controllers.
+
+use std::collections::VecDeque;
 
 use super::Description;
+use super::command::Command;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
 
@@ -21,9 +24,20 @@ impl Link {
     }
 }
 
+/// What is on its way to one LUN over one link.
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    sent: u32,
+    /// Commands that wait for one of those to be answered.
+    waiting: VecDeque<u32>,
+}
+
 /// The host and its links.
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
+    queue_depth: u32,
+    /// By LUN and link.
+    queues: Box<[Queue]>,
     job_ns: u64,
     job_rate: Rate,
     /// The thread of each job that has issued something.
@@ -45,7 +59,10 @@ impl Host {
         };
         let per_kib_us = host.job_us_per_kib.get();
         let has_job_rate = settings.host && per_kib_us > 0.0;
+        let paths = description.layout.luns.get() * links.count.get();
         Host {
+            queue_depth: if settings.host { host.queue_depth.get() } else { u32::MAX },
+            queues: vec![Queue::default(); paths as usize].into(),
             job_ns: or_none(settings.host, nanos_of_us(host.job_us.get())),
             // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
             job_rate: or_unlimited(has_job_rate, 1024.0 / per_kib_us),
@@ -79,6 +96,34 @@ impl Host {
             *next = controller;
         }
         link
+    }
+
+    fn queue(&mut self, command: &Command) -> &mut Queue {
+        &mut self.queues[usize::from(command.lun) * self.links.len() + usize::from(command.link)]
+    }
+
+    /// Whether a command may be sent now; otherwise it waits for its LUN and link.
+    #[inline]
+    pub fn may_send(&mut self, index: u32, command: &Command) -> bool {
+        let depth = self.queue_depth;
+        let queue = self.queue(command);
+        if queue.sent < depth {
+            queue.sent += 1;
+            return true;
+        }
+        queue.waiting.push_back(index);
+        false
+    }
+
+    /// A command is answered. Returns the one that is sent in its place.
+    #[inline]
+    pub fn answered(&mut self, command: &Command) -> Option<u32> {
+        let queue = self.queue(command);
+        let next = queue.waiting.pop_front();
+        if next.is_none() {
+            queue.sent -= 1;
+        }
+        next
     }
 
     /// When a command without data reaches the array: it takes no part in what limits data.

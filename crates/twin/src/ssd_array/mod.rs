@@ -61,6 +61,8 @@ pub(crate) struct Model {
     has_parity: bool,
     host: Host,
     controllers: Box<[Controller]>,
+    /// Commands that the controllers work on: all that they have but those that wait in or for the cache.
+    under_way: u32,
     drives: Drives,
     ios: Vec<Io>,
     commands: Commands,
@@ -125,6 +127,7 @@ impl ArrayModel for Model {
             has_parity,
             host: Host::new(description, settings),
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
+            under_way: 0,
             drives: Drives::new(description, settings, &set, seed)?,
             set,
             stripe,
@@ -206,8 +209,9 @@ impl Model {
     #[inline]
     fn take_in(&mut self, index: u32) {
         let command = *self.commands.get(index);
-        let ready_ns =
-            self.controllers[usize::from(command.controller)].take_in(self.now_ns, command.direction);
+        self.under_way += 1;
+        let controller = &mut self.controllers[usize::from(command.controller)];
+        let ready_ns = controller.take_in(self.now_ns, command.direction, self.under_way);
         let lane =
             if command.direction == Direction::Write { lane::WRITE_STARTED } else { lane::READ_STARTED };
         self.queue.push(lane, ready_ns, Happening::Start(index).pack());
@@ -216,6 +220,13 @@ impl Model {
     /// The job's thread hands a command over.
     #[inline]
     fn issue(&mut self, index: u32) {
+        if self.host.may_send(index, self.commands.get(index)) {
+            self.send(index);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, index: u32) {
         let command = *self.commands.get(index);
         let at_ns = match command.direction {
             Direction::Write => {
@@ -244,6 +255,7 @@ impl Model {
                 self.queue.push(lane::READ_DONE, done_ns, Happening::ReadDone(index).pack());
             }
             Direction::Write if self.settings.write_cache => {
+                self.under_way -= 1;
                 let controller = &mut self.controllers[usize::from(command.controller)];
                 if controller.enter_cache(index, command.length_bytes) {
                     self.cache(index);
@@ -253,15 +265,31 @@ impl Model {
             Direction::Trim => {
                 self.set.map(command.offset_bytes, u64::from(command.length_bytes), &mut self.plan);
                 self.drives.trim(self.plan.reads());
-                self.answer(lane::WRITE_ANSWERED, self.now_ns, command.tag);
-                self.commands.end(index);
+                self.answer(lane::WRITE_ANSWERED, self.now_ns, index);
             }
         }
     }
 
     #[inline]
-    fn answer(&mut self, lane: u32, at_ns: u64, tag: u32) {
-        self.queue.push(lane, at_ns, Happening::Answer(tag).pack());
+    fn answer(&mut self, lane: u32, at_ns: u64, index: u32) {
+        self.queue.push(lane, at_ns, Happening::Answer(index).pack());
+    }
+
+    /// The host has an answer: what waited for it is sent. Returns the tag that has all of its answers.
+    #[inline]
+    fn answered(&mut self, index: u32) -> Option<u32> {
+        let command = *self.commands.get(index);
+        self.commands.end(index);
+        // A cached write is in nobody's way once it is in the cache.
+        if command.direction != Direction::Write || !self.settings.write_cache {
+            self.under_way -= 1;
+        }
+        if let Some(next) = self.host.answered(&command) {
+            self.send(next);
+        }
+        let io = &mut self.ios[command.tag as usize];
+        io.commands_left -= 1;
+        (io.commands_left == 0).then_some(command.tag)
     }
 
     /// A write has its room in the cache: it is mirrored, answered, and goes to the drives.
@@ -269,10 +297,13 @@ impl Model {
         let command = *self.commands.get(index);
         let controller = &mut self.controllers[usize::from(command.controller)];
         let mirrored_ns = controller.mirror(self.now_ns, command.length_bytes);
-        let may_destage = controller.may_destage(index);
-        self.answer(lane::WRITE_ANSWERED, mirrored_ns + self.timing.cached_answer_ns, command.tag);
+        // The command is over when it is answered; what goes on to the drives is another.
+        let destage = self.commands.begin(command);
+        let may_destage = controller.may_destage(destage);
+        self.answer(lane::WRITE_ANSWERED, mirrored_ns + self.timing.cached_answer_ns, index);
         if may_destage {
-            self.update(index);
+            self.under_way += 1;
+            self.update(destage);
         }
     }
 
@@ -327,7 +358,7 @@ impl Model {
             parity_bytes += u64::from(io.length_bytes);
         }
         let controller = &mut self.controllers[usize::from(self.commands.get(index).controller)];
-        let done_ns = controller.make_parity(self.now_ns, moved_bytes, parity_bytes);
+        let done_ns = controller.make_parity(self.now_ns, moved_bytes, parity_bytes, self.under_way);
         self.queue.push(lane::PARITY, done_ns, Happening::ParityDone(index).pack());
     }
 
@@ -348,9 +379,7 @@ impl Model {
         if self.settings.write_cache {
             self.queue.push(lane::OLD_READ, done_ns, Happening::Destaged(index).pack());
         } else {
-            let tag = self.commands.get(index).tag;
-            self.answer(lane::WRITE_ANSWERED, done_ns + self.timing.write_answer_ns, tag);
-            self.commands.end(index);
+            self.answer(lane::WRITE_ANSWERED, done_ns + self.timing.write_answer_ns, index);
         }
     }
 
@@ -358,16 +387,16 @@ impl Model {
     fn read_done(&mut self, index: u32) {
         let command = *self.commands.get(index);
         let at_ns = self.host.send_to_host(self.now_ns, command.link, u64::from(command.length_bytes));
-        self.answer(lane::READ_ANSWERED, at_ns + self.timing.read_answer_ns, command.tag);
-        self.commands.end(index);
+        self.answer(lane::READ_ANSWERED, at_ns + self.timing.read_answer_ns, index);
     }
 
     fn destaged(&mut self, index: u32) {
         let command = *self.commands.get(index);
         self.commands.end(index);
         let controller = usize::from(command.controller);
-        if let Some(next) = self.controllers[controller].destaged(command.length_bytes) {
-            self.update(next);
+        match self.controllers[controller].destaged(command.length_bytes) {
+            Some(next) => self.update(next),
+            None => self.under_way -= 1,
         }
         while let Some(admitted) = self.controllers[controller].admit_next() {
             self.cache(admitted);
@@ -400,6 +429,7 @@ impl Device for Model {
                 offset_bytes: u64::from(piece.drive) * self.lun_bytes + piece.offset_bytes,
                 length_bytes: piece.length_bytes,
                 tag,
+                lun: piece.drive,
                 controller,
                 link: self.host.choose_link(controller),
                 direction: operation.direction,
@@ -420,11 +450,9 @@ impl Device for Model {
                 Happening::OldRead(command) => self.make_parity(command),
                 Happening::ParityDone(command) => self.write(command),
                 Happening::Destaged(command) => self.destaged(command),
-                Happening::Answer(tag) => {
-                    let io = &mut self.ios[tag as usize];
-                    io.commands_left -= 1;
-                    if io.commands_left == 0 {
-                        let issued_at_ns = io.issued_at_ns;
+                Happening::Answer(command) => {
+                    if let Some(tag) = self.answered(command) {
+                        let issued_at_ns = self.ios[tag as usize].issued_at_ns;
                         return Some(Completion { tag, issued_at_ns, at_ns, outcome: Ok(()) });
                     }
                 }

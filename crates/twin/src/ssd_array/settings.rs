@@ -6,7 +6,7 @@ use crate::TwinError;
 use crate::settings::{Setting, bad, on_or_off, unknown};
 
 /// Everything that can be set. Array settings of the plans first, then the mechanisms.
-pub(crate) const SETTINGS: [Setting; 11] = [
+pub(crate) const SETTINGS: [Setting; 12] = [
     Setting { name: "raid", takes: "0 or 5", says: "RAID level over all drives" },
     Setting {
         name: "coverage",
@@ -23,6 +23,7 @@ pub(crate) const SETTINGS: [Setting; 11] = [
     Setting::switch("host", "off: the host's threads and adapters take no time"),
     Setting::switch("links", "off: links carry any load in no time"),
     Setting::switch("processors", "off: controllers' processors take no time"),
+    Setting::switch("crowding", "off: controllers work as fast on one command of many as on one alone"),
     Setting::switch("parity", "off: writes leave parity alone"),
     Setting::switch("parity_engine", "off: parity is made in no time"),
     Setting::switch("gc", "off: the drives' garbage collection takes no time"),
@@ -50,6 +51,7 @@ pub(crate) struct Settings {
     pub host: bool,
     pub links: bool,
     pub processors: bool,
+    pub crowding: bool,
     pub parity: bool,
     pub parity_engine: bool,
     pub gc: bool,
@@ -68,6 +70,7 @@ impl Settings {
             host: true,
             links: true,
             processors: true,
+            crowding: true,
             parity: true,
             parity_engine: true,
             gc: true,
@@ -104,6 +107,7 @@ impl Settings {
                 "host" => &mut settings.host,
                 "links" => &mut settings.links,
                 "processors" => &mut settings.processors,
+                "crowding" => &mut settings.crowding,
                 "parity" => &mut settings.parity,
                 "parity_engine" => &mut settings.parity_engine,
                 "gc" => &mut settings.gc,

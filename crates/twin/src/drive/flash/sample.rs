@@ -1,8 +1,8 @@
 //! A small translation that stands for a large drive: which units it follows, and what collection costs all of them.
 //!
 //! One unit in every so many is followed, at its true rate of writes, so that the write cliff comes when it should and the
-//! others cost next to nothing. What a collected block cost is spread over the host writes until the next one, as
-//! firmware paces collection.
+//! others cost next to nothing. Every host write is charged what the last collected blocks cost for each unit they gave
+//! back, as firmware paces collection.
 
 use super::translation::{Temperature, Translation};
 use load::Random;
@@ -10,9 +10,20 @@ use load::Random;
 /// Shares of a unit are counted in 2^-20.
 pub(super) const ONE: u64 = 1 << 20;
 
-/// Collected blocks over which the pace is averaged. A simulated block is hundreds of the drive's, so that the cost of
-/// one jumps by more than that of a real one; without an average the slowest of many drives would set the rate.
-const PACE_BLOCKS: u64 = 4;
+/// Collected blocks over which the charge is averaged: the emptiest block of a small translation has a unit more or less
+/// from one collection to the next, where that of a drive of nominal size has the same share. The slowest of many drives
+/// sets the rate of an array, so what one deviates by chance is not lost in the mean.
+const CHARGED_BLOCKS: u64 = 8;
+
+/// Fractional bits of the sums that the charge is the ratio of.
+const SUM_BITS: u32 = 20;
+
+/// No host unit is charged more moved units than this: a block without an invalid unit gives nothing back.
+const CHARGE_LIMIT: u64 = (super::translation::UNITS_PER_BLOCK_LIMIT as u64) << 20;
+
+/// How often a place of the right temperature is drawn for a write that is carried, before any place will do. One unit in
+/// 25 is parity where there is least of it.
+const DRAWS: u32 = 400;
 
 /// Writes that are carried go within this share of the drive around one that was simulated.
 const NEAR_SHARE: u32 = 32;
@@ -27,10 +38,12 @@ pub(super) struct SampledTranslation {
     stride: u32,
     /// 2^64 ÷ stride, rounded up: division by multiplication, exact for 32-bit units (Lemire, Kaser, Kurz 2019).
     reciprocal: u64,
-    /// Moved units not yet charged, in 2^-20.
-    debt: u64,
-    /// Moved units charged to each host unit, in 2^-20.
-    pace: u64,
+    /// Units that the last collected blocks moved and those they gave back to be written, older ones counting less.
+    moved_units: u64,
+    freed_units: u64,
+    /// Moved units charged to each host unit, in 2^-20: the ratio of these two. A charge by what was moved since the last
+    /// block would be as uneven as the number of followed units among the host's writes is by chance.
+    charge: u64,
     /// One bit for each followed unit that is rewritten more often than others; empty where the caller told none.
     hot: Box<[u64]>,
     /// The last units written, newest over oldest, each with its temperature in the lowest bit: what a load writes
@@ -55,8 +68,9 @@ impl SampledTranslation {
             translation,
             stride,
             reciprocal,
-            debt: 0,
-            pace: 0,
+            moved_units: 0,
+            freed_units: 0,
+            charge: 0,
             hot: Box::default(),
             recent: vec![NOTHING_WRITTEN; RECENT].into(),
             next_recent: 0,
@@ -87,10 +101,11 @@ impl SampledTranslation {
             let closed =
                 f64::from(geometry.blocks - geometry.reserve_blocks) * f64::from(geometry.units_per_block);
             let over_provisioning = closed / f64::from(units.max(1)) - 1.0;
-            self.pace = ((super::analytic::oldest_first(over_provisioning) - 1.0) * ONE as f64) as u64;
-            let host_units =
-                u64::from(geometry.units_per_block) * u64::from(self.stride) * ONE / (self.pace + ONE);
-            self.debt = self.pace * host_units * PACE_BLOCKS;
+            let amplification = super::analytic::oldest_first(over_provisioning);
+            let collected = ((CHARGED_BLOCKS * u64::from(geometry.units_per_block)) << SUM_BITS) as f64;
+            self.freed_units = (collected / amplification) as u64;
+            self.moved_units = collected as u64 - self.freed_units;
+            self.set_charge();
         } else {
             self.translation.fill_in_order(units);
         }
@@ -116,20 +131,23 @@ impl SampledTranslation {
         if let Some(followed) = self.followed_unit(unit) {
             self.write_followed(followed, temperature);
         }
-        let charged = self.pace.min(self.debt);
-        self.debt -= charged;
-        charged
+        self.charge
     }
 
     fn write_followed(&mut self, followed: u32, temperature: Temperature) {
         let cost = self.translation.write(followed, temperature);
         if cost.blocks_erased > 0 {
             let slots = cost.blocks_erased * self.translation.geometry().units_per_block;
-            // Half due by the time that the slots of so many blocks are used up.
-            let host_units = u64::from((slots - cost.units_moved).max(1)) * u64::from(self.stride);
-            self.debt += u64::from(cost.units_moved) * u64::from(self.stride) * ONE;
-            self.pace = self.debt.div_ceil(host_units * PACE_BLOCKS);
+            let forget = |sum: u64| sum - sum / CHARGED_BLOCKS;
+            self.moved_units = forget(self.moved_units) + (u64::from(cost.units_moved) << SUM_BITS);
+            self.freed_units = forget(self.freed_units) + (u64::from(slots - cost.units_moved) << SUM_BITS);
+            self.set_charge();
         }
+    }
+
+    fn set_charge(&mut self) {
+        let ratio = (u128::from(self.moved_units) * u128::from(ONE)) / u128::from(self.freed_units.max(1));
+        self.charge = ratio.min(u128::from(CHARGE_LIMIT)) as u64;
     }
 
     /// Lets chance go another way from here.
@@ -162,15 +180,8 @@ impl SampledTranslation {
         for _ in 0..(f64::from(mapped) * drive_writes) as u64 {
             let of = if random.below(ONE) < hot_below || cold.is_empty() { &hot } else { &cold };
             let Some(&unit) = of.get(random.below(of.len().max(1) as u64) as usize) else { return };
-            self.carry_followed(unit);
+            self.write_followed(unit, self.temperature_of(unit));
         }
-    }
-
-    /// Writes a followed unit on behalf of host writes that are not simulated: what they would have been charged is
-    /// taken from the debt.
-    fn carry_followed(&mut self, followed: u32) {
-        self.debt -= self.debt.min(self.pace * u64::from(self.stride));
-        self.write_followed(followed, self.temperature_of(followed));
     }
 
     /// Carries the state over `drive_units` host writes that go where the last ones went: near each of them in turn, and
@@ -192,13 +203,17 @@ impl SampledTranslation {
         for turn in 0..count as usize {
             let written = self.recent[turn % known];
             let from = followed(written).saturating_sub(near / 2).clamp(least, most + 1 - near);
-            let drawn = from + random.below(u64::from(near)) as u32;
             let temperature = if written & 1 == 1 { Temperature::Hot } else { Temperature::Cold };
-            // The next followed unit of the same temperature, upward and round.
-            let same = (drawn..followed_units)
-                .chain(0..drawn)
-                .find(|&unit| self.hot.is_empty() || self.temperature_of(unit) == temperature);
-            self.carry_followed(same.unwrap_or(drawn));
+            let mut draw = || from + random.below(u64::from(near)) as u32;
+            let mut drawn = draw();
+            // Drawn anew rather than taken from the next place that fits, which would favour the edges of hot ranges.
+            for _ in 0..DRAWS {
+                if self.hot.is_empty() || self.temperature_of(drawn) == temperature {
+                    break;
+                }
+                drawn = draw();
+            }
+            self.write_followed(drawn, self.temperature_of(drawn));
         }
     }
 
@@ -206,19 +221,19 @@ impl SampledTranslation {
     pub fn carry_in_order(&mut self, first: u32, end: u32) {
         let followed_end = self.followed(end);
         for followed in first.div_ceil(self.stride)..followed_end {
-            self.carry_followed(followed);
+            self.write_followed(followed, self.temperature_of(followed));
         }
     }
 
     /// Collects in a pause until `drive_units` can be written without.
     pub fn rest(&mut self, drive_units: u64) {
         self.translation.collect_until_free(drive_units / u64::from(self.stride));
-        (self.debt, self.pace) = (0, 0);
+        (self.moved_units, self.freed_units, self.charge) = (0, 0, 0);
     }
 
     /// True where host writes are charged for collection.
     pub fn is_collecting(&self) -> bool {
-        self.pace > 0
+        self.charge > 0
     }
 
     pub fn trim(&mut self, unit: u32) {
