@@ -5,10 +5,11 @@ use crate::pace::Pace;
 use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
+use crate::rounds::{StageEnds, round_of};
 use crate::{CampaignError, Watcher, inventory};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -45,6 +46,8 @@ pub struct Summary {
     pub not_run: usize,
     /// Cases that have no outcome yet.
     pub pending: usize,
+    /// Cases of rounds that were not needed.
+    pub not_needed: usize,
 }
 
 /// What a worker is asked to do.
@@ -52,9 +55,17 @@ pub(crate) struct Order {
     pub case_index: u32,
     /// Where the engine's files go; none for a twin.
     pub directory: Option<PathBuf>,
-    /// The pauses after the cases that this one continues, the first of them first. Only for a twin, which passes them
-    /// in simulated time.
-    pub pauses_ns: Vec<u64>,
+    /// The cases that this one continues, the first of them first. Only for a twin, which keeps their state and passes
+    /// the pauses in simulated time.
+    pub led_here: Vec<Before>,
+}
+
+/// A case before one that continues it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Before {
+    pub case_index: u32,
+    /// The pause after it.
+    pub pause_ns: u64,
 }
 
 /// Measures one case at a time.
@@ -72,7 +83,8 @@ pub fn carry_out(
     interrupt: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Summary, CampaignError> {
-    let Campaign { cases, plan, mut run, executor, devices, notices } = campaign;
+    let Campaign { cases, plan, mut run, executor, devices, notices, capacity_bytes } = campaign;
+    let stage_ends = StageEnds::read(&plan, &cases, capacity_bytes, &run)?;
     let records = run.cases()?;
     let pending: VecDeque<u32> = records
         .iter()
@@ -103,6 +115,8 @@ pub fn carry_out(
             run: &mut run,
             plan: &plan,
             pauses: Pauses::default(),
+            stage_ends,
+            not_needed: BTreeSet::new(),
             cases: &cases,
             records: &records,
             pending,
@@ -117,7 +131,10 @@ pub fn carry_out(
         for notice in &notices {
             keeper.watcher.notice(notice);
         }
-        let kept = keeper.warn(no_watch).and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
+        let kept = keeper
+            .end_stages()
+            .and_then(|()| keeper.warn(no_watch))
+            .and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
         // Workers and the probe may be waiting for room in the queue: they are told to stop, and it is emptied.
         stop.store(true, Ordering::Relaxed);
         drop(orders);
@@ -135,7 +152,7 @@ pub fn carry_out(
         if kept.is_ok() {
             keeper.warn(missed)?;
         }
-        kept
+        kept.map(|kept| (kept, keeper.not_needed.len()))
     });
     if executor.is_real_time() {
         for said in inventory::take(&plan.inventory, InventoryMoment::End, &devices) {
@@ -154,14 +171,16 @@ pub fn carry_out(
     });
     let pending = count(|state| matches!(state, CaseState::Pending | CaseState::Begun));
     let directory = run.directory().to_owned();
-    let end = match kept? {
+    let (kept, not_needed) = kept?;
+    let pending = pending.saturating_sub(not_needed);
+    let end = match kept {
         Kept::All if failed > 0 => RunEnd::Failed(format!("{failed} of {} cases failed", records.len())),
         Kept::All => RunEnd::Done,
         Kept::Interrupted => RunEnd::Interrupted("interrupted".into()),
         Kept::GaveUp(why) => RunEnd::Failed(why),
     };
     run.end(&end)?;
-    Ok(Summary { directory, end, done, failed, not_run, pending })
+    Ok(Summary { directory, end, done, failed, not_run, pending, not_needed })
 }
 
 fn work(
@@ -193,6 +212,9 @@ struct Keeper<'a> {
     run: &'a mut Run,
     plan: &'a Plan,
     pauses: Pauses,
+    stage_ends: StageEnds,
+    /// Cases of rounds that are not run, because their stage has ended.
+    not_needed: BTreeSet<u32>,
     cases: &'a [Case],
     records: &'a [CaseRecord],
     pending: VecDeque<u32>,
@@ -266,7 +288,7 @@ impl Keeper<'_> {
         while !self.idle.is_empty() && Instant::now() >= self.not_before {
             let ready = self.pending.iter().position(|&case_index| self.may_begin(case_index));
             let Some(case_index) = ready.and_then(|place| self.pending.remove(place)) else { return Ok(()) };
-            let pauses_ns = self.pauses_before(case_index)?;
+            let led_here = self.led_to(case_index)?;
             self.run.begin_case(case_index)?;
             let directory =
                 if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
@@ -276,7 +298,7 @@ impl Keeper<'_> {
             self.watcher.case_started(record, &self.pace.progress());
             if let Some(worker) = self.idle.pop() {
                 // A worker that is gone shows as a closed channel in `keep`.
-                let _ = orders[worker].send(Order { case_index, directory, pauses_ns });
+                let _ = orders[worker].send(Order { case_index, directory, led_here });
             }
         }
         Ok(())
@@ -295,16 +317,53 @@ impl Keeper<'_> {
             && rests_on.is_none_or(|case| case.index + 1 == index || is_over(case.index as u32))
     }
 
-    /// The pauses between the cases that lead to one that continues them.
-    fn pauses_before(&mut self, case_index: u32) -> Result<Vec<u64>, StoreError> {
+    /// The cases that lead to one that continues them, with the pauses between them.
+    fn led_to(&mut self, case_index: u32) -> Result<Vec<Before>, StoreError> {
         let last = case_index as usize;
         if self.needs_directories {
             return Ok(Vec::new());
         }
         let first = (1..=last).rev().find(|&index| !self.cases[index].continues).unwrap_or(0);
-        (first..last)
-            .map(|index| self.pauses.after(&self.cases[index], self.cases, self.run, self.plan))
-            .collect()
+        let mut led_here = Vec::new();
+        for case in &self.cases[first..last] {
+            let case_index = case.index as u32;
+            if !self.not_needed.contains(&case_index) {
+                let pause_ns = self.pauses.after(case, self.cases, self.run, self.plan)?;
+                led_here.push(Before { case_index, pause_ns });
+            }
+        }
+        Ok(led_here)
+    }
+
+    /// Takes out what is pending of stages whose rounds are enough.
+    fn end_stages(&mut self) -> Result<(), StoreError> {
+        let cases = self.cases;
+        let mut stage = None;
+        for case in cases.iter().filter(|case| stage.replace(&case.stage) != Some(&case.stage)) {
+            self.end_stage(case)?;
+        }
+        Ok(())
+    }
+
+    /// Takes out what is pending of the stage of this case, if its rounds are enough.
+    fn end_stage(&mut self, case: &Case) -> Result<(), StoreError> {
+        let Some(ended) = self.stage_ends.ended(case) else { return Ok(()) };
+        let (cases, not_needed) = (self.cases, &mut self.not_needed);
+        self.pending.retain(|&index| {
+            let pending = &cases[index as usize];
+            let is_needed = pending.stage != ended.stage || round_of(pending) <= ended.round;
+            if !is_needed {
+                not_needed.insert(index);
+            }
+            is_needed
+        });
+        if ended.is_new {
+            let at_ns = self.run.clock().now_ns();
+            let (kind, text) = ("stage-ended".to_owned(), ended.says.clone());
+            self.run.append_event(&Event { at_ns, kind, text, ..Event::default() })?;
+            self.watcher.notice(&ended.says);
+        }
+        Ok(())
     }
 
     fn hear(&mut self, message: Message) -> Result<(), StoreError> {
@@ -391,12 +450,15 @@ impl Keeper<'_> {
         self.run.finish_case(case_index, outcome)?;
         self.under_way.remove(&case_index);
         self.pace.end(case_index);
+        let cases = self.cases;
+        let case = &cases[case_index as usize];
+        self.stage_ends.add(case, self.run)?;
+        self.end_stage(case)?;
         self.failures_in_a_row = match outcome.status {
             CaseStatus::Failed => self.failures_in_a_row + 1,
             _ => 0,
         };
         if self.needs_directories && !self.pending.is_empty() {
-            let case = &self.cases[case_index as usize];
             // A case that issued nothing needs no rest.
             let pause_ns = match outcome.loads.is_empty() {
                 true => 0,

@@ -19,6 +19,7 @@ mod pauses;
 mod prepare;
 mod real;
 mod requirements;
+mod rounds;
 mod simulated;
 mod targets;
 mod watch;

@@ -2,7 +2,7 @@
 
 use plan::{Case, PauseRate, Plan};
 use std::collections::BTreeMap;
-use store::{CaseResult, CaseState, CaseStatus, RunReader, StoreError};
+use store::{CaseState, CaseStatus, RunReader, StoreError};
 
 /// The longest pause that a rate makes: a rate near nothing must not stop a campaign for good.
 const PAUSE_LIMIT_NS: u64 = 24 * 3600 * units::NANOS_PER_SECOND;
@@ -52,7 +52,7 @@ impl Pauses {
         if wanted.quantity.name().starts_with("sustained.") {
             findings::add_sustained(&mut results, &findings::find(run, plan)?);
         }
-        let rate = results.first().and_then(|result| figure(result, wanted.quantity.name()));
+        let rate = results.first().and_then(|result| result.quantity(wanted.quantity.name()));
         let rate = rate.filter(|rate| *rate > 0.0);
         self.rates.insert(key, rate);
         Ok(rate)
@@ -62,10 +62,4 @@ impl Pauses {
 /// True for the case whose rate a pause is about.
 pub(crate) fn is_of(wanted: &PauseRate, case: &Case) -> bool {
     case.stage == wanted.stage && case.name == wanted.case
-}
-
-/// A quantity of a result: its name is the path in the result's JSON, where `p99.9` has a dot of its own.
-pub(crate) fn figure(result: &CaseResult, quantity: &str) -> Option<f64> {
-    let value = serde_json::to_value(result).ok()?;
-    quantity.splitn(3, '.').try_fold(&value, |value, key| value.get(key))?.as_f64()
 }

@@ -64,6 +64,8 @@ pub struct Campaign {
     /// Block devices under test, for commands of the inventory.
     pub(crate) devices: Vec<String>,
     pub(crate) notices: Vec<String>,
+    /// Bytes of all targets together.
+    pub(crate) capacity_bytes: u64,
 }
 
 impl Campaign {
@@ -99,6 +101,7 @@ struct Checked {
     targets: Vec<ManifestTarget>,
     devices: Vec<String>,
     notices: Vec<String>,
+    capacity_bytes: u64,
 }
 
 /// Checks a request and creates its run directory, and the file of a `file:` target.
@@ -225,7 +228,7 @@ pub fn resume(
 }
 
 fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, CampaignError> {
-    let Checked { cases, executor, devices, mut notices, left_out, .. } = checked;
+    let Checked { cases, executor, devices, mut notices, left_out, capacity_bytes, .. } = checked;
     for left_out in &left_out {
         notices.push(format!("left out: {} {} ({})", left_out.stage, left_out.case, left_out.reason));
     }
@@ -239,7 +242,7 @@ fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, Campaig
             }
         }
     }
-    Ok(Campaign { cases, plan, run, executor, devices, notices })
+    Ok(Campaign { cases, plan, run, executor, devices, notices, capacity_bytes })
 }
 
 fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, CampaignError> {
@@ -381,11 +384,13 @@ fn check_twin(
         }
     };
     let simulator = Simulator::new(description, twin, text.to_owned(), asked.threads);
+    let mut capacity_bytes = 0;
     for (index, case) in cases.iter().enumerate() {
         let previous = index.checked_sub(1).map(|previous| &cases[previous]);
         let built = simulator.check(case, previous)?;
+        capacity_bytes = load::Device::capacity_bytes(&built);
         if case.loads.is_empty() {
-            check_load(case, &case.load, load::Device::capacity_bytes(&built))?;
+            check_load(case, &case.load, capacity_bytes)?;
         }
     }
     let mut notices = Vec::new();
@@ -400,6 +405,7 @@ fn check_twin(
         targets: vec![ManifestTarget { spec: text.to_owned(), identity: json!({ "kind": "twin" }) }],
         devices: Vec::new(),
         notices,
+        capacity_bytes,
     })
 }
 
@@ -472,6 +478,7 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         targets: manifest_targets,
         devices,
         notices: Vec::new(),
+        capacity_bytes: capacities.iter().flatten().sum(),
     })
 }
 

@@ -1,7 +1,6 @@
 //! What was promised, beside what was measured: PASS, FAIL, or not shown.
 
 use crate::CampaignError;
-use crate::pauses::figure;
 use plan::{Bound, Plan};
 use serde::Serialize;
 use store::{CaseResult, CaseStatus, RunReader};
@@ -58,7 +57,7 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
                 result.stage == case.stage && result.case == case.name && result.status == CaseStatus::Done
             };
             let result = results.iter().find(is_its);
-            let measured = result.and_then(|result| figure(result, requirement.quantity.name()));
+            let measured = result.and_then(|result| result.quantity(requirement.quantity.name()));
             let (at_least, at_most) = match requirement.bound {
                 Bound::AtLeast => (Some(requirement.value), None),
                 Bound::AtMost => (None, Some(requirement.value)),

@@ -49,6 +49,14 @@ pub fn explain(kind: Kind) -> Explanation {
             "arraylab run flashsystem-840 --target twin:flashsystem-840 --stage peak-4k --out /tmp/steady && arraylab \
              findings /tmp/steady: compare slope_percent with fio_slope_percent.",
         ),
+        Kind::SteadyRounds => (
+            "Whether the rounds of a stage reached SNIA's steady state in every quantity that its plan tracks, and the five \
+             rounds of the measurement window, over which the standard's tables are means.",
+            "Of each round the tracked quantities, each judged like steady-state; the stage ends with the first round in \
+             which all are steady, or after `at_most`.",
+            "arraylab run snia-iops --target twin:small-flash --set runtime=0.2 --out /tmp/rounds && arraylab findings \
+             /tmp/rounds; with twin:small-flash,gc=off,reserve=off there is nothing to settle, and five rounds are enough.",
+        ),
         Kind::Saturation => (
             "The load from which on more of it brings only more latency.",
             "Cases that differ in numjobs, iodepth or rate_iops alone: the first value with 90 % of the largest rate. Where \

@@ -160,6 +160,45 @@ pub struct SteadyState {
     pub fio_slope_percent: f64,
 }
 
+/// Whether the rounds of a stage reached steady state.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SteadyRounds {
+    /// Whether every tracked quantity was steady.
+    pub reached: bool,
+    /// The round that completed the window; absent where it was not reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u64>,
+    /// Rounds that were run.
+    pub rounds: u64,
+    /// Rounds that the plan allows.
+    pub at_most: u64,
+    /// The rounds of the measurement window: the last five that were looked at.
+    pub window_rounds: Vec<u64>,
+    /// The tracked quantities.
+    pub variables: Vec<RoundVariable>,
+}
+
+/// A quantity by which the steady state of a stage is judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoundVariable {
+    /// Its path in results.
+    pub quantity: String,
+    /// The settings of its cases.
+    pub of: String,
+    /// Its values in the measurement window.
+    pub window: Vec<f64>,
+    /// Their mean.
+    pub average: f64,
+    /// Largest less smallest, in percent of the mean; allowed is 20.
+    pub range_percent: f64,
+    /// Excursion of the fitted line, in percent of the mean; allowed is 10.
+    pub slope_percent: f64,
+    /// Both within what is allowed.
+    pub steady: bool,
+    /// Round and value, of every round that was looked at.
+    pub rounds: Vec<(u64, f64)>,
+}
+
 /// Where more load stops to give more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Saturation {

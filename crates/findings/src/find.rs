@@ -33,12 +33,16 @@ impl Findings {
         let mut all = Vec::new();
         for case in &observation.cases {
             all.push(level::of(case));
-            all.extend(write_cliff::of(case));
-            all.extend(steady_state::of(case));
+            if !observation.is_round(case) {
+                all.extend(write_cliff::of(case));
+                all.extend(steady_state::of(case));
+            }
             all.extend(disruption::of(case));
             all.extend(conformance::of(case));
             all.extend(limit::balance(case));
         }
+        all.extend(steady_state::rounds::of(&observation));
+        all.extend(observation.whole_stages().iter().filter_map(write_cliff::of));
         let cliffs: Vec<Finding> =
             all.iter().filter(|finding| finding.kind() == Kind::WriteCliff).cloned().collect();
         let bounds = bounds::of(&observation);

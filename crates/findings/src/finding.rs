@@ -88,6 +88,8 @@ facts! {
     NoWriteCliff = "no-write-cliff",
     /// Whether SNIA's steady state was reached.
     SteadyState = "steady-state",
+    /// Whether the rounds of a stage reached SNIA's steady state.
+    SteadyRounds = "steady-rounds",
     /// Where more load stops to give more.
     Saturation = "saturation",
     /// The highest rate of a group of cases.

@@ -19,6 +19,8 @@ pub struct Observation {
     pub cases: Vec<ObservedCase>,
     /// Cases that are not, with why: stage, case, reason.
     pub missing: Vec<Missing>,
+    /// Stages whose cases are rounds that go on from one another, in the order of the plan.
+    pub rounds: Vec<(String, plan::Rounds)>,
 }
 
 /// A case without measurement.
@@ -168,6 +170,41 @@ impl Interval {
     pub fn mean_latency_ns(&self) -> Option<f64> {
         let all = self.all();
         (all.ios > 0.0).then(|| all.latency_sum_ns / all.ios)
+    }
+}
+
+impl Observation {
+    /// True where a case is one of many rounds: too short for what is told from a course over time.
+    pub(crate) fn is_round(&self, case: &ObservedCase) -> bool {
+        self.rounds.iter().any(|(stage, _)| *stage == case.stage)
+    }
+
+    /// Stages of one case a round as one long case each, named by the stage: what shows over all rounds only.
+    pub(crate) fn whole_stages(&self) -> Vec<ObservedCase> {
+        self.rounds.iter().filter_map(|(stage, _)| self.whole_stage(stage)).collect()
+    }
+
+    fn whole_stage(&self, stage: &str) -> Option<ObservedCase> {
+        let of_stage = || self.cases.iter().filter(|case| case.stage == stage);
+        let first = of_stage().next()?;
+        let is_alone = |case: &&ObservedCase| {
+            of_stage().filter(|other| other.settings.get("repeat") == case.settings.get("repeat")).count() == 1
+        };
+        if of_stage().count() < 2 || !is_alone(&first) {
+            return None;
+        }
+        let mut whole = first.clone();
+        whole.name = stage.to_owned();
+        let mut from_s = whole.intervals.last()?.end_s;
+        for case in of_stage().skip(1) {
+            whole.intervals.extend(case.intervals.iter().map(|interval| Interval {
+                start_s: interval.start_s + from_s,
+                end_s: interval.end_s + from_s,
+                ..*interval
+            }));
+            from_s += case.intervals.last().map_or(0.0, |last| last.end_s);
+        }
+        Some(whole)
     }
 }
 

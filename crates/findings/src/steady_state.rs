@@ -4,8 +4,10 @@
 //! line no more than 10 % of it. After 25 rounds without that a test stops and says so.
 
 mod fio;
+pub(crate) mod rounds;
 
 pub use fio::{FioCriterion, FioSteadyState};
+pub use rounds::{RoundLog, RoundsOver};
 
 use crate::SteadyState;
 use crate::finding::{Basis, Fact, Finding};

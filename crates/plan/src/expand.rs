@@ -1,7 +1,7 @@
 //! From a plan and a selection to cases.
 
 use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, mark_preconditioning};
-use crate::part::{Amount, Filesystem, Moment, Pause, RateReference, Trigger};
+use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, Trigger};
 use crate::plan::{Assignment, MatrixAxis, Plan, SettingValues, Stage};
 use crate::setting::{SETTINGS, Setting, setting_or_error};
 use crate::source::Place;
@@ -44,13 +44,25 @@ fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) 
     let chosen = Chosen::read(plan, selection)?;
     check_count(plan, &chosen)?;
     let mut index = 0;
-    for stage in plan.stages.iter().filter(|stage| chosen.has_stage(stage)) {
-        let rates = RateTable::of(plan, stage, &chosen)?;
-        StageExpansion::new(plan, stage, &chosen, rates).visit(&mut |mut case| {
-            case.index = index;
-            index += 1;
-            visit(case);
-        })?;
+    // The stage before, and its last case.
+    let mut before: Option<(&Stage, Option<(String, bool)>)> = None;
+    for stage in &plan.stages {
+        let is_chosen = chosen.has_stage(stage);
+        if is_chosen {
+            let rates = RateTable::of(plan, stage, &chosen)?;
+            let mut expansion = StageExpansion::new(plan, stage, &chosen, rates);
+            if stage.continues == Continues::StageBefore {
+                expansion.previous = before.and_then(|(before, last)| last.or(Some((before.name.clone(), false))));
+            }
+            expansion.visit(&mut |mut case| {
+                case.index = index;
+                index += 1;
+                visit(case);
+            })?;
+            before = Some((stage, expansion.previous));
+        } else {
+            before = Some((stage, None));
+        }
     }
     Ok(())
 }
@@ -115,7 +127,7 @@ fn check_count(plan: &Plan, chosen: &Chosen<'_>) -> Result<(), PlanError> {
             .try_fold(1u64, |product, axis| product.checked_mul(axis.points.len() as u64))
             .unwrap_or(u64::MAX);
         let round = product.saturating_add(stage.include.len() as u64);
-        let rounds = u64::from(stage.repeats.unwrap_or(1));
+        let rounds = u64::from(stage.repeats.as_ref().map_or(1, |rounds| rounds.at_most));
         total = total.saturating_add(round.saturating_mul(rounds));
         if total > CASES_LIMIT {
             let count = if total == u64::MAX { "over 10^19".into() } else { units::with_thousands(total) };
@@ -203,9 +215,9 @@ impl<'a> StageExpansion<'a> {
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Case)) -> Result<(), PlanError> {
-        let Some(repeats) = self.stage.repeats else { return self.round(None, visit) };
+        let Some(rounds) = &self.stage.repeats else { return self.round(None, visit) };
         let setting = setting_or_error("repeat")?;
-        for number in 1..=repeats {
+        for number in 1..=rounds.at_most {
             let repeat = Assignment { setting, value: number.into(), place: self.stage.name_place };
             self.round(Some(&repeat), visit)?;
         }
@@ -311,15 +323,16 @@ impl<'a> StageExpansion<'a> {
             return Ok(());
         }
         let continues = match previous {
-            Some((_, was_wanted)) if self.stage.continues && was_wanted => true,
-            Some((before, _)) if self.stage.continues => {
+            _ if self.stage.continues == Continues::No => false,
+            Some((_, true)) => true,
+            Some((before, false)) => {
                 let message = format!("`{name}` continues `{before}`, which is left out");
                 return Err(PlanError::new(Kind::Selection, message).hint(format!(
                     "the cases of the stage `{}` follow on one another; choose from its first on",
                     self.stage.name
                 )));
             }
-            _ => false,
+            None => false,
         };
         let case = self.finish(name, settings, load, loads)?;
         visit(Case { continues, ..case });

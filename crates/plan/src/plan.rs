@@ -1,8 +1,8 @@
 //! A plan whose every value has been checked.
 
 use crate::part::{
-    Chart, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadTemplate, Pause,
-    Preconditioning, Requirement, Stripe, Table, Watch,
+    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadTemplate, Pause,
+    Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;
@@ -65,9 +65,9 @@ pub struct Stage {
     /// Remarks for the report.
     pub notes: Vec<String>,
     /// How often the whole matrix is run, where it is repeated.
-    pub repeats: Option<u32>,
-    /// True where each case begins in the state in which the case before it left the target.
-    pub continues: bool,
+    pub repeats: Option<Rounds>,
+    /// Whether cases begin in the state in which those before them left the target.
+    pub continues: Continues,
     /// Loads that run at once in each case; empty where a case is one load.
     pub loads: Vec<LoadTemplate>,
     /// A stripe that the host makes over several targets.
@@ -147,6 +147,6 @@ impl Plan {
 impl Stage {
     /// The settings that vary, in the order of the matrix; `repeat` after them.
     pub fn axes(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.axes.iter().map(|axis| axis.setting.name).chain(self.repeats.map(|_| "repeat"))
+        self.axes.iter().map(|axis| axis.setting.name).chain(self.repeats.as_ref().map(|_| "repeat"))
     }
 }

@@ -40,6 +40,13 @@ const PLANS: &[(&str, &str)] = &[
     yaml!("plans", "e2700"),
     yaml!("plans", "storpool"),
     yaml!("plans", "acceptance"),
+    yaml!("plans", "snia-iops"),
+    yaml!("plans", "snia-throughput"),
+    yaml!("plans", "snia-latency"),
+    yaml!("plans", "snia-write-saturation"),
+    yaml!("plans", "snia-host-idle-recovery"),
+    yaml!("plans", "snia-cross-stimulus-recovery"),
+    yaml!("plans", "snia-demand-intensity"),
 ];
 
 const PUBLISHED: &[ShippedTable] = &[
@@ -58,6 +65,7 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays", "e2700"),
     yaml!("arrays", "storpool"),
     yaml!("arrays", "st1000nm0023"),
+    yaml!("arrays", "small-flash"),
 ];
 
 /// The arrays that ship.

@@ -1,5 +1,7 @@
 //! A report from a run: what the store holds, with the words of the plan and the parts of the array.
 
+mod asked;
+mod asked_tables;
 mod axes;
 mod axis_charts;
 mod comparison;
@@ -84,8 +86,10 @@ fn asked_for<'a>(
         let is_axis = match chart.x {
             plan::ChartAxis::Time => setting.is_none(),
             plan::ChartAxis::Setting(name) => setting == Some(name),
+            plan::ChartAxis::Written | plan::ChartAxis::Latency => false,
         };
         is_axis
+            && asked::is_plain(chart)
             && chart.stages.iter().any(|name| name == stage)
             && chart.y.first().is_some_and(|first| quantity::Kind::of(first.name()) == kind)
     })
@@ -153,8 +157,9 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let mut chart_budget = axis_charts::CHARTS_LIMIT;
     let mut sections = Vec::new();
     for name in source.stages() {
-        sections.push(stage::section(&source, name, &mut chart_budget, &mut time_budget)?);
+        sections.push(stage::section(&source, found.as_ref(), name, &mut chart_budget, &mut time_budget)?);
     }
+    sections.splice(0..0, stage::across(&source, found.as_ref())?);
     Ok(Report {
         title: plan_title.to_owned(),
         subtitle: format!("Plan {} on {target}, {}", manifest.plan.name, facts::day(&manifest.created_utc)),

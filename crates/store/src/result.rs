@@ -146,6 +146,47 @@ pub fn results_schema() -> Value {
     schemars::schema_for!(CaseResult).to_value()
 }
 
+impl CaseResult {
+    /// A quantity by its path in the JSON: `iops`, `read.latency_ns.p99.9`, `sustained.bw_bytes_per_s`. `None` where the
+    /// case has none.
+    pub fn quantity(&self, path: &str) -> Option<f64> {
+        let found = match path.split_once('.') {
+            None => match path {
+                "iops" => Some(self.iops),
+                "bw_bytes_per_s" => Some(self.bw_bytes_per_s),
+                _ => None,
+            },
+            Some(("read", rest)) => self.read.as_ref()?.quantity(rest),
+            Some(("write", rest)) => self.write.as_ref()?.quantity(rest),
+            Some(("sustained", "iops")) => self.sustained.map(|sustained| sustained.iops),
+            Some(("sustained", "bw_bytes_per_s")) => self.sustained.map(|sustained| sustained.bw_bytes_per_s),
+            Some(_) => None,
+        };
+        found.filter(|value| value.is_finite())
+    }
+}
+
+impl DirectionResult {
+    fn quantity(&self, path: &str) -> Option<f64> {
+        let latency = &self.latency_ns;
+        match path {
+            "iops" => Some(self.iops),
+            "bw_bytes_per_s" => Some(self.bw_bytes_per_s),
+            "errors" => Some(self.errors as f64),
+            // A direction whose every operation failed has no latency.
+            _ if self.ios == 0 => None,
+            "latency_ns.mean" => Some(latency.mean),
+            "latency_ns.p50" => latency.p50.map(|ns| ns as f64),
+            "latency_ns.p95" => latency.p95.map(|ns| ns as f64),
+            "latency_ns.p99" => latency.p99.map(|ns| ns as f64),
+            "latency_ns.p99.9" => latency.p99_9.map(|ns| ns as f64),
+            "latency_ns.min" => latency.min.map(|ns| ns as f64),
+            "latency_ns.max" => latency.max.map(|ns| ns as f64),
+            _ => None,
+        }
+    }
+}
+
 impl LatencyResult {
     /// The figures of a histogram.
     pub fn of(histogram: &Histogram) -> LatencyResult {

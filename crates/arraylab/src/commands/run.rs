@@ -88,8 +88,13 @@ fn conclude(summary: &Summary) -> ExitCode {
     match &summary.end {
         RunEnd::Done => {
             say(&format!(
-                "done: {} cases{}; see `arraylab results {2}` and `arraylab report {2}`",
+                "done: {} cases{}{}; see `arraylab results {3}` and `arraylab report {3}`",
                 summary.done,
+                if summary.not_needed > 0 {
+                    format!(", {} of later rounds not needed", summary.not_needed)
+                } else {
+                    String::new()
+                },
                 if summary.not_run > 0 {
                     format!(", {} not run because their settings were not made", summary.not_run)
                 } else {

@@ -3,6 +3,8 @@
 use crate::real::loads::FioLoad;
 use load::{LoadShape, LoadSpec, Pattern};
 use plan::Preconditioning;
+use rustix::fs::FallocateFlags;
+use target::Address;
 
 /// A target that takes less than this is broken: preconditioning ends as failed after the time that this rate needs.
 const SLOWEST_BYTES_PER_S: u64 = 5_000_000;
@@ -48,6 +50,7 @@ pub(crate) fn filling(capacity_bytes: u64, interval_ns: u64, seed: u64) -> (Load
     const BS_BYTES: u32 = 1 << 20;
     let bs_bytes = if capacity_bytes >= u64::from(BS_BYTES) { BS_BYTES } else { 4096 };
     let wanted = Preconditioning {
+        purge: false,
         pattern: Pattern::Write,
         bs_bytes,
         numjobs: 1,
@@ -56,6 +59,19 @@ pub(crate) fn filling(capacity_bytes: u64, interval_ns: u64, seed: u64) -> (Load
         after_change_of: None,
     };
     load_of(&wanted, capacity_bytes, interval_ns, seed)
+}
+
+/// Discards all data behind an address, so that it is as if never written.
+pub(crate) fn purge(address: &Address, capacity_bytes: u64) -> Result<(), String> {
+    let Address::Path(path) = address else { return Err("an NBD address takes no purge here".into()) };
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .map_err(|error| format!("{} cannot be opened: {error}", path.display()))?;
+    // On a block device the kernel makes a discard of it that reads as zeros, or refuses; it never writes zeros.
+    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(&file, mode, 0, capacity_bytes)
+        .map_err(|error| format!("it takes no discards: {error}"))
 }
 
 /// True where less was written than asked for; jobs end with whole blocks.

@@ -6,7 +6,7 @@ use crate::real::events;
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostKeeper;
 use crate::real::loads::{FioLoad, run_at_once};
-use crate::real::precondition::{filling, is_short, load_of};
+use crate::real::precondition::{filling, is_short, load_of, purge};
 use crate::real::{ArraySetter, HeldTargets, HostWatch};
 use crate::targets::target_of;
 use fio::{Engine, FioError, FioOutcome};
@@ -189,10 +189,15 @@ impl Lab {
         let devices = self.parts.targets.kernel_names();
         self.host.apply(case, &devices, telling)?;
         if let Some(wanted) = case.conditioned_by.as_ref().filter(|_| !self.is_written) {
-            let loads = self.each_target(|inspected, seed| {
-                load_of(wanted, inspected.capacity_bytes, self.parts.interval_ns, seed)
-            })?;
-            self.write_before(&loads, directory, "written before the test", telling, stop)?;
+            if wanted.purge {
+                self.purge(telling)?;
+            }
+            if wanted.times > 0 {
+                let loads = self.each_target(|inspected, seed| {
+                    load_of(wanted, inspected.capacity_bytes, self.parts.interval_ns, seed)
+                })?;
+                self.write_before(&loads, directory, "written before the test", telling, stop)?;
+            }
             self.is_written = true;
         }
         match &case.filesystem {
@@ -256,6 +261,27 @@ impl Lab {
                 ),
                 None,
             );
+        }
+        Ok(())
+    }
+
+    /// Discards all data of the targets. One that takes no discards is left as it is, and the run says so.
+    fn purge(&self, telling: &Telling<'_>) -> Result<(), Halt> {
+        for held in &self.parts.targets.0 {
+            let inspected =
+                held.inspected().ok_or_else(|| Halt::Failed(format!("{} is not held", held.text)))?;
+            telling.waiting(&format!("{} is purged", held.text));
+            let text = match purge(&inspected.address(), inspected.capacity_bytes) {
+                Ok(()) => {
+                    telling.happened(0, "purge", &format!("{} was purged", held.text), None);
+                    continue;
+                }
+                Err(why) => format!(
+                    "{} was not purged ({why}): the test begins in the state that earlier writes left",
+                    held.text
+                ),
+            };
+            telling.tell(Message::Warning { text });
         }
         Ok(())
     }

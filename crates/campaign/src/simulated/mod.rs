@@ -31,8 +31,8 @@ pub(crate) struct Simulator {
     settings: Map<String, Value>,
     target: String,
     threads: usize,
-    /// Twins as cases left them, by the number of the case that goes on with each.
-    parked: Mutex<BTreeMap<usize, Twin>>,
+    /// Twins as cases left them that others go on from, by the number of the case.
+    parked: Mutex<BTreeMap<u32, Twin>>,
 }
 
 impl Simulator {
@@ -130,36 +130,38 @@ impl Simulator {
     fn twin_for(&self, cases: &[Case], order: &Order, stop: &AtomicBool) -> Result<Twin, String> {
         let index = order.case_index as usize;
         let said = |error: CampaignError| error.to_string();
-        let Some(&pause_ns) = order.pauses_ns.last() else {
+        let Some(before) = order.led_here.last() else {
             let next_continues = cases.get(index + 1).is_some_and(|next| next.continues);
             return self.build_as(&cases[index], next_continues.then_some("fresh")).map_err(said);
         };
-        let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&index);
+        let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&before.case_index);
         let mut twin = match parked {
             Some(twin) => twin,
             // After a resume: what led here is done again, and not counted.
             None => {
-                let first = index - order.pauses_ns.len();
-                let mut twin = self.build_as(&cases[first], Some("fresh")).map_err(said)?;
-                for (place, case) in cases[first..index].iter().enumerate() {
-                    if place > 0 {
-                        pass(&mut twin, order.pauses_ns[place - 1]);
-                    }
+                let mut twin =
+                    self.build_as(&cases[order.led_here[0].case_index as usize], Some("fresh")).map_err(said)?;
+                let mut pause_ns = 0;
+                for before in &order.led_here {
+                    pass(&mut twin, pause_ns);
+                    let case = &cases[before.case_index as usize];
                     course::run(&mut twin, case, &mut |_, _, _| stop.load(Ordering::Relaxed))?;
+                    pause_ns = before.pause_ns;
                 }
                 twin
             }
         };
-        pass(&mut twin, pause_ns);
+        pass(&mut twin, before.pause_ns);
         Ok(twin)
     }
 }
 
-/// The state of a twin after writes: `written` once in order, `filled` more often and then at rest, `steady` after
-/// random writes.
+/// The state of a twin after writes: `fresh` after none, `written` once in order, `filled` more often and then at rest,
+/// `steady` after random writes.
 fn condition_after(written: &Preconditioning) -> &'static str {
     match (written.pattern, written.times) {
-        (Pattern::Write | Pattern::Rw | Pattern::Read, 0 | 1) => "written",
+        (_, 0) => "fresh",
+        (Pattern::Write | Pattern::Rw | Pattern::Read, 1) => "written",
         (Pattern::Write | Pattern::Rw | Pattern::Read, _) => "filled",
         _ => "steady",
     }
@@ -229,7 +231,7 @@ impl Worker for Simulator {
                 tell.send(message).is_err() || stop.load(Ordering::Relaxed)
             });
             if cases.get(index + 1).is_some_and(|next| next.continues) {
-                self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(index + 1, twin);
+                self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(order.case_index, twin);
             }
             ran
         });

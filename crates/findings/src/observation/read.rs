@@ -13,7 +13,13 @@ impl Observation {
     pub fn read(run: &RunReader, plan: &Plan) -> Result<Observation, StoreError> {
         let events = run.events()?;
         let limits = limits::of_plan(plan, &run.manifest().selection);
-        let mut observation = Observation { plan: plan.name.clone(), ..Observation::default() };
+        let rounds = plan
+            .stages
+            .iter()
+            .filter(|stage| stage.continues != plan::Continues::No)
+            .filter_map(|stage| Some((stage.name.clone(), stage.repeats.clone()?)))
+            .collect();
+        let mut observation = Observation { plan: plan.name.clone(), rounds, ..Observation::default() };
         for record in run.cases()? {
             let is_done = record.state == CaseState::Ended(CaseStatus::Done);
             let result = if is_done { run.result(record.index)? } else { None };

@@ -2,9 +2,8 @@
 
 use super::Checker;
 use crate::document::ConditionDocument;
-use crate::part::{Amount, EventCondition};
+use crate::part::EventCondition;
 use crate::quantity::Quantity;
-use crate::setting::SettingKind;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
 
@@ -55,13 +54,7 @@ impl Checker<'_> {
             }
             (Some(quantity), None, None) => Ok(EventCondition::Steady { quantity: self.sampled(quantity)? }),
             (None, Some(amount), None) => {
-                let wrong = |reason: String| {
-                    self.error(Kind::OutOfRange, amount.place, format!("`written`: {reason}"))
-                };
-                let value = SettingKind::Amount.parse(&amount.value).map_err(wrong)?;
-                let amount =
-                    Amount::of_setting(&value).ok_or_else(|| wrong(SettingKind::Amount.must_be()))?;
-                Ok(EventCondition::Written { amount })
+                Ok(EventCondition::Written { amount: self.amount("written", &amount.value, amount.place)? })
             }
             _ => one_of("a condition has exactly one of `steady`, `written` and `quantity`"),
         }

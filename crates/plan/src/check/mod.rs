@@ -4,6 +4,7 @@ mod condition;
 mod matrix;
 mod profile;
 mod report;
+mod rounds;
 mod stage;
 mod watch;
 

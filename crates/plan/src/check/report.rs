@@ -196,8 +196,10 @@ impl Checker<'_> {
             let message = "a table needs at least one setting in `rows` and one quantity in `quantities`";
             return Err(self.error(Kind::MissingKey, rows.place, message));
         }
+        let columns = document.columns.as_ref().map(|name| self.setting(name)).transpose()?;
         Ok(Table {
             rows: self.setting_names(&rows.value)?,
+            columns: columns.map(|setting| setting.name),
             pick: document.pick.as_ref().map(|pick| self.pick(pick, rows.place)).transpose()?,
             cases: self.condition(&document.cases)?,
             title: document.title,

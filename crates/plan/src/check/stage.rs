@@ -11,7 +11,7 @@ use crate::part::{
     Stripe, Trigger,
 };
 use crate::plan::{Assignment, Stage};
-use crate::setting::{REPEATS_LIMIT, SettingScope};
+use crate::setting::SettingScope;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
 
@@ -77,25 +77,17 @@ impl Checker<'_> {
             None if loads.is_empty() => plan_stripe,
             None => None,
         };
+        let continues = self.continues(&document.continues, earlier)?;
         let repeats = match &document.repeats {
-            Some(repeats) if !(2..=REPEATS_LIMIT).contains(&u64::from(repeats.value)) => {
-                let message = format!("`repeats` must be 2 to {REPEATS_LIMIT}");
-                return Err(self.error(Kind::OutOfRange, repeats.place, message));
-            }
-            Some(repeats) if axes.iter().any(|axis| axis.setting.name == "repeat") => {
-                let message = "`repeats` is there twice: here, and as the axis `repeat`";
-                return Err(self.error(Kind::Contradiction, repeats.place, message).hint(
-                    "`repeats` runs the whole matrix again; an axis `repeat` repeats where it stands in the matrix",
-                ));
-            }
-            repeats => repeats.as_ref().map(|repeats| repeats.value),
+            None => None,
+            Some(repeats) => Some(self.rounds(repeats, &axes, continues)?),
         };
         let stage = Stage {
             name: name.value.clone(),
             title: document.title.clone(),
             notes: document.notes.clone(),
             repeats,
-            continues: document.continues,
+            continues,
             loads,
             stripe,
             filesystem: match &document.filesystem {
@@ -321,17 +313,27 @@ impl Checker<'_> {
     }
 
     fn precondition(&self, document: &PreconditionDocument) -> Result<Preconditioning, PlanError> {
-        let times = &document.times;
-        if !(1..=PRECONDITION_TIMES_LIMIT).contains(&times.value) {
+        let PreconditionDocument { purge, times, .. } = document;
+        let is_purged = purge.as_ref().is_some_and(|purge| purge.value);
+        if let Some(times) = times.as_ref().filter(|times| !(1..=PRECONDITION_TIMES_LIMIT).contains(&times.value)) {
             let message = format!("`times` must be 1 to {PRECONDITION_TIMES_LIMIT}");
             return Err(self.error(Kind::OutOfRange, times.place, message));
         }
+        if times.is_none() && !is_purged {
+            let message = "`precondition` needs `times`, `purge: true`, or both".to_owned();
+            let error = PlanError::new(Kind::MissingKey, message);
+            return Err(match document.settings.0.first() {
+                Some((name, _)) => error.at(self.source.excerpt(name.place)),
+                None => error,
+            });
+        }
         let mut preconditioning = Preconditioning {
+            purge: is_purged,
             pattern: load::Pattern::Write,
             bs_bytes: 0,
             numjobs: 1,
             iodepth: 1,
-            times: u32::from(times.value),
+            times: times.as_ref().map_or(0, |times| u32::from(times.value)),
             after_change_of: None,
         };
         if let Some(names) = &document.after_change_of {
@@ -360,7 +362,7 @@ impl Checker<'_> {
                 }
             }
         }
-        if preconditioning.bs_bytes == 0 {
+        if let (0, Some(times)) = (preconditioning.bs_bytes, times) {
             return Err(self.error(Kind::MissingKey, times.place, "preconditioning needs the setting `bs`"));
         }
         Ok(preconditioning)

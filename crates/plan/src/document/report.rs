@@ -199,7 +199,7 @@ pub(crate) struct ChartDocument {
     pub each: Vec<Located<String>>,
     /// Upwards: one or more quantities of one unit.
     pub y: Vec<Located<Quantity>>,
-    /// To the right: `time`, or a setting.
+    /// To the right: `time`, `written` (bytes written in the stage), `latency` (how I/Os divide over it), or a setting.
     pub x: Located<ChartAxis>,
     /// The setting that makes one line for each of its values.
     #[serde(default)]
@@ -230,6 +230,10 @@ pub(crate) struct TableDocument {
     pub cases: Conditions,
     /// The settings of which each combination of values is a row.
     pub rows: Located<Vec<Located<String>>>,
+    /// A setting of which each value is a column; there is a table for each quantity then.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub columns: Option<Located<String>>,
     /// What the columns hold.
     pub quantities: Vec<Quantity>,
     /// Which case a row shows where it has several; all of them without it.

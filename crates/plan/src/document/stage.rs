@@ -26,13 +26,13 @@ pub(crate) struct StageDocument {
     /// What varies.
     #[serde(default)]
     pub matrix: MatrixDocument,
-    /// How often the whole matrix is run; the setting `repeat` tells the rounds apart.
+    /// How often the whole matrix is run, and what ends it early; the setting `repeat` tells the rounds apart.
     #[serde(default)]
-    #[schemars(with = "Option<u32>")]
-    pub repeats: Option<Located<u32>>,
-    /// True where each case begins in the state in which the case before it left the target, on a twin too.
+    pub repeats: Option<RepeatsDocument>,
+    /// True where each case begins in the state in which the case before it left the target, on a twin too;
+    /// `stage-before` where the first one goes on from the stage before.
     #[serde(default)]
-    pub continues: bool,
+    pub continues: ContinuesDocument,
     /// Loads that run at once in each case, by name. What a load does not set it has from the case.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, LoadDocument>")]
@@ -160,14 +160,102 @@ impl JsonSchema for PauseDocument {
     }
 }
 
+/// How often a matrix is run: a number, or a number and what ends it early.
+#[derive(Debug)]
+pub(crate) enum RepeatsDocument {
+    /// So often.
+    Times(Located<String>),
+    /// Until something holds.
+    Until(RoundsDocument),
+}
+
+/// How often a matrix is run at most, and what ends it early.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Rounds")]
+pub(crate) struct RoundsDocument {
+    /// The most rounds.
+    pub at_most: Located<u32>,
+    /// The stage ends once all of these are steady by SNIA's rule: over five rounds a range within 20 % and a slope
+    /// within 10 % of the mean.
+    #[serde(default)]
+    pub until_steady: Vec<TrackedDocument>,
+    /// Only the first and then every so-manyth round is looked at.
+    #[serde(default)]
+    #[schemars(with = "Option<u32>")]
+    pub every: Option<Located<u32>>,
+    /// The stage also ends once so much has been written: bytes, or a share of the target (`400%`).
+    #[serde(default)]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub until_written: Option<Located<String>>,
+}
+
+/// A quantity by which steady state is judged.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Tracked")]
+pub(crate) struct TrackedDocument {
+    /// Which quantity.
+    pub quantity: Located<Quantity>,
+    /// Of which of the stage's cases: all without it; several are added up.
+    #[serde(default)]
+    pub cases: super::Conditions,
+}
+
+impl<'de> Deserialize<'de> for RepeatsDocument {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        OneOrMap::deserialize(deserializer).map(|found| match found {
+            OneOrMap::One(text) => RepeatsDocument::Times(text),
+            OneOrMap::Map(until) => RepeatsDocument::Until(until),
+        })
+    }
+}
+
+impl JsonSchema for RepeatsDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "Repeats".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let until = generator.subschema_for::<RoundsDocument>();
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 2 }, until] })
+    }
+}
+
+/// `true`, `false` or `stage-before`.
+#[derive(Debug, Default)]
+pub(crate) struct ContinuesDocument(pub Option<Located<String>>);
+
+impl<'de> Deserialize<'de> for ContinuesDocument {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Located::<String>::deserialize(deserializer).map(|text| ContinuesDocument(Some(text)))
+    }
+}
+
+impl JsonSchema for ContinuesDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "Continues".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "enum": [true, false, "stage-before"] })
+    }
+}
+
 /// Writes that bring a target into the state in which it is tested.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Precondition")]
 pub(crate) struct PreconditionDocument {
-    /// How many times the size of the target is written.
-    pub times: Located<u8>,
+    /// True where everything is discarded first (SNIA's purge); a target that takes no discards is left as it is,
+    /// and the run says so.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    pub purge: Option<Located<bool>>,
+    /// How many times the size of the target is written; with `purge` none without it.
+    #[serde(default)]
+    #[schemars(with = "Option<u8>")]
+    pub times: Option<Located<u8>>,
     /// Settings of the writes: `rw` (`write` without it), `bs`, `numjobs`, `iodepth`.
+    #[serde(default)]
     pub settings: Assignments,
     /// The array settings whose change asks for the writes, in whichever stage they changed; with it, a stage that
     /// begins with these settings unchanged is not written again.

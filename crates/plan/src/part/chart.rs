@@ -33,6 +33,11 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// True where it shows some of its stages' cases only.
+    pub fn has_conditions(&self) -> bool {
+        !self.cases.0.is_empty()
+    }
+
     /// True where it shows a case.
     pub fn shows(&self, stage: &str, settings: &SettingValues) -> bool {
         self.stages.iter().any(|name| name == stage) && self.cases.holds(settings)
@@ -50,7 +55,9 @@ pub struct Table {
     pub stages: Vec<String>,
     /// The settings of which each combination of values is a row.
     pub rows: Vec<&'static str>,
-    /// What the columns hold.
+    /// The setting of which each value is a column; a table for each quantity then.
+    pub columns: Option<&'static str>,
+    /// What the columns, or the tables, hold.
     pub quantities: Vec<Quantity>,
     /// Which case a row shows where it has several; all of them without it.
     pub pick: Option<Pick>,
@@ -90,24 +97,32 @@ pub enum Extreme {
 pub enum ChartAxis {
     /// Time since counting began.
     Time,
+    /// Bytes written since the first case of the stage began.
+    Written,
+    /// Latency: how the I/Os of a case divide over it.
+    Latency,
     /// The values of a setting.
     Setting(&'static str),
 }
 
-/// The words of [`ChartAxis`]: `time`, and every setting.
+/// The axes that are no settings.
+const OWN_AXES: [(&str, ChartAxis); 3] =
+    [("time", ChartAxis::Time), ("written", ChartAxis::Written), ("latency", ChartAxis::Latency)];
+
+/// The words of [`ChartAxis`].
 fn chart_axis_names() -> impl Iterator<Item = &'static str> + Clone {
-    std::iter::once("time").chain(SETTINGS.iter().map(|setting| setting.name))
+    OWN_AXES.iter().map(|(name, _)| *name).chain(SETTINGS.iter().map(|setting| setting.name))
 }
 
 impl<'de> Deserialize<'de> for ChartAxis {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        if name == "time" {
-            return Ok(ChartAxis::Time);
+        if let Some((_, axis)) = OWN_AXES.iter().find(|(own, _)| *own == name) {
+            return Ok(*axis);
         }
         crate::setting::setting(&name).map(|setting| ChartAxis::Setting(setting.name)).ok_or_else(|| {
             let hint = crate::suggest::did_you_mean(&name, chart_axis_names()).unwrap_or_default();
-            de::Error::custom(format!("`{name}` is neither `time` nor a setting; {hint}"))
+            de::Error::custom(format!("`{name}` is neither `time`, `written`, `latency` nor a setting; {hint}"))
         })
     }
 }
@@ -118,6 +133,6 @@ impl JsonSchema for ChartAxis {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let names: Vec<&str> = chart_axis_names().collect();
-        schemars::json_schema!({ "description": "`time`, or a setting", "enum": names })
+        schemars::json_schema!({ "description": "`time`, `written` (bytes), `latency`, or a setting", "enum": names })
     }
 }

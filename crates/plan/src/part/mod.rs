@@ -9,6 +9,7 @@ mod load;
 mod moment;
 mod pause;
 mod precondition;
+mod rounds;
 mod stripe;
 mod watch;
 
@@ -21,5 +22,6 @@ pub use load::{LoadTarget, LoadTemplate};
 pub use moment::Moment;
 pub use pause::{Pause, RateReference};
 pub use precondition::Preconditioning;
+pub use rounds::{Continues, Rounds, Tracked};
 pub use stripe::Stripe;
 pub use watch::{Asked, Watch, WatchedAddress, WatchedCommand, WatchedDevices};

@@ -3,6 +3,8 @@
 /// Writes that bring a target into the state in which it is tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preconditioning {
+    /// Everything is discarded first (SNIA's purge), so that the target is as if never written.
+    pub purge: bool,
     /// Order of the writes.
     pub pattern: load::Pattern,
     /// Bytes of one write.
@@ -11,7 +13,7 @@ pub struct Preconditioning {
     pub numjobs: u32,
     /// Writes that each job keeps outstanding.
     pub iodepth: u32,
-    /// How many times the size of the target is written.
+    /// How many times the size of the target is written; 0 where it is purged only.
     pub times: u32,
     /// The settings whose change asks for the writes. `None`: any array setting, and the beginning of a stage.
     pub after_change_of: Option<Vec<&'static str>>,

@@ -19,8 +19,8 @@ use serde_json::Value;
 pub const BS_BYTES_LIMIT: u64 = 1 << 30;
 /// The highest rate that may be asked for, as `load::LoadSpec` takes it.
 pub const RATE_IOPS_LIMIT: u64 = 1_000_000_000;
-/// The most times that a case is repeated.
-pub(crate) const REPEATS_LIMIT: u64 = 1000;
+/// The most times that a case is repeated: a day of minutes is 1,440.
+pub(crate) const REPEATS_LIMIT: u64 = 10_000;
 /// The most disks that an array setting may name.
 const DISKS_LIMIT: u64 = 10_000;
 

@@ -1,7 +1,7 @@
 //! Quantities of a result by their path in `results --json`, and the units in which people read them.
 
 use crate::chart::{Axis, Scale, TickFormat};
-use store::{CaseResult, DirectionResult};
+use store::CaseResult;
 
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,37 +66,7 @@ impl Kind {
 
 /// A quantity of a result; `None` where the case has none.
 pub fn value(result: &CaseResult, path: &str) -> Option<f64> {
-    let found = match path.split_once('.') {
-        None => match path {
-            "iops" => Some(result.iops),
-            "bw_bytes_per_s" => Some(result.bw_bytes_per_s),
-            _ => None,
-        },
-        Some(("read", rest)) => of_direction(result.read.as_ref()?, rest),
-        Some(("write", rest)) => of_direction(result.write.as_ref()?, rest),
-        Some(("sustained", "iops")) => result.sustained.map(|sustained| sustained.iops),
-        Some(("sustained", "bw_bytes_per_s")) => result.sustained.map(|sustained| sustained.bw_bytes_per_s),
-        Some(_) => None,
-    };
-    found.filter(|value| value.is_finite())
-}
-
-fn of_direction(direction: &DirectionResult, path: &str) -> Option<f64> {
-    let latency = &direction.latency_ns;
-    match path {
-        "iops" => Some(direction.iops),
-        "bw_bytes_per_s" => Some(direction.bw_bytes_per_s),
-        // A direction whose every operation failed has no latency.
-        _ if direction.ios == 0 => None,
-        "latency_ns.mean" => Some(latency.mean),
-        "latency_ns.p50" => latency.p50.map(|ns| ns as f64),
-        "latency_ns.p95" => latency.p95.map(|ns| ns as f64),
-        "latency_ns.p99" => latency.p99.map(|ns| ns as f64),
-        "latency_ns.p99.9" => latency.p99_9.map(|ns| ns as f64),
-        "latency_ns.min" => latency.min.map(|ns| ns as f64),
-        "latency_ns.max" => latency.max.map(|ns| ns as f64),
-        _ => None,
-    }
+    result.quantity(path)
 }
 
 /// A path in words: `read.latency_ns.p99` → `read p99`.

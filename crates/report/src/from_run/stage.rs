@@ -1,12 +1,28 @@
 //! A stage's section: charts against its settings and against time, and the table of its results.
 
-use super::{ReportError, Source, axes, axis_charts, section_id, time_charts};
+use super::{ReportError, Source, asked, asked_tables, axes, axis_charts, section_id, time_charts};
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
+use findings::Findings;
 use store::{CaseResult, DirectionResult};
+
+/// What stands over several stages, where the plan asks for any.
+pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Section>, ReportError> {
+    let charts = asked::charts(source, None)?;
+    let tables = asked_tables::tables(source, found, None);
+    Ok((!charts.is_empty() || !tables.is_empty()).then(|| Section {
+        id: "across".into(),
+        title: "Over several stages".into(),
+        intro: Vec::new(),
+        charts,
+        tables,
+        notes: Vec::new(),
+    }))
+}
 
 pub fn section(
     source: &Source<'_>,
+    found: Option<&Findings>,
     stage: &str,
     chart_budget: &mut usize,
     time_budget: &mut time_charts::Budget,
@@ -19,10 +35,18 @@ pub fn section(
     let mut intro = vec![constant_settings(&settings, &names)];
     let mut notes = of_plan.map(|stage| stage.notes.clone()).unwrap_or_default();
     intro.append(&mut notes);
-    let (mut charts, left_out) = axis_charts::charts(source, stage, &names, chart_budget);
-    let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;
-    charts.extend(over_time);
-    let mut notes = more_notes;
+    let mut notes = Vec::new();
+    let mut left_out = 0;
+    let charts = if asked::decides(source, stage) {
+        asked::charts(source, Some(stage))?
+    } else {
+        let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, chart_budget);
+        let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;
+        charts.extend(over_time);
+        notes = more_notes;
+        left_out = not_drawn;
+        charts
+    };
     if left_out > 0 {
         notes.insert(0, format!("{left_out} further charts of this stage are left out to keep the page small; the table has all results."));
     }
@@ -30,7 +54,9 @@ pub fn section(
         Some(title) => format!("{title} ({stage})"),
         None => stage.to_owned(),
     };
-    Ok(Section { id: section_id(stage), title, intro, charts, tables: results(source, stage, &names), notes })
+    let mut tables = asked_tables::tables(source, found, Some(stage));
+    tables.extend(results(source, stage, &names));
+    Ok(Section { id: section_id(stage), title, intro, charts, tables, notes })
 }
 
 /// What all cases of the stage have in common.

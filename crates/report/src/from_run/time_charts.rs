@@ -8,6 +8,8 @@ use store::{CaseResult, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LO
 
 /// All points of all time charts of a report: about 4 MB of page.
 const POINTS_LIMIT: usize = 60_000;
+/// Points of a line of a chart that the plan asks for: such charts are many, and each has its place.
+const ASKED_POINTS: usize = 240;
 /// Fewer points than this would hide what a line does.
 const LEAST_POINTS: usize = 60;
 /// A line wider than the screen has pixels gains nothing.
@@ -31,11 +33,44 @@ impl Budget {
     }
 }
 
-/// One line: a load of a case.
-struct Line {
+/// One line: a load of a case, or cases that go on from one another.
+#[derive(Clone)]
+pub struct Line {
     label: String,
     case_index: u32,
-    intervals: Vec<IntervalPoint>,
+    pub intervals: Vec<IntervalPoint>,
+}
+
+/// Which directions a quantity is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    All,
+    Read,
+    Write,
+}
+
+impl Direction {
+    pub fn of(path: &str) -> Direction {
+        match path.split_once('.') {
+            Some(("read", _)) => Direction::Read,
+            Some(("write", _)) => Direction::Write,
+            _ => Direction::All,
+        }
+    }
+
+    /// True where it covers another.
+    pub fn has(self, other: Direction) -> bool {
+        self == Direction::All || self == other
+    }
+}
+
+/// What a chart shows upwards.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    pub kind: Kind,
+    pub direction: Direction,
+    /// The quantity by its path; in words it tells lines apart.
+    pub path: &'static str,
 }
 
 /// The charts of a stage, and notes on what was thinned or left out.
@@ -121,7 +156,7 @@ pub fn charts(
 }
 
 impl Line {
-    fn between(&self, from_ns: u64, to_ns: u64) -> Line {
+    pub fn between(&self, from_ns: u64, to_ns: u64) -> Line {
         let is_inside = |interval: &&IntervalPoint| interval.end_ns > from_ns && interval.start_ns < to_ns;
         Line {
             label: self.label.clone(),
@@ -132,7 +167,7 @@ impl Line {
 }
 
 /// The part of the time that a chart of the plan shows, on the clock of the load; `None` where it shows all of it.
-fn span(asked: &plan::Chart, lines: &[Line], cases: &[(u32, &CaseResult)]) -> Option<(u64, u64)> {
+pub fn span(asked: &plan::Chart, lines: &[Line], cases: &[(u32, &CaseResult)]) -> Option<(u64, u64)> {
     if asked.from.is_none() && asked.to.is_none() {
         return None;
     }
@@ -145,7 +180,7 @@ fn span(asked: &plan::Chart, lines: &[Line], cases: &[(u32, &CaseResult)]) -> Op
     Some((counting_from_ns + from_ns, counting_from_ns + to_ns))
 }
 
-fn lines_of(
+pub fn lines_of(
     source: &Source<'_>,
     index: u32,
     result: &CaseResult,
@@ -170,15 +205,36 @@ fn lines_of(
     Ok(loads.into_iter().map(line).collect())
 }
 
-fn directions(interval: &IntervalPoint) -> impl Iterator<Item = &DirectionPoint> {
-    [&interval.read, &interval.write, &interval.trim].into_iter().flatten()
+/// Cases that go on from one another as one line.
+pub fn joined(source: &Source<'_>, cases: &[(u32, &CaseResult)]) -> Result<Option<Line>, ReportError> {
+    let mut line: Option<Line> = None;
+    let mut from_ns = 0;
+    for (index, result) in cases {
+        let Some(mut own) = lines_of(source, *index, result, &[])?.into_iter().next() else { continue };
+        for interval in &mut own.intervals {
+            interval.start_ns += from_ns;
+            interval.end_ns += from_ns;
+        }
+        from_ns = own.intervals.last().map_or(from_ns, |last| last.end_ns);
+        match &mut line {
+            Some(line) => line.intervals.append(&mut own.intervals),
+            None => line = Some(Line { label: String::new(), ..own }),
+        }
+    }
+    Ok(line)
+}
+
+fn directions(interval: &IntervalPoint, direction: Direction) -> impl Iterator<Item = &DirectionPoint> {
+    let of = |wanted, part| if direction.has(wanted) { part } else { &None };
+    let trims = if direction == Direction::All { &interval.trim } else { &None };
+    [of(Direction::Read, &interval.read), of(Direction::Write, &interval.write), trims].into_iter().flatten()
 }
 
 /// What is summed over intervals: the quantity is the first ÷ the second.
-fn parts(kind: Kind, interval: &IntervalPoint) -> (f64, f64) {
+fn parts(shown: Shown, interval: &IntervalPoint) -> (f64, f64) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-    let sum = |of: fn(&DirectionPoint) -> f64| directions(interval).map(of).sum::<f64>();
-    match kind {
+    let sum = |of: fn(&DirectionPoint) -> f64| directions(interval, shown.direction).map(of).sum::<f64>();
+    match shown.kind {
         Kind::Iops => (sum(|part| part.ios as f64), seconds),
         Kind::Bandwidth => (sum(|part| part.bytes as f64), seconds),
         Kind::Latency => (
@@ -189,7 +245,7 @@ fn parts(kind: Kind, interval: &IntervalPoint) -> (f64, f64) {
 }
 
 /// A point for every `together` intervals, at the end of the last; a gap where intervals are missing.
-fn thinned(kind: Kind, intervals: &[IntervalPoint], together: usize) -> Vec<Point> {
+fn thinned(shown: Shown, intervals: &[IntervalPoint], together: usize) -> Vec<Point> {
     let mut points = Vec::new();
     let mut previous_end: Option<u64> = None;
     for bucket in intervals.chunks(together) {
@@ -203,7 +259,7 @@ fn thinned(kind: Kind, intervals: &[IntervalPoint], together: usize) -> Vec<Poin
         let (mut value, mut by) = (0.0, 0.0);
         let mut range: Option<(f64, f64)> = None;
         for interval in bucket {
-            let one = parts(kind, interval);
+            let one = parts(shown, interval);
             value += one.0;
             by += one.1;
             if let Some(single) = ratio(one) {
@@ -236,7 +292,7 @@ fn chart(
             label: if lines.len() == 1 { String::new() } else { line.label.clone() },
             style,
             role: Role::Run,
-            points: thinned(kind, &line.intervals, together),
+            points: thinned(Shown { kind, direction: Direction::All, path: "" }, &line.intervals, together),
         })
         .collect();
     let raw: Vec<f64> =
@@ -283,6 +339,82 @@ fn chart(
     })
 }
 
+/// A chart that a plan asks for: lines × quantities, against time or against bytes written.
+pub fn drawing(
+    source: &Source<'_>,
+    lines: &[Line],
+    shown: &[Shown],
+    events: &[Event],
+    against_written: bool,
+) -> Option<Chart> {
+    let longest = lines.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
+    let together = longest.div_ceil(ASKED_POINTS).max(1);
+    let mut series = Vec::new();
+    for line in lines {
+        let written = written_by(line, together);
+        for one in shown {
+            let mut points = thinned(*one, &line.intervals, together);
+            if points.iter().all(|point| point.y.is_none()) {
+                continue;
+            }
+            if against_written {
+                points.retain(|point| point.y.is_some());
+                for (point, bytes) in points.iter_mut().zip(&written) {
+                    point.x = bytes / 1e9;
+                }
+            }
+            let label = match (lines.len(), shown.len()) {
+                (1, 1) => String::new(),
+                (1, _) => super::quantity::words(one.path),
+                (_, 1) => line.label.clone(),
+                _ => format!("{}, {}", line.label, super::quantity::words(one.path)),
+            };
+            series.push(Series { label, style: series.len(), role: Role::Run, points });
+        }
+    }
+    let raw: Vec<f64> =
+        series.iter().flat_map(|series| series.points.iter().filter_map(|point| point.y)).collect();
+    if raw.is_empty() {
+        return None;
+    }
+    let (y, divisor) = shown.first()?.kind.axis(&raw);
+    for point in series.iter_mut().flat_map(|series| &mut series.points) {
+        point.y = point.y.map(|y| y / divisor);
+        point.range = point.range.map(|(low, high)| (low / divisor, high / divisor));
+    }
+    let (label, unit, format) = match against_written {
+        true => ("Written since the stage began", "GB", TickFormat::Number),
+        false => ("Time since the load began", "s", TickFormat::Seconds),
+    };
+    let interval = units::human_duration(source.manifest.interval_ns * together as u64);
+    let first_s = lines.iter().filter_map(|line| line.intervals.first()).map(|one| one.start_ns).min();
+    let last_s = lines.iter().filter_map(|line| line.intervals.last()).map(|one| one.end_ns).max();
+    let mut marks = if against_written { Vec::new() } else { marks(lines, events) };
+    if let (Some(first_ns), Some(last_ns)) = (first_s, last_s) {
+        marks.retain(|mark| mark.x >= first_ns as f64 / 1e9 && mark.x <= last_ns as f64 / 1e9);
+    }
+    Some(Chart {
+        id: String::new(),
+        title: String::new(),
+        caption: format!("Each point is the mean of the {interval} that end there."),
+        x: Axis { label: label.into(), unit: unit.into(), scale: Scale::Linear, format },
+        y,
+        series,
+        marks,
+        levels: Vec::new(),
+    })
+}
+
+/// Bytes that a line has written at the end of each of its points.
+fn written_by(line: &Line, together: usize) -> Vec<f64> {
+    let mut bytes = 0.0;
+    let buckets = line.intervals.chunks(together).map(|bucket| {
+        bytes += bucket.iter().filter_map(|one| one.write.as_ref()).map(|write| write.bytes as f64).sum::<f64>();
+        bytes
+    });
+    buckets.collect()
+}
+
 /// The ramp, and what happened while these cases ran.
 fn marks(lines: &[Line], events: &[Event]) -> Vec<Mark> {
     let ramp_end = |line: &Line| {
@@ -309,6 +441,8 @@ fn marks(lines: &[Line], events: &[Event]) -> Vec<Mark> {
 mod tests {
     use super::*;
 
+    const IOPS: Shown = Shown { kind: Kind::Iops, direction: Direction::All, path: "iops" };
+
     fn interval(start_s: u64, ios: u64) -> IntervalPoint {
         IntervalPoint {
             load: "main".into(),
@@ -327,7 +461,7 @@ mod tests {
     fn thinning_keeps_mean_and_extremes() {
         let intervals =
             [interval(0, 100), interval(5, 50), interval(10, 5), interval(15, 45), interval(60, 10)];
-        let points = thinned(Kind::Iops, &intervals, 2);
+        let points = thinned(IOPS, &intervals, 2);
         assert_eq!(
             points,
             [
@@ -337,6 +471,6 @@ mod tests {
                 Point { x: 65.0, y: Some(2.0), range: Some((2.0, 2.0)) },
             ]
         );
-        assert_eq!(thinned(Kind::Iops, &intervals, 1)[1], Point { x: 10.0, y: Some(10.0), range: None });
+        assert_eq!(thinned(IOPS, &intervals, 1)[1], Point { x: 10.0, y: Some(10.0), range: None });
     }
 }

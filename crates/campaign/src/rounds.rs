@@ -1,0 +1,86 @@
+//! Stages that end on what their rounds have measured.
+
+use findings::{RoundLog, RoundsOver};
+use plan::{Case, Plan};
+use serde_json::Value;
+use store::{CaseState, CaseStatus, RunReader, StoreError};
+
+/// What the stages of a campaign have measured that may end early.
+#[derive(Debug, Default)]
+pub(crate) struct StageEnds {
+    stages: Vec<StageEnd>,
+}
+
+#[derive(Debug)]
+struct StageEnd {
+    stage: String,
+    log: RoundLog,
+    /// Told once.
+    is_told: bool,
+}
+
+/// A stage that needs no further round.
+pub(crate) struct Ended {
+    pub stage: String,
+    /// The last round that is needed.
+    pub round: u64,
+    /// Why, in words.
+    pub says: String,
+    /// Found only now.
+    pub is_new: bool,
+}
+
+impl StageEnds {
+    /// What the run has so far, if anything. Shares of written bytes are shares of `capacity_bytes`.
+    pub fn read(
+        plan: &Plan,
+        cases: &[Case],
+        capacity_bytes: u64,
+        run: &RunReader,
+    ) -> Result<StageEnds, StoreError> {
+        let mut ends = StageEnds::default();
+        for stage in &plan.stages {
+            let Some(rules) = stage.repeats.as_ref().filter(|rules| rules.may_end_early()) else { continue };
+            let of_stage = || cases.iter().filter(|case| case.stage == stage.name);
+            let Some(first) = of_stage().next() else { continue };
+            let in_round = of_stage().filter(|case| round_of(case) == round_of(first)).count();
+            let range_bytes = first.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(first.load.offset_bytes));
+            let log = RoundLog::new(rules, in_round, range_bytes);
+            ends.stages.push(StageEnd { stage: stage.name.clone(), log, is_told: false });
+        }
+        if !ends.stages.is_empty() {
+            for (case, record) in cases.iter().zip(run.cases()?) {
+                if record.state == CaseState::Ended(CaseStatus::Done) {
+                    ends.add(case, run)?;
+                }
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Takes in a case that is over.
+    pub fn add(&mut self, case: &Case, run: &RunReader) -> Result<(), StoreError> {
+        let Some(end) = self.stages.iter_mut().find(|end| end.stage == case.stage) else { return Ok(()) };
+        let result = run.result(case.index as u32)?.filter(|result| result.status == CaseStatus::Done);
+        end.log.add(&case.settings, result.as_ref());
+        Ok(())
+    }
+
+    /// The stage of this case, if it needs no further round.
+    pub fn ended(&mut self, case: &Case) -> Option<Ended> {
+        let end = self.stages.iter_mut().find(|end| end.stage == case.stage)?;
+        let (round, because) = end.log.over()?;
+        let is_new = !std::mem::replace(&mut end.is_told, true);
+        let why = match because {
+            RoundsOver::Steady => "steady state is reached by SNIA's rule",
+            RoundsOver::Written => "as much is written as the plan asks for",
+        };
+        let says = format!("stage `{}` ends with round {round}: {why}", end.stage);
+        Some(Ended { stage: end.stage.clone(), round, says, is_new })
+    }
+}
+
+/// The round that a case belongs to.
+pub(crate) fn round_of(case: &Case) -> u64 {
+    case.settings.get("repeat").and_then(Value::as_u64).unwrap_or(1)
+}

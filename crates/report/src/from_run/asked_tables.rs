@@ -1,0 +1,301 @@
+//! The tables that a plan asks for, and those of rounds that ended on steady state.
+
+use super::quantity::{self, Kind};
+use super::{Source, axes, section_id};
+use crate::chart::scale::plain;
+use crate::model::{Column, Table};
+use findings::{Fact, Findings};
+use plan::{Extreme, FigureOf};
+use serde_json::{Map, Value};
+use store::CaseResult;
+
+/// Rows of one table; more are in the CSV.
+const ROWS_LIMIT: usize = 1_000;
+
+/// The tables of one stage, or with `None` those over several stages.
+pub fn tables(source: &Source<'_>, found: Option<&Findings>, stage: Option<&str>) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if let (Some(found), Some(stage)) = (found, stage) {
+        tables.extend(verification(found, stage));
+    }
+    let asked = source.plan.iter().flat_map(|plan| &plan.tables).filter(|asked| match stage {
+        Some(stage) => asked.stages.len() == 1 && asked.stages[0] == stage,
+        None => asked.stages.len() > 1,
+    });
+    for asked in asked {
+        let rows = rows(source, found, asked);
+        if rows.is_empty() {
+            continue;
+        }
+        match asked.columns {
+            None => tables.push(plain_table(source, asked, &rows)),
+            Some(columns) => {
+                tables.extend(asked.quantities.iter().filter_map(|q| crossed(asked, &rows, columns, q.name())));
+            }
+        }
+    }
+    let prefix = stage.map_or_else(|| "across".to_owned(), section_id);
+    for (number, table) in tables.iter_mut().enumerate() {
+        table.id = format!("{prefix}-table-{}", number + 1);
+    }
+    tables
+}
+
+/// A row: one case, or several whose mean it is.
+struct Row<'a> {
+    cases: Vec<&'a CaseResult>,
+}
+
+impl Row<'_> {
+    fn settings(&self) -> &Map<String, Value> {
+        &self.cases[0].settings
+    }
+
+    fn value(&self, path: &str) -> Option<f64> {
+        let values: Vec<f64> = self.cases.iter().filter_map(|case| quantity::value(case, path)).collect();
+        let of = match path.rsplit('.').next() {
+            Some("max") => values.iter().copied().reduce(f64::max),
+            Some("min") => values.iter().copied().reduce(f64::min),
+            _ => Some(values.iter().sum::<f64>() / values.len().max(1) as f64),
+        };
+        of.filter(|_| !values.is_empty())
+    }
+}
+
+/// The rows of a table in order of appearance.
+fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Table) -> Vec<Row<'a>> {
+    let cases = source.done().map(|(_, result)| result).filter(|result| {
+        asked.shows(&result.stage, &result.settings) && is_in_window(source, found, asked, result)
+    });
+    let mut keys: Vec<&str> = asked.rows.clone();
+    keys.extend(asked.columns);
+    let mut groups: Vec<(String, Vec<&CaseResult>)> = Vec::new();
+    for case in cases {
+        let key: Vec<String> =
+            keys.iter().map(|name| case.settings.get(*name).map(Value::to_string).unwrap_or_default()).collect();
+        let key = key.join("\n");
+        match groups.iter_mut().find(|group| group.0 == key) {
+            Some(group) => group.1.push(case),
+            None => groups.push((key, vec![case])),
+        }
+    }
+    let is_of_rounds = |case: &&CaseResult| {
+        source.stage_of_plan(&case.stage).is_some_and(|stage| stage.repeats.is_some())
+            && !keys.contains(&"repeat")
+    };
+    let mut rows = Vec::new();
+    for (_, cases) in groups {
+        match &asked.pick {
+            Some(pick) => {
+                // What is picked of rounds is picked of their means.
+                let mut points: Vec<Row<'_>> = Vec::new();
+                for case in cases {
+                    let same = |row: &&mut Row<'_>| is_of_rounds(&case) && is_same_but_round(row.settings(), &case.settings);
+                    match points.iter_mut().find(same) {
+                        Some(row) => row.cases.push(case),
+                        None => points.push(Row { cases: vec![case] }),
+                    }
+                }
+                rows.extend(picked(pick, points));
+            }
+            None if cases.iter().all(is_of_rounds) => rows.push(Row { cases }),
+            None => rows.extend(cases.into_iter().map(|case| Row { cases: vec![case] })),
+        }
+    }
+    rows.truncate(ROWS_LIMIT);
+    rows
+}
+
+fn is_same_but_round(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    a.len() == b.len() && a.iter().all(|(name, value)| name == "repeat" || b.get(name) == Some(value))
+}
+
+/// The row with the extreme that is asked for, among those within the bounds.
+fn picked<'a>(pick: &plan::Pick, rows: Vec<Row<'a>>) -> Option<Row<'a>> {
+    let is_within = |row: &Row<'_>| {
+        pick.at_most.iter().all(|(bounded, most)| row.value(bounded.name()).is_none_or(|value| value <= *most))
+    };
+    let value = |row: &Row<'_>| row.value(pick.quantity.name());
+    let within = rows.into_iter().filter(|row| is_within(row) && value(row).is_some());
+    within.reduce(|best, row| {
+        let is_better = match pick.extreme {
+            Extreme::Largest => value(&row) > value(&best),
+            Extreme::Smallest => value(&row) < value(&best),
+        };
+        if is_better { row } else { best }
+    })
+}
+
+/// In a stage whose rounds end on steady state, only the rounds of the measurement window count.
+fn is_in_window(source: &Source<'_>, found: Option<&Findings>, asked: &plan::Table, case: &CaseResult) -> bool {
+    let ends = source
+        .stage_of_plan(&case.stage)
+        .and_then(|stage| stage.repeats.as_ref())
+        .is_some_and(|rounds| !rounds.until_steady.is_empty());
+    if !ends || asked.rows.contains(&"repeat") {
+        return true;
+    }
+    let id = format!("steady-rounds/{}", case.stage);
+    let Some(Fact::SteadyRounds(steady)) = found.and_then(|found| found.get(&id)).map(|finding| &finding.fact) else {
+        return true;
+    };
+    let round = case.settings.get("repeat").and_then(Value::as_u64);
+    round.is_none_or(|round| steady.window_rounds.contains(&round))
+}
+
+fn caption(asked: &plan::Table) -> String {
+    match &asked.published_as {
+        Some(name) => format!("{} (in the published test: {name})", asked.title),
+        None => asked.title.clone(),
+    }
+}
+
+/// A row for each combination, quantities beside it, published figures beside those.
+fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Table {
+    let mut columns: Vec<Column> = asked.rows.iter().map(|name| Column::words(axes::title(name))).collect();
+    let at: Vec<&str> = asked.stages.iter().flat_map(|stage| source.axes_of(stage)).collect();
+    let at: Vec<&str> =
+        at.into_iter().filter(|name| !asked.rows.contains(name) && *name != "repeat").collect();
+    let has_at = asked.pick.is_some() && !at.is_empty();
+    if has_at {
+        columns.push(Column::words("At"));
+    }
+    let used: Vec<&str> = asked
+        .quantities
+        .iter()
+        .map(|quantity| quantity.name())
+        .filter(|path| rows.iter().any(|row| row.value(path).is_some()))
+        .collect();
+    let published: Vec<Vec<Option<f64>>> =
+        used.iter().map(|path| rows.iter().map(|row| published(source, asked, row, path)).collect()).collect();
+    for (path, figures) in used.iter().zip(&published) {
+        columns.push(Column::numbers(format!("{}{}", words(path), unit(path))));
+        if figures.iter().any(Option::is_some) {
+            columns.push(Column::numbers("published"));
+        }
+    }
+    let cells = rows
+        .iter()
+        .enumerate()
+        .map(|(place, row)| {
+            let mut cells: Vec<String> = asked
+                .rows
+                .iter()
+                .map(|name| row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default())
+                .collect();
+            if has_at {
+                cells.push(axes::label(row.settings(), &at));
+            }
+            for (path, figures) in used.iter().zip(&published) {
+                cells.push(row.value(path).map(|value| figure(path, value)).unwrap_or_default());
+                if figures.iter().any(Option::is_some) {
+                    cells.push(figures[place].map(|value| figure(path, value)).unwrap_or_default());
+                }
+            }
+            cells
+        })
+        .collect();
+    Table { id: String::new(), caption: caption(asked), columns, rows: cells }
+}
+
+/// The published figure beside a row: that of its case, or the extreme that the row picks.
+fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str) -> Option<f64> {
+    let plan = source.plan.as_ref()?;
+    let case = row.cases[0];
+    let figures = plan.published_for(&case.stage, &case.settings);
+    let of_case = figures.iter().find(|figure| figure.quantity.name() == path).map(|figure| figure.value);
+    let pick = asked.pick.as_ref().filter(|pick| pick.at_most.is_empty());
+    of_case.or_else(|| {
+        let pick = pick?;
+        let extremes = plan.published_extremes().filter(|(table, row)| table.has_row_for(row, &case.stage, &case.settings));
+        let wanted = |of| match pick.extreme {
+            Extreme::Largest => of == FigureOf::Maximum || of == FigureOf::AtExtreme,
+            Extreme::Smallest => of == FigureOf::Minimum,
+        };
+        let mut figures = extremes.flat_map(|(_, row)| &row.figures);
+        figures.find(|figure| figure.quantity.name() == path && wanted(figure.of)).map(|figure| figure.value)
+    })
+}
+
+/// One quantity: a row for each combination, a column for each value of a setting.
+fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Option<Table> {
+    let settings: Vec<&Map<String, Value>> = rows.iter().map(Row::settings).collect();
+    let across = axes::values(&settings, by);
+    let mut columns: Vec<Column> = asked.rows.iter().map(|name| Column::words(axes::title(name))).collect();
+    columns.extend(across.iter().map(|value| Column::numbers(axes::value_text(by, value))));
+    let mut lines: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    let mut is_empty = true;
+    for row in rows {
+        let name = |name: &&str| row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default();
+        let head: Vec<String> = asked.rows.iter().map(name).collect();
+        let place = across.iter().position(|value| row.settings().get(by) == Some(value))?;
+        let line = match lines.iter().position(|line| line.0 == head) {
+            Some(line) => line,
+            None => {
+                lines.push((head, vec![String::new(); across.len()]));
+                lines.len() - 1
+            }
+        };
+        if let Some(value) = row.value(path) {
+            lines[line].1[place] = figure(path, value);
+            is_empty = false;
+        }
+    }
+    (!is_empty).then(|| Table {
+        id: String::new(),
+        caption: format!("{}: {}{}", caption(asked), words(path), unit(path)),
+        columns,
+        rows: lines.into_iter().map(|(head, cells)| head.into_iter().chain(cells).collect()).collect(),
+    })
+}
+
+/// SNIA's steady state verification data: the window of each tracked quantity, with what is allowed.
+fn verification(found: &Findings, stage: &str) -> Option<Table> {
+    let finding = found.get(&format!("steady-rounds/{stage}"))?;
+    let Fact::SteadyRounds(steady) = &finding.fact else { return None };
+    let mut columns = vec![Column::words("Tracked quantity")];
+    columns.extend(steady.window_rounds.iter().map(|round| Column::numbers(format!("Round {round}"))));
+    columns.extend(
+        ["Average", "Range (%), at most 20", "Slope excursion (%), at most 10"].map(Column::numbers),
+    );
+    columns.push(Column::words("Steady"));
+    let rows = steady
+        .variables
+        .iter()
+        .map(|variable| {
+            let of = if variable.of.is_empty() { String::new() } else { format!(", {}", variable.of) };
+            let mut cells = vec![format!("{}{}{of}", words(&variable.quantity), unit(&variable.quantity))];
+            cells.extend(variable.window.iter().map(|value| figure(&variable.quantity, *value)));
+            cells.push(figure(&variable.quantity, variable.average));
+            cells.push(format!("{:.1}", variable.range_percent));
+            cells.push(format!("{:.1}", variable.slope_percent));
+            cells.push(if variable.steady { "✓ yes" } else { "✗ no" }.to_owned());
+            cells
+        })
+        .collect();
+    let caption = match steady.round {
+        Some(round) => format!("Steady state verification: reached with round {round} of at most {}", steady.at_most),
+        None => format!("Steady state verification: not reached in {} rounds", steady.rounds),
+    };
+    Some(Table { id: String::new(), caption, columns, rows })
+}
+
+fn words(path: &str) -> String {
+    quantity::words(path)
+}
+
+fn unit(path: &str) -> &'static str {
+    match Kind::of(path) {
+        Kind::Latency => " (ms)",
+        Kind::Bandwidth => " (MB/s)",
+        Kind::Iops => "",
+    }
+}
+
+/// A figure in the unit that `unit` names.
+fn figure(path: &str, value: f64) -> String {
+    plain(match Kind::of(path) {
+        Kind::Iops => value,
+        Kind::Bandwidth | Kind::Latency => value / 1e6,
+    })
+}
