@@ -39,6 +39,7 @@ pub use observation::{
     Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
 };
 pub use steady_state::{
-    FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS, Window,
+    FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
+    Window,
 };
 pub use sustained::add_sustained;

@@ -188,7 +188,8 @@ impl Observation {
         let of_stage = || self.cases.iter().filter(|case| case.stage == stage);
         let first = of_stage().next()?;
         let is_alone = |case: &&ObservedCase| {
-            of_stage().filter(|other| other.settings.get("repeat") == case.settings.get("repeat")).count() == 1
+            of_stage().filter(|other| other.settings.get("repeat") == case.settings.get("repeat")).count()
+                == 1
         };
         if of_stage().count() < 2 || !is_alone(&first) {
             return None;

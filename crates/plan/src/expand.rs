@@ -52,7 +52,8 @@ fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) 
             let rates = RateTable::of(plan, stage, &chosen)?;
             let mut expansion = StageExpansion::new(plan, stage, &chosen, rates);
             if stage.continues == Continues::StageBefore {
-                expansion.previous = before.and_then(|(before, last)| last.or(Some((before.name.clone(), false))));
+                expansion.previous =
+                    before.and_then(|(before, last)| last.or(Some((before.name.clone(), false))));
             }
             expansion.visit(&mut |mut case| {
                 case.index = index;

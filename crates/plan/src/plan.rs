@@ -1,8 +1,8 @@
 //! A plan whose every value has been checked.
 
 use crate::part::{
-    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadTemplate, Pause,
-    Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
+    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadTemplate,
+    Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;

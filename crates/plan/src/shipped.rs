@@ -47,6 +47,7 @@ const PLANS: &[(&str, &str)] = &[
     yaml!("plans", "snia-host-idle-recovery"),
     yaml!("plans", "snia-cross-stimulus-recovery"),
     yaml!("plans", "snia-demand-intensity"),
+    yaml!("plans", "snia-composite-blocks"),
 ];
 
 const PUBLISHED: &[ShippedTable] = &[

@@ -139,8 +139,9 @@ impl Simulator {
             Some(twin) => twin,
             // After a resume: what led here is done again, and not counted.
             None => {
-                let mut twin =
-                    self.build_as(&cases[order.led_here[0].case_index as usize], Some("fresh")).map_err(said)?;
+                let mut twin = self
+                    .build_as(&cases[order.led_here[0].case_index as usize], Some("fresh"))
+                    .map_err(said)?;
                 let mut pause_ns = 0;
                 for before in &order.led_here {
                     pass(&mut twin, pause_ns);

@@ -51,7 +51,9 @@ impl RoundLog {
         let Some(result) = result else { return };
         round.written_bytes += result.write.as_ref().map_or(0, |write| write.bytes);
         for (tracked, (sum, count)) in self.rules.until_steady.iter().zip(&mut round.tracked) {
-            if let Some(value) = result.quantity(tracked.quantity.name()).filter(|_| tracked.is_about(settings)) {
+            if let Some(value) =
+                result.quantity(tracked.quantity.name()).filter(|_| tracked.is_about(settings))
+            {
                 *sum += value;
                 *count += 1;
             }
@@ -76,7 +78,8 @@ impl RoundLog {
 
     /// The last rounds that are looked at up to some round, with their windows: one for each tracked quantity.
     fn windows(&self, until: u64) -> Option<(Vec<u64>, Vec<[f64; WINDOW_ROUNDS]>)> {
-        let rounds: Vec<(u64, &Round)> = self.looked_at().take_while(|(number, _)| *number <= until).collect();
+        let rounds: Vec<(u64, &Round)> =
+            self.looked_at().take_while(|(number, _)| *number <= until).collect();
         let last = rounds.get(rounds.len().checked_sub(WINDOW_ROUNDS)?..)?;
         let window = |variable| {
             let mut values = [0.0; WINDOW_ROUNDS];

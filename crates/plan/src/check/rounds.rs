@@ -26,8 +26,11 @@ impl Checker<'_> {
                 Err(self.error(Kind::Contradiction, text.place, message))
             }
             "stage-before" => Ok(Continues::StageBefore),
-            _ => Err(self
-                .error(Kind::WrongType, text.place, "`continues` is `true`, `false` or `stage-before`")),
+            _ => Err(self.error(
+                Kind::WrongType,
+                text.place,
+                "`continues` is `true`, `false` or `stage-before`",
+            )),
         }
     }
 
@@ -42,7 +45,8 @@ impl Checker<'_> {
             RepeatsDocument::Times(text) => match text.value.trim().parse() {
                 Ok(at_most) => (counted(at_most), text.place),
                 Err(_) => {
-                    let message = format!("`repeats` is a number of 2 to {REPEATS_LIMIT}, or a map with `at_most`");
+                    let message =
+                        format!("`repeats` is a number of 2 to {REPEATS_LIMIT}, or a map with `at_most`");
                     return Err(self.error(Kind::WrongType, text.place, message));
                 }
             },
@@ -86,7 +90,8 @@ impl Checker<'_> {
             None => None,
             Some(text) => Some(self.amount("until_written", &text.value, text.place)?),
         };
-        let until_steady = until_steady.iter().map(|tracked| self.tracked(tracked)).collect::<Result<_, _>>()?;
+        let until_steady =
+            until_steady.iter().map(|tracked| self.tracked(tracked)).collect::<Result<_, _>>()?;
         Ok(Rounds { until_steady, every, until_written, ..counted })
     }
 

@@ -315,7 +315,9 @@ impl Checker<'_> {
     fn precondition(&self, document: &PreconditionDocument) -> Result<Preconditioning, PlanError> {
         let PreconditionDocument { purge, times, .. } = document;
         let is_purged = purge.as_ref().is_some_and(|purge| purge.value);
-        if let Some(times) = times.as_ref().filter(|times| !(1..=PRECONDITION_TIMES_LIMIT).contains(&times.value)) {
+        if let Some(times) =
+            times.as_ref().filter(|times| !(1..=PRECONDITION_TIMES_LIMIT).contains(&times.value))
+        {
             let message = format!("`times` must be 1 to {PRECONDITION_TIMES_LIMIT}");
             return Err(self.error(Kind::OutOfRange, times.place, message));
         }

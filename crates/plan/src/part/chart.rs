@@ -122,7 +122,9 @@ impl<'de> Deserialize<'de> for ChartAxis {
         }
         crate::setting::setting(&name).map(|setting| ChartAxis::Setting(setting.name)).ok_or_else(|| {
             let hint = crate::suggest::did_you_mean(&name, chart_axis_names()).unwrap_or_default();
-            de::Error::custom(format!("`{name}` is neither `time`, `written`, `latency` nor a setting; {hint}"))
+            de::Error::custom(format!(
+                "`{name}` is neither `time`, `written`, `latency` nor a setting; {hint}"
+            ))
         })
     }
 }

@@ -42,8 +42,10 @@ impl Tracked {
     /// The settings that tell its cases from others, in words.
     pub fn of(&self) -> String {
         let words = |values: &[serde_json::Value]| {
-            let texts: Vec<String> =
-                values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
+            let texts: Vec<String> = values
+                .iter()
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                .collect();
             texts.join("/")
         };
         let parts: Vec<String> =

@@ -56,7 +56,8 @@ pub fn charts(source: &Source<'_>, stage: Option<&str>) -> Result<Vec<Chart>, Re
             };
             let several = drawn.len();
             for (part, mut chart) in drawn.into_iter().enumerate() {
-                if charts.len() == CHARTS_LIMIT || chart.series.iter().all(|series| series.points.is_empty()) {
+                if charts.len() == CHARTS_LIMIT || chart.series.iter().all(|series| series.points.is_empty())
+                {
                     continue;
                 }
                 chart.id = format!("{prefix}-asked-{}", charts.len() + 1);
@@ -128,13 +129,17 @@ fn against(source: &Source<'_>, asked: &plan::Chart, name: &str, cases: &[(u32, 
                 let x = if is_bars { place as f64 } else { axes::number(value) };
                 let here = || cases.iter().filter(|(_, result)| result.settings.get(name) == Some(value));
                 // Cases that the chart does not tell apart are drawn as their mean.
-                let found: Vec<f64> = here().filter_map(|(_, result)| quantity::value(result, path)).collect();
+                let found: Vec<f64> =
+                    here().filter_map(|(_, result)| quantity::value(result, path)).collect();
                 let mean = (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64);
                 run.push(Point::new(x, mean));
                 let figures = here().flat_map(|(_, result)| {
                     source.plan.iter().flat_map(|plan| plan.published_for(&result.stage, &result.settings))
                 });
-                let figure = figures.filter(|figure| figure.quantity.name() == *path).map(|figure| figure.value).next();
+                let figure = figures
+                    .filter(|figure| figure.quantity.name() == *path)
+                    .map(|figure| figure.value)
+                    .next();
                 published.extend(figure.map(|value| Point::new(x, Some(value))));
             }
             let label = if lines.len() == 1 { String::new() } else { label.clone() };
@@ -145,7 +150,8 @@ fn against(source: &Source<'_>, asked: &plan::Chart, name: &str, cases: &[(u32, 
         }
         // Published diamonds are drawn over the run's lines.
         series.sort_by_key(|series| series.role == Role::Published);
-        let raw: Vec<f64> = series.iter().flat_map(|line| line.points.iter().filter_map(|point| point.y)).collect();
+        let raw: Vec<f64> =
+            series.iter().flat_map(|line| line.points.iter().filter_map(|point| point.y)).collect();
         let (y, divisor) = kind.axis(&raw);
         for point in series.iter_mut().flat_map(|line| &mut line.points) {
             point.y = point.y.map(|y| y / divisor);
@@ -185,9 +191,10 @@ fn over_time(
     asked: &plan::Chart,
     cases: &[(u32, &CaseResult)],
 ) -> Result<Vec<Chart>, ReportError> {
-    let is_one = asked.stages.iter().all(|stage| {
-        source.stage_of_plan(stage).is_some_and(|stage| stage.continues != plan::Continues::No)
-    });
+    let is_one = asked
+        .stages
+        .iter()
+        .all(|stage| source.stage_of_plan(stage).is_some_and(|stage| stage.continues != plan::Continues::No));
     let names = line_names(source, asked, cases);
     let mut lines = Vec::new();
     if is_one && asked.series.is_none() {
@@ -242,7 +249,9 @@ fn response_times(
         }
         let points = steps
             .iter()
-            .map(|(step, count)| Point::new(start_of(*step) / 1e3, Some(100.0 * *count as f64 / all.max(1) as f64)))
+            .map(|(step, count)| {
+                Point::new(start_of(*step) / 1e3, Some(100.0 * *count as f64 / all.max(1) as f64))
+            })
             .collect();
         let label = if cases.len() == 1 { String::new() } else { axes::label(&result.settings, &names) };
         series.push(Series { label, style: series.len(), role: Role::Run, points });
@@ -253,9 +262,13 @@ fn response_times(
         scale,
         format: TickFormat::Number,
     };
-    let mut chart =
-        blank(axis("Completion latency", "µs", Scale::Log10), axis("Share of I/Os", "%", Scale::LinearFromZero), series);
-    chart.caption = format!("Each point is the share of I/Os in a step; {STEPS_AN_OCTAVE} steps double the latency.");
+    let mut chart = blank(
+        axis("Completion latency", "µs", Scale::Log10),
+        axis("Share of I/Os", "%", Scale::LinearFromZero),
+        series,
+    );
+    chart.caption =
+        format!("Each point is the share of I/Os in a step; {STEPS_AN_OCTAVE} steps double the latency.");
     Ok(chart)
 }
 
@@ -282,7 +295,10 @@ mod tests {
     fn steps_hold_their_latencies() {
         for latency_ns in [1u64, 7, 100, 1023, 1024, 1300, 999_999, 5_000_000_000] {
             let step = step_of(latency_ns);
-            assert!(start_of(step) <= latency_ns as f64 && (latency_ns as f64) < start_of(step + 1), "{latency_ns}");
+            assert!(
+                start_of(step) <= latency_ns as f64 && (latency_ns as f64) < start_of(step + 1),
+                "{latency_ns}"
+            );
         }
     }
 }

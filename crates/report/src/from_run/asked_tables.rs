@@ -30,7 +30,8 @@ pub fn tables(source: &Source<'_>, found: Option<&Findings>, stage: Option<&str>
         match asked.columns {
             None => tables.push(plain_table(source, asked, &rows)),
             Some(columns) => {
-                tables.extend(asked.quantities.iter().filter_map(|q| crossed(asked, &rows, columns, q.name())));
+                tables
+                    .extend(asked.quantities.iter().filter_map(|q| crossed(asked, &rows, columns, q.name())));
             }
         }
     }
@@ -71,8 +72,10 @@ fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Tabl
     keys.extend(asked.columns);
     let mut groups: Vec<(String, Vec<&CaseResult>)> = Vec::new();
     for case in cases {
-        let key: Vec<String> =
-            keys.iter().map(|name| case.settings.get(*name).map(Value::to_string).unwrap_or_default()).collect();
+        let key: Vec<String> = keys
+            .iter()
+            .map(|name| case.settings.get(*name).map(Value::to_string).unwrap_or_default())
+            .collect();
         let key = key.join("\n");
         match groups.iter_mut().find(|group| group.0 == key) {
             Some(group) => group.1.push(case),
@@ -90,7 +93,9 @@ fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Tabl
                 // What is picked of rounds is picked of their means.
                 let mut points: Vec<Row<'_>> = Vec::new();
                 for case in cases {
-                    let same = |row: &&mut Row<'_>| is_of_rounds(&case) && is_same_but_round(row.settings(), &case.settings);
+                    let same = |row: &&mut Row<'_>| {
+                        is_of_rounds(&case) && is_same_but_round(row.settings(), &case.settings)
+                    };
                     match points.iter_mut().find(same) {
                         Some(row) => row.cases.push(case),
                         None => points.push(Row { cases: vec![case] }),
@@ -113,7 +118,9 @@ fn is_same_but_round(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
 /// The row with the extreme that is asked for, among those within the bounds.
 fn picked<'a>(pick: &plan::Pick, rows: Vec<Row<'a>>) -> Option<Row<'a>> {
     let is_within = |row: &Row<'_>| {
-        pick.at_most.iter().all(|(bounded, most)| row.value(bounded.name()).is_none_or(|value| value <= *most))
+        pick.at_most
+            .iter()
+            .all(|(bounded, most)| row.value(bounded.name()).is_none_or(|value| value <= *most))
     };
     let value = |row: &Row<'_>| row.value(pick.quantity.name());
     let within = rows.into_iter().filter(|row| is_within(row) && value(row).is_some());
@@ -127,7 +134,12 @@ fn picked<'a>(pick: &plan::Pick, rows: Vec<Row<'a>>) -> Option<Row<'a>> {
 }
 
 /// In a stage whose rounds end on steady state, only the rounds of the measurement window count.
-fn is_in_window(source: &Source<'_>, found: Option<&Findings>, asked: &plan::Table, case: &CaseResult) -> bool {
+fn is_in_window(
+    source: &Source<'_>,
+    found: Option<&Findings>,
+    asked: &plan::Table,
+    case: &CaseResult,
+) -> bool {
     let ends = source
         .stage_of_plan(&case.stage)
         .and_then(|stage| stage.repeats.as_ref())
@@ -136,7 +148,9 @@ fn is_in_window(source: &Source<'_>, found: Option<&Findings>, asked: &plan::Tab
         return true;
     }
     let id = format!("steady-rounds/{}", case.stage);
-    let Some(Fact::SteadyRounds(steady)) = found.and_then(|found| found.get(&id)).map(|finding| &finding.fact) else {
+    let Some(Fact::SteadyRounds(steady)) =
+        found.and_then(|found| found.get(&id)).map(|finding| &finding.fact)
+    else {
         return true;
     };
     let round = case.settings.get("repeat").and_then(Value::as_u64);
@@ -166,8 +180,10 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
         .map(|quantity| quantity.name())
         .filter(|path| rows.iter().any(|row| row.value(path).is_some()))
         .collect();
-    let published: Vec<Vec<Option<f64>>> =
-        used.iter().map(|path| rows.iter().map(|row| published(source, asked, row, path)).collect()).collect();
+    let published: Vec<Vec<Option<f64>>> = used
+        .iter()
+        .map(|path| rows.iter().map(|row| published(source, asked, row, path)).collect())
+        .collect();
     for (path, figures) in used.iter().zip(&published) {
         columns.push(Column::numbers(format!("{}{}", words(path), unit(path))));
         if figures.iter().any(Option::is_some) {
@@ -181,7 +197,9 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
             let mut cells: Vec<String> = asked
                 .rows
                 .iter()
-                .map(|name| row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default())
+                .map(|name| {
+                    row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default()
+                })
                 .collect();
             if has_at {
                 cells.push(axes::label(row.settings(), &at));
@@ -207,7 +225,9 @@ fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str
     let pick = asked.pick.as_ref().filter(|pick| pick.at_most.is_empty());
     of_case.or_else(|| {
         let pick = pick?;
-        let extremes = plan.published_extremes().filter(|(table, row)| table.has_row_for(row, &case.stage, &case.settings));
+        let extremes = plan
+            .published_extremes()
+            .filter(|(table, row)| table.has_row_for(row, &case.stage, &case.settings));
         let wanted = |of| match pick.extreme {
             Extreme::Largest => of == FigureOf::Maximum || of == FigureOf::AtExtreme,
             Extreme::Smallest => of == FigureOf::Minimum,
@@ -226,7 +246,9 @@ fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Optio
     let mut lines: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     let mut is_empty = true;
     for row in rows {
-        let name = |name: &&str| row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default();
+        let name = |name: &&str| {
+            row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default()
+        };
         let head: Vec<String> = asked.rows.iter().map(name).collect();
         let place = across.iter().position(|value| row.settings().get(by) == Some(value))?;
         let line = match lines.iter().position(|line| line.0 == head) {
@@ -255,9 +277,8 @@ fn verification(found: &Findings, stage: &str) -> Option<Table> {
     let Fact::SteadyRounds(steady) = &finding.fact else { return None };
     let mut columns = vec![Column::words("Tracked quantity")];
     columns.extend(steady.window_rounds.iter().map(|round| Column::numbers(format!("Round {round}"))));
-    columns.extend(
-        ["Average", "Range (%), at most 20", "Slope excursion (%), at most 10"].map(Column::numbers),
-    );
+    columns
+        .extend(["Average", "Range (%), at most 20", "Slope excursion (%), at most 10"].map(Column::numbers));
     columns.push(Column::words("Steady"));
     let rows = steady
         .variables
@@ -274,7 +295,9 @@ fn verification(found: &Findings, stage: &str) -> Option<Table> {
         })
         .collect();
     let caption = match steady.round {
-        Some(round) => format!("Steady state verification: reached with round {round} of at most {}", steady.at_most),
+        Some(round) => {
+            format!("Steady state verification: reached with round {round} of at most {}", steady.at_most)
+        }
         None => format!("Steady state verification: not reached in {} rounds", steady.rounds),
     };
     Some(Table { id: String::new(), caption, columns, rows })

@@ -409,7 +409,8 @@ pub fn drawing(
 fn written_by(line: &Line, together: usize) -> Vec<f64> {
     let mut bytes = 0.0;
     let buckets = line.intervals.chunks(together).map(|bucket| {
-        bytes += bucket.iter().filter_map(|one| one.write.as_ref()).map(|write| write.bytes as f64).sum::<f64>();
+        bytes +=
+            bucket.iter().filter_map(|one| one.write.as_ref()).map(|write| write.bytes as f64).sum::<f64>();
         bytes
     });
     buckets.collect()
