@@ -102,7 +102,7 @@ pub enum Command {
     )]
     Ctl(CtlArgs),
     /// Measure this program's own speed
-    #[command(after_help = "Example:\n  arraylab bench report --json")]
+    #[command(after_help = "Examples:\n  arraylab bench sim\n  arraylab bench report --json")]
     Bench(BenchArgs),
 }
 
@@ -389,6 +389,8 @@ pub struct CtlArgs {
 /// What `bench` can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BenchKind {
+    /// Simulated I/Os a second of one core's time, and the memory that shipped arrays take.
+    Sim,
     /// The engine of our own beside fio: cost of an I/O, and IOPS of one thread.
     Ring,
     /// A served array beside nbdkit's memory plugin.
@@ -402,6 +404,9 @@ pub enum BenchKind {
 pub struct BenchArgs {
     /// What to measure
     pub kind: BenchKind,
+    /// For sim, also the time that each shipped plan takes on its twin with two threads: many minutes
+    #[arg(long)]
+    pub plans: bool,
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,

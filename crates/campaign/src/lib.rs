@@ -8,6 +8,7 @@
 //!
 //! Everything that can be refused is refused by [`prepare`] or [`resume`], before a byte is written anywhere.
 
+mod bench;
 mod carry_out;
 mod conditions;
 mod error;
@@ -24,6 +25,9 @@ mod simulated;
 mod targets;
 mod watch;
 
+pub use bench::{
+    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ScenarioRow, bench_memory, bench_plans, bench_scenarios,
+};
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};

@@ -67,6 +67,7 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays", "storpool"),
     yaml!("arrays", "st1000nm0023"),
     yaml!("arrays", "small-flash"),
+    yaml!("arrays", "composite-flash"),
 ];
 
 /// The arrays that ship.

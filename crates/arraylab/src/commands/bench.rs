@@ -2,7 +2,7 @@
 
 use crate::cli::{BenchArgs, BenchKind};
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines};
+use crate::output::{print, print_json_lines, say};
 use load::{Direction, Random, Sample};
 use serde_json::json;
 use std::process::ExitCode;
@@ -12,12 +12,65 @@ use units::{NANOS_PER_SECOND, human_rate};
 
 /// `arraylab bench`
 pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
+    if arguments.plans && arguments.kind != BenchKind::Sim {
+        return Err(Failure::refused("--plans goes with `bench sim` only"));
+    }
     match arguments.kind {
+        BenchKind::Sim => bench_sim(arguments)?,
         BenchKind::Ring => bench_ring(arguments)?,
         BenchKind::Serve => bench_serve(arguments)?,
         BenchKind::Report => bench_report(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How fast twins are simulated; each line as soon as it is measured.
+fn bench_sim(arguments: &BenchArgs) -> Result<(), Failure> {
+    let interrupt = super::run::catch_signals()?;
+    let mut printed = Ok(());
+    let mut put = |text: String, json: serde_json::Value| {
+        if printed.is_ok() {
+            printed = if arguments.json { print_json_lines([json]) } else { print(&text) };
+        }
+    };
+    say(&format!("{} rounds of each scenario in turn; about a minute", campaign::BENCH_ROUNDS));
+    campaign::bench_scenarios(&mut |row| {
+        put(
+            format!(
+                "{:<28} {:>6.2} million I/Os a second of one core ({:.2} to {:.2})\n",
+                row.scenario,
+                row.ios_per_s / 1e6,
+                row.lowest / 1e6,
+                row.highest / 1e6
+            ),
+            json!({ "scenario": row.scenario, "ios_per_s": row.ios_per_s.round(), "lowest": row.lowest.round(),
+                    "highest": row.highest.round() }),
+        );
+    })?;
+    campaign::bench_memory(&mut |array, peak_bytes| {
+        put(
+            format!("{array:<28} {:>10} of memory at most\n", units::human_bytes(peak_bytes)),
+            json!({ "array": array, "peak_bytes": peak_bytes }),
+        );
+    })?;
+    if arguments.plans {
+        let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+        campaign::bench_plans(directory.path(), &interrupt, &mut |row| {
+            let peak_bytes = row.peak_bytes.unwrap_or_default();
+            put(
+                format!(
+                    "{:<28} {:>6.1} s with {} threads, {} cases, {} of memory at most\n",
+                    row.plan,
+                    row.seconds,
+                    campaign::BENCH_THREADS,
+                    row.cases,
+                    units::human_bytes(peak_bytes)
+                ),
+                json!({ "plan": row.plan, "seconds": row.seconds, "cases": row.cases, "peak_bytes": peak_bytes }),
+            );
+        })?;
+    }
+    printed
 }
 
 /// A figure that may be missing.

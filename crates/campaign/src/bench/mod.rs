@@ -1,0 +1,9 @@
+//! How fast twins are simulated: I/Os a second of one core's time, seconds of a whole shipped plan, and the memory that
+//! either takes.
+
+mod plans;
+mod process;
+mod scenario;
+
+pub use plans::{BENCH_THREADS, PlanRow, bench_plans};
+pub use scenario::{BENCH_ROUNDS, ScenarioRow, bench_memory, bench_scenarios};

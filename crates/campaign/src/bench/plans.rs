@@ -1,0 +1,74 @@
+//! Whole shipped plans, each on the twin of its name.
+
+use super::process::{forget_peak_memory, peak_memory_bytes};
+use crate::{CampaignError, Request, carry_out, prepare};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Cases simulated at once.
+pub const BENCH_THREADS: usize = 2;
+
+/// What one plan came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanRow {
+    /// Its name.
+    pub plan: &'static str,
+    /// Cases that were done.
+    pub cases: usize,
+    /// Time on the wall, with [`BENCH_THREADS`] threads.
+    pub seconds: f64,
+    /// The most memory that the process had meanwhile.
+    pub peak_bytes: Option<u64>,
+}
+
+/// Runs every shipped plan that has a twin of its name, each in a directory of its own under `directory`, and hands each row
+/// over as soon as it is there.
+pub fn bench_plans(
+    directory: &Path,
+    interrupt: &AtomicBool,
+    on_row: &mut dyn FnMut(&PlanRow),
+) -> Result<(), CampaignError> {
+    let arrays = plan::shipped_arrays();
+    for shipped in plan::shipped_plans() {
+        if arrays.iter().any(|array| array.name == shipped.name) {
+            on_row(&bench_plan(shipped.name, directory, interrupt)?);
+        }
+    }
+    Ok(())
+}
+
+fn bench_plan(
+    name: &'static str,
+    directory: &Path,
+    interrupt: &AtomicBool,
+) -> Result<PlanRow, CampaignError> {
+    forget_peak_memory();
+    let begun = Instant::now();
+    let campaign = prepare(&Request {
+        plan: name.to_owned(),
+        targets: vec![format!("twin:{name}")],
+        selection: plan::Selection::default(),
+        directory: directory.join(name),
+        seed: 1,
+        consents: Vec::new(),
+        array_driver: None,
+        time_budget_ns: None,
+        threads: Some(BENCH_THREADS),
+        exact: false,
+        command_line: std::env::args().collect(),
+    })?;
+    let summary = carry_out(campaign, interrupt, &mut ())?;
+    if summary.failed > 0 || summary.pending > 0 {
+        return Err(CampaignError::Refused(format!(
+            "plan `{name}`: {} cases failed and {} are left",
+            summary.failed, summary.pending
+        )));
+    }
+    Ok(PlanRow {
+        plan: name,
+        cases: summary.done,
+        seconds: begun.elapsed().as_secs_f64(),
+        peak_bytes: peak_memory_bytes(),
+    })
+}
