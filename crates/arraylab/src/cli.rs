@@ -364,6 +364,9 @@ pub struct ServeArgs {
     /// Answer as fast as it goes, not at the array's modelled speed
     #[arg(long)]
     pub untimed: bool,
+    /// How much faster than the clock the model's time goes
+    #[arg(long, value_name = "X", conflicts_with = "untimed")]
+    pub speed: Option<f64>,
     /// Start, run this command, stop, and end with its exit status
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,

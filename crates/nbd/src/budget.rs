@@ -41,11 +41,20 @@ struct Used {
 }
 
 /// Bytes and a request that are under way, until [`Budget::release`].
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Claim {
     own_bytes: u64,
     shared_bytes: u64,
     requests: u32,
+}
+
+impl Claim {
+    /// Adds another claim of the same connection, to be released together.
+    pub(crate) fn join(&mut self, other: Claim) {
+        self.own_bytes += other.own_bytes;
+        self.shared_bytes += other.shared_bytes;
+        self.requests += other.requests;
+    }
 }
 
 impl Budget {

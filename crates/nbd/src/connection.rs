@@ -1,15 +1,17 @@
 //! One connection after its handshake: what its reader and the workers share.
 
 use crate::budget::{Budget, Claim, SharedBudget};
-use crate::decode::Request;
+use crate::decode::{Command, Request};
 use crate::execute::{execute, refuse};
-use crate::export::{Errno, ExportError};
+use crate::export::{Access, Arrival, Errno, ExportError};
+use crate::held::HeldReply;
 use crate::negotiate::Agreed;
 use crate::outbox::{Outbox, Reply, Sender};
 use crate::socket::Socket;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// Workers that one connection may use at a time, so that others get theirs.
 const CONNECTION_WORKERS: u32 = 8;
@@ -20,6 +22,8 @@ pub(crate) struct Task {
     pub request: Request,
     pub payload: Vec<u8>,
     pub claim: Claim,
+    /// By which its reply is held.
+    pub held_as: Option<u32>,
 }
 
 #[derive(Default)]
@@ -29,6 +33,8 @@ struct Tasks {
 }
 
 pub(crate) struct Connection {
+    /// Of all connections of the server.
+    pub number: u64,
     pub socket: Arc<Socket>,
     pub agreed: Agreed,
     pub budget: Budget,
@@ -38,8 +44,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Arc<Socket>, agreed: Agreed, shared_budget: Arc<SharedBudget>) -> Arc<Self> {
+    pub(crate) fn new(
+        number: u64,
+        socket: Arc<Socket>,
+        agreed: Agreed,
+        shared_budget: Arc<SharedBudget>,
+    ) -> Arc<Self> {
         Arc::new(Connection {
+            number,
             socket,
             agreed,
             budget: Budget::default(),
@@ -73,8 +85,34 @@ impl Connection {
         let mut bytes = Vec::new();
         self.carry_out(&task.request, &task.payload, &mut bytes);
         drop(task.payload);
-        self.send(Reply { bytes, claim: task.claim }, Sender::Worker);
+        let reply = Reply { bytes, claim: task.claim };
+        match task.held_as {
+            None => self.send(reply, Sender::Worker),
+            Some(number) => self.hold(number, reply),
+        }
         true
+    }
+
+    /// Tells the export of a request that has arrived; the number by which its reply is held, if it is.
+    pub(crate) fn arrive(&self, request: &Request, at: Instant) -> Option<u32> {
+        let access = match request.command {
+            Command::Read | Command::Cache => Access::Read,
+            Command::Write => Access::Write,
+            // They move no data, and leave when they are done.
+            _ => return None,
+        };
+        self.agreed.export.arrive(&Arrival {
+            at,
+            access,
+            offset_bytes: request.offset_bytes,
+            length_bytes: request.length_bytes,
+            connection: self.number,
+        })
+    }
+
+    /// Leaves a reply to the export, which lets go of it in its own time.
+    pub(crate) fn hold(self: &Arc<Self>, number: u32, reply: Reply) {
+        self.agreed.export.hold(number, HeldReply::new(self.clone(), reply));
     }
 
     /// Carries out a request. A panic of the export is an error of that request, not the end of the server.

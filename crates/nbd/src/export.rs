@@ -1,6 +1,8 @@
 //! What is served: the boundary between the protocol and whatever keeps the bytes.
 
+use crate::held::HeldReply;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The errors that the protocol knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,30 @@ pub struct Extent {
     pub is_allocated: bool,
 }
 
+/// A request for data that has come in, for an export that has a clock of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When it was received.
+    pub at: Instant,
+    /// What it does to the data.
+    pub access: Access,
+    /// First byte on the export.
+    pub offset_bytes: u64,
+    /// How many bytes.
+    pub length_bytes: u32,
+    /// Which connection of the server it came by.
+    pub connection: u64,
+}
+
+/// What a request does to the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Data goes to the client.
+    Read,
+    /// Data comes from the client.
+    Write,
+}
+
 /// A disk for clients. Offsets and lengths are multiples of 512 and lie within it; many threads call at once.
 pub trait Export: Send + Sync {
     /// Its size; does not change.
@@ -73,6 +99,17 @@ pub trait Export: Send + Sync {
     ) -> Result<(), ExportError>;
     /// What of a range is allocated, from its start; at least one extent, and the end may be left out.
     fn block_status(&self, offset_bytes: u64, length_bytes: u64) -> Result<Vec<Extent>, ExportError>;
+
+    /// Takes note of a request that arrives, before it is carried out, where replies leave at moments of the export's
+    /// own. The number that is returned comes back with its reply; without one the reply leaves at once.
+    fn arrive(&self, _arrival: &Arrival) -> Option<u32> {
+        None
+    }
+
+    /// Takes the reply of a request that has been carried out, to let go of it when its moment has come.
+    fn hold(&self, _number: u32, reply: HeldReply) {
+        drop(reply);
+    }
 }
 
 /// The exports of a server.

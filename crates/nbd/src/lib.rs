@@ -9,6 +9,7 @@ mod connection;
 pub mod decode;
 mod execute;
 mod export;
+mod held;
 mod negotiate;
 mod outbox;
 mod pool;
@@ -18,6 +19,7 @@ mod server;
 mod socket;
 
 pub use client::{Client, ClientError, Reply};
-pub use export::{Errno, Export, ExportError, Exports, Extent};
+pub use export::{Access, Arrival, Errno, Export, ExportError, Exports, Extent};
+pub use held::HeldReply;
 pub use server::{CONNECTIONS_LIMIT, Listener, Server};
 pub use socket::Socket;

@@ -10,9 +10,17 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const PENDING_BYTES_LIMIT: usize = 1 << 20;
 
 /// Bytes to send and what they hold until then.
+#[derive(Default)]
 pub(crate) struct Reply {
     pub bytes: Vec<u8>,
     pub claim: Claim,
+}
+
+impl Reply {
+    /// Whether nothing would be sent or released.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.claim == Claim::default()
+    }
 }
 
 #[derive(Default)]

@@ -11,6 +11,7 @@ use crate::outbox::{Reply, Sender};
 use crate::pool::Pool;
 use crate::protocol::command_flag;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,7 @@ pub(crate) fn read_requests(connection: &Arc<Connection>, pool: &Pool) {
         end: 0,
         batch: Vec::new(),
         pace: Pace::default(),
+        received_at: Instant::now(),
     };
     // How it ended is the client's business; what it had sent whole is carried out.
     let _ = reader.run();
@@ -77,6 +79,8 @@ struct Reader<'a> {
     end: usize,
     batch: Vec<u8>,
     pace: Pace,
+    /// When the last bytes came in.
+    received_at: Instant,
 }
 
 impl Reader<'_> {
@@ -120,9 +124,8 @@ impl Reader<'_> {
             if self.may_inline(request) {
                 let (from, to) = (self.start, self.start + length);
                 self.start = to;
-                let began = Instant::now();
-                self.connection.carry_out(request, &self.input[from..to], &mut self.batch);
-                self.pace.add(began.elapsed());
+                let held_as = self.connection.arrive(request, self.received_at);
+                self.carry_out(request, held_as, from..to);
                 return Ok(());
             }
         }
@@ -133,7 +136,8 @@ impl Reader<'_> {
         };
         match self.receive_payload(length) {
             Ok(payload) => {
-                self.dispatch(Task { request: *request, payload, claim });
+                let held_as = self.connection.arrive(request, self.received_at);
+                self.dispatch(Task { request: *request, payload, claim, held_as });
                 Ok(())
             }
             Err(error) => {
@@ -144,21 +148,49 @@ impl Reader<'_> {
     }
 
     fn other(&mut self, request: &Request) {
+        let held_as = self.connection.arrive(request, self.received_at);
         if self.may_inline(request) {
-            let began = Instant::now();
-            self.connection.carry_out(request, &[], &mut self.batch);
-            self.pace.add(began.elapsed());
+            self.carry_out(request, held_as, 0..0);
             return;
         }
-        let reply_bytes = if request.command == Command::Read { u64::from(request.length_bytes) } else { 0 };
         self.send_batch();
-        match self.connection.budget.claim(&self.connection.shared_budget, reply_bytes) {
-            Some(claim) => self.dispatch(Task { request: *request, payload: Vec::new(), claim }),
-            None => {
-                let error = ExportError::new(Errno::NoMemory, "too many large requests are under way");
-                self.refuse(request, &error);
-            }
+        match self.claim_reply(request) {
+            Some(claim) => self.dispatch(Task { request: *request, payload: Vec::new(), claim, held_as }),
+            None => self.refuse_for_memory(request, held_as),
         }
+    }
+
+    /// Carries out a small request with its payload in the input.
+    fn carry_out(&mut self, request: &Request, held_as: Option<u32>, payload: Range<usize>) {
+        let Some(number) = held_as else {
+            let began = Instant::now();
+            self.connection.carry_out(request, &self.input[payload], &mut self.batch);
+            self.pace.add(began.elapsed());
+            return;
+        };
+        // Others that have arrived are not to wait for the place of this one.
+        self.send_batch();
+        let Some(claim) = self.claim_reply(request) else {
+            return self.refuse_for_memory(request, held_as);
+        };
+        let began = Instant::now();
+        let mut bytes = Vec::new();
+        self.connection.carry_out(request, &self.input[payload], &mut bytes);
+        self.pace.add(began.elapsed());
+        self.connection.hold(number, Reply { bytes, claim });
+    }
+
+    fn claim_reply(&self, request: &Request) -> Option<Claim> {
+        let reply_bytes = if request.command == Command::Read { u64::from(request.length_bytes) } else { 0 };
+        self.connection.budget.claim(&self.connection.shared_budget, reply_bytes)
+    }
+
+    fn refuse_for_memory(&mut self, request: &Request, held_as: Option<u32>) {
+        let error = ExportError::new(Errno::NoMemory, "too many large requests are under way");
+        let Some(number) = held_as else { return self.refuse(request, &error) };
+        let mut bytes = Vec::new();
+        refuse(request, &self.connection.agreed, &error, &mut bytes);
+        self.connection.hold(number, Reply { bytes, claim: Claim::default() });
     }
 
     fn may_inline(&mut self, request: &Request) -> bool {
@@ -195,6 +227,7 @@ impl Reader<'_> {
         }
         let count = receive_patiently(self.connection, &mut self.input[self.end..], is_within_request)?;
         self.end += count;
+        self.received_at = Instant::now();
         Ok(count > 0)
     }
 
@@ -210,6 +243,7 @@ impl Reader<'_> {
                 count => done += count,
             }
         }
+        self.received_at = Instant::now();
         Ok(payload)
     }
 

@@ -164,7 +164,7 @@ fn accept_clients(shared: &Arc<Shared>) {
         let reader = Builder::new().name("nbd-reader".into()).stack_size(READER_STACK_BYTES);
         let started = reader.spawn(move || {
             let _leaves = Leaves { shared: &serving, number };
-            serve_client(&serving, socket);
+            serve_client(&serving, number, socket);
         });
         if started.is_err() {
             Leaves { shared, number };
@@ -185,11 +185,11 @@ impl Drop for Leaves<'_> {
     }
 }
 
-fn serve_client(shared: &Shared, socket: Arc<Socket>) {
+fn serve_client(shared: &Shared, number: u64, socket: Arc<Socket>) {
     let mut stream = Deadline { socket: &socket, deadline: Instant::now() + HANDSHAKE_LIMIT };
     // A client that breaks off a handshake, or the protocol in it, is hung up on; there is nobody to tell.
     if let Ok(Some(agreed)) = negotiate(&mut stream, &*shared.exports) {
-        let connection = Connection::new(socket, agreed, shared.budget.clone());
+        let connection = Connection::new(number, socket, agreed, shared.budget.clone());
         if set_limits(&connection).is_ok() {
             read_requests(&connection, &shared.pool);
         }

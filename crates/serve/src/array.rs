@@ -1,17 +1,22 @@
 //! From a description and settings to what is served: a layout, drives, volumes and spares.
 
-use crate::ServeError;
+use crate::paced::TwinSpec;
+use crate::{ServeError, replicated};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
 use target::TargetSpec;
-use twin::ArrayDescription;
 use twin::disk_array::Level;
+use twin::{ArrayDescription, Twin};
 use volume::VolumeSpec;
 
 /// Placement in a pool is part of the array; the twin's is the same.
 const POOL_SEED: u64 = 1;
+/// Chance acts on few parts of an array, and the same in every server.
+pub(crate) const MODEL_SEED: u64 = 1;
+/// Settings of a model that the bytes have as well.
+pub(crate) const SHAPING: [&str; 4] = ["raid", "layout", "disks", "segment"];
 /// Volumes begin and end at multiples of this.
-const VOLUME_ALIGNMENT_BYTES: u64 = 4096;
+pub(crate) const VOLUME_ALIGNMENT_BYTES: u64 = 4096;
 /// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
 const POOL_PIECES_MINIMUM: u64 = 32;
 
@@ -30,6 +35,8 @@ pub struct ServedArray {
     pub volumes_bytes: Vec<u64>,
     /// Drives that take the place of lost ones by themselves.
     pub spares: u32,
+    /// What its time comes from; without it it can only be served as fast as it goes.
+    pub twin: Option<TwinSpec>,
 }
 
 /// What a kind of array says about its layout.
@@ -77,9 +84,23 @@ impl ServedArray {
         description: &ArrayDescription,
         settings: &Map<String, Value>,
     ) -> Result<ServedArray, ServeError> {
+        if let Some(system) = &description.replicated {
+            return replicated::served(description, system, settings);
+        }
         let mut shape = shape_of(description)?;
+        let mut of_model = Map::new();
         for (key, value) in settings {
-            shape.set(key, &text_of(value))?;
+            let is_of_model = is_of_model(description, key);
+            if is_of_model {
+                of_model.insert(key.clone(), typed(key, &text_of(value)));
+            }
+            if !is_of_model || SHAPING.contains(&key.as_str()) {
+                shape.set(key, &text_of(value))?;
+            }
+        }
+        // Flash modules have parity or none.
+        if let (Some(_), Level::Raid0) = (&description.flash_modules, shape.level) {
+            of_model.insert("parity".to_owned(), Value::from("off"));
         }
         let identity = format!(
             "{} {:?} drives={} capacity={} segment={}",
@@ -89,6 +110,10 @@ impl ServedArray {
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
         let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
         let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
+        // Its host is a real one.
+        if description.ssd_array.is_some() {
+            of_model.entry("host").or_insert_with(|| Value::from("off"));
+        }
         Ok(ServedArray {
             name: description.name.clone(),
             title: description.title.clone(),
@@ -100,18 +125,44 @@ impl ServedArray {
             },
             volumes_bytes: vec![volume_bytes; shape.volumes as usize],
             spares: shape.spares,
+            twin: Some(TwinSpec { description: description.clone(), settings: of_model, seed: MODEL_SEED }),
         })
     }
-}
 
-fn refused(problem: String) -> ServeError {
-    ServeError::Array {
-        problem,
-        hint: "settings of a served array: raid, layout, disks, segment, capacity (bytes of each drive)",
+    /// Whether its volumes are the description's own, with names.
+    pub(crate) fn has_named_volumes(&self) -> bool {
+        self.twin.as_ref().is_some_and(|twin| twin.description.replicated.is_some())
+    }
+
+    /// Names and sizes of the volumes.
+    pub(crate) fn volumes(&self) -> Vec<(String, u64)> {
+        let system = self.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+        let named = self.volumes_bytes.iter().enumerate().map(|(index, &size_bytes)| {
+            let own = system.and_then(|system| system.volumes.get(index));
+            (own.map_or_else(|| format!("vol{index}"), |volume| volume.name.clone()), size_bytes)
+        });
+        named.collect()
     }
 }
 
-fn text_of(value: &Value) -> String {
+/// Whether a setting is one of the array's model.
+pub(crate) fn is_of_model(description: &ArrayDescription, key: &str) -> bool {
+    Twin::settings(description).iter().any(|setting| setting.name == key)
+}
+
+/// A setting's value as plans type it; switches of a model are texts.
+pub(crate) fn typed(name: &str, text: &str) -> Value {
+    plan::setting(name).and_then(|setting| setting.parse(text).ok()).unwrap_or_else(|| Value::from(text))
+}
+
+pub(crate) fn refused(problem: String) -> ServeError {
+    ServeError::Array {
+        problem,
+        hint: "settings of a served array: raid, layout, disks, segment, capacity (bytes of each drive), and those of its model",
+    }
+}
+
+pub(crate) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -1,7 +1,7 @@
 //! How fast an array is served, beside nbdkit's memory plugin and with the same client: fio.
 
 use crate::run::{bench_error, serve_array};
-use crate::{Endpoint, Options, ServeError, ServedArray};
+use crate::{Endpoint, Options, ServeError, Served, ServedArray};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,26 +42,37 @@ pub fn bench(seconds: u32) -> Result<Vec<BenchRow>, ServeError> {
         control: None,
         command: None,
         drives: Vec::new(),
+        speed_millionths: None,
         overwrite_data: Vec::new(),
     };
     let array = ServedArray::parse(ARRAY)?;
     let _nbdkit = Nbdkit::start(&theirs)?;
+    served_meanwhile(array, &options, || measure(&ours, &theirs, seconds)).map(|(rows, _)| rows)
+}
+
+/// Serves an array while something is done with it.
+pub(crate) fn served_meanwhile<T>(
+    array: ServedArray,
+    options: &Options,
+    work: impl FnOnce() -> Result<T, ServeError>,
+) -> Result<(T, Served), ServeError> {
     let stop = AtomicBool::new(false);
     let (ready, is_ready) = mpsc::channel();
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
-            serve_array(array, &options, &stop, &|_| {
+            serve_array(array, options, &stop, &|_| {
                 // Nobody waits any more if that fails.
                 let _ = ready.send(());
             })
         });
-        let rows = match is_ready.recv_timeout(START_LIMIT) {
-            Ok(()) => measure(&ours, &theirs, seconds),
+        let done = match is_ready.recv_timeout(START_LIMIT) {
+            Ok(()) => work(),
             Err(_) => Err(bench_error("start the server", "it was not ready in time")),
         };
         stop.store(true, Ordering::Release);
         match server.join() {
-            Ok(outcome) => outcome.and(rows),
+            // Why it did not start, rather than that it did not.
+            Ok(served) => served.and_then(|served| Ok((done?, served))),
             Err(_) => Err(bench_error("serve", "the server failed")),
         }
     })
@@ -97,23 +108,31 @@ fn measure(ours: &Path, theirs: &Path, seconds: u32) -> Result<Vec<BenchRow>, Se
 
 /// Runs fio and returns its I/Os a second.
 fn fio(socket: &Path, arguments: &[&str]) -> Result<f64, ServeError> {
-    let output = Command::new("fio")
+    let mut command = Command::new("fio");
+    command
         .args(["--name=bench", "--ioengine=nbd", "--output-format=json", "--randrepeat=0"])
         .arg(format!("--uri=nbd+unix:///?socket={}", socket.display()))
         .arg(format!("--size={EXPORT_BYTES}"))
-        .args(arguments)
-        .output()
-        .map_err(ServeError::io("run fio"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let start = text.find('{').unwrap_or(0);
-    let report: serde_json::Value = serde_json::from_str(&text[start..])
-        .map_err(|error| bench_error("read fio's report", format!("{error}: {text}")))?;
+        .args(arguments);
+    let report = wait_for_fio(&mut command)?;
     let job = &report["jobs"][0];
     let rate = |direction: &str| job[direction]["iops"].as_f64().unwrap_or(0.0);
-    match (output.status.success(), rate("read") + rate("write")) {
-        (true, iops) if iops > 0.0 => Ok(iops),
-        _ => Err(bench_error("run fio", String::from_utf8_lossy(&output.stderr))),
+    match rate("read") + rate("write") {
+        iops if iops > 0.0 => Ok(iops),
+        _ => Err(bench_error("run fio", "it did nothing")),
     }
+}
+
+/// Runs fio and returns its report.
+pub(crate) fn wait_for_fio(command: &mut Command) -> Result<serde_json::Value, ServeError> {
+    let output = command.output().map_err(ServeError::io("run fio"))?;
+    if !output.status.success() {
+        return Err(bench_error("run fio", String::from_utf8_lossy(&output.stderr)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let start = text.find('{').unwrap_or(0);
+    serde_json::from_str(&text[start..])
+        .map_err(|error| bench_error("read fio's report", format!("{error}: {text}")))
 }
 
 /// nbdkit, ended when this goes.

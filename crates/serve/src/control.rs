@@ -1,8 +1,12 @@
 //! The control socket: JSON lines as in `driver::protocol`, for the owner only.
 
+use crate::array::{SHAPING, is_of_model, text_of};
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
+use crate::paced::{Paced, Pacer, REAL_SPEED};
+use crate::replicated::{drive_name, services};
+use driver::Settings;
 use driver::protocol::{
     ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
 };
@@ -12,6 +16,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
+use twin::TwinCounter;
 use volume::{DriveCondition, VolumeError};
 
 /// The most control connections at a time; more are hung up on.
@@ -21,11 +26,16 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(600);
 /// How often the acceptor looks whether it is to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// The setting that chooses the volume under load, where volumes have names.
+const VOLUME: &str = "volume";
+
 /// What the control socket acts on.
 pub(crate) struct Controlled {
     pub live: Arc<LiveArray>,
     pub exports: Arc<ArrayExports>,
     pub server: Arc<nbd::Server>,
+    /// None where the array is served as fast as it goes.
+    pub pacer: Option<Arc<Pacer>>,
 }
 
 /// Answers control connections until it is told to stop.
@@ -91,28 +101,94 @@ impl Controlled {
         match verb {
             Verb::Status => self.status(),
             Verb::Ready => Ok(json!(self.ready())),
-            Verb::Set { settings } => {
-                let differs = settings.iter().find(|(key, value)| self.array_setting(key) != Some(*value));
-                match differs {
-                    None => Ok(json!({})),
-                    Some((key, _)) => Err(refuse(
-                        ErrorKind::Refused,
-                        format!(
-                            "`{key}` of an array that holds data cannot be changed; serve it anew with it"
-                        ),
-                    )),
-                }
-            }
+            Verb::Set { settings } => self.set(settings),
             Verb::Event { name, arguments } => self.happen(&Event::parse(name, arguments)?),
         }
     }
 
-    fn array_setting(&self, key: &str) -> Option<&Value> {
-        self.live.array.settings.get(key)
+    /// Makes settings: of the model at once, with a new twin; of the bytes only what they are already.
+    fn set(&self, settings: &Settings) -> Result<Value, ResponseError> {
+        let refused = |message: String| Err(refuse(ErrorKind::Refused, message));
+        let array = &self.live.array;
+        let description = array.twin.as_ref().map(|twin| &twin.description);
+        let mut of_model = Settings::new();
+        let mut volume = None;
+        for (key, value) in settings {
+            if array.settings.get(key).is_some_and(|own| own == value || text_of(own) == text_of(value)) {
+                continue;
+            }
+            if key == VOLUME && self.exports.has_named_volumes() {
+                match self.exports.position(&text_of(value)) {
+                    Some(index) => volume = Some(index),
+                    None => return refused(format!("there is no volume {value}")),
+                }
+            } else if SHAPING.contains(&key.as_str()) {
+                return refused(format!(
+                    "`{key}` of an array that holds data cannot be changed; serve it anew with `{key}={}`",
+                    text_of(value)
+                ));
+            } else if description.is_some_and(|description| is_of_model(description, key)) {
+                of_model.insert(key.clone(), value.clone());
+            } else {
+                return refused(format!("this array has no setting `{key}`"));
+            }
+        }
+        if !of_model.is_empty() {
+            let Some(pacer) = &self.pacer else {
+                let names: Vec<&str> = of_model.keys().map(String::as_str).collect();
+                return refused(format!(
+                    "the array is served untimed, so {} has no effect",
+                    names.join(", ")
+                ));
+            };
+            let made = pacer.ask(move |paced| paced.rebuild(of_model));
+            made.map_err(|problem| refuse(ErrorKind::Failed, problem))?
+                .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
+        }
+        if let Some(index) = volume {
+            self.exports.choose(index);
+        }
+        Ok(json!({}))
+    }
+
+    /// Lets something happen to the model.
+    fn act(&self, action: &str, arguments: &Settings) -> Result<Value, ResponseError> {
+        let Some(pacer) = &self.pacer else {
+            let message = format!("the array is served untimed, so `{action}` has no effect");
+            return Err(refuse(ErrorKind::Refused, message));
+        };
+        let (action, mut arguments) = (action.to_owned(), arguments.clone());
+        if self.exports.has_named_volumes() && ["limit", "template"].contains(&action.as_str()) {
+            // As plans mean it: the volume under load.
+            arguments.entry(VOLUME).or_insert_with(|| self.exports.chosen().into());
+        }
+        pacer
+            .ask(move |paced| paced.model.act(paced.now_ns, &action, &arguments))
+            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
+            .map_err(|problem| refuse(ErrorKind::Refused, problem))?;
+        Ok(json!({}))
+    }
+
+    /// The model loses a drive as well, if its kind of array can: the others go on as if it were whole.
+    fn fail_in_model(&self, drive: u16) {
+        let Some(pacer) = &self.pacer else { return };
+        let system = self.live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+        let name = match system {
+            Some(system) => Value::from(drive_name(system, drive)),
+            None => Value::from(drive),
+        };
+        let arguments = Settings::from_iter([("drive".to_owned(), name)]);
+        let asked = pacer.ask(move |paced| paced.model.act(paced.now_ns, "drive-failure", &arguments));
+        if let Ok(Err(problem)) | Err(problem) = asked {
+            self.live.note(&format!("the time of drive {drive}'s loss is not modelled: {problem}"));
+        }
     }
 
     fn happen(&self, event: &Event) -> Result<Value, ResponseError> {
         let live = &self.live;
+        if let Event::Model { action, arguments } = event {
+            return self.act(action, arguments);
+        }
         if let Event::PowerCut { seed } = event {
             live.cut_power(*seed, &|| self.server.drop_connections()).map_err(|error| failed(&error))?;
             return Ok(json!({}));
@@ -137,9 +213,12 @@ impl Controlled {
                 live.background().scrub = Some(Scrub { is_running: true, ..Scrub::default() });
                 Ok(())
             }
-            Event::PowerCut { .. } => Ok(()),
+            Event::PowerCut { .. } | Event::Model { .. } => Ok(()),
         }
         .map_err(|error| failed(&error))?;
+        if let Event::Fail { drive } | Event::Pull { drive } = *event {
+            self.fail_in_model(drive);
+        }
         live.wake();
         Ok(json!({}))
     }
@@ -163,6 +242,22 @@ impl Controlled {
             self.exports.sizes().map(|(name, size)| json!({"name": name, "size_bytes": size})).collect();
         let layout = &live.array.spec.layout;
         let background = live.background().clone();
+        let model = match &self.pacer {
+            None => Value::Null,
+            Some(pacer) => {
+                let speed = pacer.speed_millionths() as f64 / REAL_SPEED as f64;
+                let asked = pacer.ask(move |paced| model_status(paced, speed));
+                asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?
+            }
+        };
+        let volumes: Vec<Value> = self
+            .exports
+            .volumes()
+            .iter()
+            .map(|volume| {
+                json!({"name": volume.name, "size_bytes": volume.size_bytes, "served": volume.tally.read()})
+            })
+            .collect();
         Ok(json!({
             "array": live.array.name,
             "title": live.array.title,
@@ -175,10 +270,37 @@ impl Controlled {
                 "drives_it_may_lose": live.tolerance(),
             },
             "volume": volume.status(),
+            "volumes": volumes,
+            "model": model,
+            "services": live.array.twin.as_ref().map_or(Value::Null, |twin| services(&twin.description)),
             "spares": live.array.spares,
             "exports": exports,
             "connections": self.server.connections(),
             "background": background,
         }))
     }
+}
+
+/// What the array's time comes from, at this moment.
+fn model_status(paced: &mut Paced<'_>, speed: f64) -> Value {
+    let limits: Vec<Value> = paced
+        .model
+        .limits()
+        .map(|(name, limit, waiting)| json!({"volume": name, "limit": limit, "held_back": waiting}))
+        .collect();
+    let mut parts = serde_json::Map::new();
+    for TwinCounter { entity, name, value } in paced.model.counters() {
+        let part = parts.entry(entity).or_insert_with(|| json!({}));
+        part[name] = value.into();
+    }
+    json!({
+        "speed": speed,
+        "clock_ns": paced.now_ns,
+        "settings": paced.model.settings(),
+        "under_way": paced.under_way,
+        "lateness": paced.lateness,
+        "limits": limits,
+        "parts": parts,
+        "notes": paced.model.recent_notes(),
+    })
 }

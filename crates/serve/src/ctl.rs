@@ -1,8 +1,9 @@
 //! `ctl CONTROL_SOCKET VERB…`: what a user says to a served array.
 
 use crate::ServeError;
+use crate::array::typed;
 use crate::events::{Event, USAGE};
-use driver::{ArrayDriver as _, CtlDriver, Readiness};
+use driver::{ArrayDriver as _, CtlDriver, Readiness, SetOutcome};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -21,6 +22,20 @@ pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
                 json!({"ready": false, "progress_percent": progress.percent, "message": progress.message})
             }
         }),
+        "services" => {
+            let mut status = driver.status().map_err(refused)?;
+            Ok(status["services"].take())
+        }
+        "set" => {
+            let pairs: Option<Vec<_>> = arguments.iter().map(|word| word.split_once('=')).collect();
+            let pairs = pairs.filter(|pairs| !pairs.is_empty()).ok_or_else(usage)?;
+            let settings =
+                pairs.into_iter().map(|(name, text)| (name.to_owned(), typed(name, text))).collect();
+            match driver.set(&settings).map_err(refused)? {
+                SetOutcome::Made { .. } => Ok(json!({})),
+                SetOutcome::Refused { reason } => Err(ServeError::Refused(reason)),
+            }
+        }
         event => {
             let arguments = Event::arguments(event, arguments);
             // Refused here, so that what is mistyped costs nothing.

@@ -5,7 +5,7 @@ use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::Value;
 
 /// An event of the control socket.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
     /// A drive fails.
     Fail { drive: u16 },
@@ -23,11 +23,23 @@ pub(crate) enum Event {
     Scrub,
     /// Everything is brought to the drives.
     Checkpoint,
+    /// Something that only the array's model knows.
+    Model { action: String, arguments: Settings },
 }
 
+/// Events of the model, as plans name them, and what is typed after them without a name.
+const OF_MODEL: [(&str, &[&str]); 4] = [
+    ("limit", &["volume"]),
+    ("template", &["volume", "template"]),
+    ("firmware-update", &[]),
+    ("controller-failover", &["controller"]),
+];
+
 /// What a user types after `ctl SOCKET`, and what it needs.
-pub(crate) const USAGE: &str = "status | ready | fail DRIVE | pull DRIVE | replace DRIVE | break DRIVE | \
-                                corrupt DRIVE OFFSET_BYTES [SECTORS] | power-cut [SEED] | scrub | checkpoint";
+pub(crate) const USAGE: &str = "status | ready | services | set SETTING=VALUE… | fail DRIVE | pull DRIVE | replace DRIVE | \
+                                break DRIVE | corrupt DRIVE OFFSET_BYTES [SECTORS] | power-cut [SEED] | scrub | \
+                                checkpoint | limit VOLUME iops=N|bw_bytes_per_s=N|…=none | \
+                                template VOLUME TEMPLATE | firmware-update | controller-failover NUMBER";
 
 impl Event {
     /// Reads an event; numbers may be texts.
@@ -54,17 +66,35 @@ impl Event {
             "power-cut" => Event::PowerCut { seed: number("seed").unwrap_or(1) },
             "scrub" => Event::Scrub,
             "checkpoint" => Event::Checkpoint,
+            of_model if OF_MODEL.iter().any(|(known, _)| *known == of_model) => {
+                Event::Model { action: name.to_owned(), arguments: arguments.clone() }
+            }
             _ => return Err(bad(format!("event `{name}` is not known; there are: {USAGE}"))),
         })
     }
 
     /// The arguments that a user typed, by name.
     pub(crate) fn arguments(name: &str, words: &[String]) -> Settings {
-        let keys: &[&str] = match name {
-            "power-cut" => &["seed"],
+        let of_model = OF_MODEL.iter().find(|(known, _)| *known == name);
+        let keys: &[&str] = match (of_model, name) {
+            (Some((_, keys)), _) => keys,
+            (None, "power-cut") => &["seed"],
             _ => &["drive", "offset", "sectors"],
         };
-        let values = words.iter().map(|word| Value::from(word.as_str()));
-        keys.iter().map(|key| (*key).to_owned()).zip(values).collect()
+        let mut keys = keys.iter();
+        let pairs = words.iter().filter_map(|word| match word.split_once('=') {
+            Some((key, value)) => Some((key.to_owned(), number_or_text(value))),
+            None => Some(((*keys.next()?).to_owned(), number_or_text(word))),
+        });
+        pairs.collect()
+    }
+}
+
+/// What a user typed, as plans would have it.
+fn number_or_text(word: &str) -> Value {
+    match (word.parse::<u64>(), word.parse::<f64>()) {
+        (Ok(whole), _) => whole.into(),
+        (_, Ok(number)) if number.is_finite() => number.into(),
+        _ => word.into(),
     }
 }

@@ -1,6 +1,7 @@
 //! What to serve, and where: the command line's options without the command line.
 
 use crate::ServeError;
+use crate::paced::REAL_SPEED;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,28 @@ pub struct Options {
     pub command: Option<String>,
     /// `--drive`: files or devices for the first drives.
     pub drives: Vec<PathBuf>,
+    /// `--speed`: the model's time in millionths of ours; none where the array is served as fast as it goes.
+    pub speed_millionths: Option<u64>,
     /// `--overwrite-data`: IDs of drives whose data may go.
     pub overwrite_data: Vec<String>,
+}
+
+/// Speeds from a thousandth to a thousand times that of the clock.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+
+/// From `--untimed` and `--speed`: how fast the model's time goes, in millionths of ours; none for no model.
+pub fn parse_speed(untimed: bool, speed: Option<f64>) -> Result<Option<u64>, ServeError> {
+    match (untimed, speed) {
+        (true, _) => Ok(None),
+        (false, None) => Ok(Some(REAL_SPEED)),
+        (false, Some(speed)) if SPEEDS.contains(&speed) => {
+            Ok(Some((speed * REAL_SPEED as f64).round() as u64))
+        }
+        (false, Some(speed)) => Err(ServeError::Options {
+            problem: format!("--speed {speed} is not between {} and {}", SPEEDS.start(), SPEEDS.end()),
+            hint: "1 is the array's own speed, 10 ten times as fast; --untimed is as fast as it goes",
+        }),
+    }
 }
 
 impl Options {

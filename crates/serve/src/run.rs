@@ -7,6 +7,7 @@ use crate::exports::ArrayExports;
 use crate::live::LiveArray;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
+use crate::paced::{LatenessReport, Model, Pacer};
 use crate::power::PoweredShelf;
 use crate::upkeep::look_after;
 use nbd::{Listener, Server};
@@ -34,8 +35,17 @@ pub enum Outcome {
     CommandEnded(u8),
 }
 
+/// An array that was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How late replies left, where they were paced.
+    pub lateness: Option<LatenessReport>,
+}
+
 /// Serves until `stop` is set or the command ends. `on_ready` is called with the NBD address once clients may come.
-pub fn run(options: &Options, stop: &AtomicBool, on_ready: &dyn Fn(&str)) -> Result<Outcome, ServeError> {
+pub fn run(options: &Options, stop: &AtomicBool, on_ready: &dyn Fn(&str)) -> Result<Served, ServeError> {
     serve_array(ServedArray::parse(&options.array)?, options, stop, on_ready)
 }
 
@@ -45,13 +55,17 @@ pub fn serve_array(
     options: &Options,
     stop: &AtomicBool,
     on_ready: &dyn Fn(&str),
-) -> Result<Outcome, ServeError> {
+) -> Result<Served, ServeError> {
     raise_descriptor_limit();
     let volume_error = |source| ServeError::Volume { data: options.data.clone(), source };
     let named = named_drives(options)?;
     let directory = Directory::lock(&options.data, named).map_err(volume_error)?;
     let live = Arc::new(LiveArray::open(array, PoweredShelf::new(directory)).map_err(volume_error)?);
-    let exports = Arc::new(ArrayExports::new(&live));
+    let pacer = match options.speed_millionths {
+        Some(speed_millionths) => Some(Arc::new(start_pacer(&live.array, speed_millionths)?)),
+        None => None,
+    };
+    let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref()));
     let (listener, address, socket) = listen(&options.endpoint)?;
     let control_path = options.control_path();
     let control = bind(&control_path)?;
@@ -60,7 +74,8 @@ pub fn serve_array(
         .map_err(ServeError::io("protect the control socket"))?;
     let server =
         Arc::new(Server::start(listener, exports.clone()).map_err(ServeError::io("start the server"))?);
-    let controlled = Arc::new(Controlled { live: live.clone(), exports, server: server.clone() });
+    let controlled =
+        Arc::new(Controlled { live: live.clone(), exports, server: server.clone(), pacer: pacer.clone() });
     let is_stopping = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| look_after(&live, &is_stopping));
@@ -74,6 +89,8 @@ pub fn serve_array(
         live.wake();
         outcome
     });
+    // Before the server, which waits for replies that are held.
+    let lateness = pacer.as_ref().and_then(|pacer| pacer.stop());
     server.stop();
     // Whatever comes of it, the sockets go.
     let _ = fs::remove_file(&control_path);
@@ -83,7 +100,17 @@ pub fn serve_array(
     if let Some(volume) = live.volume() {
         volume.checkpoint().map_err(volume_error)?;
     }
-    outcome
+    Ok(Served { outcome: outcome?, lateness })
+}
+
+fn start_pacer(array: &ServedArray, speed_millionths: u64) -> Result<Pacer, ServeError> {
+    let Some(twin) = array.twin.clone() else {
+        return Err(ServeError::Array {
+            problem: format!("`{}` has no model of its time", array.name),
+            hint: "serve it as fast as it goes, with --untimed",
+        });
+    };
+    Pacer::start(Model::new(twin, &array.volumes())?, speed_millionths)
 }
 
 fn wait_for(stop: &AtomicBool) -> Result<Outcome, ServeError> {

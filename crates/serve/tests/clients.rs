@@ -212,7 +212,7 @@ fn commands_are_run_and_data_stays() {
         serve_array(array.clone(), &options, &AtomicBool::new(false), &|_| ())
     };
     let write = "qemu-io -f raw -c 'write -P 7 0 1M' -c flush \"$ARRAYLAB_NBD_URI\" >&2 && exit 5";
-    assert_eq!(run(&raid6(), write).unwrap(), Outcome::CommandEnded(5));
+    assert_eq!(run(&raid6(), write).unwrap().outcome, Outcome::CommandEnded(5));
     assert!(!directory.path().join("nbd").exists() && !directory.path().join("nbd.ctl").exists());
     let nested = serve(&raid6(), directory.path());
     let second = serve::Options {
@@ -231,7 +231,7 @@ fn commands_are_run_and_data_stays() {
     let refused = run(&other, "true").unwrap_err();
     assert!(refused.to_string().contains("another array"), "{refused}");
     let read = "qemu-io -f raw -c 'read -P 7 0 1M' \"$ARRAYLAB_NBD_URI\" | grep -q failed";
-    assert_eq!(run(&raid6(), read).unwrap(), Outcome::CommandEnded(1));
+    assert_eq!(run(&raid6(), read).unwrap().outcome, Outcome::CommandEnded(1));
 }
 
 /// Proves that only the owner can open the control socket.

@@ -50,6 +50,12 @@ pub enum TwinError {
         /// What it was told.
         argument: String,
     },
+    /// An event while another is under way.
+    #[error("`{event}` has to wait until what is under way has ended")]
+    Busy {
+        /// The event.
+        event: &'static str,
+    },
     /// An event in the past of the twin's clock.
     #[error("`{event}` was asked for {at_ns} ns, but the clock stands at {now_ns} ns already")]
     Late {

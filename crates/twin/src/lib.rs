@@ -21,5 +21,6 @@ pub use counters::TwinCounter;
 pub use description::{ArrayDescription, Bench, BenchPart, DescriptionError, Origin, Parameter};
 pub use error::TwinError;
 pub use event::{Event, TwinNote};
+pub use replicated::{Limit, Limiter};
 pub use settings::Setting;
 pub use twin::Twin;

@@ -38,13 +38,7 @@ pub(crate) trait ArrayModel: Device + Sized {
 
     /// Whether it can do an action that is told something, as plans name it.
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        let event = action.to_owned();
-        match (Event::from_name(action), arguments.keys().next()) {
-            (Some(_), Some(argument)) => {
-                Err(TwinError::UnknownArgument { event, argument: argument.clone() })
-            }
-            _ => Err(TwinError::UnknownEvent { event, known: Event::ALL.map(Event::name).join(", ") }),
-        }
+        Err(unknown_action(action, arguments, &[]))
     }
 
     /// Lets an action happen that it can do.
@@ -62,6 +56,10 @@ pub(crate) trait ArrayModel: Device + Sized {
     fn capacity_of_job_bytes(&self, _job: u32) -> u64 {
         self.capacity_bytes()
     }
+
+    /// When something happens next by itself, if nothing is submitted; `u64::MAX` for never. Right after
+    /// `next_completion` has returned none.
+    fn wakes_at_ns(&self) -> u64;
 
     /// What has happened since this was last asked.
     fn take_notes(&mut self) -> Vec<TwinNote>;
@@ -82,6 +80,18 @@ pub(crate) trait ArrayModel: Device + Sized {
 
     /// As [`load::FastForward::carry_written`].
     fn carry_written(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
+}
+
+/// Why an action that a kind of array does not have, or that is told too much, does not happen.
+pub(crate) fn unknown_action(action: &str, arguments: &Map<String, Value>, own: &[&str]) -> TwinError {
+    let event = action.to_owned();
+    match (Event::from_name(action), arguments.keys().next()) {
+        (Some(_), Some(argument)) => TwinError::UnknownArgument { event, argument: argument.clone() },
+        _ => {
+            let known: Vec<&str> = Event::ALL.map(Event::name).iter().chain(own).copied().collect();
+            TwinError::UnknownEvent { event, known: known.join(", ") }
+        }
+    }
 }
 
 /// The setting that every kind of array has beside its own.
@@ -271,6 +281,12 @@ impl Twin {
     /// The size of what a job addresses: of its volume, where an array has several.
     pub fn capacity_of_job_bytes(&self, job: u32) -> u64 {
         on_model!(&self.model, model => model.capacity_of_job_bytes(job))
+    }
+
+    /// When something happens next in the twin by itself, for whoever drives it on a real clock and has just been
+    /// told by [`Device::next_completion`] that nothing completes by now; `u64::MAX` for never.
+    pub fn wakes_at_ns(&self) -> u64 {
+        self.next_event_ns.min(on_model!(&self.model, model => model.wakes_at_ns()))
     }
 
     /// What has happened to the twin since this was last asked, for the run's record of events.

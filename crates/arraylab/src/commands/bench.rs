@@ -108,13 +108,18 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
 /// Seconds of each round against nbdkit.
 const SERVE_SECONDS: u32 = 2;
 
+/// Seconds of each point of a paced array.
+const PACED_SECONDS: u32 = 10;
+
 /// A served array beside nbdkit's memory plugin.
 fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
     let rows = serve::bench(SERVE_SECONDS)?;
+    let paced = serve::bench_paced(&serve::PACED_POINTS, None, PACED_SECONDS)?;
     if arguments.json {
-        return print_json_lines(rows.iter().map(|row| {
+        let untimed = rows.iter().map(|row| {
             json!({ "scenario": row.scenario, "ours": row.ours, "nbdkit": row.nbdkit, "ratio": row.ratio })
-        }));
+        });
+        return print_json_lines(untimed.chain(paced.iter().map(|row| json!(row))));
     }
     let mut text = String::new();
     for row in &rows {
@@ -124,6 +129,18 @@ fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
             human_rate(row.ours),
             human_rate(row.nbdkit),
             row.ratio
+        ));
+    }
+    for row in &paced {
+        text.push_str(&format!(
+            "{:<30} {:>8.0} IOPS  mean {:>8.1} µs  twin {:>8.1} µs  ratio {:.3}  late {:.1} µs median, {:.1} µs p99\n",
+            row.scenario,
+            row.iops,
+            row.mean_ns / 1e3,
+            row.twin_mean_ns / 1e3,
+            row.ratio,
+            row.late_p50_ns as f64 / 1e3,
+            row.late_p99_ns as f64 / 1e3,
         ));
     }
     print(&text)

@@ -4,16 +4,11 @@ use super::run::catch_signals;
 use crate::cli::{CtlArgs, ServeArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, say};
-use serve::{Endpoint, Options, Outcome, ServeError};
+use serve::{Endpoint, Options, Outcome, ServeError, parse_speed};
 use std::process::ExitCode;
 
 /// `arraylab serve`
 pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
-    if !arguments.untimed {
-        return Err(Failure::refused(
-            "an array is served as fast as it goes: modelled speed is not there yet; say so with `--untimed`",
-        ));
-    }
     let options = Options {
         array: arguments.array.clone(),
         endpoint: Endpoint::choose(
@@ -25,6 +20,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         control: arguments.control.clone(),
         command: arguments.run.clone(),
         drives: arguments.drives.clone(),
+        speed_millionths: parse_speed(arguments.untimed, arguments.speed)?,
         overwrite_data: arguments.overwrite_data.clone(),
     };
     let stop = catch_signals()?;
@@ -33,7 +29,11 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         // Whoever started us may read the address from a pipe; without a reader the array is served all the same.
         let _ = print(&format!("{uri}\n"));
     };
-    match serve::run(&options, &stop, &ready)? {
+    let served = serve::run(&options, &stop, &ready)?;
+    if let Some(lateness) = served.lateness {
+        say(&lateness.in_words());
+    }
+    match served.outcome {
         Outcome::Stopped => Ok(ExitCode::SUCCESS),
         Outcome::CommandEnded(status) => Ok(ExitCode::from(status)),
     }

@@ -5,7 +5,7 @@
 use layout::{Layout, ReplicaSpec};
 use nbd::Client;
 use serde_json::Value;
-use serve::{Endpoint, Options, ServedArray, ctl, serve_array};
+use serve::{Endpoint, Options, ServedArray, ctl, parse_speed, serve_array};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -77,6 +77,7 @@ fn replicas() -> ServedArray {
         },
         volumes_bytes: vec![48 << 20],
         spares: 0,
+        twin: None,
     }
 }
 
@@ -97,12 +98,23 @@ pub fn options(directory: &Path) -> Options {
         control: None,
         command: None,
         drives: Vec::new(),
+        speed_millionths: None,
         overwrite_data: Vec::new(),
     }
 }
 
 pub fn serve(array: &ServedArray, directory: &Path) -> Served {
-    let (array, options) = (array.clone(), options(directory));
+    serve_with(array, directory, options(directory))
+}
+
+/// At the array's own speed.
+pub fn serve_timed(array: &ServedArray, directory: &Path) -> Served {
+    let speed_millionths = parse_speed(false, None).unwrap();
+    serve_with(array, directory, Options { speed_millionths, ..options(directory) })
+}
+
+fn serve_with(array: &ServedArray, directory: &Path, options: Options) -> Served {
+    let array = array.clone();
     let stop = Arc::new(AtomicBool::new(false));
     let (ready, is_ready) = mpsc::channel();
     let (socket, control) = (directory.join("nbd"), options.control_path());

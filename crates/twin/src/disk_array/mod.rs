@@ -28,8 +28,8 @@ use load::{Completion, Device, Direction, IoError, Operation, Random};
 use serde_json::{Map, Value};
 
 use crate::engine::EventQueue;
-use crate::settings::Setting;
-use crate::twin::ArrayModel;
+use crate::settings::{Setting, bad};
+use crate::twin::{ArrayModel, unknown_action};
 use crate::{Event, TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
 use controllers::Controller;
@@ -49,6 +49,10 @@ pub use description::{
 
 /// errno of an I/O whose data is lost: EIO.
 const EIO: i32 = 5;
+
+/// The event that may be told which drive is lost.
+const DRIVE_FAILURE: &str = "drive-failure";
+const DRIVE: &str = "drive";
 
 /// An array of hard disks brought to life in simulated time.
 #[derive(Debug, Clone)]
@@ -324,6 +328,24 @@ impl ArrayModel for Model {
         }
     }
 
+    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        let mut named = arguments.iter();
+        let (Some((name, value)), None, DRIVE_FAILURE) = (named.next(), named.next(), action) else {
+            return Err(unknown_action(action, arguments, &[]));
+        };
+        let drives = u64::from(self.arrangement.layout.drives());
+        match value.as_u64().filter(|&drive| name == DRIVE && drive < drives) {
+            Some(_) => Ok(()),
+            None => Err(bad(name, value, "the number of a drive of the set")),
+        }
+    }
+
+    fn act(&mut self, at_ns: u64, _action: &str, arguments: &Map<String, Value>) {
+        if let Some(drive) = arguments.get(DRIVE).and_then(Value::as_u64) {
+            self.queue.push(self.lanes.other(), at_ns, Happening::DriveFails(drive as u32).pack());
+        }
+    }
+
     fn begin_window(&mut self) {
         for controller in &mut self.controllers {
             controller.begin_window();
@@ -333,6 +355,10 @@ impl ArrayModel for Model {
     fn steady_for_ns(&self, _window_ns: u64) -> u64 {
         let caches_are_steady = self.controllers.iter().all(Controller::is_steady);
         if caches_are_steady && !self.loss.is_rebuilding() { u64::MAX } else { 0 }
+    }
+
+    fn wakes_at_ns(&self) -> u64 {
+        self.queue.first_at_ns()
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {

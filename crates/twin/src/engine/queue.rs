@@ -87,6 +87,12 @@ impl EventQueue {
         }
     }
 
+    /// When the earliest event is; `u64::MAX` where nothing is waiting.
+    pub fn first_at_ns(&self) -> u64 {
+        // `NOTHING` has the latest moment there is.
+        (self.heads[self.winners[1] as usize] >> 64) as u64
+    }
+
     /// Takes out the earliest event if it is at or before `until_ns`: its moment and what is to happen.
     #[inline]
     pub fn pop_until(&mut self, until_ns: u64) -> Option<(u64, u32)> {

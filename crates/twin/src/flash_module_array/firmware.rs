@@ -28,6 +28,8 @@ pub(crate) struct Update {
     pub stripes: u64,
     /// Stripes still to read.
     pub stripes_left: u64,
+    /// One controller leaves and comes back, and that is all.
+    pub is_failover: bool,
 }
 
 impl Update {
@@ -42,6 +44,7 @@ impl Update {
                 as u64,
             stripes,
             stripes_left: 0,
+            is_failover: false,
         }
     }
 }

@@ -20,8 +20,8 @@ use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
 use crate::engine::{EventQueue, nanos_of_us};
-use crate::settings::Setting;
-use crate::twin::ArrayModel;
+use crate::settings::{Setting, bad};
+use crate::twin::{ArrayModel, unknown_action};
 use crate::{Event, TwinCounter, TwinError, TwinNote};
 use command::{Commands, Happening, Io};
 use controller::{Controller, Presence};
@@ -34,6 +34,10 @@ use streams::Streams;
 use stripes::Stripes;
 
 pub use description::{Controllers, Description, FirmwareUpdate, FlashModules, Hosts, Layout, Links};
+
+/// The event that takes one controller away for a while.
+const FAILOVER: &str = "controller-failover";
+const CONTROLLER: &str = "controller";
 
 /// An array of flash modules brought to life in simulated time.
 #[derive(Debug, Clone)]
@@ -222,6 +226,7 @@ impl Model {
         let Some(update) = &mut self.update else { return };
         match step {
             Step::Leave(index) => {
+                let why = if update.is_failover { "fails" } else { "leaves for its new firmware" };
                 let noticed_at_ns = self.now_ns + update.failover_ns;
                 self.next_step = Some((self.now_ns + update.away_ns, Step::Return(index)));
                 let controller = &mut self.controllers[index as usize];
@@ -229,12 +234,14 @@ impl Model {
                 for (tag, _) in controller.abandon_waiting() {
                     self.reroute(tag, noticed_at_ns);
                 }
-                self.note(format!("controller-{index} leaves for its new firmware"));
+                self.note(format!("controller-{index} {why}"));
             }
             Step::Return(index) => {
                 self.controllers[index as usize].presence = Presence::Up;
                 let next = index + 1;
-                if (next as usize) < self.controllers.len() {
+                if update.is_failover {
+                    self.next_step = None;
+                } else if (next as usize) < self.controllers.len() {
                     self.next_step = Some((self.now_ns + update.gap_ns, Step::Leave(next)));
                 } else {
                     update.stripes_left = update.stripes;
@@ -314,7 +321,38 @@ impl ArrayModel for Model {
     }
 
     fn schedule(&mut self, at_ns: u64, _event: Event) {
+        if let Some(update) = &mut self.update {
+            update.is_failover = false;
+        }
         self.next_step = Some((at_ns, Step::Leave(0)));
+    }
+
+    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        if action != FAILOVER {
+            return Err(unknown_action(action, arguments, &[FAILOVER]));
+        }
+        if self.update.is_none() {
+            return Err(TwinError::NoSuchEvent { event: FAILOVER, path: "flash_modules.firmware_update" });
+        }
+        if self.next_step.is_some() {
+            return Err(TwinError::Busy { event: FAILOVER });
+        }
+        let count = self.controllers.len() as u64;
+        match arguments
+            .iter()
+            .find(|(name, value)| *name != CONTROLLER || value.as_u64().is_none_or(|n| n >= count))
+        {
+            Some((name, value)) => Err(bad(name, value, "the number of a controller")),
+            None => Ok(()),
+        }
+    }
+
+    fn act(&mut self, at_ns: u64, _action: &str, arguments: &Map<String, Value>) {
+        let controller = arguments.get(CONTROLLER).and_then(Value::as_u64).unwrap_or(0);
+        if let Some(update) = &mut self.update {
+            update.is_failover = true;
+        }
+        self.next_step = Some((at_ns, Step::Leave(controller as u32)));
     }
 
     fn steady_for_ns(&self, _window_ns: u64) -> u64 {
@@ -336,6 +374,10 @@ impl ArrayModel for Model {
         } else {
             *at_ns -= duration_ns;
         }
+    }
+
+    fn wakes_at_ns(&self) -> u64 {
+        self.queue.first_at_ns().min(self.next_step.map_or(u64::MAX, |(at_ns, _)| at_ns))
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {

@@ -4,7 +4,7 @@ use load::Direction;
 use serde_json::{Map, Value};
 
 use super::happening::{Happening, ReplicaOf};
-use super::limit::{Limit, RATE_LIMIT};
+use super::limit::{Limit, rate};
 use super::placement::{Drives, Place};
 use super::relocation::Move;
 use super::request::{Owner, Request};
@@ -15,7 +15,6 @@ use crate::settings::bad;
 
 /// Events that the system knows.
 const KNOWN: &str = "limit, template and drive-failure";
-const RATE: &str = "a number above 0, or none";
 
 /// A planned event, checked.
 #[derive(Debug, Clone)]
@@ -80,17 +79,6 @@ impl Planned {
                 }
             }
         }
-    }
-}
-
-/// A limit, or `none`.
-fn rate(name: &str, value: &Value) -> Result<Option<f64>, TwinError> {
-    if value.is_null() || value.as_str() == Some("none") {
-        return Ok(None);
-    }
-    match settings::number(name, value, RATE)? {
-        rate if rate > 0.0 && rate <= RATE_LIMIT => Ok(Some(rate)),
-        _ => Err(bad(name, value, RATE)),
     }
 }
 

@@ -4,6 +4,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::settings;
+use crate::TwinError;
+use crate::settings::bad;
+
+const RATE: &str = "a number above 0, or none";
+const PARTS: &str =
+    "no place in a limit, which has iops, iops_per_gib, bw_bytes_per_s and bw_bytes_per_s_per_gib";
 
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
@@ -44,12 +53,38 @@ impl Limit {
         }
     }
 
+    /// This limit with parts of it set, or lifted by `none`.
+    pub fn changed<'a>(
+        mut self,
+        parts: impl Iterator<Item = (&'a String, &'a Value)>,
+    ) -> Result<Limit, TwinError> {
+        for (name, value) in parts {
+            let rate = rate(name, value)?;
+            match self.part_mut(name) {
+                Some(part) => *part = rate,
+                None => return Err(bad(name, value, PARTS)),
+            }
+        }
+        Ok(self)
+    }
+
     /// Whether every part that is given can be a limit.
     pub(crate) fn is_possible(&self) -> bool {
         [self.iops, self.iops_per_gib, self.bw_bytes_per_s, self.bw_bytes_per_s_per_gib]
             .into_iter()
             .flatten()
             .all(|value| value > 0.0 && value <= RATE_LIMIT)
+    }
+}
+
+/// A limit, or `none`.
+pub(super) fn rate(name: &str, value: &Value) -> Result<Option<f64>, TwinError> {
+    if value.is_null() || value.as_str() == Some("none") {
+        return Ok(None);
+    }
+    match settings::number(name, value, RATE)? {
+        rate if rate > 0.0 && rate <= RATE_LIMIT => Ok(Some(rate)),
+        _ => Err(bad(name, value, RATE)),
     }
 }
 
@@ -63,7 +98,7 @@ fn lower(total: Option<f64>, per_gib: Option<f64>, gib: f64) -> Option<f64> {
 
 /// Holds a volume to its limit.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Limiter {
+pub struct Limiter {
     spacing_ns: u64,
     ns_per_byte: f64,
     is_limited: bool,

@@ -51,7 +51,7 @@ pub use description::{
     NvmeDrives, Relocation as RelocationDescription, Service, Slice, StorageServer, Template,
     Volume as VolumeDescription, WriteBuffer,
 };
-pub use limit::Limit;
+pub use limit::{Limit, Limiter};
 
 /// Replicas of an object: head, all, tail.
 pub(crate) const COPIES: usize = 3;
@@ -154,7 +154,7 @@ impl ArrayModel for Model {
                 template,
                 classes: description.templates[template].classes(),
                 limit: volume.limit,
-                limiter: limit::Limiter::default(),
+                limiter: Limiter::default(),
                 waiting: std::collections::VecDeque::new(),
                 wake_ns: u64::MAX,
                 under_way: 0,
@@ -266,6 +266,10 @@ impl ArrayModel for Model {
 
     fn capacity_of_job_bytes(&self, job: u32) -> u64 {
         self.volumes[self.attachment(job).volume as usize].bytes
+    }
+
+    fn wakes_at_ns(&self) -> u64 {
+        self.queue.first_at_ns()
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {

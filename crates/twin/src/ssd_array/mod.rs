@@ -146,6 +146,10 @@ impl ArrayModel for Model {
 
     fn schedule(&mut self, _at_ns: u64, _event: Event) {}
 
+    fn wakes_at_ns(&self) -> u64 {
+        self.queue.first_at_ns()
+    }
+
     fn take_notes(&mut self) -> Vec<TwinNote> {
         std::mem::take(&mut self.notes)
     }

@@ -1,0 +1,136 @@
+//! The time of a served array: each reply leaves when the twin says.
+//!
+//! Readers tell the [`Pacer`] of a request when it has arrived and hand it the reply when the bytes are done. One
+//! thread owns the twin, runs it on the wall clock, and lets go of each reply at the twin's moment.
+
+mod clock;
+mod inbox;
+mod lateness;
+mod model;
+mod tally;
+mod thread;
+
+pub(crate) use clock::REAL_SPEED;
+pub use lateness::LatenessReport;
+pub(crate) use model::Model;
+pub use model::TwinSpec;
+pub(crate) use tally::Tally;
+
+use crate::ServeError;
+use inbox::{Arrived, Inbox};
+use nbd::{Access, HeldReply};
+use serde_json::{Map, Value};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use thread::Pacing;
+
+/// How long the thread may take to answer a question; it looks for them between any two events.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+const STACK_BYTES: usize = 1 << 20;
+
+/// What a question is asked of.
+pub(crate) struct Paced<'a> {
+    /// The twin and its volumes.
+    pub model: &'a mut Model,
+    /// The moment on the twin's clock.
+    pub now_ns: u64,
+    /// How late replies have left so far.
+    pub lateness: LatenessReport,
+    /// Requests that have no reply yet.
+    pub under_way: usize,
+    /// Everything that is under way is to be answered now: the twin it was handed to is no more.
+    pub forget: &'a mut bool,
+}
+
+impl Paced<'_> {
+    /// Puts a twin with other settings in the place of this one. What is under way is answered now.
+    pub(crate) fn rebuild(&mut self, changes: Map<String, Value>) -> Result<(), ServeError> {
+        let mut settings = self.model.settings().clone();
+        settings.extend(changes);
+        if settings != *self.model.settings() {
+            self.model.rebuild(settings, self.now_ns)?;
+            *self.forget = true;
+        }
+        Ok(())
+    }
+}
+
+/// Paces replies by a twin.
+pub(crate) struct Pacer {
+    inbox: Arc<Inbox>,
+    thread: Mutex<Option<JoinHandle<LatenessReport>>>,
+    speed_millionths: u64,
+}
+
+impl Pacer {
+    /// Starts the twin's clock.
+    pub(crate) fn start(model: Model, speed_millionths: u64) -> Result<Pacer, ServeError> {
+        let inbox = Arc::new(Inbox::default());
+        let pacing = Pacing::new(inbox.clone(), model, speed_millionths);
+        let builder = std::thread::Builder::new().name("pacer".into()).stack_size(STACK_BYTES);
+        let thread = builder.spawn(move || pacing.run()).map_err(ServeError::io("start the pacer"))?;
+        inbox.belongs_to(thread.thread().clone());
+        Ok(Pacer { inbox, thread: Mutex::new(Some(thread)), speed_millionths })
+    }
+
+    /// The twin's time in millionths of ours.
+    pub(crate) fn speed_millionths(&self) -> u64 {
+        self.speed_millionths
+    }
+
+    /// A request has arrived. The number by which its reply is to be handed over, unless the pacer has stopped.
+    pub(crate) fn arrive(
+        &self,
+        at: Instant,
+        access: Access,
+        range: (u64, u32),
+        connection: u64,
+        tally: &Arc<Tally>,
+    ) -> Option<u32> {
+        let (offset_bytes, length_bytes) = range;
+        self.inbox.arrive(|number| Arrived {
+            number,
+            at,
+            access,
+            offset_bytes,
+            length_bytes,
+            connection,
+            tally: tally.clone(),
+        })
+    }
+
+    /// The bytes of a request are done.
+    pub(crate) fn hold(&self, number: u32, reply: HeldReply) {
+        self.inbox.hold(number, reply);
+    }
+
+    /// Asks the thread that owns the twin.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Paced<'_>) -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.inbox.order(Box::new(move |paced| {
+            // Whoever asked may have stopped waiting.
+            let _ = answer.send(question(paced));
+        }));
+        answered
+            .recv_timeout(ANSWER_LIMIT)
+            .map_err(|_| "the model has stopped; start the server anew".to_owned())
+    }
+
+    /// Lets all replies go at once, now and from now on, and ends the thread. How late it has been.
+    pub(crate) fn stop(&self) -> Option<LatenessReport> {
+        self.inbox.stop();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        thread.join().ok()
+    }
+}
+
+impl Drop for Pacer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,217 @@
+//! How true the time of a served array is: fio on it in real time beside the same load on its twin in simulated time.
+
+use crate::bench::{served_meanwhile, wait_for_fio};
+use crate::run::bench_error;
+use crate::{Endpoint, LatenessReport, Options, ServeError, ServedArray, TwinSpec};
+use load::{LoadShape, LoadSpec, Pattern};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+/// An operating point: an array and a load that it bears at less than 50,000 I/Os a second.
+#[derive(Debug, Clone, Copy)]
+pub struct PacedPoint {
+    /// Its name in the output.
+    pub scenario: &'static str,
+    array: &'static str,
+    rw: &'static str,
+    rwmixread: u8,
+    bs_bytes: u32,
+    iodepth: u32,
+    rate_iops: Option<u32>,
+    size_bytes: u64,
+}
+
+/// The points, slow ones first: hard disks one at a time, at depth and in a pool; then flash at a given rate, where
+/// each I/O takes little more than the client does.
+pub const PACED_POINTS: [PacedPoint; 5] = [
+    PacedPoint {
+        scenario: "raid5-5hdd-randread-4k-qd1",
+        array: "raid-levels,raid=5,disks=5",
+        rw: "randread",
+        rwmixread: 100,
+        bs_bytes: 4096,
+        iodepth: 1,
+        rate_iops: None,
+        size_bytes: 12_000_000_000,
+    },
+    PacedPoint {
+        scenario: "raid10-12hdd-randrw70-4k-qd8",
+        array: "raid-levels,raid=10,disks=12",
+        rw: "randrw",
+        rwmixread: 70,
+        bs_bytes: 4096,
+        iodepth: 8,
+        rate_iops: None,
+        size_bytes: 12_000_000_000,
+    },
+    PacedPoint {
+        scenario: "ddp-24hdd-randread-16k-qd8",
+        array: "e2700,layout=ddp",
+        rw: "randread",
+        rwmixread: 100,
+        bs_bytes: 16384,
+        iodepth: 8,
+        rate_iops: None,
+        size_bytes: 1 << 40,
+    },
+    PacedPoint {
+        scenario: "flash-raid5-randread-8k-20000",
+        array: "dorado-2100-g2",
+        rw: "randread",
+        rwmixread: 100,
+        bs_bytes: 8192,
+        iodepth: 64,
+        rate_iops: Some(20_000),
+        size_bytes: 1 << 36,
+    },
+    PacedPoint {
+        scenario: "flash-modules-randread-4k-50000",
+        array: "flashsystem-840",
+        rw: "randread",
+        rwmixread: 100,
+        bs_bytes: 4096,
+        iodepth: 64,
+        rate_iops: Some(50_000),
+        size_bytes: 1 << 36,
+    },
+];
+
+/// What was seen at a point.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct PacedRow {
+    /// Which point.
+    pub scenario: String,
+    /// I/Os a second that fio did.
+    pub iops: f64,
+    /// Of the twin in simulated time.
+    pub twin_iops: f64,
+    /// Mean completion latency that fio saw.
+    pub mean_ns: f64,
+    /// Of the twin in simulated time.
+    pub twin_mean_ns: f64,
+    /// The first by the second.
+    pub ratio: f64,
+    /// Mean from arrival to the moment that the model gave for the reply: what the served array adds to its twin's
+    /// time is lateness, and what the client needs.
+    pub modelled_mean_ns: u64,
+    /// How much later than their moment replies left, in the mean.
+    pub late_mean_ns: u64,
+    /// Half of the replies left no later than this after their moment.
+    pub late_p50_ns: u64,
+    /// 99 of 100.
+    pub late_p99_ns: u64,
+}
+
+/// Runs fio for so many seconds on each of the points, `arrays` being the directory of array files if not the
+/// shipped ones.
+pub fn bench_paced(
+    points: &[PacedPoint],
+    arrays: Option<&Path>,
+    seconds: u32,
+) -> Result<Vec<PacedRow>, ServeError> {
+    points.iter().map(|point| measure(point, arrays, seconds)).collect()
+}
+
+fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<PacedRow, ServeError> {
+    let text = match arrays {
+        Some(directory) => {
+            let (name, settings) = point.array.split_once(',').unwrap_or((point.array, ""));
+            let path = directory.join(format!("{name}.yaml"));
+            format!("{},{settings}", path.display()).trim_end_matches(',').to_owned()
+        }
+        None => point.array.to_owned(),
+    };
+    let array = ServedArray::parse(&text)?;
+    let Some(twin) = array.twin.clone() else {
+        return Err(bench_error("find the model", "the array has none"));
+    };
+    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
+    let directory = tempfile::tempdir_in(base).map_err(ServeError::io("make a directory"))?;
+    let socket = directory.path().join("nbd");
+    let options = Options {
+        array: text,
+        endpoint: Endpoint::Unix(socket.clone()),
+        data: directory.path().join("data"),
+        control: None,
+        command: None,
+        drives: Vec::new(),
+        speed_millionths: crate::parse_speed(false, None)?,
+        overwrite_data: Vec::new(),
+    };
+    let ((iops, mean_ns), served) = served_meanwhile(array, &options, || fio(point, &socket, seconds))?;
+    let (twin_iops, twin_mean_ns) = simulate(point, &twin)?;
+    let lateness: LatenessReport = served.lateness.unwrap_or_default();
+    Ok(PacedRow {
+        scenario: point.scenario.to_owned(),
+        iops,
+        twin_iops,
+        mean_ns,
+        twin_mean_ns,
+        ratio: mean_ns / twin_mean_ns,
+        modelled_mean_ns: lateness.modelled_mean_ns,
+        late_mean_ns: lateness.mean_ns,
+        late_p50_ns: lateness.p50_ns,
+        late_p99_ns: lateness.p99_ns,
+    })
+}
+
+/// I/Os a second and mean completion latency that fio sees.
+fn fio(point: &PacedPoint, socket: &Path, seconds: u32) -> Result<(f64, f64), ServeError> {
+    let mut command = Command::new("fio");
+    command
+        .args(["--name=paced", "--ioengine=nbd", "--output-format=json", "--randrepeat=0", "--norandommap"])
+        .arg(format!("--uri=nbd+unix:///?socket={}", socket.display()))
+        .args(["--time_based", "--ramp_time=1"])
+        .arg(format!("--size={}", point.size_bytes))
+        .arg(format!("--rw={}", point.rw))
+        .arg(format!("--rwmixread={}", point.rwmixread))
+        .arg(format!("--bs={}", point.bs_bytes))
+        .arg(format!("--iodepth={}", point.iodepth))
+        .arg(format!("--runtime={seconds}"));
+    if let Some(rate) = point.rate_iops {
+        command.arg(format!("--rate_iops={rate}"));
+    }
+    let report = wait_for_fio(&mut command)?;
+    let job = &report["jobs"][0];
+    let (mut iops, mut sum_ns) = (0.0, 0.0);
+    for direction in ["read", "write"] {
+        let rate = job[direction]["iops"].as_f64().unwrap_or(0.0);
+        iops += rate;
+        sum_ns += rate * job[direction]["clat_ns"]["mean"].as_f64().unwrap_or(0.0);
+    }
+    Ok((iops, sum_ns / iops))
+}
+
+/// The same of the twin.
+fn simulate(point: &PacedPoint, twin: &TwinSpec) -> Result<(f64, f64), ServeError> {
+    /// Enough I/Os of the slowest point.
+    const RUNTIME_NS: u64 = 20_000_000_000;
+    let pattern = if point.rw == "randrw" { Pattern::Randrw } else { Pattern::Randread };
+    let spec = LoadSpec {
+        pattern,
+        rwmixread: point.rwmixread,
+        bs_bytes: point.bs_bytes,
+        numjobs: 1,
+        iodepth: point.iodepth,
+        offset_bytes: 0,
+        size_bytes: Some(point.size_bytes),
+        rate_iops: point.rate_iops.map(f64::from),
+        ramp_ns: 1_000_000_000,
+        runtime_ns: RUNTIME_NS,
+        interval_ns: RUNTIME_NS,
+        seed: 1,
+        shape: LoadShape::default(),
+    };
+    let (mut ios, mut sum_ns) = (0, 0);
+    let mut twin = twin.build()?;
+    let outcome = load::run_simulated(&mut twin, &spec, &mut |_, sample| {
+        for direction in [&sample.read, &sample.write] {
+            ios += direction.ios;
+            sum_ns += direction.latency.sum_ns();
+        }
+        ControlFlow::Continue(())
+    });
+    outcome.map_err(|error| bench_error("run the twin", error.to_string()))?;
+    Ok((ios as f64 / (RUNTIME_NS as f64 / 1e9), sum_ns as f64 / ios as f64))
+}

@@ -1,0 +1,184 @@
+//! Served at the twin's speed.
+
+mod common;
+
+use common::{Served, array, count, directory, serve_timed};
+use serde_json::Value;
+use serve::{PACED_POINTS, bench_paced, ctl};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// fio on a volume.
+fn fio(served: &Served, volume: &str, directory: &Path) -> Command {
+    let mut command = Command::new("fio");
+    command
+        .args(["--name=served", "--ioengine=nbd", "--randrepeat=0", "--norandommap"])
+        .arg(format!("--uri=nbd+unix:///{volume}?socket={}", served.socket.display()))
+        .current_dir(directory);
+    command
+}
+
+/// Why the array does not do it.
+fn refused(served: &Served, words: &str) -> String {
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    ctl(&served.control, &words).unwrap_err().to_string()
+}
+
+/// Reads of a volume that were answered so far.
+fn answered(served: &Served, volume: usize) -> u64 {
+    served.ctl("status")["volumes"][volume]["served"]["read"]["ios"].as_u64().unwrap()
+}
+
+/// fio as fast as it goes, its I/Os counted by the second.
+struct IopsBySecond {
+    fio: Child,
+    log: PathBuf,
+}
+
+impl IopsBySecond {
+    fn start(served: &Served, volume: &str, directory: &Path, seconds: u32) -> Self {
+        let fio = fio(served, volume, directory)
+            .args(["--rw=randread", "--bs=4k", "--iodepth=64", "--size=32m", "--time_based"])
+            .args([format!("--runtime={seconds}"), format!("--write_lat_log={volume}")])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        IopsBySecond { fio, log: directory.join(format!("{volume}_clat.1.log")) }
+    }
+
+    /// Counts of each second, from the log's line for each I/O.
+    fn end(mut self) -> Vec<u64> {
+        assert!(self.fio.wait().unwrap().success());
+        let mut counts = Vec::new();
+        for line in std::fs::read_to_string(&self.log).unwrap().lines() {
+            let at_ms: usize = line.split(',').next().unwrap().trim().parse().unwrap();
+            let second = at_ms / 1000;
+            counts.resize(counts.len().max(second + 1), 0);
+            counts[second] += 1;
+        }
+        counts
+    }
+}
+
+/// One test at a time: what they measure is time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Proves that a served array takes the time that its twin takes: from a request's arrival to the moment of its reply
+/// it is that of the same load in simulated time. How late replies leave and what fio sees is a matter of the machine;
+/// `arraylab bench serve` measures it where nothing else runs.
+#[test]
+fn an_array_takes_its_twins_time() {
+    let _alone = alone();
+    let arrays = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays"));
+    let seconds = count(40) as u32;
+    for row in bench_paced(&PACED_POINTS[1..3], Some(arrays), seconds).unwrap() {
+        // A client that is slow to send anew keeps less under way, which can only make the array quicker.
+        let ratio = row.modelled_mean_ns as f64 / row.twin_mean_ns;
+        assert!((0.8..1.05).contains(&ratio), "{row:?}");
+    }
+}
+
+/// Proves that a limit holds from the first second on and to 1 % in every second, that a change acts within a tenth
+/// of a second, and that its neighbour does not feel it: fio's own counts by the second, on two volumes of one array.
+#[test]
+fn a_limit_is_kept_in_every_second() {
+    let _alone = alone();
+    let directory = directory();
+    let served = serve_timed(&array("storpool,capacity=256m"), directory.path());
+    served.ctl("limit nvme iops=1000");
+    let limited = IopsBySecond::start(&served, "nvme", directory.path(), 7);
+    let neighbour = IopsBySecond::start(&served, "hybrid", directory.path(), 7);
+    std::thread::sleep(Duration::from_millis(3500));
+    served.ctl("limit nvme iops=400");
+    let before = answered(&served, 0);
+    std::thread::sleep(Duration::from_secs(1));
+    let in_first_second = answered(&served, 0) - before;
+    assert!((360..=445).contains(&in_first_second), "{in_first_second} I/Os in the second after the change");
+    let (limited, neighbour) = (limited.end(), neighbour.end());
+    // fio takes a moment to start, so the change falls into its third or fourth second.
+    for (second, iops) in limited[..2].iter().enumerate() {
+        assert!((990..=1010).contains(iops), "second {second}: {limited:?}");
+    }
+    for iops in &limited[4..6] {
+        // A machine that stops for a moment loses I/Os: what was not done is not made up for.
+        assert!((360..=404).contains(iops), "{limited:?}");
+    }
+    assert!(neighbour[..6].iter().all(|&iops| iops > 1500), "{neighbour:?}");
+}
+
+/// Proves that a volume's template can be changed under verified load: no wrong bytes, and no I/O takes a second.
+#[test]
+fn a_template_is_changed_under_verified_load() {
+    let _alone = alone();
+    let directory = directory();
+    let served = serve_timed(&array("storpool,capacity=256m"), directory.path());
+    let fio = fio(&served, "hdd", directory.path())
+        .args(["--rw=randwrite", "--bs=4k", "--iodepth=16", "--size=32m", "--verify=crc32c"])
+        .args(["--verify_backlog=256", "--time_based", "--runtime=6", "--output-format=json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    served.ctl("template hdd nvme");
+    let output = fio.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    let report: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+    let job = &report["jobs"][0];
+    assert_eq!(job["error"], 0, "{text}");
+    for direction in ["read", "write"] {
+        assert!(job[direction]["total_ios"].as_u64().unwrap() > 100, "{text}");
+        assert!(job[direction]["clat_ns"]["max"].as_u64().unwrap() < 1_000_000_000, "{text}");
+    }
+    let status = served.ctl("status");
+    let notes = status["model"]["notes"].to_string();
+    assert!(notes.contains("gets the template `nvme`"), "{notes}");
+}
+
+/// Proves what can be set while an array is served, what is refused and why, and that the model does as it is told:
+/// its write cache decides what a write costs, a lost drive and a failed controller are noted.
+#[test]
+fn a_served_array_is_managed() {
+    let _alone = alone();
+    let raid_directory = directory();
+    let served = serve_timed(&array("raid-levels,raid=5,disks=5,capacity=16m"), raid_directory.path());
+    let refused_here = |text: &str| refused(&served, text);
+    assert!(refused_here("set raid=6").contains("serve it anew"), "{}", refused_here("set raid=6"));
+    assert!(refused_here("set colour=red").contains("no setting `colour`"));
+    assert!(refused_here("set write_cache=maybe").contains("on or off"));
+    assert!(refused_here("controller-failover 0").contains("cannot do"));
+    assert!(refused_here("limit nobody iops=5").contains("no volume"));
+    assert!(refused_here("limit vol0 iops=-5").contains("above 0"));
+    served.ctl("set raid=5 write_cache=off");
+    let write_ms = || {
+        let mut client = served.client();
+        let began = Instant::now();
+        for block in 0..20u64 {
+            client.write(block * 40960, &[7; 4096], false).unwrap();
+        }
+        began.elapsed().as_secs_f64() * 50.0
+    };
+    let through_ms = write_ms();
+    served.ctl("set write_cache=on");
+    let back_ms = write_ms();
+    assert!(through_ms > 4.0 && back_ms < through_ms / 2.0, "{through_ms} ms through, {back_ms} ms back");
+    served.ctl("fail 3");
+    std::thread::sleep(Duration::from_millis(100));
+    let notes = served.ctl("status")["model"]["notes"].to_string();
+    assert!(notes.contains("drive-3 fails"), "{notes}");
+    drop(served);
+
+    let flash_directory = directory();
+    let served = serve_timed(&array("flashsystem-840,capacity=16m"), flash_directory.path());
+    served.ctl("controller-failover 1");
+    assert!(refused(&served, "controller-failover 0").contains("has to wait"));
+    let mut client = served.client();
+    client.write(0, &[1; 4096], false).unwrap();
+    let notes = served.ctl("status")["model"]["notes"].to_string();
+    assert!(notes.contains("controller-1 fails"), "{notes}");
+}
