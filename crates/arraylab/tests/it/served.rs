@@ -2,6 +2,29 @@
 
 use crate::support::{refuse, succeed};
 
+/// Proves that an array is served at its own speed unless told otherwise, that it can be managed, and that how late it
+/// was is said at the end.
+#[test]
+fn serve_takes_the_models_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let (socket, data) = (directory.path().join("a.sock"), directory.path().join("data"));
+    let program = env!("CARGO_BIN_EXE_arraylab");
+    let command = format!(
+        "{program} ctl \"$ARRAYLAB_CONTROL\" set write_cache=off && \
+         {program} ctl \"$ARRAYLAB_CONTROL\" limit vol0 iops=500 && \
+         qemu-io -f raw -c 'write 0 64k' \"$ARRAYLAB_NBD_URI\" && \
+         {program} ctl \"$ARRAYLAB_CONTROL\" status"
+    );
+    let (socket, data) = (socket.to_str().unwrap(), data.to_str().unwrap());
+    let array = "raid-levels,raid=6,disks=6,capacity=64m";
+    let output =
+        crate::support::arraylab(&["serve", array, "--socket", socket, "--data", data, "--run", &command]);
+    let (said, also) = (crate::support::text(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{also}");
+    assert!(said.contains(r#""write_cache":"off""#) && said.contains(r#""iops":500.0"#), "{said}");
+    assert!(also.contains("paced replies; late by"), "{also}");
+}
+
 /// Proves that an array is served while a command runs, that the command finds it by its environment, that `ctl` reaches
 /// it, and that the command's exit status is passed on.
 #[test]
@@ -34,15 +57,16 @@ fn serve_runs_a_command() {
     assert_eq!(serve("exit 7").status.code(), Some(7));
 }
 
-/// Proves that serving at modelled speed, which is not there, is not pretended, and that a missing array is named.
+/// Proves that a speed that makes no sense is refused, and that a missing array is named.
 #[test]
 fn what_cannot_be_served_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let (socket, data) = (directory.path().join("a.sock"), directory.path().join("data"));
     let (socket, data) = (socket.to_str().unwrap(), data.to_str().unwrap());
-    let (code, said) = refuse(&["serve", "flashsystem-840", "--socket", socket, "--data", data]);
+    let (code, said) =
+        refuse(&["serve", "flashsystem-840", "--socket", socket, "--data", data, "--speed", "0"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("--untimed"), "{said}");
+    assert!(said.contains("--speed 0 is not between"), "{said}");
     let (code, said) = refuse(&["serve", "flashsystem-804", "--socket", socket, "--data", data, "--untimed"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("flashsystem-840"), "{said}");
