@@ -6,7 +6,7 @@ use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
-use crate::{CampaignError, Watcher, inventory};
+use crate::{CampaignError, Watcher, inventory, search};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -193,7 +193,10 @@ fn work(
 ) {
     while let Ok(order) = ordered.recv() {
         let case_index = order.case_index;
-        let ended = worker.measure(cases, &order, tell, stop);
+        let ended = match &cases[case_index as usize].find {
+            Some(find) => search::measure(worker, cases, find, &order, tell, stop),
+            None => worker.measure(cases, &order, tell, stop),
+        };
         // The keeper listens until every worker has hung up.
         let _ = tell.send(Message::Ended { worker: number, case_index, ended });
     }

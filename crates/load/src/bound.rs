@@ -30,6 +30,8 @@ pub struct Bound {
 pub struct BoundSearch {
     /// The first load that is measured.
     pub start: f64,
+    /// The smallest load that is measured: below it too few I/Os complete to tell a latency.
+    pub least: f64,
     /// The largest load that is measured.
     pub limit: f64,
     /// Width of the final bracket, as a share of its middle.
@@ -43,12 +45,26 @@ pub struct BoundSearch {
 impl BoundSearch {
     /// A search over rates, in I/Os a second, in at most 12 points.
     pub fn over_rate(start_iops: f64) -> BoundSearch {
-        BoundSearch { start: start_iops, limit: 1e9, tolerance: 0.02, points_limit: 12, is_whole: false }
+        BoundSearch {
+            start: start_iops,
+            least: 0.0,
+            limit: 1e9,
+            tolerance: 0.02,
+            points_limit: 12,
+            is_whole: false,
+        }
     }
 
     /// A search over queue depths in closed loop, in at most 12 points.
     pub fn over_depth(limit: u32) -> BoundSearch {
-        BoundSearch { start: 1.0, limit: f64::from(limit), tolerance: 0.02, points_limit: 12, is_whole: true }
+        BoundSearch {
+            start: 1.0,
+            least: 1.0,
+            limit: f64::from(limit),
+            tolerance: 0.02,
+            points_limit: 12,
+            is_whole: true,
+        }
     }
 }
 
@@ -126,8 +142,9 @@ pub fn max_under_latency<E>(
         Ok(holds)
     };
     let (mut low, mut high) = (0.0, f64::INFINITY);
-    let mut next = rounded(search.start.min(search.limit), search);
-    while (points.len() as u32) < search.points_limit && !is_narrow(low, high, search) {
+    let mut next = rounded(search.start.max(search.least).min(search.limit), search);
+    while (points.len() as u32) < search.points_limit && !is_narrow(low, high, search) && high > search.least
+    {
         if take(next, &mut points)? {
             low = next;
             if low >= search.limit {
@@ -180,7 +197,7 @@ fn propose(bound: Bound, search: BoundSearch, low: f64, high: f64, points: &[Bou
         return (low * factor).min(search.limit);
     }
     if low == 0.0 {
-        return high / 4.0;
+        return (high / 4.0).max(search.least);
     }
     let middle = f64::midpoint(low, high);
     let width = high - low;

@@ -1,6 +1,6 @@
 //! A case: one point of a stage's matrix, with everything that has to be done for it.
 
-use crate::part::{Amount, EventCondition, Filesystem, LoadTarget, Preconditioning, Stripe};
+use crate::part::{Amount, EventCondition, Filesystem, LoadSearch, LoadTarget, Preconditioning, Stripe};
 use crate::plan::SettingValues;
 use crate::quantity::Quantity;
 use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
@@ -27,6 +27,8 @@ pub struct Case {
     pub ends_after: Option<Amount>,
     /// What is issued at once instead of `load`, where the stage has several loads.
     pub loads: Vec<NamedLoad>,
+    /// What it searches for; the load is then that of a point, but for what is varied.
+    pub find: Option<LoadSearch>,
     /// How the host puts several targets together; of no meaning where there is one target.
     pub stripe: Option<Stripe>,
     /// The file system that the load goes through.

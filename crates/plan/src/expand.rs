@@ -459,6 +459,7 @@ impl<'a> StageExpansion<'a> {
         place: Place,
     ) -> Result<LoadSpec, PlanError> {
         let load = convert::load_spec(settings, &self.plan.profiles, self.plan.interval_ns, seed);
+        let load = load.map(|load| self.replaying(load));
         let load = load.and_then(|load| load.check().map(|()| load)).map_err(|error| {
             let load::SpecError::OutOfRange { setting, .. } = &error;
             let at = SETTINGS
@@ -483,6 +484,15 @@ impl<'a> StageExpansion<'a> {
             ));
         }
         Ok(load)
+    }
+
+    /// The load with the stage's trace in it, which says itself where its I/Os go.
+    fn replaying(&self, mut load: LoadSpec) -> LoadSpec {
+        if let Some(replay) = &self.stage.replay {
+            load.shape.distribution = load::Distribution::Uniform;
+            load.shape.replay = Some(replay.clone());
+        }
+        load
     }
 
     /// An error at a place of the plan, or without one where the value comes from `--set`.
@@ -510,6 +520,8 @@ impl<'a> StageExpansion<'a> {
             let each = loads.iter().map(|one| estimate::write_bytes(&one.load, one.ends_after));
             each.fold(0, u64::saturating_add)
         };
+        // Every point of a search is a load, and the load that was found is run once more.
+        let points = self.stage.find.map_or(0, |find| u64::from(find.search.points_limit));
         let filesystem = match settings.get("filesystem").and_then(Value::as_str) {
             Some(kind) if kind != "raw" => {
                 Some(Filesystem { kind: kind.to_owned(), options: self.stage.filesystem.clone() })
@@ -523,6 +535,7 @@ impl<'a> StageExpansion<'a> {
             name,
             ends_after,
             loads,
+            find: self.stage.find,
             stripe: self.stage.stripe,
             filesystem,
             pause_ns,
@@ -532,8 +545,9 @@ impl<'a> StageExpansion<'a> {
             continues: false,
             events,
             conditional_events,
-            estimated_duration_ns: estimate::duration_ns(&load, pause_ns),
-            estimated_write_bytes,
+            estimated_duration_ns: estimate::duration_ns(&load, pause_ns)
+                .saturating_add(points.saturating_mul(estimate::duration_ns(&load, 0))),
+            estimated_write_bytes: estimated_write_bytes.saturating_mul(points + 1),
             settings,
             load,
         })

@@ -32,9 +32,9 @@ pub use language::reference;
 pub use library::{LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_plan};
 pub use part::{
     Amount, Asked, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme,
-    Filesystem, FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadTarget, LoadTemplate,
-    Moment, Pause, Pick, Preconditioning, RateReference, Requirement, Rounds, Stripe, Table, Tracked,
-    Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
+    Filesystem, FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadSearch, LoadTarget,
+    LoadTemplate, Moment, Pause, Pick, Preconditioning, RateReference, Requirement, Rounds, SearchOver,
+    Stripe, Table, Tracked, Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
 };
 pub use plan::{Plan, SettingValues, Stage};
 pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue};

@@ -1,14 +1,14 @@
 //! A plan whose every value has been checked.
 
 use crate::part::{
-    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadTemplate,
-    Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
+    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadSearch,
+    LoadTemplate, Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;
 use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind};
-use load::RateCurve;
+use load::{RateCurve, Replay};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -74,6 +74,10 @@ pub struct Stage {
     pub stripe: Option<Stripe>,
     /// How file systems are made and mounted for cases that ask for one.
     pub filesystem: FilesystemOptions,
+    /// What each case searches for, instead of being one load.
+    pub find: Option<LoadSearch>,
+    /// A recorded trace that each case replays.
+    pub replay: Option<Replay>,
     /// A time without load after each case.
     pub pause: Pause,
     /// Writes before the first case and after each change of array settings.

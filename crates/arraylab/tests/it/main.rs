@@ -8,5 +8,6 @@ mod disk_full;
 mod import;
 mod kills;
 mod real_arrays;
+mod searches;
 mod served;
 mod support;

@@ -239,7 +239,8 @@ impl Worker for Simulator {
         if stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
         }
-        if case.ends_after.is_some() && counted_ns > 0 {
+        let may_end_early = case.ends_after.is_some() || case.load.shape.replay.is_some();
+        if may_end_early && counted_ns > 0 {
             outcome.duration_ns = counted_ns;
         }
         outcome.loads = measured_loads;

@@ -1,8 +1,10 @@
 //! From a plan as written to a plan whose every value has been checked.
 
 mod condition;
+mod find;
 mod matrix;
 mod profile;
+mod replay;
 mod report;
 mod rounds;
 mod stage;
@@ -38,7 +40,7 @@ pub(crate) fn check(
         }
     }
     let defaults = checker.assignments(&document.defaults)?;
-    let stages = checker.stages(&document, &defaults)?;
+    let stages = checker.stages(&document, &defaults, directory)?;
     let stage_names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
 
     let profiles = checker.profiles(&document.profiles, directory)?;

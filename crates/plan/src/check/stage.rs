@@ -7,13 +7,14 @@ use crate::document::{
     PreconditionDocument, StageDocument, StripeDocument,
 };
 use crate::part::{
-    EventTemplate, FilesystemOptions, LoadTarget, LoadTemplate, Pause, Preconditioning, RateReference,
-    Stripe, Trigger,
+    Continues, EventTemplate, FilesystemOptions, LoadTarget, LoadTemplate, Pause, Preconditioning,
+    RateReference, Stripe, Trigger,
 };
 use crate::plan::{Assignment, Stage};
 use crate::setting::SettingScope;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
+use std::path::Path;
 
 /// The most a plan may write before a stage, in sizes of the target. SNIA PTS asks for two.
 const PRECONDITION_TIMES_LIMIT: u8 = 10;
@@ -37,6 +38,7 @@ impl Checker<'_> {
         &self,
         document: &PlanDocument,
         defaults: &[Assignment],
+        directory: Option<&Path>,
     ) -> Result<Vec<Stage>, PlanError> {
         if document.stages.value.0.is_empty() {
             return Err(self.error(
@@ -48,7 +50,7 @@ impl Checker<'_> {
         let stripe = document.stripe.as_ref().map(|stripe| self.stripe(stripe)).transpose()?;
         let mut stages: Vec<Stage> = Vec::new();
         for (name, stage) in &document.stages.value.0 {
-            let checked = self.stage(name, stage, defaults, stripe, &stages)?;
+            let checked = self.stage(name, stage, defaults, directory, stripe, &stages)?;
             stages.push(checked);
         }
         Ok(stages)
@@ -59,14 +61,28 @@ impl Checker<'_> {
         name: &Located<String>,
         document: &StageDocument,
         defaults: &[Assignment],
+        directory: Option<&Path>,
         plan_stripe: Option<Stripe>,
         earlier: &[Stage],
     ) -> Result<Stage, PlanError> {
         self.known_form("a stage", name)?;
         let mut settings = defaults.to_vec();
-        overlay(&mut settings, &self.assignments(&document.settings)?);
+        let own = self.assignments(&document.settings)?;
         let axes = self.axes(&document.matrix)?;
         let loads = self.loads(document)?;
+        let replay = match &document.replay {
+            Some(replay) if !loads.is_empty() || document.find.is_some() => {
+                let message = "a stage has one of `replay`, `loads` and `find`";
+                return Err(self.error(Kind::Contradiction, replay.place, message));
+            }
+            Some(replay) => {
+                let (replay, given) = self.replay(replay, directory, &own, &axes)?;
+                overlay(&mut settings, &given);
+                Some(replay)
+            }
+            None => None,
+        };
+        overlay(&mut settings, &own);
         let stripe = match &document.stripe {
             Some(stripe) if !loads.is_empty() => {
                 let message =
@@ -94,6 +110,8 @@ impl Checker<'_> {
                 Some(filesystem) => self.filesystem(filesystem)?,
                 None => FilesystemOptions::default(),
             },
+            find: document.find.as_ref().map(|find| self.find(&find.value)).transpose()?,
+            replay,
             pause: self.pause(document.pause.as_ref(), earlier)?,
             precondition: document
                 .precondition
@@ -107,6 +125,12 @@ impl Checker<'_> {
             exclude: self.exclude(&document.matrix, &axes)?,
             axes,
         };
+        if let Some(find) = &document.find
+            && (stage.continues != Continues::No || !stage.events.is_empty())
+        {
+            let message = "a stage that searches has no `events` and does not `continue`: each point is a case of its own";
+            return Err(self.error(Kind::Contradiction, find.place, message));
+        }
         if let Some(filesystem) = &document.filesystem
             && !stage.may_have("filesystem", |value| value != "raw")
         {

@@ -1,10 +1,14 @@
 //! The shape of a plan as it is written. The checks that look at values are made in `check`.
 
+mod find;
+mod replay;
 mod report;
 mod settings;
 mod stage;
 mod watch;
 
+pub(crate) use find::{FindDocument, MaxUnderLatencyDocument};
+pub(crate) use replay::ReplayDocument;
 pub(crate) use report::{
     ChartDocument, DeclaredDocument, ImageDocument, InventoryDocument, PickDocument, ProfileDocument,
     PublishedDocument, RequirementDocument, SettingColumn, TableDocument,

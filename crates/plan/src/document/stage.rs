@@ -1,6 +1,7 @@
 //! A stage as it is written.
 
 use super::settings::{Assignments, MatrixDocument, NumberOrText};
+use super::{FindDocument, ReplayDocument};
 use crate::part::Moment;
 use crate::quantity::Quantity;
 use crate::yaml::{Entries, Located, OneOrMap};
@@ -44,6 +45,14 @@ pub(crate) struct StageDocument {
     #[serde(default)]
     #[schemars(with = "Option<FilesystemDocument>")]
     pub filesystem: Option<Located<FilesystemDocument>>,
+    /// What each case searches for, instead of being one load.
+    #[serde(default)]
+    #[schemars(with = "Option<FindDocument>")]
+    pub find: Option<Located<FindDocument>>,
+    /// A recorded trace that each case replays.
+    #[serde(default)]
+    #[schemars(with = "Option<ReplayDocument>")]
+    pub replay: Option<Located<ReplayDocument>>,
     /// A time without load after each case: fixed, or as long as what was written needs at a rate found earlier.
     #[serde(default)]
     pub pause: Option<PauseDocument>,

@@ -32,8 +32,14 @@ fn the_examples_are_plans() {
         .filter_map(|rest| rest.split_once("```").map(|(text, _)| text))
         .collect();
     assert!(!examples.is_empty());
+    // One example replays a trace, which has to lie beside it.
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("mail.csv"), "0,8,4096,r,0.5\n").expect("a trace");
     for example in examples {
-        super::parse(example);
+        let path = directory.path().join("example.yaml");
+        std::fs::write(&path, example).expect("a plan");
+        let path = path.to_str().expect("a path of text");
+        plan::parse_plan("example", path, example).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 

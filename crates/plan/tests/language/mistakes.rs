@@ -418,3 +418,20 @@ fn files_that_are_no_plans_are_refused() {
         "no plan `quik` ships, and no file has this name\nhint: did you mean `quick`?"
     );
 }
+
+const FIND: &str = "    find: { max-under-latency: { of: p99, below: 1ms, over: rate } }\n";
+
+mistake!(
+    /// Proves that a percentile that is not kept is refused at its place.
+    find_of_no_percentile, Kind::OutOfRange, Some((5, 38)), format!("{GOOD}{}", FIND.replace("p99", "p98"))
+);
+mistake!(
+    /// Proves that a search up to half a job's queue place is refused.
+    find_half_a_depth, Kind::OutOfRange, Some((5, 77)),
+    format!("{GOOD}{}", FIND.replace("rate }", "iodepth, limit: 1.5 }"))
+);
+mistake!(
+    /// Proves that a search and events in one stage are refused.
+    find_with_events, Kind::Contradiction, Some((5, 11)),
+    format!("{GOOD}{FIND}    events: [{{ at: 1s, action: x }}]\n")
+);

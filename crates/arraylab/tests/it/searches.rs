@@ -1,0 +1,143 @@
+//! Cases that search for a load.
+
+use crate::support::{arraylab, json_lines, results, succeed, text, tool};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+fn plan(directory: &Path, settings: &str, find: &str) -> String {
+    let plan = directory.join("plan.yaml");
+    let stage = format!("    settings: {{ {settings} }}\n    find:\n      max-under-latency: {{ {find} }}\n");
+    fs::write(&plan, format!("title: t\nstages:\n  bound:\n{stage}")).unwrap();
+    plan.to_str().unwrap().to_owned()
+}
+
+/// Runs a plan of one search, and gives its result and the answer, read from the run as any other program would.
+fn found(directory: &Path, settings: &str, find: &str, target: &str) -> (Value, Value) {
+    let run = directory.join("run");
+    succeed(&["run", &plan(directory, settings, find), "--target", target, "--out", run.to_str().unwrap()]);
+    let query = "SELECT data FROM events WHERE kind = 'max-under-latency'";
+    let answer = tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), query]);
+    (results(&run).remove(0), json_lines(&answer).remove(0))
+}
+
+/// Proves that on a twin whose answer is known, a volume held to 1,000 IOPS, the rate is found within 2 % in at most 12
+/// points, and that the result is a load that keeps the bound. A limit serves one I/O each millisecond, so with Poisson
+/// arrivals at a share r of it the mean wait is r / 2(1 - r) ms (Pollaczek and Khinchine): 20 ms at r = 0.9756.
+#[test]
+fn a_known_rate_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let (result, answer) = found(
+        directory.path(),
+        "rw: randread, bs: 4k, numjobs: 16, iodepth: 64, volume: nvme, runtime: 200",
+        "of: mean, below: 20ms, over: rate, start: 100",
+        "twin:storpool,limit_iops=1000",
+    );
+    let load = answer["load"].as_f64().unwrap();
+    assert!((load - 975.6).abs() < 0.02 * 975.6, "{answer}");
+    assert_eq!(answer["end"], "found", "{answer}");
+    assert!(answer["points"].as_array().unwrap().len() <= 12, "{answer}");
+    assert!(result["read"]["latency_ns"]["mean"].as_f64().unwrap() <= 20e6, "{result}");
+    let rate = result["iops"].as_f64().unwrap();
+    assert!((rate - answer["holds_at"].as_f64().unwrap()).abs() < 0.02 * rate, "{result} {answer}");
+    assert_eq!(result["duration_s"], 200.0, "points are not counted");
+    assert!(
+        result["warnings"][0].as_str().unwrap().contains("the largest load with mean latency under"),
+        "{result}"
+    );
+}
+
+/// Proves that a depth is found in closed loop on a real file, that its neighbour above was measured to break the bound,
+/// and that the points are kept as ramp.
+#[test]
+fn a_depth_is_found_on_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    let target = format!("file:{},size=16m", file.display());
+    let (result, answer) = found(
+        directory.path(),
+        "rw: randread, bs: 4k, direct: 0, runtime: 1",
+        "of: mean, below: 1s, over: iodepth, limit: 4",
+        &target,
+    );
+    assert_eq!(answer["end"], "always-holds", "no read of a small file takes a second: {answer}");
+    assert_eq!(answer["holds_at"], 4.0, "{answer}");
+    let depths: Vec<f64> =
+        answer["points"].as_array().unwrap().iter().map(|point| point["load"].as_f64().unwrap()).collect();
+    assert_eq!(depths, [1.0, 4.0]);
+    assert!(result["duration_s"].as_f64().unwrap() < 1.5, "points are not counted: {result}");
+    let run = directory.path().join("run/run.sqlite");
+    let counted =
+        tool("sqlite3", &[run.to_str().unwrap(), "SELECT count(*) FROM intervals WHERE is_ramp = 0"]);
+    let ramp = tool("sqlite3", &[run.to_str().unwrap(), "SELECT count(*) FROM intervals WHERE is_ramp = 1"]);
+    assert!(counted.trim() != "0" && ramp.trim().parse::<u32>().unwrap() >= 3, "{counted} {ramp}");
+}
+
+/// Proves that a bound that no load keeps is said so, in words, with exit status 0: it is an answer.
+#[test]
+fn a_bound_that_never_holds_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = "rw: randread, bs: 4k, volume: nvme, numjobs: 4, iodepth: 8, runtime: 2";
+    let plan = plan(directory.path(), settings, "of: p99, below: 1us, over: rate");
+    let run = directory.path().join("run");
+    let output = arraylab(&["run", &plan, "--target", "twin:storpool", "--out", run.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        results(&run)[0]["warnings"][0].as_str().unwrap().contains("no load has p99 latency under 1 µs")
+    );
+}
+
+/// Proves that a trace is replayed on a twin through a plan: what the trace says stands in the case's settings, every I/O
+/// is issued once, the case ends with the trace, and the same on a file with the latency of an open loop.
+#[test]
+fn a_trace_is_replayed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let lines: String = (0..1000)
+        .map(|number| {
+            format!(
+                "0,{},4096,{},{}.{:03}\n",
+                number * 8,
+                if number % 4 == 0 { 'w' } else { 'r' },
+                number / 500,
+                number % 500 * 2
+            )
+        })
+        .collect();
+    fs::write(path("mail.csv"), lines).unwrap();
+    let written = "title: t\nstages:\n  mail:\n    settings: { runtime: 60 }\n    replay: { trace: mail.csv, timing: 50% }\n";
+    fs::write(path("plan.yaml"), written).unwrap();
+    succeed(&["run", &path("plan.yaml"), "--target", "twin:flashsystem-840", "--out", &path("twin")]);
+    let result = results(Path::new(&path("twin"))).remove(0);
+    let settings = &result["settings"];
+    assert_eq!(
+        (&settings["rw"], &settings["bs"], &settings["rwmixread"]),
+        (&"randrw".into(), &4096.into(), &75.into())
+    );
+    assert_eq!((&result["read"]["ios"], &result["write"]["ios"]), (&750.into(), &250.into()), "{result}");
+    let duration_s = result["duration_s"].as_f64().unwrap();
+    assert!((0.998..1.05).contains(&duration_s), "two seconds in half the time, not {duration_s}");
+    assert!(result["read"]["service_ns"].is_object(), "{result}");
+}
+
+/// Proves that a trace that is not there, or is wrong in its 2nd line, is refused at its place before anything is written.
+#[test]
+fn a_bad_trace_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let written =
+        "title: t\nstages:\n  mail:\n    settings: { runtime: 60 }\n    replay: { trace: mail.csv }\n";
+    fs::write(path("plan.yaml"), written).unwrap();
+    let refused = || {
+        let output =
+            arraylab(&["run", &path("plan.yaml"), "--target", "twin:flashsystem-840", "--out", &path("run")]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(!Path::new(&path("run")).exists());
+        text(&output.stderr)
+    };
+    let said = refused();
+    assert!(said.contains("plan.yaml:5:22") && said.contains("mail.csv"), "{said}");
+    fs::write(path("mail.csv"), "0,8,4096,r,0.5\n0,8,x,r,0.6\n").unwrap();
+    let said = refused();
+    assert!(said.contains("mail.csv:2:5") && said.contains("whole number"), "{said}");
+}

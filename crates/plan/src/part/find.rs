@@ -1,0 +1,23 @@
+//! What a case searches for, instead of being one load.
+
+use load::{Bound, BoundSearch};
+
+/// What is varied in search of the largest load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchOver {
+    /// The rate of arrivals in open loop, over all jobs and loads.
+    Rate,
+    /// Each job's queue depth, in closed loop.
+    Iodepth,
+}
+
+/// The largest load whose latency stays under a bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadSearch {
+    /// Of which latency, and where it lies.
+    pub bound: Bound,
+    /// What is varied.
+    pub over: SearchOver,
+    /// How the search goes.
+    pub search: BoundSearch,
+}
