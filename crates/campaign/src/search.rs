@@ -128,7 +128,7 @@ impl Points<'_> {
             ))));
         }
         let order =
-            Order { case_index: self.order.case_index, directory, pauses_ns: self.order.pauses_ns.clone() };
+            Order { case_index: self.order.case_index, directory, led_here: self.order.led_here.clone() };
         let passing = Passing { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
         self.begun_ns = self.begun_ns.saturating_add(length_ns);
         let (worker, cases, stop, tell) = (self.worker, &self.cases, self.stop, self.tell);
