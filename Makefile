@@ -22,14 +22,15 @@ clients:
 
 lint:
 	$(CARGO) fmt --all -- --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features serve/long-tests -- -D warnings
 
 # Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
 test: clients lint
 	$(CARGO) test --workspace --locked
 
-test-long: clients lint
-	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked
+test-long: lint
+	@scripts/install-test-clients.sh --long
+	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --features serve/long-tests
 
 # One static binary for test hosts without anything installed.
 dist:

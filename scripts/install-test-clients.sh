@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that the tests drive as real clients, where they are missing.
-# Debian and its kin only; elsewhere it names what is missing and fails.
+# With --long those of `make test-long` as well. Debian and its kin only; elsewhere it names what is missing and fails.
 set -euo pipefail
 
 # program → Debian package
@@ -22,13 +22,20 @@ declare -A package_of=(
   [promtool]=prometheus
   [chromium]=chromium
   [gcc]=gcc
+  [openssl]=openssl
 )
+if [ "${1:-}" = --long ]; then
+  package_of[psql]=postgresql-client
+  # Its programs are not on the path where Debian puts them.
+  package_of[/usr/lib/postgresql]=postgresql
+fi
 
+is_here() { command -v "$1" >/dev/null 2>&1 || [ -d "$1" ]; }
 missing_programs=()
 missing_packages=()
 PATH="$PATH:/usr/sbin:/sbin"
 for program in "${!package_of[@]}"; do
-  if ! command -v "$program" >/dev/null 2>&1; then
+  if ! is_here "$program"; then
     missing_programs+=("$program")
     missing_packages+=("${package_of[$program]}")
   fi
@@ -49,7 +56,7 @@ export DEBIAN_FRONTEND=noninteractive
 "${run_as_root[@]}" apt-get install -y -q --no-install-recommends "${missing_packages[@]}" >&2
 still_missing=()
 for program in "${missing_programs[@]}"; do
-  command -v "$program" >/dev/null 2>&1 || still_missing+=("$program")
+  is_here "$program" || still_missing+=("$program")
 done
 if [ "${#still_missing[@]}" -ne 0 ]; then
   echo "could not install: ${still_missing[*]}" >&2

@@ -352,7 +352,7 @@ pub struct ServeArgs {
     /// Loopback address and port to listen on
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// Certificates, for addresses off loopback (not there yet)
+    /// Encrypt: directory of ca-cert.pem, server-cert.pem and server-key.pem; clients need a certificate
     #[arg(long, value_name = "DIR")]
     pub tls: Option<PathBuf>,
     /// Directory that keeps the bytes; it survives stop and start

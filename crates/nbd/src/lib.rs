@@ -17,9 +17,11 @@ pub mod protocol;
 mod reader;
 mod server;
 mod socket;
+mod tls;
 
 pub use client::{Client, ClientError, Reply};
 pub use export::{Access, Arrival, Errno, Export, ExportError, Exports, Extent};
 pub use held::HeldReply;
 pub use server::{CONNECTIONS_LIMIT, Listener, Server};
 pub use socket::Socket;
+pub use tls::{TlsError, TlsSettings};

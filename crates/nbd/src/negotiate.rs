@@ -9,7 +9,9 @@ use crate::protocol::{
     NAME_BYTES_LIMIT, OPTION_BYTES_LIMIT, OPTION_MAGIC, PAYLOAD_BYTES_LIMIT, handshake, information, option,
     option_reply, transmission,
 };
-use std::io::{self, Read, Write};
+use crate::socket::Upgrade;
+use crate::tls::TlsSettings;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 /// A client that sends more options is hung up on.
@@ -31,10 +33,12 @@ enum Next {
     End,
 }
 
-/// Carries out a handshake; nothing where the client ended it.
+/// Carries out a handshake; nothing where the client ended it. With `tls` nothing is told or served before the
+/// client has asked for it.
 pub(crate) fn negotiate(
-    stream: &mut (impl Read + Write),
+    stream: &mut impl Upgrade,
     exports: &dyn Exports,
+    tls: Option<&TlsSettings>,
 ) -> io::Result<Option<Agreed>> {
     let mut greeting = Vec::with_capacity(18);
     greeting.extend(INIT_PASSWORD.to_be_bytes());
@@ -50,6 +54,8 @@ pub(crate) fn negotiate(
     let mut negotiation = Negotiation {
         stream,
         exports,
+        tls,
+        is_encrypted: false,
         sends_zeroes: flags & u32::from(handshake::NO_ZEROES) == 0,
         is_structured: false,
         allocation_context_of: None,
@@ -71,13 +77,15 @@ fn broken(problem: &str) -> io::Error {
 struct Negotiation<'a, S> {
     stream: &'a mut S,
     exports: &'a dyn Exports,
+    tls: Option<&'a TlsSettings>,
+    is_encrypted: bool,
     sends_zeroes: bool,
     is_structured: bool,
     /// The export for which `base:allocation` was chosen.
     allocation_context_of: Option<String>,
 }
 
-impl<S: Read + Write> Negotiation<'_, S> {
+impl<S: Upgrade> Negotiation<'_, S> {
     fn answer_option(&mut self) -> io::Result<Next> {
         let mut header = [0; OPTION_HEADER_BYTES];
         self.stream.read_exact(&mut header)?;
@@ -95,7 +103,18 @@ impl<S: Read + Write> Negotiation<'_, S> {
         }
         let mut data = vec![0; header.length_bytes as usize];
         self.stream.read_exact(&mut data)?;
+        if self.tls.is_some() && !self.is_encrypted {
+            match header.option {
+                option::STARTTLS | option::ABORT => {}
+                option::EXPORT_NAME => return Err(broken("TLS comes first")),
+                other => {
+                    self.refuse(other, option_reply::ERR_TLS_REQUIRED, "ask for TLS first")?;
+                    return Ok(Next::Option);
+                }
+            }
+        }
         match header.option {
+            option::STARTTLS => self.start_tls(&data)?,
             option::EXPORT_NAME => return self.export_name(&data),
             option::ABORT => {
                 self.reply(header.option, option_reply::ACK, &[])?;
@@ -123,6 +142,26 @@ impl<S: Read + Write> Negotiation<'_, S> {
             other => self.refuse(other, option_reply::ERR_UNSUPPORTED, "this option is not known")?,
         }
         Ok(Next::Option)
+    }
+
+    fn start_tls(&mut self, data: &[u8]) -> io::Result<()> {
+        let asked = option::STARTTLS;
+        match self.tls {
+            _ if !data.is_empty() => self.refuse(asked, option_reply::ERR_INVALID, "this option has no data"),
+            _ if self.is_encrypted => {
+                self.refuse(asked, option_reply::ERR_INVALID, "the connection is encrypted already")
+            }
+            None => self.refuse(asked, option_reply::ERR_POLICY, "this server has no certificate"),
+            Some(settings) => {
+                self.reply(asked, option_reply::ACK, &[])?;
+                self.stream.start_tls(settings)?;
+                self.is_encrypted = true;
+                // What was agreed in clear may have been put there by somebody else.
+                self.is_structured = false;
+                self.allocation_context_of = None;
+                Ok(())
+            }
+        }
     }
 
     fn export_name(&mut self, data: &[u8]) -> io::Result<Next> {

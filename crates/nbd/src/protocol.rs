@@ -57,8 +57,12 @@ pub mod option_reply {
     pub const ERROR: u32 = 1 << 31;
     /// The option is not known.
     pub const ERR_UNSUPPORTED: u32 = ERROR | 1;
+    /// Not offered by this server.
+    pub const ERR_POLICY: u32 = ERROR | 2;
     /// The option's data make no sense.
     pub const ERR_INVALID: u32 = ERROR | 3;
+    /// Not without TLS.
+    pub const ERR_TLS_REQUIRED: u32 = ERROR | 5;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = ERROR | 6;
     /// The option's data are too long.

@@ -7,6 +7,7 @@ use crate::negotiate::negotiate;
 use crate::pool::Pool;
 use crate::reader::{read_requests, set_limits};
 use crate::socket::{Deadline, Socket};
+use crate::tls::TlsSettings;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -67,6 +68,7 @@ struct Clients {
 struct Shared {
     listener: Listener,
     exports: Arc<dyn Exports>,
+    tls: Option<TlsSettings>,
     pool: Pool,
     budget: Arc<SharedBudget>,
     clients: Mutex<Clients>,
@@ -80,11 +82,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts to serve.
-    pub fn start(listener: Listener, exports: Arc<dyn Exports>) -> io::Result<Server> {
+    /// Starts to serve; with `tls` only clients that ask for TLS and show a certificate.
+    pub fn start(
+        listener: Listener,
+        exports: Arc<dyn Exports>,
+        tls: Option<TlsSettings>,
+    ) -> io::Result<Server> {
         let shared = Arc::new(Shared {
             listener,
             exports,
+            tls,
             pool: Pool::start()?,
             budget: Arc::default(),
             clients: Mutex::default(),
@@ -188,7 +195,7 @@ impl Drop for Leaves<'_> {
 fn serve_client(shared: &Shared, number: u64, socket: Arc<Socket>) {
     let mut stream = Deadline { socket: &socket, deadline: Instant::now() + HANDSHAKE_LIMIT };
     // A client that breaks off a handshake, or the protocol in it, is hung up on; there is nobody to tell.
-    if let Ok(Some(agreed)) = negotiate(&mut stream, &*shared.exports) {
+    if let Ok(Some(agreed)) = negotiate(&mut stream, &*shared.exports, shared.tls.as_ref()) {
         let connection = Connection::new(number, socket, agreed, shared.budget.clone());
         if set_limits(&connection).is_ok() {
             read_requests(&connection, &shared.pool);

@@ -1,17 +1,23 @@
-//! A connected socket, Unix or TCP, used by one reader and several writers at once.
+//! A connected socket, Unix or TCP, in clear or under TLS, used by one reader and several writers at once.
 
+use crate::tls::{Tls, TlsSettings};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A connected stream socket.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket {
+    descriptor: OwnedFd,
+    /// Set once, in the handshake.
+    tls: OnceLock<Tls>,
+}
 
 impl From<std::os::unix::net::UnixStream> for Socket {
     fn from(stream: std::os::unix::net::UnixStream) -> Self {
-        Socket(stream.into())
+        Socket::new(stream.into())
     }
 }
 
@@ -19,15 +25,34 @@ impl From<std::net::TcpStream> for Socket {
     fn from(stream: std::net::TcpStream) -> Self {
         // Replies are batched already; waiting for more would only add latency.
         let _ = stream.set_nodelay(true);
-        Socket(stream.into())
+        Socket::new(stream.into())
     }
 }
 
 impl Socket {
+    fn new(descriptor: OwnedFd) -> Self {
+        Socket { descriptor, tls: OnceLock::new() }
+    }
+
     /// Receives what there is; 0 at the end of the stream.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.tls.get() {
+            None => self.receive_raw(buffer),
+            Some(tls) => tls.receive(buffer, |buffer| self.receive_raw(buffer)),
+        }
+    }
+
+    /// Sends what fits; waits for room only if `may_wait`. Whoever is told to wait sends the same bytes again first.
+    pub(crate) fn send(&self, bytes: &[u8], may_wait: bool) -> io::Result<usize> {
+        match self.tls.get() {
+            None => self.send_raw(bytes, may_wait),
+            Some(tls) => tls.send(bytes, |bytes| self.send_raw(bytes, may_wait)),
+        }
+    }
+
+    fn receive_raw(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match rustix::net::recv(&self.0, &mut *buffer, RecvFlags::empty()) {
+            match rustix::net::recv(&self.descriptor, &mut *buffer, RecvFlags::empty()) {
                 Ok((count, _)) => return Ok(count),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -35,11 +60,10 @@ impl Socket {
         }
     }
 
-    /// Sends what fits; waits for room only if `may_wait`.
-    pub(crate) fn send(&self, bytes: &[u8], may_wait: bool) -> io::Result<usize> {
+    fn send_raw(&self, bytes: &[u8], may_wait: bool) -> io::Result<usize> {
         let flags = SendFlags::NOSIGNAL | if may_wait { SendFlags::empty() } else { SendFlags::DONTWAIT };
         loop {
-            match rustix::net::send(&self.0, bytes, flags) {
+            match rustix::net::send(&self.descriptor, bytes, flags) {
                 Ok(count) => return Ok(count),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -49,15 +73,15 @@ impl Socket {
 
     /// How long one receive or send may wait.
     pub(crate) fn set_timeouts(&self, receive: Duration, send: Duration) -> io::Result<()> {
-        sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(receive))?;
-        sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, Some(send))?;
+        sockopt::set_socket_timeout(&self.descriptor, sockopt::Timeout::Recv, Some(receive))?;
+        sockopt::set_socket_timeout(&self.descriptor, sockopt::Timeout::Send, Some(send))?;
         Ok(())
     }
 
     /// Ends both directions; whoever waits on them is woken.
     pub(crate) fn shut_down(&self) {
         // It may be closed already by the other side.
-        let _ = rustix::net::shutdown(&self.0, Shutdown::Both);
+        let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);
     }
 }
 
@@ -66,6 +90,20 @@ impl Socket {
 pub(crate) struct Deadline<'a> {
     pub socket: &'a Socket,
     pub deadline: Instant,
+}
+
+/// A stream that can become encrypted.
+pub(crate) trait Upgrade: Read + Write {
+    /// From here on everything is encrypted.
+    fn start_tls(&mut self, settings: &TlsSettings) -> io::Result<()>;
+}
+
+impl Upgrade for Deadline<'_> {
+    fn start_tls(&mut self, settings: &TlsSettings) -> io::Result<()> {
+        // Reads and writes of this stream are in clear until the session is set.
+        let tls = settings.accept(self)?;
+        self.socket.tls.set(tls).map_err(|_| io::Error::other("the connection is encrypted already"))
+    }
 }
 
 impl Deadline<'_> {

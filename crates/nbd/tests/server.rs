@@ -90,7 +90,7 @@ fn serve() -> Served {
     let memory =
         Arc::new(Memory { bytes: RwLock::new(vec![0; SIZE as usize]), flushes: AtomicUsize::new(0) });
     let listener = Listener::Unix(UnixListener::bind(&path).unwrap());
-    let server = Server::start(listener, Arc::new(One(memory.clone()))).unwrap();
+    let server = Server::start(listener, Arc::new(One(memory.clone())), None).unwrap();
     Served { path, memory, server, _directory: directory }
 }
 

@@ -38,6 +38,7 @@ pub fn bench(seconds: u32) -> Result<Vec<BenchRow>, ServeError> {
     let options = Options {
         array: ARRAY.to_owned(),
         endpoint: Endpoint::Unix(ours.clone()),
+        tls: None,
         data: directory.path().join("data"),
         control: None,
         command: None,

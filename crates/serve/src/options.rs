@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum Endpoint {
     /// A Unix socket.
     Unix(PathBuf),
-    /// A TCP port on loopback.
+    /// A TCP port; beyond loopback only with TLS.
     Tcp(SocketAddr),
 }
 
@@ -21,6 +21,8 @@ pub struct Options {
     pub array: String,
     /// `--socket` or `--listen`.
     pub endpoint: Endpoint,
+    /// `--tls`: a directory with `ca-cert.pem`, `server-cert.pem` and `server-key.pem`. Clients need a certificate then.
+    pub tls: Option<PathBuf>,
     /// `--data`: the directory that keeps the bytes.
     pub data: PathBuf,
     /// `--control`; by default the served socket's path with `.ctl` behind, or `control` in the data directory
@@ -72,30 +74,24 @@ impl Options {
 }
 
 impl Endpoint {
-    /// From `--socket`, `--listen` and `--tls`: exactly one of the first two, and no TLS, which is not there yet.
+    /// From `--socket` and `--listen`: exactly one of them. Beyond loopback only with `--tls`.
     pub fn choose(
         socket: Option<&Path>,
         listen: Option<&str>,
-        tls: Option<&Path>,
+        has_tls: bool,
     ) -> Result<Endpoint, ServeError> {
         let refuse = |problem: String, hint| Err(ServeError::Options { problem, hint });
-        if tls.is_some() {
-            return refuse(
-                "TLS is not supported yet".to_owned(),
-                "serve a Unix socket or a port on loopback, and forward it through SSH or another tunnel",
-            );
-        }
         match (socket, listen) {
             (Some(path), None) => Ok(Endpoint::Unix(path.to_owned())),
             (None, Some(address)) => {
                 let resolved = address.to_socket_addrs().ok().and_then(|mut found| found.next());
                 match resolved {
-                    Some(address) if address.ip().is_loopback() => Ok(Endpoint::Tcp(address)),
+                    Some(address) if has_tls || address.ip().is_loopback() => Ok(Endpoint::Tcp(address)),
                     Some(address) => refuse(
                         format!(
                             "{address} is not on loopback, where NBD without TLS would give the data to anyone"
                         ),
-                        "listen on 127.0.0.1 or [::1], or serve a Unix socket",
+                        "give --tls DIR with certificates, listen on 127.0.0.1 or [::1], or serve a Unix socket",
                     ),
                     None => {
                         refuse(format!("`{address}` is no address"), "for example --listen 127.0.0.1:10809")
@@ -114,21 +110,20 @@ impl Endpoint {
 mod tests {
     use super::*;
 
-    /// Proves that a port beyond loopback, TLS, and none or two places are refused.
+    /// Proves that a port beyond loopback without TLS, and none or two places are refused.
     #[test]
     fn endpoints_are_chosen_safely() {
-        let choose = |socket: Option<&str>, listen, tls: Option<&str>| {
-            Endpoint::choose(socket.map(Path::new), listen, tls.map(Path::new))
-        };
-        assert!(matches!(choose(Some("/s"), None, None), Ok(Endpoint::Unix(_))));
-        assert!(matches!(choose(None, Some("127.0.0.1:0"), None), Ok(Endpoint::Tcp(_))));
+        let choose =
+            |socket: Option<&str>, listen, has_tls| Endpoint::choose(socket.map(Path::new), listen, has_tls);
+        assert!(matches!(choose(Some("/s"), None, false), Ok(Endpoint::Unix(_))));
+        assert!(matches!(choose(None, Some("127.0.0.1:0"), false), Ok(Endpoint::Tcp(_))));
+        assert!(matches!(choose(None, Some("0.0.0.0:10809"), true), Ok(Endpoint::Tcp(_))));
         for (socket, listen, tls, words) in [
-            (None, Some("0.0.0.0:10809"), None, "not on loopback"),
-            (None, Some("192.0.2.1:1"), None, "not on loopback"),
-            (None, Some("nonsense"), None, "no address"),
-            (None, None, None, "exactly one"),
-            (Some("/s"), Some("127.0.0.1:0"), None, "exactly one"),
-            (None, Some("127.0.0.1:0"), Some("/tls"), "TLS is not supported"),
+            (None, Some("0.0.0.0:10809"), false, "not on loopback"),
+            (None, Some("192.0.2.1:1"), false, "not on loopback"),
+            (None, Some("nonsense"), true, "no address"),
+            (None, None, true, "exactly one"),
+            (Some("/s"), Some("127.0.0.1:0"), false, "exactly one"),
         ] {
             assert!(choose(socket, listen, tls).unwrap_err().to_string().contains(words), "{words}");
         }

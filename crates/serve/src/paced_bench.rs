@@ -132,6 +132,7 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
     let options = Options {
         array: text,
         endpoint: Endpoint::Unix(socket.clone()),
+        tls: None,
         data: directory.path().join("data"),
         control: None,
         command: None,

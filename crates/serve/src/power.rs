@@ -6,12 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use volume::{Directory, Medium, SECTOR_BYTES, Shelf};
 
 /// A drive that has this much unsynced writes it through: no cache is larger.
 const UNSYNCED_BYTES_LIMIT: usize = 64 << 20;
+/// Memory of a drive that is kept for the next writes after a sync.
+const KEPT_BYTES_LIMIT: usize = 16 << 20;
 
 /// A directory with a power switch. Clones are the same.
 #[derive(Clone)]
@@ -94,7 +96,6 @@ impl PoweredShelf {
             drive,
             power: self.inner.power.clone(),
             unsynced: Mutex::default(),
-            unsynced_bytes: AtomicUsize::new(0),
             is_broken: AtomicBool::new(false),
             failure: Mutex::default(),
         });
@@ -145,11 +146,26 @@ impl Shelf for PoweredShelf {
 }
 
 /// A write that was not synced.
-struct Unsynced {
+struct Write {
     offset_bytes: u64,
     length: usize,
-    /// What was there before; nothing for the journal.
-    before: Option<Vec<u8>>,
+}
+
+/// The writes that were not synced, oldest first.
+#[derive(Default)]
+struct Unsynced {
+    writes: Vec<Write>,
+    /// What was there before each, one behind the other; nothing for the journal.
+    before: Vec<u8>,
+}
+
+impl Unsynced {
+    /// Nothing is unsynced any more; the memory is kept for the next writes, up to a limit.
+    fn clear(&mut self) {
+        self.writes.clear();
+        self.before.clear();
+        self.before.shrink_to(KEPT_BYTES_LIMIT);
+    }
 }
 
 struct PoweredMedium {
@@ -157,9 +173,7 @@ struct PoweredMedium {
     /// Nothing: the journal.
     drive: Option<u16>,
     power: Arc<Power>,
-    unsynced: Mutex<Vec<Unsynced>>,
-    /// How much of it holds what was there before; too much counts as little harm.
-    unsynced_bytes: AtomicUsize,
+    unsynced: Mutex<Unsynced>,
     is_broken: AtomicBool,
     failure: Mutex<Option<String>>,
 }
@@ -170,7 +184,14 @@ impl PoweredMedium {
         let mut unsynced = lock(&self.unsynced);
         let mut kept: BTreeSet<u64> = BTreeSet::new();
         let sector_bytes = SECTOR_BYTES as u64;
-        while let Some(write) = unsynced.pop() {
+        while let Some(write) = unsynced.writes.pop() {
+            let before = match self.drive {
+                Some(_) => {
+                    let start = unsynced.before.len() - write.length;
+                    Some(unsynced.before.split_off(start))
+                }
+                None => None,
+            };
             let end = write.offset_bytes + write.length as u64;
             for sector in write.offset_bytes / sector_bytes..end.div_ceil(sector_bytes) {
                 if kept.contains(&sector) {
@@ -185,7 +206,7 @@ impl PoweredMedium {
                 let to = ((sector + 1) * sector_bytes).min(end);
                 let within = (from - write.offset_bytes) as usize;
                 let count = (to - from) as usize;
-                match &write.before {
+                match &before {
                     Some(before) => self.inner.write_at(from, &before[within..within + count])?,
                     None => self.inner.write_at(from, &[0; SECTOR_BYTES][..count])?,
                 }
@@ -222,21 +243,25 @@ impl Medium for PoweredMedium {
     fn write_at(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
         let _on = self.power.pass()?;
         let mut unsynced = lock(&self.unsynced);
-        match (unsynced.last_mut(), self.drive) {
+        let Unsynced { writes, before } = &mut *unsynced;
+        let write = Write { offset_bytes, length: bytes.len() };
+        match (writes.last_mut(), self.drive) {
             // Appended to the journal behind the last append.
             (Some(last), None) if last.offset_bytes + last.length as u64 == offset_bytes => {
                 last.length += bytes.len();
             }
-            (_, None) => unsynced.push(Unsynced { offset_bytes, length: bytes.len(), before: None }),
+            (_, None) => writes.push(write),
             (_, Some(_)) => {
-                let mut before = vec![0; bytes.len()];
-                self.inner.read_at(offset_bytes, &mut before)?;
-                unsynced.push(Unsynced { offset_bytes, length: bytes.len(), before: Some(before) });
-                let total = self.unsynced_bytes.fetch_add(bytes.len(), Ordering::AcqRel) + bytes.len();
-                if total > UNSYNCED_BYTES_LIMIT {
+                let start = before.len();
+                before.resize(start + bytes.len(), 0);
+                if let Err(error) = self.inner.read_at(offset_bytes, &mut before[start..]) {
+                    before.truncate(start);
+                    return Err(error);
+                }
+                writes.push(write);
+                if before.len() > UNSYNCED_BYTES_LIMIT {
                     self.note(self.inner.sync())?;
                     unsynced.clear();
-                    self.unsynced_bytes.store(0, Ordering::Release);
                 }
             }
         }
@@ -251,14 +276,16 @@ impl Medium for PoweredMedium {
 
     fn sync(&self) -> io::Result<()> {
         let _on = self.power.pass()?;
-        let syncing = std::mem::take(&mut *lock(&self.unsynced));
+        let mut syncing = std::mem::take(&mut *lock(&self.unsynced));
         let outcome = self.note(self.refuse_if_broken().and_then(|()| self.inner.sync()));
-        if outcome.is_ok() {
-            self.unsynced_bytes.store(0, Ordering::Release);
-        } else {
-            let mut unsynced = lock(&self.unsynced);
+        let mut unsynced = lock(&self.unsynced);
+        if outcome.is_err() {
             let newer = std::mem::replace(&mut *unsynced, syncing);
-            unsynced.extend(newer);
+            unsynced.writes.extend(newer.writes);
+            unsynced.before.extend(newer.before);
+        } else if unsynced.writes.is_empty() {
+            syncing.clear();
+            *unsynced = syncing;
         }
         outcome
     }

@@ -10,7 +10,7 @@ use crate::options::{Endpoint, Options};
 use crate::paced::{LatenessReport, Model, Pacer};
 use crate::power::PoweredShelf;
 use crate::upkeep::look_after;
-use nbd::{Listener, Server};
+use nbd::{Listener, Server, TlsSettings};
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -57,6 +57,7 @@ pub fn serve_array(
     on_ready: &dyn Fn(&str),
 ) -> Result<Served, ServeError> {
     raise_descriptor_limit();
+    let tls = options.tls.as_deref().map(load_tls).transpose()?;
     let volume_error = |source| ServeError::Volume { data: options.data.clone(), source };
     let named = named_drives(options)?;
     let directory = Directory::lock(&options.data, named).map_err(volume_error)?;
@@ -66,14 +67,14 @@ pub fn serve_array(
         None => None,
     };
     let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref()));
-    let (listener, address, socket) = listen(&options.endpoint)?;
+    let (listener, address, socket) = listen(&options.endpoint, tls.is_some())?;
     let control_path = options.control_path();
     let control = bind(&control_path)?;
     // Before anyone is told of it: whoever may fail drives is the owner.
     fs::set_permissions(&control_path, fs::Permissions::from_mode(0o600))
         .map_err(ServeError::io("protect the control socket"))?;
     let server =
-        Arc::new(Server::start(listener, exports.clone()).map_err(ServeError::io("start the server"))?);
+        Arc::new(Server::start(listener, exports.clone(), tls).map_err(ServeError::io("start the server"))?);
     let controlled =
         Arc::new(Controlled { live: live.clone(), exports, server: server.clone(), pacer: pacer.clone() });
     let is_stopping = AtomicBool::new(false);
@@ -148,12 +149,20 @@ fn run_command(
     }
 }
 
-fn listen(endpoint: &Endpoint) -> Result<(Listener, String, Option<PathBuf>), ServeError> {
+fn load_tls(directory: &Path) -> Result<TlsSettings, ServeError> {
+    TlsSettings::load(directory).map_err(|error| ServeError::Options {
+        problem: error.to_string(),
+        hint: "scripts/make-certificates.sh DIR makes an authority, a server's and a client's certificate",
+    })
+}
+
+fn listen(endpoint: &Endpoint, has_tls: bool) -> Result<(Listener, String, Option<PathBuf>), ServeError> {
+    let scheme = if has_tls { "nbds" } else { "nbd" };
     match endpoint {
         Endpoint::Unix(path) => {
             let listener = bind(path)?;
             let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let address = format!("nbd+unix:///?socket={}", escaped(&absolute));
+            let address = format!("{scheme}+unix:///?socket={}", escaped(&absolute));
             Ok((Listener::Unix(listener), address, Some(path.clone())))
         }
         Endpoint::Tcp(address) => {
@@ -161,7 +170,7 @@ fn listen(endpoint: &Endpoint) -> Result<(Listener, String, Option<PathBuf>), Se
                 TcpListener::bind(address).map_err(ServeError::io(format!("listen on {address}")))?;
             let listener = Listener::Tcp(listener);
             let address = listener.tcp_address().unwrap_or(*address);
-            Ok((listener, format!("nbd://{address}"), None))
+            Ok((listener, format!("{scheme}://{address}"), None))
         }
     }
 }

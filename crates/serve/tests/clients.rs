@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{array, arrays, directory, is_whole, options, serve, tool};
+use common::{Teardown, array, arrays, directory, is_whole, options, serve, tool};
 use serve::{Outcome, ServeError, ServedArray, serve_array};
 use std::fs;
 use std::path::Path;
@@ -137,24 +137,6 @@ fn fio_verifies_on_every_layout() {
     }
 }
 
-/// Undoes what the file system test set up, in its order, also when it fails.
-struct Teardown(Vec<(String, Vec<String>)>);
-
-impl Teardown {
-    fn add(&mut self, program: &str, arguments: &[&str]) {
-        self.0.push((program.to_owned(), arguments.iter().map(|&argument| argument.to_owned()).collect()));
-    }
-}
-
-impl Drop for Teardown {
-    fn drop(&mut self) {
-        for (program, arguments) in self.0.drain(..).rev() {
-            // Done already where the test went well.
-            let _ = Command::new(program).args(arguments).output();
-        }
-    }
-}
-
 /// Proves that ext4 on a served array (through nbdfuse and a loop device) keeps its files, through the loss and
 /// replacement of a drive, and that `fsck` finds nothing after the unmount.
 #[test]
@@ -169,7 +151,7 @@ fn ext4_stays_clean() {
         .args([&disk, &served.uri])
         .spawn()
         .unwrap_or_else(|error| panic!("nbdfuse is needed by this test and cannot be run: {error}"));
-    let mut teardown = Teardown(Vec::new());
+    let mut teardown = Teardown::default();
     teardown.add("umount", &[&disk]);
     let deadline = Instant::now() + Duration::from_secs(20);
     while fs::metadata(&disk).map_or(0, |metadata| metadata.len()) == 0 {

@@ -6,6 +6,7 @@
 //! + capacity   checksums, 4 bytes a sector, from the next multiple of 4096
 //! ```
 
+use crate::checksums::Checksums;
 use crate::error::{VolumeError, WhileDoing};
 use crate::medium::Medium;
 use std::io;
@@ -52,9 +53,27 @@ pub(crate) struct Drive {
     pub capacity_bytes: u64,
     /// Meaningful while rebuilding. Changed only under the lock of the stripe it passes.
     pub rebuilt_below_stripe: AtomicU64,
+    checksums: Checksums,
 }
 
 impl Drive {
+    pub(crate) fn new(
+        medium: Option<Arc<dyn Medium>>,
+        condition: DriveCondition,
+        generation: u32,
+        capacity_bytes: u64,
+        rebuilt_below_stripe: u64,
+    ) -> Self {
+        Drive {
+            medium,
+            condition,
+            generation,
+            capacity_bytes,
+            rebuilt_below_stripe: AtomicU64::new(rebuilt_below_stripe),
+            checksums: Checksums::new(checksums_offset(capacity_bytes)),
+        }
+    }
+
     /// How large a file or device must be for a drive of this capacity.
     pub(crate) fn size_bytes(capacity_bytes: u64) -> u64 {
         checksums_offset(capacity_bytes) + capacity_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
@@ -90,7 +109,7 @@ impl Drive {
             large.resize(sectors * 4, 0);
             &mut large[..]
         };
-        self.medium()?.read_at(self.checksum_at(offset_bytes), sums)?;
+        self.checksums.read(self.medium()?, checksum_at(offset_bytes), sums)?;
         for (index, (sector, sum)) in buffer.chunks_exact(SECTOR_BYTES).zip(sums.chunks_exact(4)).enumerate()
         {
             if checksum(sector).to_le_bytes() != sum {
@@ -102,10 +121,20 @@ impl Drive {
 
     /// Writes whole sectors and their checksums in place.
     pub(crate) fn write(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
-        let sums: Vec<u8> =
-            bytes.chunks_exact(SECTOR_BYTES).flat_map(|sector| checksum(sector).to_le_bytes()).collect();
         self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
-        self.medium()?.write_at(self.checksum_at(offset_bytes), &sums)
+        self.checksums.write(self.medium()?, checksum_at(offset_bytes), &checksums_of(bytes))
+    }
+
+    /// As [`Drive::write`], with checksums that may reach the drive no sooner than [`Drive::sync`]: for changes
+    /// that the journal holds until then.
+    pub(crate) fn write_journalled(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
+        self.checksums.put(self.medium()?, checksum_at(offset_bytes), &checksums_of(bytes))
+    }
+
+    /// From now on checksums are those on the drive, not those in memory.
+    pub(crate) fn forget_checksums(&self) -> io::Result<()> {
+        self.checksums.forget(self.medium()?)
     }
 
     /// Makes a sector unreadable, so that what could not be rebuilt is an error and never taken for data.
@@ -113,7 +142,7 @@ impl Drive {
         // Not zeros: the sector must count as allocated.
         let filler = [0xbd; SECTOR_BYTES];
         self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &filler)?;
-        self.medium()?.write_at(self.checksum_at(offset_bytes), &(!checksum(&filler)).to_le_bytes())
+        self.checksums.write(self.medium()?, checksum_at(offset_bytes), &(!checksum(&filler)).to_le_bytes())
     }
 
     /// Flips bits of a sector behind its checksum's back.
@@ -127,8 +156,8 @@ impl Drive {
     /// Makes whole sectors zero and gives their space back. Checksums of zeros are zero.
     pub(crate) fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
         self.medium()?.zero(DATA_OFFSET_BYTES + offset_bytes, length_bytes)?;
-        self.medium()?
-            .zero(self.checksum_at(offset_bytes), length_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES)
+        let length = length_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES;
+        self.checksums.zero(self.medium()?, checksum_at(offset_bytes), length)
     }
 
     pub(crate) fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool> {
@@ -136,16 +165,22 @@ impl Drive {
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {
+        self.checksums.flush(self.medium()?)?;
         self.medium()?.sync()
     }
 
     fn medium(&self) -> io::Result<&dyn Medium> {
         self.medium.as_deref().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the drive is gone"))
     }
+}
 
-    fn checksum_at(&self, offset_bytes: u64) -> u64 {
-        checksums_offset(self.capacity_bytes) + offset_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
-    }
+/// Where the checksum of a sector lies among the checksums.
+fn checksum_at(offset_bytes: u64) -> u64 {
+    offset_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
+}
+
+fn checksums_of(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks_exact(SECTOR_BYTES).flat_map(|sector| checksum(sector).to_le_bytes()).collect()
 }
 
 fn checksums_offset(capacity_bytes: u64) -> u64 {

@@ -49,6 +49,14 @@ impl Record {
         Record { bytes }
     }
 
+    /// With room for a change of `data_bytes` and its parity.
+    pub(crate) fn images_for(data_bytes: usize) -> Self {
+        let mut record = Record::images();
+        // Data, P and Q of a small write.
+        record.bytes.reserve(3 * (data_bytes + ENTRY_HEADER_BYTES));
+        record
+    }
+
     pub(crate) fn zero_stripes(first: u64, end: u64) -> Self {
         let mut bytes = vec![0; RECORD_HEADER_BYTES];
         bytes[28..32].copy_from_slice(&ZERO_STRIPES.to_le_bytes());

@@ -15,7 +15,23 @@ struct Page {
     present: u8,
 }
 
-type Shard = HashMap<(u16, u64), Box<Page>>;
+#[derive(Default)]
+struct Shard {
+    pages: HashMap<(u16, u64), Box<Page>>,
+    /// Pages that were here before the last checkpoint, to be used again.
+    spare: Vec<Box<Page>>,
+}
+
+/// How much of a range is in the overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// Nothing.
+    None,
+    /// Some of it, or all.
+    Part,
+    /// Every sector, and the buffer holds them.
+    Whole,
+}
 
 pub(crate) struct Overlay {
     shards: Vec<Mutex<Shard>>,
@@ -40,9 +56,10 @@ impl Overlay {
     pub(crate) fn insert(&self, drive: u16, offset_bytes: u64, bytes: &[u8]) {
         for_each_page(offset_bytes, bytes.len(), |page, first, range| {
             let mut shard = self.shard(drive, page);
-            let entry = shard.entry((drive, page)).or_insert_with(|| {
+            let Shard { pages, spare } = &mut *shard;
+            let entry = pages.entry((drive, page)).or_insert_with(|| {
                 self.pages.fetch_add(1, Ordering::AcqRel);
-                Box::new(Page { bytes: [0; PAGE_BYTES], present: 0 })
+                spare.pop().unwrap_or_else(|| Box::new(Page { bytes: [0; PAGE_BYTES], present: 0 }))
             });
             let start = first * SECTOR_BYTES;
             entry.bytes[start..start + range.len()].copy_from_slice(&bytes[range.clone()]);
@@ -52,14 +69,36 @@ impl Overlay {
         });
     }
 
-    /// Lays what is here over what was read from the drive; takes the sectors it covers out of `bad`.
-    pub(crate) fn patch(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], bad: &mut Vec<usize>) {
+    /// Reads what is here of a range; what is not, the buffer keeps.
+    pub(crate) fn read(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8]) -> Cover {
         if self.pages.load(Ordering::Acquire) == 0 {
-            return;
+            return Cover::None;
         }
+        let (mut found, sectors) = (0, buffer.len() / SECTOR_BYTES);
         for_each_page(offset_bytes, buffer.len(), |page, first, range| {
             let shard = self.shard(drive, page);
-            let Some(entry) = shard.get(&(drive, page)) else { return };
+            let Some(entry) = shard.pages.get(&(drive, page)) else { return };
+            for (step, sector) in (first..first + range.len() / SECTOR_BYTES).enumerate() {
+                if entry.present >> sector & 1 == 1 {
+                    let to = range.start + step * SECTOR_BYTES;
+                    buffer[to..to + SECTOR_BYTES]
+                        .copy_from_slice(&entry.bytes[sector * SECTOR_BYTES..][..SECTOR_BYTES]);
+                    found += 1;
+                }
+            }
+        });
+        match found {
+            0 => Cover::None,
+            _ if found == sectors => Cover::Whole,
+            _ => Cover::Part,
+        }
+    }
+
+    /// Lays what is here over what was read from the drive; takes the sectors it covers out of `bad`.
+    pub(crate) fn patch(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], bad: &mut Vec<usize>) {
+        for_each_page(offset_bytes, buffer.len(), |page, first, range| {
+            let shard = self.shard(drive, page);
+            let Some(entry) = shard.pages.get(&(drive, page)) else { return };
             for (step, sector) in (first..first + range.len() / SECTOR_BYTES).enumerate() {
                 if entry.present >> sector & 1 == 1 {
                     let to = range.start + step * SECTOR_BYTES;
@@ -78,7 +117,7 @@ impl Overlay {
         }
         let last = (offset_bytes + length_bytes - 1) / PAGE_BYTES as u64;
         (offset_bytes / PAGE_BYTES as u64..=last)
-            .any(|page| self.shard(drive, page).contains_key(&(drive, page)))
+            .any(|page| self.shard(drive, page).pages.contains_key(&(drive, page)))
     }
 
     /// Calls `visit` with every run of sectors, by drive and rising offset, neighbouring ones joined up to `run_limit_bytes`.
@@ -89,13 +128,13 @@ impl Overlay {
     ) -> Result<(), E> {
         let mut keys: Vec<(u16, u64)> = Vec::with_capacity(self.pages.load(Ordering::Acquire));
         for shard in &self.shards {
-            keys.extend(shard.lock().unwrap_or_else(PoisonError::into_inner).keys());
+            keys.extend(shard.lock().unwrap_or_else(PoisonError::into_inner).pages.keys());
         }
         keys.sort_unstable();
         let mut run: (u16, u64, Vec<u8>) = (0, 0, Vec::new());
         for (drive, page) in keys {
             let shard = self.shard(drive, page);
-            let Some(entry) = shard.get(&(drive, page)) else { continue };
+            let Some(entry) = shard.pages.get(&(drive, page)) else { continue };
             for sector in (0..PAGE_SECTORS).filter(|sector| entry.present >> sector & 1 == 1) {
                 let offset = (page * PAGE_SECTORS + sector) * SECTOR_BYTES as u64;
                 let continues =
@@ -115,7 +154,12 @@ impl Overlay {
 
     pub(crate) fn clear(&self) {
         for shard in &self.shards {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let Shard { pages, spare } = &mut *shard;
+            spare.extend(pages.drain().map(|(_, mut page)| {
+                page.present = 0;
+                page
+            }));
         }
         self.pages.store(0, Ordering::Release);
     }

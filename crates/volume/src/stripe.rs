@@ -5,7 +5,7 @@
 use crate::VolumeError;
 use crate::drive::{Drive, SECTOR_BYTES};
 use crate::journal::Record;
-use crate::overlay::Overlay;
+use crate::overlay::{Cover, Overlay};
 use crate::parity;
 use layout::{Band, Bands, Layout, Missing, Move, ParityUpdate, Place, Redundancy};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,11 +84,18 @@ impl Stripes<'_> {
     /// Reads rows of a member as they are on the drive and in the overlay.
     fn read_place(&self, place: Place, row: u64, buffer: &mut [u8]) -> Result<(), Bad> {
         let offset = place.offset_bytes + row;
+        // The stripe's lock keeps the overlay as it is meanwhile.
+        let cover = self.overlay.read(place.drive, offset, buffer);
+        if cover == Cover::Whole {
+            return Ok(());
+        }
         let mut bad = Vec::new();
         if self.drive(place).read(offset, buffer, |index| bad.push(index)).is_err() {
             bad = (0..buffer.len() / SECTOR_BYTES).collect();
         }
-        self.overlay.patch(place.drive, offset, buffer, &mut bad);
+        if cover == Cover::Part {
+            self.overlay.patch(place.drive, offset, buffer, &mut bad);
+        }
         if bad.is_empty() { Ok(()) } else { Err(Bad(bad)) }
     }
 

@@ -224,7 +224,13 @@ impl Volume {
     /// Reads the stripes `first..end`, checks every checksum and every parity, and repairs what it can, while others
     /// read and write. Adds what it finds to `report`.
     pub fn scrub(&self, first: u64, end: u64, report: &mut ScrubReport) -> Result<(), VolumeError> {
-        let stripes = self.array().layout.stripes();
+        let stripes = {
+            let array = self.array();
+            for drive in array.drives.iter().filter(|drive| drive.takes_writes()) {
+                drive.forget_checksums().while_doing("write a drive's checksums")?;
+            }
+            array.layout.stripes()
+        };
         let repaired_before = report.repaired_sectors;
         for stripe in first..end.min(stripes) {
             self.scrub_stripe(&self.array(), stripe, report)?;

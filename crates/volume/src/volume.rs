@@ -136,13 +136,8 @@ impl Volume {
             } else {
                 None
             };
-            drives.push(Drive {
-                medium,
-                condition: state.condition,
-                generation: state.generation,
-                capacity_bytes,
-                rebuilt_below_stripe: AtomicU64::new(state.rebuilt_below_stripe),
-            });
+            let mark = state.rebuilt_below_stripe;
+            drives.push(Drive::new(medium, state.condition, state.generation, capacity_bytes, mark));
         }
         let medium = shelf.journal().while_doing("open the journal")?;
         let layout = &spec.layout;
@@ -231,7 +226,7 @@ impl Volume {
                 let (stripe, from) = array.layout.stripe_of(offset_bytes + done as u64);
                 let count = (array.layout.stripe_bytes() - from).min((bytes.len() - done) as u64) as usize;
                 let _alone = self.lock_stripe(stripe);
-                let mut record = Record::images();
+                let mut record = Record::images_for(count);
                 stripes.change(stripe, from, &bytes[done..done + count], &mut record)?;
                 self.commit(&mut record)?;
                 done += count;
@@ -476,21 +471,16 @@ pub(crate) fn new_drive(
         .while_doing("make a drive")?;
     Superblock { volume: id, drive, generation, capacity_bytes }.write(&*medium)?;
     medium.sync().while_doing("flush a drive")?;
-    Ok(Drive {
-        medium: Some(medium),
-        condition: DriveCondition::Present,
-        generation,
-        capacity_bytes,
-        rebuilt_below_stripe: AtomicU64::new(0),
-    })
+    Ok(Drive::new(Some(medium), DriveCondition::Present, generation, capacity_bytes, 0))
 }
 
-/// Does to the drives what the journal says. Doing it again changes nothing.
+/// Does to the drives what the journal says; durable, checksums included, after [`sync_drives`]. Doing it again changes
+/// nothing.
 fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) -> Result<(), VolumeError> {
     match *change {
         Change::Image { drive, offset_bytes, bytes } => match drives.get(usize::from(drive)) {
             Some(drive) if drive.takes_writes() => {
-                drive.write(offset_bytes, bytes).while_doing("write to a drive")
+                drive.write_journalled(offset_bytes, bytes).while_doing("write to a drive")
             }
             _ => Ok(()),
         },

@@ -14,8 +14,9 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         endpoint: Endpoint::choose(
             arguments.socket.as_deref(),
             arguments.listen.as_deref(),
-            arguments.tls.as_deref(),
+            arguments.tls.is_some(),
         )?,
+        tls: arguments.tls.clone(),
         data: arguments.data.clone(),
         control: arguments.control.clone(),
         command: arguments.run.clone(),

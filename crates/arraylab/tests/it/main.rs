@@ -4,6 +4,7 @@ mod agreement;
 mod bad_input;
 mod campaigns;
 mod command_line;
+mod decoders;
 mod disk_full;
 mod import;
 mod kills;

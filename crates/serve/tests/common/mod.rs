@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use layout::{Layout, ReplicaSpec};
 use nbd::Client;
 use serde_json::Value;
 use serve::{Endpoint, Options, ServedArray, ctl, parse_speed, serve_array};
@@ -15,7 +14,6 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use volume::VolumeSpec;
 
 /// Longer than anything takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,7 +38,7 @@ pub fn array(text: &str) -> ServedArray {
 
 /// An array of each layout, and how many drives it may lose.
 pub fn arrays() -> Vec<(ServedArray, u32)> {
-    let mut arrays: Vec<(ServedArray, u32)> = [
+    [
         ("dorado-2100-g2,raid=0,capacity=4m", 0),
         ("dorado-2100-g2,capacity=4m", 1),
         ("flashsystem-840,capacity=16m", 1),
@@ -48,37 +46,11 @@ pub fn arrays() -> Vec<(ServedArray, u32)> {
         ("raid-levels,raid=10,disks=6,capacity=16m", 1),
         ("raid-levels,raid=6,disks=6,capacity=16m", 2),
         ("e2700,layout=ddp,capacity=16m", 2),
+        ("storpool,capacity=16m", 2),
     ]
     .into_iter()
     .map(|(text, tolerance)| (array(text), tolerance))
-    .collect();
-    arrays.push((replicas(), 2));
-    arrays
-}
-
-/// A replicated volume: three copies of objects of 1 MiB on three nodes of two drives.
-fn replicas() -> ServedArray {
-    let spec = ReplicaSpec {
-        capacity_bytes: 48 << 20,
-        object_bytes: 1 << 20,
-        groups: vec![(0..6).collect(), (0..6).collect(), (0..6).collect()],
-        drive_capacity_bytes: vec![48 << 20; 6],
-        nodes: vec![0, 0, 1, 1, 2, 2],
-        seed: 3,
-    };
-    ServedArray {
-        name: "replicas".to_owned(),
-        title: "three copies".to_owned(),
-        settings: serde_json::Map::new(),
-        spec: VolumeSpec {
-            layout: Layout::replicas(&spec).unwrap(),
-            drive_capacity_bytes: vec![48 << 20; 6],
-            identity: "replicas".to_owned(),
-        },
-        volumes_bytes: vec![48 << 20],
-        spares: 0,
-        twin: None,
-    }
+    .collect()
 }
 
 /// An array that is served by a thread of this process.
@@ -94,6 +66,7 @@ pub fn options(directory: &Path) -> Options {
     Options {
         array: String::new(),
         endpoint: Endpoint::Unix(directory.join("nbd")),
+        tls: None,
         data: directory.join("data"),
         control: None,
         command: None,
@@ -104,20 +77,24 @@ pub fn options(directory: &Path) -> Options {
 }
 
 pub fn serve(array: &ServedArray, directory: &Path) -> Served {
-    serve_with(array, directory, options(directory))
+    serve_with(array, options(directory))
 }
 
 /// At the array's own speed.
 pub fn serve_timed(array: &ServedArray, directory: &Path) -> Served {
     let speed_millionths = parse_speed(false, None).unwrap();
-    serve_with(array, directory, Options { speed_millionths, ..options(directory) })
+    serve_with(array, Options { speed_millionths, ..options(directory) })
 }
 
-fn serve_with(array: &ServedArray, directory: &Path, options: Options) -> Served {
+pub fn serve_with(array: &ServedArray, options: Options) -> Served {
     let array = array.clone();
     let stop = Arc::new(AtomicBool::new(false));
     let (ready, is_ready) = mpsc::channel();
-    let (socket, control) = (directory.join("nbd"), options.control_path());
+    let control = options.control_path();
+    let socket = match &options.endpoint {
+        Endpoint::Unix(path) => path.clone(),
+        Endpoint::Tcp(_) => PathBuf::new(),
+    };
     let stopping = stop.clone();
     let server = std::thread::spawn(move || {
         let announce = |uri: &str| ready.send(uri.to_owned()).unwrap();
@@ -151,6 +128,14 @@ impl Served {
             }
             assert!(Instant::now() < deadline, "never {what}: {status}");
             std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Stops it, whatever comes of that.
+    pub fn stop_anyhow(mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(server) = self.server.take() {
+            let _ = server.join();
         }
     }
 
@@ -201,6 +186,25 @@ pub fn tool(program: &str, arguments: &[&str]) -> Output {
         String::from_utf8_lossy(&output.stderr)
     );
     output
+}
+
+/// Undoes what a test set up, last first, also when it fails.
+#[derive(Default)]
+pub struct Teardown(Vec<(String, Vec<String>)>);
+
+impl Teardown {
+    pub fn add(&mut self, program: &str, arguments: &[&str]) {
+        self.0.push((program.to_owned(), arguments.iter().map(|&argument| argument.to_owned()).collect()));
+    }
+}
+
+impl Drop for Teardown {
+    fn drop(&mut self) {
+        for (program, arguments) in self.0.drain(..).rev() {
+            // Done already where the test went well.
+            let _ = Command::new(program).args(arguments).output();
+        }
+    }
 }
 
 /// A linear congruential generator (Knuth's MMIX constants), high bits.

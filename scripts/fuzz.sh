@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs one fuzz target for some seconds: scripts/fuzz.sh TARGET [SECONDS]
+# Needs a nightly compiler and a C++ compiler; cargo-fuzz is not needed. What it finds lies in fuzz/artifacts.
+set -euo pipefail
+cd "$(dirname "$0")/../fuzz"
+target=${1:?a target: nbd, control, fio, workloads, plan or array}
+seconds=${2:-60}
+
+# What cargo-fuzz sets, without the address sanitizer, which finds nothing in safe Rust.
+export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+ -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+ -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing \
+ -Cdebug-assertions -Coverflow-checks"
+# Named, so that build scripts and macros are not instrumented.
+cargo +nightly build --quiet --release --bin "$target" --target x86_64-unknown-linux-gnu
+
+# What each target begins with.
+case "$target" in
+  plan) seeds=(../plans/*.yaml) ;;
+  array) seeds=(../arrays/*.yaml) ;;
+  workloads) seeds=(../crates/import/tests/fio/*.fio ../crates/import/tests/vdbench/*.parm) ;;
+  fio) seeds=(../crates/fio/tests/samples/*/*) ;;
+  *) seeds=() ;;
+esac
+mkdir -p "corpus/$target" "artifacts/$target"
+for seed in "${seeds[@]}"; do
+  [ -f "$seed" ] && cp -n "$seed" "corpus/$target/$(echo "$seed" | tr / _)"
+done
+exec target/x86_64-unknown-linux-gnu/release/"$target" "corpus/$target" \
+  "-artifact_prefix=artifacts/$target/" "-max_total_time=$seconds" -print_final_stats=1 -timeout=10 -max_len=65536
