@@ -224,6 +224,12 @@ pub struct RunArgs {
     /// Simulate loads on a twin from end to end: none of a long one is taken to be like what went before
     #[arg(long, conflicts_with = "resume")]
     pub exact: bool,
+    /// Serve the running case as Prometheus text at this address (127.0.0.1:9101), path /metrics; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<std::net::SocketAddr>,
+    /// Let other hosts read --metrics, which have no password
+    #[arg(long, requires = "metrics")]
+    pub metrics_network: bool,
     /// Print the results as JSON lines, as `results --json` does
     #[arg(long)]
     pub json: bool,

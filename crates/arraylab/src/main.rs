@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod failure;
+mod live;
 mod output;
 mod progress;
 mod table;

@@ -104,10 +104,9 @@ pub fn carry_out(
                 order
             })
             .collect();
-        let (host_watch, no_watch) = match executor.watch_host(run.clock(), tell.clone()) {
-            Some(Ok(watch)) => (Some(watch), None),
-            Some(Err(error)) => (None, Some(format!("the host's counters are not read: {error}"))),
-            None => (None, None),
+        let (host_watch, not_watched) = match executor.watch_host(run.clock(), &tell) {
+            Some((watch, problems)) => (Some(watch), problems),
+            None => (None, Vec::new()),
         };
         drop(tell);
         let mut keeper = Keeper {
@@ -133,12 +132,12 @@ pub fn carry_out(
         }
         let kept = keeper
             .end_stages()
-            .and_then(|()| keeper.warn(no_watch))
+            .and_then(|()| keeper.warn_all(not_watched))
             .and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
         // Workers and the probe may be waiting for room in the queue: they are told to stop, and it is emptied.
         stop.store(true, Ordering::Relaxed);
         drop(orders);
-        let stopped = scope.spawn(move || host_watch.and_then(HostWatch::stop));
+        let stopped = scope.spawn(move || host_watch.map(HostWatch::stop).unwrap_or_default());
         while let Ok(message) = told.recv() {
             let is_late_word = matches!(
                 message,
@@ -150,7 +149,7 @@ pub fn carry_out(
         }
         let missed = stopped.join().unwrap_or_default();
         if kept.is_ok() {
-            keeper.warn(missed)?;
+            keeper.warn_all(missed)?;
         }
         kept.map(|kept| (kept, keeper.not_needed.len()))
     });
@@ -222,8 +221,8 @@ struct Keeper<'a> {
     records: &'a [CaseRecord],
     pending: VecDeque<u32>,
     idle: Vec<usize>,
-    /// Cases under way, with the moment at which each began on the run's clock.
-    under_way: BTreeMap<u32, u64>,
+    /// Cases under way, with the moment on the run's clock at which the loads of each began, while they run.
+    under_way: BTreeMap<u32, Option<u64>>,
     failures_in_a_row: u32,
     /// A pause is kept before the next case.
     not_before: Instant,
@@ -278,12 +277,14 @@ impl Keeper<'_> {
     }
 
     /// Keeps a warning about the run.
-    fn warn(&mut self, warning: Option<String>) -> Result<(), StoreError> {
-        if let Some(warning) = warning {
-            self.run.append_warning(None, &warning)?;
-            self.watcher.notice(&format!("warning: {warning}"));
-        }
+    fn warn(&mut self, warning: &str) -> Result<(), StoreError> {
+        self.run.append_warning(None, warning)?;
+        self.watcher.notice(&format!("warning: {warning}"));
         Ok(())
+    }
+
+    fn warn_all(&mut self, warnings: Vec<String>) -> Result<(), StoreError> {
+        warnings.iter().try_for_each(|warning| self.warn(warning))
     }
 
     /// Gives every idle worker a case, once the pause after the last one is over.
@@ -296,7 +297,7 @@ impl Keeper<'_> {
             let directory =
                 if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
             let record = &self.records[case_index as usize];
-            self.under_way.insert(case_index, self.run.clock().now_ns());
+            self.under_way.insert(case_index, None);
             self.pace.begin(record);
             self.watcher.case_started(record, &self.pace.progress());
             if let Some(worker) = self.idle.pop() {
@@ -380,20 +381,23 @@ impl Keeper<'_> {
                 self.watcher.case_waiting(&self.records[case_index as usize], &text, &progress);
             }
             Message::Changed { case_index, change } => append_change(self.run, case_index, change)?,
-            Message::Warning { text } => self.warn(Some(text))?,
+            Message::Warning { text } => self.warn(&text)?,
+            Message::Loaded { case_index, is_loaded, at } => {
+                let now_ns = self.run.clock().now_ns();
+                let since_ns = u64::try_from(at.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                let loaded_ns = is_loaded.then(|| now_ns.saturating_sub(since_ns));
+                self.under_way.insert(case_index, loaded_ns);
+            }
             Message::Progress { case_index, share } => {
                 self.pace.advance(case_index, share);
                 self.tell_progress();
             }
             Message::HostCounters { at_ns, counters } => {
-                let case = self.under_way.iter().next().map(|(&index, &began_ns)| (index, began_ns));
-                let case_at_ns = case.map(|(_, began_ns)| at_ns.saturating_sub(began_ns));
-                self.run.append_counters(
-                    case.map(|(index, _)| index),
-                    at_ns,
-                    case_at_ns,
-                    &borrowed(&counters),
-                )?;
+                let case = self.under_way.iter().next().map(|(&index, &loaded_ns)| (index, loaded_ns));
+                let case_at_ns = case.and_then(|(_, loaded_ns)| at_ns.checked_sub(loaded_ns?));
+                let counters = borrowed(&counters);
+                self.run.append_counters(case.map(|(index, _)| index), at_ns, case_at_ns, &counters)?;
+                self.watcher.counters(&counters);
             }
             Message::Ended { worker, case_index, ended } => {
                 self.idle.push(worker);
@@ -423,8 +427,11 @@ impl Keeper<'_> {
         self.run.append_sample(case_index, load, sample)?;
         let now_ns = self.run.clock().now_ns();
         if !counters.is_empty() {
-            self.run.append_counters(Some(case_index), now_ns, Some(sample.end_ns), &borrowed(counters))?;
+            let counters = borrowed(counters);
+            self.run.append_counters(Some(case_index), now_ns, Some(sample.end_ns), &counters)?;
+            self.watcher.counters(&counters);
         }
+        self.watcher.sample(&self.records[case_index as usize], load, sample);
         for event in events {
             self.keep_event(case_index, event)?;
         }

@@ -4,7 +4,6 @@ use crate::carry_out::Worker;
 use crate::message::Message;
 use crate::real::{HostWatch, RealWorker};
 use crate::simulated::Simulator;
-use probe::ProbeError;
 use std::sync::mpsc::SyncSender;
 use store::RunClock;
 
@@ -38,12 +37,12 @@ impl Executor {
         matches!(self, Executor::Real(_))
     }
 
-    /// Starts to watch the host, where the load is real.
+    /// Starts to watch the host, where the load is real; what cannot be watched is said in words.
     pub fn watch_host(
         &self,
         clock: RunClock,
-        tell: SyncSender<Message>,
-    ) -> Option<Result<HostWatch, ProbeError>> {
+        tell: &SyncSender<Message>,
+    ) -> Option<(HostWatch, Vec<String>)> {
         match self {
             Executor::Twin(_) => None,
             Executor::Real(worker) => Some(worker.watch_host(clock, tell)),

@@ -3,6 +3,7 @@
 use driver::Change;
 use load::Sample;
 use serde_json::Value;
+use std::time::Instant;
 use store::CaseOutcome;
 
 /// A counter of the host or of a twin's part, as a worker hands it over.
@@ -36,6 +37,8 @@ pub(crate) enum Message {
     },
     /// Something happened now.
     Happened { case_index: u32, event: CaseEvent },
+    /// A case's loads begin, or have ended: what is counted in between is counted under load.
+    Loaded { case_index: u32, is_loaded: bool, at: Instant },
     /// How much of a case is done, 0 to 1.
     Progress { case_index: u32, share: f64 },
     /// What a case waits for, for people.

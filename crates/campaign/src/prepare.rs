@@ -2,18 +2,21 @@
 
 use crate::executor::Executor;
 use crate::real::{
-    ArraySetter, Held, HeldTargets, RealWorker, RealWorkerParts, may_come_from_driver, note_recovered,
-    recovered,
+    ArraySetter, Held, HeldTargets, RealWorker, RealWorkerParts, Watched, may_come_from_driver,
+    note_recovered, recovered, watched_devices,
 };
 use crate::simulated::Simulator;
 use crate::targets::target_of;
-use crate::{CampaignError, inventory};
+use crate::{CampaignError, inventory, pictures};
+use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
 use load::{Generator, LoadSpec, Random};
 use plan::{Case, InventoryMoment, LoadedPlan, Plan, SettingScope, SettingValues};
+use probe::ProbeRoots;
 use serde_json::json;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use store::{LeftOutCase, Manifest, ManifestTarget, NewCase, Run, SourceText};
 use target::{StorageSpec, TargetSpec, TwinSpec};
 
@@ -74,6 +77,11 @@ impl Campaign {
         self.run.directory()
     }
 
+    /// What the run was asked to do.
+    pub fn manifest(&self) -> &Manifest {
+        self.run.manifest()
+    }
+
     /// How many cases the run has.
     pub fn cases_total(&self) -> usize {
         self.cases.len()
@@ -102,6 +110,8 @@ struct Checked {
     devices: Vec<String>,
     notices: Vec<String>,
     capacity_bytes: u64,
+    /// What runs that were killed had left on this host and is put back now; none where no host is touched.
+    recovered: Option<Result<Recovered, HostError>>,
 }
 
 /// Checks a request and creates its run directory, and the file of a `file:` target.
@@ -123,7 +133,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     };
     let cases = expand(&asked)?;
     check_free(&request.directory)?;
-    let checked = check(&asked, cases, None)?;
+    let mut checked = check(&asked, cases, None)?;
     let mut manifest = Manifest {
         arraylab_version: env!("CARGO_PKG_VERSION").into(),
         seed: request.seed,
@@ -149,7 +159,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     if checked.executor.is_real_time() {
         let kernel_names: Vec<String> =
             checked.devices.iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect();
-        manifest.host = probe::host_facts(&probe::ProbeRoots::system(), &kernel_names);
+        manifest.host = probe::host_facts(&ProbeRoots::system(), &kernel_names);
         let said = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
         if !said.is_empty() {
             manifest.host["inventory"] = said.into();
@@ -157,6 +167,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     }
     let new_cases: Vec<NewCase> = checked.cases.iter().map(new_case).collect();
     let run = Run::create(&request.directory, &manifest, &new_cases)?;
+    checked.notices.extend(pictures::keep(&run, &loaded));
     begin(checked, loaded.plan, run)
 }
 
@@ -228,19 +239,18 @@ pub fn resume(
 }
 
 fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, CampaignError> {
-    let Checked { cases, executor, devices, mut notices, left_out, capacity_bytes, .. } = checked;
+    let Checked { cases, executor, devices, mut notices, left_out, capacity_bytes, recovered, .. } = checked;
     for left_out in &left_out {
         notices.push(format!("left out: {} {} ({})", left_out.stage, left_out.case, left_out.reason));
     }
-    if executor.is_real_time() {
-        match recovered() {
-            Ok(recovered) => notices.extend(note_recovered(&mut run, recovered)?),
-            Err(error) => {
-                let text = format!("what killed runs may have left on this host was not put back: {error}");
-                run.append_warning(None, &text)?;
-                notices.push(format!("warning: {text}"));
-            }
+    match recovered {
+        Some(Ok(recovered)) => notices.extend(note_recovered(&mut run, recovered)?),
+        Some(Err(error)) => {
+            let text = format!("what killed runs may have left on this host was not put back: {error}");
+            run.append_warning(None, &text)?;
+            notices.push(format!("warning: {text}"));
         }
+        None => {}
     }
     Ok(Campaign { cases, plan, run, executor, devices, notices, capacity_bytes })
 }
@@ -288,16 +298,6 @@ fn exact(targets: Vec<(String, TargetSpec)>) -> Result<Vec<(String, TargetSpec)>
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
 /// alone, among others, after a resume, and on any number of threads.
 fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
-    let watch = &asked.loaded.plan.watch;
-    let names_devices = match &watch.devices {
-        plan::WatchedDevices::All => true,
-        plan::WatchedDevices::Named(names) => !names.is_empty(),
-    };
-    if names_devices || !watch.commands.is_empty() || !watch.addresses.is_empty() {
-        return Err(CampaignError::Refused(
-            "the plan watches devices, commands or addresses beside the load, which this version reads but cannot carry out; leave only `interval` under `watch:`".into(),
-        ));
-    }
     let mut cases = plan::expand(&asked.loaded.plan, asked.selection)?;
     if cases.is_empty() {
         return Err(CampaignError::Refused(
@@ -406,11 +406,14 @@ fn check_twin(
         devices: Vec::new(),
         notices,
         capacity_bytes,
+        recovered: None,
     })
 }
 
 fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
     let engine = fio::Engine::find()?;
+    // Before targets are looked at: one of them may still be mounted by a run that was killed.
+    let recovered = recovered();
     let texts: Vec<&str> = asked.targets.iter().map(|(text, _)| text.as_str()).collect();
     let driver_spec = asked.array_driver.as_deref().map(DriverSpec::parse).transpose()?;
     // Only a program makes devices.
@@ -426,10 +429,14 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
     let written = written_targets(asked, &cases, &texts)?;
     let mut held = Vec::new();
     let mut capacities = Vec::new();
+    let mut kernel_names = Vec::new();
     for (number, spec) in specs.into_iter().enumerate() {
         let target = Held::new(texts[number].to_owned(), spec, written[number], asked.consents.clone());
         match target.check() {
-            Ok(inspected) => capacities.push(Some(inspected.capacity_bytes)),
+            Ok(inspected) => {
+                capacities.push(Some(inspected.capacity_bytes));
+                kernel_names.extend(inspected.kernel_name().map(str::to_owned));
+            }
             Err(error) if may_make_devices && may_come_from_driver(&error) => capacities.push(None),
             Err(error) => return Err(CampaignError::Permit(error)),
         }
@@ -437,6 +444,9 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
     }
     let (cases, left_out) = fit(asked, cases, capacities.iter().flatten().sum())?;
     check_cases(&cases, &texts, &capacities)?;
+    let watch = &asked.loaded.plan.watch;
+    let sysfs = ProbeRoots::system().sysfs;
+    let watched_devices = watched_devices(&sysfs, kernel_names, driver_spec.is_some(), &watch.devices)?;
     let array = match &driver_spec {
         None => None,
         Some(spec) => {
@@ -463,12 +473,19 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         })
         .collect();
     let devices = targets.device_paths();
+    let interval_ns = interval_ns(&asked.loaded.plan, &cases);
+    let watched = Watched {
+        interval: Duration::from_nanos(interval_ns),
+        devices: watched_devices,
+        plan: watch.clone(),
+    };
     let worker = RealWorker::new(RealWorkerParts {
         engine,
         targets,
         array,
         declared: declared(asked.selection),
-        interval_ns: interval_ns(&asked.loaded.plan, &cases),
+        interval_ns,
+        watched,
     });
     Ok(Checked {
         cases,
@@ -479,6 +496,7 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         devices,
         notices: Vec::new(),
         capacity_bytes: capacities.iter().flatten().sum(),
+        recovered: Some(recovered),
     })
 }
 

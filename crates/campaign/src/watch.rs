@@ -1,6 +1,7 @@
 //! What a campaign tells whoever watches it.
 
-use store::{CaseRecord, CaseResult};
+use load::Sample;
+use store::{CaseRecord, CaseResult, Counter};
 
 /// How far a campaign is.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,10 @@ pub trait Watcher {
     fn case_progress(&mut self, _case: &CaseRecord, _share: f64, _progress: &Progress) {}
     /// A case waits for something before its load: an array that initialises, writes that must precede it.
     fn case_waiting(&mut self, _case: &CaseRecord, _text: &str, _progress: &Progress) {}
+    /// An interval of one of a case's loads, or of the writes before them, has ended.
+    fn sample(&mut self, _case: &CaseRecord, _load: &str, _sample: &Sample) {}
+    /// Counters of the host, the array or a twin were read.
+    fn counters(&mut self, _counters: &[Counter<'_>]) {}
     /// A case has its outcome.
     fn case_ended(&mut self, _case: &CaseRecord, _result: &CaseResult, _progress: &Progress) {}
     /// Something that the user should know and that is no result.

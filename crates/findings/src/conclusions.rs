@@ -19,6 +19,9 @@ pub struct Conclusion {
 /// Sentences of one kind beyond so many are summed up.
 const OF_A_KIND_LIMIT: usize = 4;
 
+/// Paths of which none carries more than this many times the mean are even: published multipath figures lie within.
+const EVEN: f64 = 1.1;
+
 impl Findings {
     /// What a reader takes away, the weightiest first.
     pub fn conclusions(&self) -> Vec<Conclusion> {
@@ -32,6 +35,7 @@ impl Findings {
         all.extend(self.penalties());
         all.extend(self.disruptions());
         all.extend(self.conformances());
+        all.extend(self.paths());
         all.extend(self.unsteady());
         all.extend(self.claims_refuted());
         all.extend(self.claims_not_shown());
@@ -417,6 +421,31 @@ impl Findings {
             ),
             findings: all.iter().map(|(finding, _)| finding.id.clone()).collect(),
         })
+    }
+
+    /// How a real host's paths share the load. A twin's links are part of what bounds it, and said there.
+    fn paths(&self) -> Option<Conclusion> {
+        let ranked = self.ranked(
+            Kind::PathBalance,
+            |fact| match fact {
+                Fact::PathBalance(balance) if balance.paths != "link" => Some(balance),
+                _ => None,
+            },
+            |balance| balance.largest_over_mean,
+        );
+        let (finding, worst) = ranked.first()?;
+        let paths = match worst.paths.split_once(" of ") {
+            Some((_, device)) => format!("The paths of {device}"),
+            None => format!("The {}s of the host", worst.paths),
+        };
+        let shares: Vec<String> = worst.shares_percent.iter().map(|share| format!("{share:.1}")).collect();
+        let shares = format!("{} %", shares.join(" : "));
+        let says = if worst.largest_over_mean > EVEN {
+            format!("{paths} do not share the load evenly: {shares} ({}).", place(finding))
+        } else {
+            format!("{paths} share the load evenly: {shares} where they differ most ({}).", place(finding))
+        };
+        Some(one(if worst.largest_over_mean > EVEN { 45 } else { 20 }, finding, says))
     }
 
     /// Means of cases that never settled are no levels that last.

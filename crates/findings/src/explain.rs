@@ -104,7 +104,8 @@ pub fn explain(kind: Kind) -> Explanation {
         ),
         Kind::PathBalance => (
             "How evenly load divides over the paths to the array.",
-            "Bytes of each link or disk over the counted time, as shares.",
+            "Bytes of each link of a twin, of each port of the host and of each path to a device (dm-multipath, NVMe \
+             multipath) over the counted time, as shares; of several such devices the least even one is shown.",
             "arraylab run flashsystem-840 --target twin:flashsystem-840 --stage peak-4k --out /tmp/paths && arraylab \
              findings /tmp/paths.",
         ),

@@ -345,7 +345,7 @@ pub struct PartUse {
 /// How load divides over like paths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathBalance {
-    /// The paths: `link`, `disk`.
+    /// The paths: `link` of a twin, `port` of the host, `path of mpatha`.
     pub paths: String,
     /// Each path's share of the bytes, in percent.
     pub shares_percent: Vec<f64>,

@@ -21,6 +21,7 @@ mod level;
 mod limit;
 mod observation;
 mod penalty;
+mod requirements;
 mod statistics;
 mod steady_state;
 mod sustained;
@@ -38,6 +39,7 @@ pub use finding::{Basis, Fact, Finding, Kind};
 pub use observation::{
     Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
 };
+pub use requirements::{RequirementRow, RequirementVerdict, requirements};
 pub use steady_state::{
     FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
     Window,

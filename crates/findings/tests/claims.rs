@@ -3,7 +3,7 @@
 
 mod synthetic;
 
-use findings::{Findings, Verdict, claim, claims_of};
+use findings::{Fact, Findings, Kind, Verdict, claim, claims_of};
 use synthetic::{Run, Series, limit, moment, settings};
 
 fn verdict(findings: &Findings, id: &str) -> Verdict {
@@ -21,6 +21,46 @@ fn expect(findings: &Findings, wanted: Verdict, ids: &[&str]) {
     for id in ids {
         assert_eq!(verdict(findings, id), wanted, "{id}");
     }
+}
+
+/// Proves that the balance of paths is that of the device whose load divides least evenly, that devices which carried
+/// next to nothing say nothing, that ports have a finding of their own, and that the first page says what is uneven.
+#[test]
+fn uneven_paths_are_found_and_said() {
+    let mut run = Run::new("own");
+    let series = Series::level(60.0, 1000.0, 0.0, 1e6, 4096.0);
+    run.add("reads", "bs=4096", settings(&[("rw", "randread")]), &series);
+    let mut observation = run.observation();
+    let carried = |paths: &str, bytes: [f64; 2]| {
+        [0, 1].map(|number| synthetic::carried(paths, &format!("{paths}-{number}"), bytes[number]))
+    };
+    observation.cases[0].carried = [
+        carried("path of mpatha", [5e9, 5e9]),
+        carried("path of mpathb", [8e9, 2e9]),
+        carried("path of mpathc", [1e3, 0.0]),
+        carried("port", [6e9, 4e9]),
+    ]
+    .concat();
+    let findings = Findings::of(observation);
+    let found: Vec<_> = findings
+        .of_kind(Kind::PathBalance)
+        .map(|finding| match &finding.fact {
+            Fact::PathBalance(balance) => {
+                (finding.id.as_str(), balance.paths.as_str(), balance.shares_percent.clone())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("path-balance/reads/bs=4096", "path of mpathb", vec![80.0, 20.0]),
+            ("path-balance/reads/bs=4096/port", "port", vec![60.0, 40.0])
+        ]
+    );
+    let said: Vec<String> = findings.conclusions().into_iter().map(|one| one.text).collect();
+    let wanted = "The paths of mpathb do not share the load evenly: 80.0 : 20.0 % (reads, bs=4096).";
+    assert!(said.iter().any(|text| text == wanted), "{said:?}");
 }
 
 /// Proves that all 51 claims are there, each with words for its mechanism and tolerance, and that none is shown on an

@@ -9,7 +9,9 @@ mod request;
 mod server;
 
 pub use live::{LiveRun, RunLabels, RunProgress};
-pub use server::{CONNECTIONS_LIMIT, Exposure, MetricsError, MetricsServer, REQUEST_TIME_LIMIT};
+pub use server::{
+    CONNECTIONS_LIMIT, Exposure, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT,
+};
 
 /// Something that can be exposed.
 pub trait Source: Send + Sync {

@@ -38,7 +38,7 @@ pub enum Exposure {
 pub enum MetricsError {
     /// The address is not a local one.
     #[error(
-        "{0} can be reached from other hosts, and metrics have no password\nhint: take 127.0.0.1, or allow it explicitly"
+        "{0} can be reached from other hosts, and metrics have no password\nhint: take 127.0.0.1, or add --metrics-network where that is what you want"
     )]
     NotLoopback(SocketAddr),
     /// The address cannot be had.
@@ -51,6 +51,41 @@ pub enum MetricsError {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+/// An address that is ours, before there is anything to say.
+#[derive(Debug)]
+pub struct MetricsListener {
+    listener: TcpListener,
+    address: SocketAddr,
+    exposure: Exposure,
+}
+
+impl MetricsListener {
+    /// Takes the address.
+    pub fn bind(address: SocketAddr, exposure: Exposure) -> Result<MetricsListener, MetricsError> {
+        if exposure == Exposure::Loopback && !address.ip().is_loopback() {
+            return Err(MetricsError::NotLoopback(address));
+        }
+        let failed = |source| MetricsError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        // A client that has gone between poll and accept must not keep the listener.
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(MetricsListener { listener, address, exposure })
+    }
+
+    /// Answers from the source, on threads of its own.
+    pub fn serve(self, source: Arc<dyn Source>) -> Result<MetricsServer, MetricsError> {
+        let MetricsListener { listener, address, exposure } = self;
+        let stop = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("metrics".into())
+            .spawn(move || listen(&listener, exposure, &source, &theirs))
+            .map_err(|source| MetricsError::Listen { address, source })?;
+        Ok(MetricsServer { address, stop, thread: Some(thread) })
+    }
 }
 
 /// A running server. Dropping it ends it.
@@ -68,21 +103,7 @@ impl MetricsServer {
         exposure: Exposure,
         source: Arc<dyn Source>,
     ) -> Result<MetricsServer, MetricsError> {
-        if exposure == Exposure::Loopback && !address.ip().is_loopback() {
-            return Err(MetricsError::NotLoopback(address));
-        }
-        let failed = |source| MetricsError::Listen { address, source };
-        let listener = TcpListener::bind(address).map_err(failed)?;
-        // A client that has gone between poll and accept must not keep the listener.
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let theirs = Arc::clone(&stop);
-        let thread = thread::Builder::new()
-            .name("metrics".into())
-            .spawn(move || listen(&listener, exposure, &source, &theirs))
-            .map_err(failed)?;
-        Ok(MetricsServer { address, stop, thread: Some(thread) })
+        MetricsListener::bind(address, exposure)?.serve(source)
     }
 
     /// Where it listens: the port that was found where 0 was asked for.

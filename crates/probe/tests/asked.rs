@@ -18,7 +18,7 @@ fn start(source: AskedSource, interval_ms: u64, timeout: Duration) -> (AskedThre
     let (tell, told) = channel();
     let interval = Duration::from_millis(interval_ms);
     let settings = AskedSettings { source, interval, timeout, run_start: Instant::now() };
-    (AskedThread::start(settings, move |answer| drop(tell.send(answer))).unwrap(), told)
+    (AskedThread::start(settings, move |heard| drop(heard.map(|answer| tell.send(answer)))).unwrap(), told)
 }
 
 fn shell(script: &str) -> AskedSource {

@@ -7,8 +7,11 @@ mod axis_charts;
 mod comparison;
 mod conclusions;
 mod facts;
+mod inventory;
 mod parts;
+mod pictures;
 mod quantity;
+mod requirements;
 mod stage;
 mod time_charts;
 
@@ -153,6 +156,8 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         Origin::Measured { target: target.clone() }
     };
     warnings.extend(facts::warnings(&source)?);
+    let (pictures, missing) = pictures::of(&source);
+    warnings.extend(missing);
     let mut time_budget = time_charts::Budget::for_cases(source.results.len());
     let mut chart_budget = axis_charts::CHARTS_LIMIT;
     let mut sections = Vec::new();
@@ -168,6 +173,8 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         headlines: facts::headlines(&source),
         conclusions: found.as_ref().map(conclusions::sentences).unwrap_or_default(),
         warnings,
+        requirements: requirements::sheet(&source)?.into_iter().collect(),
+        pictures,
         bench: parts::drawing(manifest),
         tested: facts::tested(&source)?,
         comparisons: comparison::tables(&source)
@@ -177,5 +184,6 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         sections,
         not_run: facts::not_run(&source),
         method: facts::method(&source),
+        inventory: inventory::said(&source)?,
     })
 }

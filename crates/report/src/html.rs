@@ -2,7 +2,7 @@
 
 use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
-use crate::model::{Column, Conclusion, Origin, Report, Section, Table};
+use crate::model::{Column, Conclusion, Origin, Picture, Report, Section, Table};
 use base64::Engine as _;
 use sha2::Digest as _;
 use std::fmt::Write as _;
@@ -35,7 +35,13 @@ pub fn page(report: &Report) -> String {
     header(&mut out, report);
     out.push_str("<main>");
     contents(&mut out, report);
+    if !report.requirements.is_empty() {
+        out.push_str("<section id=\"requirements\"><h2>What was required</h2>");
+        report.requirements.iter().for_each(|table| open_table(&mut out, table));
+        out.push_str("</section>");
+    }
     what_was_tested(&mut out, report);
+    pictures(&mut out, &report.pictures);
     if !report.comparisons.is_empty() {
         out.push_str("<section id=\"comparison\"><h2>Beside published and declared figures</h2>");
         report.comparisons.iter().for_each(|table| open_table(&mut out, table));
@@ -50,6 +56,18 @@ pub fn page(report: &Report) -> String {
     if !report.method.is_empty() {
         out.push_str("<section id=\"method\"><h2>How it was done</h2>");
         paragraphs(&mut out, "", &report.method);
+        out.push_str("</section>");
+    }
+    if !report.inventory.is_empty() {
+        out.push_str("<section id=\"inventory\"><h2>What commands said of the host and the array</h2>");
+        for said in &report.inventory {
+            let _ = write!(
+                out,
+                "<details class=\"large-data\"><summary>{}</summary><pre>{}</pre></details>",
+                html(&said.title),
+                html(&said.text)
+            );
+        }
         out.push_str("</section>");
     }
     out.push_str(
@@ -83,7 +101,7 @@ fn head(out: &mut String, report: &Report, scripts: &[&str]) {
         out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; \
-         base-uri 'none'; form-action 'none'\">\
+         img-src data:; base-uri 'none'; form-action 'none'\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"generator\" content=\"arraylab\"><title>{}</title><style>{STYLE}</style></head><body>{HATCHES}",
         hash_source(STYLE),
@@ -165,6 +183,9 @@ fn sentence(out: &mut String, conclusion: &Conclusion) {
 
 fn contents(out: &mut String, report: &Report) {
     let mut entries: Vec<(&str, &str)> = Vec::new();
+    if !report.requirements.is_empty() {
+        entries.push(("requirements", "What was required"));
+    }
     if report.bench.is_some() || !report.tested.is_empty() {
         entries.push(("tested", "What was tested"));
     }
@@ -177,6 +198,9 @@ fn contents(out: &mut String, report: &Report) {
     }
     if !report.method.is_empty() {
         entries.push(("method", "How it was done"));
+    }
+    if !report.inventory.is_empty() {
+        entries.push(("inventory", "What commands said"));
     }
     if entries.len() < 3 {
         return;
@@ -205,6 +229,24 @@ fn what_was_tested(out: &mut String, report: &Report) {
         out.push_str("<div>");
         report.tested.iter().for_each(|table| open_table(out, table));
         out.push_str("</div>");
+    }
+    out.push_str("</div></section>");
+}
+
+/// Pictures in the page itself, so that it loads nothing.
+fn pictures(out: &mut String, pictures: &[Picture]) {
+    if pictures.is_empty() {
+        return;
+    }
+    out.push_str("<section id=\"pictures\"><h2>Pictures</h2><div class=\"pair\">");
+    for picture in pictures {
+        let _ = write!(
+            out,
+            "<figure><img alt=\"{0}\" src=\"data:{1};base64,{2}\"><figcaption><p>{0}</p></figcaption></figure>",
+            html(&picture.caption),
+            picture.media_type,
+            base64::engine::general_purpose::STANDARD.encode(&picture.bytes)
+        );
     }
     out.push_str("</div></section>");
 }

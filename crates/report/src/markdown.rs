@@ -57,6 +57,7 @@ pub fn document(report: &Report) -> String {
         });
         out.push('\n');
     }
+    group(&mut out, "What was required", &report.requirements);
     if report.bench.is_some() || !report.tested.is_empty() {
         out.push_str("## What was tested\n\n");
         if let Some(bench) = &report.bench {
@@ -67,6 +68,18 @@ pub fn document(report: &Report) -> String {
         }
         report.tested.iter().for_each(|table| write_table(&mut out, table));
     }
+    if !report.pictures.is_empty() {
+        out.push_str("## Pictures\n\n");
+        for picture in &report.pictures {
+            let _ = writeln!(
+                out,
+                "- {}: {} (in the HTML report)",
+                escaped(&picture.file),
+                escaped(&picture.caption)
+            );
+        }
+        out.push('\n');
+    }
     group(&mut out, "Beside published and declared figures", &report.comparisons);
     report.sections.iter().for_each(|section| stage(&mut out, section));
     group(&mut out, "What has no result", &report.not_run);
@@ -74,7 +87,22 @@ pub fn document(report: &Report) -> String {
         out.push_str("## How it was done\n\n");
         sentences(&mut out, &report.method);
     }
+    if !report.inventory.is_empty() {
+        out.push_str("## What commands said of the host and the array\n\n");
+        for said in &report.inventory {
+            let _ = writeln!(out, "{}\n\n{}\n", escaped(&said.title), indented(&said.text));
+        }
+    }
     out
+}
+
+/// Text as it is: four blanks before each line make a block of it that no text can end.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| format!("    {}", line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")))
+        .collect();
+    lines.join("\n")
 }
 
 fn group(out: &mut String, title: &str, tables: &[Table]) {

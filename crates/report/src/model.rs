@@ -20,6 +20,10 @@ pub struct Report {
     pub conclusions: Vec<Conclusion>,
     /// What a reader must know before trusting a figure.
     pub warnings: Vec<String>,
+    /// What the plan requires, each with PASS or FAIL.
+    pub requirements: Vec<Table>,
+    /// Pictures that the plan brings.
+    pub pictures: Vec<Picture>,
     /// The bench: hosts, links, controllers, drives.
     pub bench: Option<Drawing>,
     /// Tables that describe what was tested, beside the drawing.
@@ -32,6 +36,30 @@ pub struct Report {
     pub not_run: Vec<Table>,
     /// How it was done: how load was made, what is counted, what was set.
     pub method: Vec<String>,
+    /// What commands said about the host and the array.
+    pub inventory: Vec<Output>,
+}
+
+/// A picture that the plan brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// What it shows, in one line.
+    pub caption: String,
+    /// Its name in the plan.
+    pub file: String,
+    /// `image/png`, `image/jpeg` or `image/webp`.
+    pub media_type: &'static str,
+    /// The picture itself.
+    pub bytes: Vec<u8>,
+}
+
+/// What a command said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The command, and when it was run.
+    pub title: String,
+    /// What it wrote, and why it failed where it did.
+    pub text: String,
 }
 
 /// Where the figures come from.

@@ -10,6 +10,8 @@ pub(crate) const MANIFEST_FILE: &str = "manifest.json";
 pub(crate) const DATABASE_FILE: &str = "run.sqlite";
 pub(crate) const LOCK_FILE: &str = "lock";
 pub(crate) const CASES_DIRECTORY: &str = "cases";
+/// Where the pictures of a run's plan are kept, under their names in the plan.
+pub const PICTURES_DIRECTORY: &str = "pictures";
 /// Written and removed to see whether there is room.
 const ROOM_FILE: &str = "room.tmp";
 /// Twice what SQLite asks for at once, which is 32 KiB of shared memory.

@@ -27,6 +27,7 @@ pub use case::{CaseOutcome, CaseRecord, CaseState, CaseStatus, DirectionTotals, 
 pub use clock::RunClock;
 pub use counters::{Counter, CounterPoint, CounterSeries};
 pub use csv::results_csv;
+pub use directory::PICTURES_DIRECTORY;
 pub use encoding::{DecodeError, decode_histogram, encode_histogram};
 pub use error::StoreError;
 pub use events::{Event, SettingChange, Warning, mark};

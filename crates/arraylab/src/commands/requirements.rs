@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::say;
 use crate::table::{Align, render};
-use campaign::{RequirementRow, RequirementVerdict};
+use findings::{RequirementRow, RequirementVerdict};
 use std::path::Path;
 use store::Run;
 
@@ -12,7 +12,7 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     let reader = Run::open_read_only(directory)?;
     let kept = &reader.manifest().plan;
     let plan = plan::parse_plan(&kept.name, &kept.source, &kept.text)?;
-    let rows = campaign::requirements(&reader, &plan)?;
+    let rows = findings::requirements(&reader, &plan)?;
     if rows.is_empty() {
         return Ok(true);
     }

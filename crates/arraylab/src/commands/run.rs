@@ -4,9 +4,11 @@ use super::requirements;
 use super::selection::selection;
 use crate::cli::RunArgs;
 use crate::failure::{self, Failure};
+use crate::live::LiveView;
 use crate::output::{print_json_lines, say};
 use crate::progress::ProgressView;
 use campaign::{Campaign, Request, Summary};
+use metrics::{Exposure, MetricsListener};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,10 +19,17 @@ use store::RunEnd;
 /// `arraylab run`
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let interrupt = catch_signals()?;
+    // An address that cannot be had is refused before anything is written.
+    let listener = metrics_listener(arguments)?;
     let campaign = begin(arguments)?;
     let directory = campaign.directory().to_owned();
     say(&format!("{} cases; the run is kept in {}", campaign.cases_total(), directory.display()));
-    let mut view = ProgressView::new();
+    let mut view = LiveView::new(ProgressView::new());
+    if let Some(listener) = listener {
+        let address =
+            view.expose(listener, campaign.manifest()).map_err(|error| Failure::Failed(error.into()))?;
+        say(&format!("metrics: http://{address}/metrics"));
+    }
     let carried = campaign::carry_out(campaign, &interrupt, &mut view);
     view.end();
     if carried.is_err() {
@@ -35,6 +44,12 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     Ok(if requirements::say_sheet(&directory)? { code } else { failure::not_met() })
+}
+
+fn metrics_listener(arguments: &RunArgs) -> Result<Option<MetricsListener>, Failure> {
+    let exposure = if arguments.metrics_network { Exposure::Network } else { Exposure::Loopback };
+    let bound = arguments.metrics.map(|address| MetricsListener::bind(address, exposure));
+    bound.transpose().map_err(|error| Failure::Refused(error.into()))
 }
 
 fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {

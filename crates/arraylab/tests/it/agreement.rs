@@ -25,6 +25,9 @@ fn quick_agrees_with_fio(target: &str, consents: &[&str]) {
             agree(result, &report, direction);
         }
     }
+    let page = succeed(&["report", run.to_str().unwrap(), "--format", "md"]);
+    let page = std::fs::read_to_string(page.trim()).unwrap();
+    assert!(page.contains("**Measured** on") && page.contains("5 done"), "{page}");
 }
 
 fn fio_report(run: &Path, index: usize) -> Value {

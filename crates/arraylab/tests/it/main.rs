@@ -1,14 +1,18 @@
 //! Black-box tests of the binary: what a user types, and what comes of it.
 
+mod acceptance;
 mod agreement;
 mod bad_input;
+mod between_cases;
 mod campaigns;
 mod command_line;
 mod decoders;
 mod disk_full;
+mod drivers;
 mod import;
 mod kills;
 mod real_arrays;
 mod searches;
 mod served;
 mod support;
+mod telemetry;

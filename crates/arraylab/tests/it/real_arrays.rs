@@ -1,7 +1,7 @@
 //! What plans ask of real targets beside a load: array settings, host settings, writes beforehand, file systems,
 //! several loads, limits and budgets.
 
-use crate::support::{LoopDevice, arraylab, command, consent_id, results, succeed, text, tool};
+use crate::support::{LoopDevice, arraylab, command, consent_id, query, results, succeed, text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,10 +18,6 @@ fn plan(directory: &Path, name: &str, yaml: &str) -> String {
 
 fn statuses(run: &Path) -> Vec<String> {
     results(run).iter().map(|result| result["status"].as_str().unwrap().to_owned()).collect()
-}
-
-fn query(run: &Path, sql: &str) -> String {
-    tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), sql]).trim().to_owned()
 }
 
 const LEVELS: &str = "

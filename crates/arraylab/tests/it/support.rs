@@ -52,6 +52,11 @@ pub fn results(run: &Path) -> Vec<Value> {
     json_lines(&succeed(&["results", run.to_str().unwrap(), "--json"]))
 }
 
+/// What the run's database says to a query.
+pub fn query(run: &Path, sql: &str) -> String {
+    tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), sql]).trim().to_owned()
+}
+
 /// Full counts in `make test-long`, a tenth in `make test`.
 pub fn full_or_tenth(full: u32) -> u32 {
     if std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1") { full } else { full.div_ceil(10) }

@@ -29,8 +29,14 @@ pub(crate) struct Mounted {
 
 impl Mounted {
     /// Makes the file system on a device that nobody holds, mounts it in `directory`, and makes room for the file.
-    pub fn make(wanted: &Filesystem, device: &Path, directory: &Path) -> Result<Mounted, String> {
-        let device = device.display().to_string();
+    /// `note` is told of the device and its mount point before it is mounted.
+    pub fn make(
+        wanted: &Filesystem,
+        device_path: &Path,
+        directory: &Path,
+        note: &mut dyn FnMut(&Path, &Path) -> Result<(), String>,
+    ) -> Result<Mounted, String> {
+        let device = device_path.display().to_string();
         // The guard has looked at the device and the user has consented: what is on it is to be overwritten.
         let force: &[&str] = match wanted.kind.as_str() {
             "ext4" => &["-q", "-F"],
@@ -44,6 +50,7 @@ impl Mounted {
         let mount_point = directory.join(MOUNT_POINT);
         std::fs::create_dir_all(&mount_point)
             .map_err(|error| format!("cannot create {}: {error}", mount_point.display()))?;
+        note(device_path, &mount_point)?;
         let shown = mount_point.display().to_string();
         let options = wanted.options.mount.join(",");
         let mut words = vec!["-t", wanted.kind.as_str()];

@@ -4,9 +4,10 @@ use crate::message::Message;
 use crate::real::worker::{Halt, Telling};
 use driver::Change;
 use driver::host::{
-    Applied, HostRoots, HostSetting, HostSettings, PutBack, Recovered, default_state_directory,
+    Applied, HostError, HostRoots, HostSetting, HostSettings, PutBack, Recovered, default_state_directory,
 };
 use plan::{Case, HostSettingPlace};
+use std::path::Path;
 use std::sync::mpsc::SyncSender;
 use store::{Run, SettingChange, StoreError};
 
@@ -35,15 +36,7 @@ impl HostKeeper {
                 &"the target is no block device of this host: it has no block queue to set",
             ));
         }
-        let opened = match &mut self.opened {
-            Some(opened) => opened,
-            none => {
-                let (opened, recovered) = HostSettings::open(HostRoots::system(), &default_state_directory())
-                    .map_err(|error| not_settable(&error))?;
-                tell_put_back(recovered.put_back, telling.sender());
-                none.insert(opened)
-            }
-        };
+        let opened = self.opened(telling.sender()).map_err(|error| not_settable(&error))?;
         let applied = opened.apply(&wanted, devices).map_err(|error| not_settable(&error))?;
         let Applied { changes, skipped, mismatches, recovered } = applied;
         for change in changes {
@@ -56,6 +49,28 @@ impl HostKeeper {
         self.made = wanted;
         self.made_on = devices.to_vec();
         Ok(())
+    }
+
+    /// Notes what is about to be mounted, so that the next run unmounts it where this one is killed.
+    pub fn note_mount(
+        &mut self,
+        device: &Path,
+        mount_point: &Path,
+        tell: &SyncSender<Message>,
+    ) -> Result<(), HostError> {
+        self.opened(tell)?.note_mount(device, mount_point)
+    }
+
+    fn opened(&mut self, tell: &SyncSender<Message>) -> Result<&mut HostSettings, HostError> {
+        match &mut self.opened {
+            Some(opened) => Ok(opened),
+            none => {
+                let (opened, recovered) =
+                    HostSettings::open(HostRoots::system(), &default_state_directory())?;
+                tell_put_back(recovered.put_back, tell);
+                Ok(none.insert(opened))
+            }
+        }
     }
 
     /// Puts everything back.
@@ -82,7 +97,7 @@ fn tell_put_back(put_back: PutBack, tell: &SyncSender<Message>) {
 }
 
 /// The host settings of a case, as the driver takes them. In a plan dots separate the directories of a queue.
-fn settings_of(case: &Case) -> Result<Vec<HostSetting>, driver::host::HostError> {
+fn settings_of(case: &Case) -> Result<Vec<HostSetting>, HostError> {
     let settings = case.host_settings();
     settings
         .iter()
@@ -98,7 +113,7 @@ fn settings_of(case: &Case) -> Result<Vec<HostSetting>, driver::host::HostError>
 }
 
 /// Puts back what runs that were killed have left on this host.
-pub(crate) fn recovered() -> Result<Recovered, driver::host::HostError> {
+pub(crate) fn recovered() -> Result<Recovered, HostError> {
     driver::host::recover(&HostRoots::system(), &default_state_directory())
 }
 

@@ -1,55 +1,158 @@
-//! The host's own counters, read while a campaign runs on a real target.
+//! What is counted beside the load while a campaign runs on a real target: the host, the drives' health, and what
+//! commands and Prometheus addresses say, all on the run's clock.
 
 use crate::message::{Message, OwnedCounter};
-use probe::{DeviceSelection, INTERVAL_MINIMUM, ProbeError, ProbeRoots, ProbeSettings, ProbeThread};
+use plan::Watch;
+use probe::{
+    Answer, AskedSettings, AskedSource, AskedThread, CommandSettings, DeviceSelection, HealthSettings,
+    INTERVAL_MINIMUM, ProbeRoots, ProbeSettings, ProbeThread, PrometheusSettings,
+};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 use store::RunClock;
 
-/// Reads the host's counters while a campaign runs.
-pub(crate) struct HostWatch(ProbeThread);
+/// What is watched, and how often the host is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    pub interval: Duration,
+    /// Block devices; their drives are asked for their health.
+    pub devices: DeviceSelection,
+    /// What the plan asks for beside the host.
+    pub plan: Watch,
+}
+
+/// Everything that is read while a campaign runs. Each source has a thread, so that none keeps another waiting.
+pub(crate) struct HostWatch {
+    host: Option<ProbeThread>,
+    asked: Vec<AskedThread>,
+}
 
 impl HostWatch {
-    pub fn start(
-        interval: Duration,
-        devices: DeviceSelection,
-        clock: RunClock,
-        tell: SyncSender<Message>,
-    ) -> Result<HostWatch, ProbeError> {
-        // The probe counts from its start; a resumed run's clock does not begin there.
-        let (run_start, started_at_ns) = (Instant::now(), clock.now_ns());
-        let settings = ProbeSettings {
-            roots: ProbeRoots::system(),
-            devices,
-            interval: interval.max(INTERVAL_MINIMUM),
-            run_start,
+    /// Starts all sources. What cannot be started is said in words, and the others go on without it.
+    pub fn start(watched: Watched, clock: RunClock, tell: &SyncSender<Message>) -> (HostWatch, Vec<String>) {
+        // Sources count from their start; a resumed run's clock does not begin there.
+        let origin = Origin { start: Instant::now(), at_ns: clock.now_ns() };
+        let mut problems = Vec::new();
+        let host = match start_host(&watched, origin, tell.clone()) {
+            Ok(thread) => Some(thread),
+            Err(error) => {
+                problems.push(format!("the host's counters are not read: {error}"));
+                None
+            }
         };
-        ProbeThread::start(settings, move |read| {
-            let counters = read
-                .counters
-                .iter()
-                .map(|counter| OwnedCounter {
-                    source: counter.source,
-                    entity: counter.entity.to_string(),
-                    name: counter.name.to_owned(),
-                    value: counter.value,
-                })
-                .collect();
-            // The keeper has gone only when the campaign is over.
-            let _ = tell.send(Message::HostCounters { at_ns: started_at_ns + read.end_ns, counters });
-        })
-        .map(HostWatch)
+        let mut asked = Vec::new();
+        for (source, interval, timeout) in sources(watched) {
+            let name = source.name();
+            let settings = AskedSettings { source, interval, timeout, run_start: origin.start };
+            match start_asked(settings, origin, tell.clone()) {
+                Ok(thread) => asked.push(thread),
+                Err(error) => problems.push(format!("counters of `{name}` are not read: {error}")),
+            }
+        }
+        (HostWatch { host, asked }, problems)
     }
 
-    /// Takes a last reading and ends; what it missed is said in words.
-    pub fn stop(self) -> Option<String> {
-        match self.0.stop() {
-            Ok(summary) if summary.late > 0 => Some(format!(
+    /// Takes a last reading of the host and ends; what was missed is said in words.
+    pub fn stop(self) -> Vec<String> {
+        self.asked.iter().for_each(AskedThread::tell_to_stop);
+        let mut missed = Vec::new();
+        match self.host.map(ProbeThread::stop) {
+            Some(Ok(summary)) if summary.late > 0 => missed.push(format!(
                 "the host's counters were read late {} times: their intervals are longer",
                 summary.late
             )),
-            Ok(_) => None,
-            Err(error) => Some(format!("the host's counters ended early: {error}")),
+            Some(Ok(_)) | None => {}
+            Some(Err(error)) => missed.push(format!("the host's counters ended early: {error}")),
         }
+        missed.extend(self.asked.into_iter().filter_map(|thread| thread.stop().warning()));
+        missed
     }
+}
+
+/// A moment on both clocks: that of this process and the run's.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    start: Instant,
+    at_ns: u64,
+}
+
+fn start_host(
+    watched: &Watched,
+    origin: Origin,
+    tell: SyncSender<Message>,
+) -> Result<ProbeThread, probe::ProbeError> {
+    let settings = ProbeSettings {
+        roots: ProbeRoots::system(),
+        devices: watched.devices.clone(),
+        interval: watched.interval.max(INTERVAL_MINIMUM),
+        run_start: origin.start,
+    };
+    ProbeThread::start(settings, move |read| {
+        let counters = read
+            .counters
+            .iter()
+            .map(|counter| OwnedCounter {
+                source: counter.source,
+                entity: counter.entity.to_string(),
+                name: counter.name.to_owned(),
+                value: counter.value,
+            })
+            .collect();
+        // The keeper has gone only when the campaign is over.
+        let _ = tell.send(Message::HostCounters { at_ns: origin.at_ns + read.end_ns, counters });
+    })
+}
+
+fn start_asked(
+    settings: AskedSettings,
+    origin: Origin,
+    tell: SyncSender<Message>,
+) -> Result<AskedThread, probe::ProbeError> {
+    AskedThread::start(settings, move |heard| {
+        let message = match heard {
+            Ok(Answer { at_ns, source, values }) => {
+                let owned = |value: probe::AskedValue| OwnedCounter {
+                    source,
+                    entity: value.entity,
+                    name: value.name,
+                    value: value.value,
+                };
+                let counters = values.into_iter().map(owned).collect();
+                Message::HostCounters { at_ns: origin.at_ns + at_ns, counters }
+            }
+            Err(why) => Message::Warning { text: format!("{why}; it is asked again") },
+        };
+        // As above.
+        let _ = tell.send(message);
+    })
+}
+
+/// What is asked, how often, and how long an answer may take.
+fn sources(watched: Watched) -> Vec<(AskedSource, Duration, Duration)> {
+    let Watched { devices, plan, .. } = watched;
+    let times =
+        |asked: plan::Asked| (Duration::from_nanos(asked.every_ns), Duration::from_nanos(asked.timeout_ns));
+    let commands = plan.commands.into_iter().map(|command| {
+        let (every, timeout) = times(command.asked);
+        let settings = CommandSettings {
+            name: command.name,
+            arguments: command.arguments,
+            cumulative: command.cumulative,
+        };
+        (AskedSource::Command(settings), every, timeout)
+    });
+    let addresses = plan.addresses.into_iter().map(|address| {
+        let (every, timeout) = times(address.asked);
+        let settings =
+            PrometheusSettings { name: address.name, address: address.address, metrics: address.metrics };
+        (AskedSource::Prometheus(settings), every, timeout)
+    });
+    let mut all: Vec<_> = commands.chain(addresses).collect();
+    if plan.has_health {
+        let settings = HealthSettings::system(devices);
+        let every = settings.interval();
+        // All drives together may take until they are due again.
+        all.push((AskedSource::Health(settings), every, every));
+    }
+    all
 }

@@ -7,17 +7,16 @@ use crate::real::filesystem::Mounted;
 use crate::real::host::HostKeeper;
 use crate::real::loads::{FioLoad, run_at_once};
 use crate::real::precondition::{filling, is_short, load_of, purge};
-use crate::real::{ArraySetter, HeldTargets, HostWatch};
+use crate::real::{ArraySetter, HeldTargets, HostWatch, Watched};
 use crate::targets::target_of;
 use fio::{Engine, FioError, FioOutcome};
 use plan::{Amount, Case, SettingScope, SettingValues};
-use probe::{DeviceSelection, ProbeError};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::Instant;
 use store::{CaseOutcome, CaseStatus, DirectionTotals, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
 use target::{Address, Inspected};
 
@@ -75,35 +74,27 @@ pub(crate) struct RealWorkerParts {
     /// Array settings that the user says the array has (`--set`).
     pub declared: SettingValues,
     pub interval_ns: u64,
+    pub watched: Watched,
 }
 
 /// Measures cases on real targets, one at a time.
 #[derive(Debug)]
 pub(crate) struct RealWorker {
-    interval_ns: u64,
-    watched: DeviceSelection,
+    watched: Watched,
     lab: Mutex<Lab>,
 }
 
 impl RealWorker {
     pub fn new(parts: RealWorkerParts) -> RealWorker {
-        let devices = parts.targets.kernel_names();
-        // A driver makes new devices, whose names nobody knows yet.
-        let watched = if devices.is_empty() || parts.array.is_some() {
-            DeviceSelection::Whole
-        } else {
-            DeviceSelection::Named(devices)
-        };
         RealWorker {
-            interval_ns: parts.interval_ns,
-            watched,
+            watched: parts.watched.clone(),
             lab: Mutex::new(Lab { parts, host: HostKeeper::default(), is_written: false }),
         }
     }
 
-    /// Starts to read the host's counters on the run's clock.
-    pub fn watch_host(&self, clock: RunClock, tell: SyncSender<Message>) -> Result<HostWatch, ProbeError> {
-        HostWatch::start(Duration::from_nanos(self.interval_ns), self.watched.clone(), clock, tell)
+    /// Starts to read what is watched on the run's clock.
+    pub fn watch_host(&self, clock: RunClock, tell: &SyncSender<Message>) -> (HostWatch, Vec<String>) {
+        HostWatch::start(self.watched.clone(), clock, tell)
     }
 }
 
@@ -374,7 +365,11 @@ impl Lab {
         telling.waiting(&format!("{} is made on {}", wanted.kind, device.display()));
         // The kernel gives a device to one holder at a time; the mount holds it from here on.
         target.let_go();
-        let mounted = Mounted::make(wanted, &device, directory).map_err(Halt::Failed)?;
+        let host = &mut self.host;
+        let mut note = |device: &Path, mount_point: &Path| {
+            host.note_mount(device, mount_point, telling.sender()).map_err(|error| error.to_string())
+        };
+        let mounted = Mounted::make(wanted, &device, directory, &mut note).map_err(Halt::Failed)?;
         let file = fio::Target::Path(mounted.file.clone());
         let (load, bytes) = filling(mounted.file_bytes, self.parts.interval_ns, case.load.seed);
         let fill = FioLoad {
@@ -475,7 +470,9 @@ impl Lab {
             });
             let case_index = telling.case_index;
             let told = &mut |share| telling.tell(Message::Progress { case_index, share });
+            telling.tell(Message::Loaded { case_index, is_loaded: true, at: Instant::now() });
             let ran = run_at_once(engine, loads, directory, told, stop);
+            telling.tell(Message::Loaded { case_index, is_loaded: false, at: Instant::now() });
             over.store(true, Ordering::Relaxed);
             let made = making.map_or(Ok(()), |making| {
                 making.join().unwrap_or_else(|_| Err("the thread that makes events panicked".into()))

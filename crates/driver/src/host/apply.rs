@@ -196,6 +196,18 @@ impl HostSettings {
             .collect()
     }
 
+    /// Notes that `device` is about to be mounted at `mount_point`, which exists. Putting back unmounts it where nobody
+    /// has done so before: after `kill -9` the next run does.
+    pub fn note_mount(&mut self, device: &Path, mount_point: &Path) -> Result<(), HostError> {
+        let real = |path: &Path| {
+            std::fs::canonicalize(path).map_err(|source| HostError::io("resolve", path, source))
+        };
+        let attribute = Attribute::Mount { mount_point: real(mount_point)? };
+        let after = real(device)?.display().to_string();
+        let _lock = self.directory.lock()?;
+        self.note(Entry { attribute, before: String::new(), after, dependents: vec![] })
+    }
+
     /// Puts everything back that this run has changed, last first, and forgets it.
     pub fn put_back(&mut self) -> Result<PutBack, HostError> {
         let _lock = self.directory.lock()?;

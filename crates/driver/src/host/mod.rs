@@ -1,4 +1,4 @@
-//! Settings of the host: queue attributes of block devices, sysctls, module parameters.
+//! Settings of the host: queue attributes of block devices, sysctls, module parameters; and what a run has mounted.
 //!
 //! [`HostSettings`] applies them and puts them back: when asked, when dropped, and, after `kill -9`, when the next
 //! run opens its state directory. A journal line is on the disk before each change. A setting that somebody else has

@@ -46,17 +46,26 @@ fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
     count.and_then(|one| one.points.last()).map_or(f64::NAN, |point| point.value.max(1.0))
 }
 
-/// What links and disks carried after the ramp.
+/// What a twin's links, the paths to devices and the host's ports carried after the ramp. Drives are no paths: a host has
+/// some that the load never touches.
 pub(super) fn carried(series: &[CounterSeries], ramp_s: f64) -> Vec<Carried> {
     let mut all: Vec<Carried> = Vec::new();
     for one in series {
         let bytes = match (one.source.as_str(), one.name.as_str()) {
             ("twin", "to_array_bytes" | "to_host_bytes") => grown(one, ramp_s).map(|(bytes, _)| bytes),
-            ("disk" | "path", "rkB/s" | "wkB/s") => mean(one, ramp_s).map(|rate| rate * 1024.0),
+            ("path" | "port", "rkB/s" | "wkB/s") => mean(one, ramp_s).map(|rate| rate * 1024.0),
             _ => None,
         };
         let Some(bytes) = bytes else { continue };
-        let paths = if one.source == "twin" { kind_of(&one.entity) } else { one.source.clone() };
+        let paths = match one.source.as_str() {
+            "twin" => kind_of(&one.entity),
+            // `mpatha/sdb` is a path of `mpatha`.
+            "path" => match one.entity.rsplit_once('/') {
+                Some((device, _)) => format!("path of {device}"),
+                None => "path".to_owned(),
+            },
+            source => source.to_owned(),
+        };
         match all.iter_mut().find(|known| known.paths == paths && known.entity == one.entity) {
             Some(known) => known.bytes += bytes,
             None => all.push(Carried { paths, entity: one.entity.clone(), bytes }),
@@ -133,5 +142,33 @@ mod tests {
         assert!((shares[2].2 - (1.0 - 130.0 / 300.0)).abs() < 1e-12);
         assert_eq!(shares.len(), 3, "{shares:?}");
         assert_eq!(case_start_ns(&all), Some(7));
+    }
+
+    /// Proves that paths are told apart by the device that they lead to, that ports are paths and drives are none, and
+    /// that both directions count from the end of the ramp.
+    #[test]
+    fn paths_carry_bytes_to_their_device() {
+        let rate = |source, entity, name, kb_per_s| {
+            series(source, entity, name, &[(5, 9e9), (10, kb_per_s), (15, kb_per_s)])
+        };
+        let all = [
+            rate("disk", "sda", "rkB/s", 5.0),
+            rate("path", "mpatha/sdb", "rkB/s", 10.0),
+            rate("path", "mpatha/sdb", "wkB/s", 1.0),
+            rate("path", "nvme0n1/nvme0c1n1", "wkB/s", 4.0),
+            rate("path", "mpatha/sdb", "r/s", 99.0),
+            rate("port", "host2", "rkB/s", 3.0),
+        ];
+        let found = carried(&all, 6.0);
+        let found: Vec<(&str, &str, f64)> =
+            found.iter().map(|one| (one.paths.as_str(), one.entity.as_str(), one.bytes)).collect();
+        assert_eq!(
+            found,
+            [
+                ("path of mpatha", "mpatha/sdb", 11.0 * 1024.0),
+                ("path of nvme0n1", "nvme0n1/nvme0c1n1", 4096.0),
+                ("port", "host2", 3072.0)
+            ]
+        );
     }
 }

@@ -88,7 +88,8 @@ impl AskedSummary {
     }
 }
 
-type Sink = Box<dyn FnMut(Answer) + Send>;
+/// What is said of a source that gave nothing, the first time: it may take hours until the run is over.
+type Sink = Box<dyn FnMut(Result<Answer, String>) + Send>;
 
 struct Shared {
     stop: AtomicBool,
@@ -104,10 +105,11 @@ pub struct AskedThread {
 }
 
 impl AskedThread {
-    /// Asks at once and then every interval, and gives each answer to `sink`, on a thread of its own.
+    /// Asks at once and then every interval, on a thread of its own. `sink` is given each answer and, once, why there was
+    /// none; later failures are counted in the summary.
     pub fn start(
         settings: AskedSettings,
-        sink: impl FnMut(Answer) + Send + 'static,
+        sink: impl FnMut(Result<Answer, String>) + Send + 'static,
     ) -> Result<Self, ProbeError> {
         if settings.interval < crate::INTERVAL_MINIMUM {
             return Err(ProbeError::Interval(settings.interval));
@@ -126,6 +128,14 @@ impl AskedThread {
         Ok(AskedThread { shared, thread: Some(thread) })
     }
 
+    /// Tells it to end without waiting, so that several sources end at the same time.
+    pub fn tell_to_stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
     /// Ends it within about a second, whatever the source does, and says how it went.
     pub fn stop(mut self) -> AskedSummary {
         self.end();
@@ -133,9 +143,8 @@ impl AskedThread {
     }
 
     fn end(&mut self) {
+        self.tell_to_stop();
         let Some(thread) = self.thread.take() else { return };
-        self.shared.stop.store(true, Ordering::Relaxed);
-        thread.thread().unpark();
         let deadline = Instant::now() + STOP_GRACE;
         while !thread.is_finished() && Instant::now() < deadline {
             thread::sleep(STOP_STEP);
@@ -163,14 +172,21 @@ fn ask_until_stopped(settings: AskedSettings, shared: &Shared) {
             Ok(values) => {
                 lock(&shared.summary).answers += 1;
                 if let Some(sink) = lock(&shared.sink).as_mut().filter(|_| !values.is_empty()) {
-                    sink(Answer { at_ns, source: name, values });
+                    sink(Ok(Answer { at_ns, source: name, values }));
                 }
             }
             Err(AskError::Stopped) => return,
             Err(error) => {
-                let mut summary = lock(&shared.summary);
-                summary.failures += 1;
-                summary.last_failure = Some(error.to_string());
+                let why = error.to_string();
+                let first = {
+                    let mut summary = lock(&shared.summary);
+                    summary.failures += 1;
+                    summary.last_failure = Some(why.clone());
+                    (summary.failures == 1).then(|| format!("{} gave no counters: {why}", summary.asked))
+                };
+                if let (Some(sink), Some(first)) = (lock(&shared.sink).as_mut(), first) {
+                    sink(Err(first));
+                }
             }
         }
         // Questions that were due meanwhile are left out.

@@ -9,6 +9,8 @@ pub enum Kind {
     Iops,
     Bandwidth,
     Latency,
+    /// Operations that failed.
+    Errors,
 }
 
 impl Kind {
@@ -17,6 +19,8 @@ impl Kind {
             Kind::Latency
         } else if path.ends_with("bw_bytes_per_s") {
             Kind::Bandwidth
+        } else if path.ends_with("errors") {
+            Kind::Errors
         } else {
             Kind::Iops
         }
@@ -27,6 +31,7 @@ impl Kind {
             Kind::Iops => "IOPS",
             Kind::Bandwidth => "Bandwidth",
             Kind::Latency => "Completion latency",
+            Kind::Errors => "Failed operations",
         }
     }
 
@@ -36,13 +41,14 @@ impl Kind {
             Kind::Iops => units::human_rate(value),
             Kind::Bandwidth => units::human_bandwidth(value),
             Kind::Latency => units::human_latency(value),
+            Kind::Errors => format!("{value}"),
         }
     }
 
     /// The unit that suits the largest of some values, and how much of the base unit it is.
     pub fn unit(self, largest: f64) -> (&'static str, f64) {
         match self {
-            Kind::Iops => ("", 1.0),
+            Kind::Iops | Kind::Errors => ("", 1.0),
             Kind::Bandwidth if largest >= 2e9 => ("GB/s", 1e9),
             Kind::Bandwidth => ("MB/s", 1e6),
             Kind::Latency if largest >= 2e6 => ("ms", 1e6),

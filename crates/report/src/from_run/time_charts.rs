@@ -241,6 +241,7 @@ fn parts(shown: Shown, interval: &IntervalPoint) -> (f64, f64) {
             sum(|part| part.latency.mean_ns * part.latency.count as f64),
             sum(|part| part.latency.count as f64),
         ),
+        Kind::Errors => (sum(|part| part.errors as f64), 1.0),
     }
 }
 

@@ -188,6 +188,21 @@ pub fn sample() -> Report {
             },
         ],
         warnings: vec!["Each case ran for 2 s where the plan says 60 s.".into()],
+        requirements: vec![Table {
+            id: "required".into(),
+            caption: "1 limits kept, 1 not kept, 0 not shown".into(),
+            columns: vec![Column::words("Verdict"), Column::words("Required"), Column::numbers("Measured")],
+            rows: vec![
+                vec!["✗ FAIL".into(), "half a million IOPS".into(), "496,000".into()],
+                vec!["✓ PASS".into(), "no read fails".into(), "0".into()],
+            ],
+        }],
+        pictures: vec![Picture {
+            caption: "The bench & its cables".into(),
+            file: "bench.png".into(),
+            media_type: "image/png",
+            bytes: b"\x89PNG\r\n\x1a\n".to_vec(),
+        }],
         bench: Some(Drawing {
             title: "The bench".into(),
             layers: vec![
@@ -255,5 +270,9 @@ pub fn sample() -> Report {
             rows: vec![vec!["firmware-update".into(), "not selected".into(), "left out by --stage".into()]],
         }],
         method: vec!["Latency is completion latency (fio’s clat).".into()],
+        inventory: vec![Output {
+            title: "lscpu (before the first case)".into(),
+            text: "Model name: <fast> & many\n".into(),
+        }],
     }
 }

@@ -1,9 +1,9 @@
 //! What was promised, beside what was measured: PASS, FAIL, or not shown.
 
-use crate::CampaignError;
+use crate::{add_sustained, find};
 use plan::{Bound, Plan};
 use serde::Serialize;
-use store::{CaseResult, CaseStatus, RunReader};
+use store::{CaseResult, CaseStatus, RunReader, StoreError};
 
 /// Whether a case keeps a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,13 +41,13 @@ pub struct RequirementRow {
 }
 
 /// Holds every limit of a plan against the cases of a run, in the order of the plan. Empty where it has none.
-pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>, CampaignError> {
+pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>, StoreError> {
     if plan.requirements.is_empty() {
         return Ok(Vec::new());
     }
     let mut results = run.results()?;
     if plan.requirements.iter().any(|requirement| requirement.quantity.name().starts_with("sustained.")) {
-        findings::add_sustained(&mut results, &findings::find(run, plan)?);
+        add_sustained(&mut results, &find(run, plan)?);
     }
     let records = run.cases()?;
     let mut rows = Vec::new();

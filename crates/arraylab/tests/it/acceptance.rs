@@ -1,0 +1,75 @@
+//! The plan `acceptance`, shortened, on each kind of real target, with its sheet and its report.
+
+use crate::support::{LoopDevice, NbdServer, arraylab, consent_id, results, succeed, text};
+use std::fs;
+
+/// Runs the cases of priority 1, half a second each, and looks at what an engineer takes away.
+fn accept(target: &str, needs_consent: bool) {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    // Eight cases of priority 1 are in the plan; there is room for them, and for the writes before them.
+    let mut words: Vec<&str> = vec!["run", "acceptance", "--target", target, "--out", run];
+    words.extend(["--set", "runtime=0.5", "--set", "ramp_time=0.1", "--time-budget", "5s"]);
+    let id = needs_consent.then(|| consent_id(&words));
+    words.extend(id.iter().flat_map(|id| ["--overwrite-data", id]));
+    let output = arraylab(&words);
+    let said = text(&output.stderr);
+    // Whether the machine that runs the tests keeps 100 ms is not what is tested.
+    let keeps_all = !said.contains("FAIL");
+    assert_eq!(output.status.code(), Some(if keeps_all { 0 } else { 1 }), "{said}");
+    assert!(said.contains("left out: long-write"), "{said}");
+    assert_eq!(said.matches("PASS").count() + said.matches("FAIL").count(), 10, "{said}");
+    let results = results(run.as_ref());
+    assert_eq!(results.len(), 8);
+    for result in &results {
+        assert_eq!(result["status"], "done", "{result}");
+        for direction in ["read", "write"].map(|name| &result[name]).into_iter().filter(|it| !it.is_null()) {
+            assert!(direction["ios"].as_u64() > Some(0) && direction["errors"] == 0, "{result}");
+        }
+    }
+    for (format, wanted) in [
+        (
+            "md",
+            [
+                "## What was required",
+                "✓ PASS | no read fails | corners",
+                "| `lscpu`",
+                "lscpu (before the first case)",
+            ],
+        ),
+        (
+            "html",
+            [
+                "id=\"requirements\"",
+                "✓ PASS</td><td>no read fails</td>",
+                "id=\"inventory\"",
+                "<summary>lscpu (before the first case)",
+            ],
+        ),
+    ] {
+        let page = fs::read_to_string(succeed(&["report", run, "--format", format]).trim()).unwrap();
+        for wanted in wanted.iter().filter(|wanted| !wanted.starts_with("| `")) {
+            assert!(page.contains(wanted), "{wanted} is not in the report");
+        }
+    }
+}
+
+/// Proves that `acceptance` runs on a file within its time budget, with a sheet, an inventory and a report.
+#[test]
+fn on_a_file() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    accept(&format!("file:{},size=64m", directory.path().join("t.img").display()), false);
+}
+
+/// Proves the same on a block device.
+#[test]
+fn on_a_loop_device() {
+    accept(&LoopDevice::new(64 << 20).path, true);
+}
+
+/// Proves the same on an NBD address.
+#[test]
+fn on_an_nbd_address() {
+    accept(&NbdServer::new("64M").uri, true);
+}

@@ -1,0 +1,37 @@
+//! What the plan's inventory commands said, before the first case and after the last.
+
+use super::{ReportError, Source};
+use crate::model::Output;
+use serde_json::Value;
+
+/// Of one command, so much is shown; the rest is in the run.
+const SHOWN_LIMIT_CHARS: usize = 32 << 10;
+
+/// What each command said, in the order in which they were run.
+pub fn said(source: &Source<'_>) -> Result<Vec<Output>, ReportError> {
+    let at_start = source.manifest.host.get("inventory").and_then(Value::as_array);
+    let mut said: Vec<Output> =
+        at_start.into_iter().flatten().map(|answer| output(answer, "before the first case")).collect();
+    for event in source.run.events()?.iter().filter(|event| event.kind == "inventory") {
+        said.extend(event.data.as_ref().map(|answer| output(answer, "after the last case")));
+    }
+    Ok(said)
+}
+
+fn output(answer: &Value, moment: &str) -> Output {
+    let text_of = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
+    if let Some(left_out) = answer.get("left_out") {
+        return Output { title: format!("{left_out} further commands were left out"), text: String::new() };
+    }
+    let mut text: String = text_of("output").chars().take(SHOWN_LIMIT_CHARS).collect();
+    if text.len() < text_of("output").len() {
+        text.push_str("\n… the rest is in the run\n");
+    }
+    for (what, key) in [("on stderr", "stderr"), ("failed", "error")] {
+        let said: String = text_of(key).chars().take(SHOWN_LIMIT_CHARS).collect();
+        if !said.is_empty() {
+            text.push_str(&format!("\n{what}: {said}\n"));
+        }
+    }
+    Output { title: format!("{} ({moment})", text_of("command")), text }
+}
