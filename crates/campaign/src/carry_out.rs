@@ -132,7 +132,7 @@ pub fn carry_out(
         }
         let kept = keeper
             .end_stages()
-            .and_then(|()| keeper.warn_all(not_watched))
+            .and_then(|()| keeper.warn_all(&not_watched))
             .and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
         // Workers and the probe may be waiting for room in the queue: they are told to stop, and it is emptied.
         stop.store(true, Ordering::Relaxed);
@@ -149,7 +149,7 @@ pub fn carry_out(
         }
         let missed = stopped.join().unwrap_or_default();
         if kept.is_ok() {
-            keeper.warn_all(missed)?;
+            keeper.warn_all(&missed)?;
         }
         kept.map(|kept| (kept, keeper.not_needed.len()))
     });
@@ -283,7 +283,7 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    fn warn_all(&mut self, warnings: Vec<String>) -> Result<(), StoreError> {
+    fn warn_all(&mut self, warnings: &[String]) -> Result<(), StoreError> {
         warnings.iter().try_for_each(|warning| self.warn(warning))
     }
 

@@ -95,7 +95,7 @@ fn pictures_and_inventory_reach_the_report() {
         "
 title: With pictures
 inventory:
-  - { command: [sh, -c, 'echo "first <b>"; echo oops >&2'], at: both }
+  - { command: [sh, -c, 'echo first \\<b\\>; echo oops >&2'], at: both }
   - command: /nonesuch/omreport
 images:
   - { file: pictures/bench.png, caption: The bench & its cables }

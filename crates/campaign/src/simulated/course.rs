@@ -44,10 +44,20 @@ impl<'a> Course<'a> {
         self.failed.is_none()
     }
 
-    /// How it ended.
-    pub fn end(self) -> Result<(), String> {
-        self.failed.map_or(Ok(()), Err)
+    /// How it ended: what is to be said of events that did not take place, or what failed.
+    pub fn end(self) -> Result<Vec<String>, String> {
+        let missed = self.waiting.iter().map(|(event, _)| {
+            format!("the event `{}` did not take place: its condition has never held", event.action)
+        });
+        self.failed.map_or_else(|| Ok(missed.collect()), Err)
     }
+}
+
+/// How a case ran.
+pub(super) struct Ran {
+    pub extrapolation: Extrapolation,
+    /// What is to be said of events that did not take place.
+    pub missed: Vec<String>,
 }
 
 /// Says when a load has moved the bytes after which it ends.
@@ -74,11 +84,7 @@ pub(super) fn range_bytes(load: &load::LoadSpec, capacity_bytes: u64) -> u64 {
 }
 
 /// Runs a case on a twin.
-pub(super) fn run(
-    twin: &mut Twin,
-    case: &Case,
-    on_sample: &mut OnSample<'_>,
-) -> Result<Extrapolation, String> {
+pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<Ran, String> {
     if !case.loads.is_empty() {
         return together::run(twin, case, on_sample);
     }
@@ -94,6 +100,6 @@ pub(super) fn run(
             ControlFlow::Continue(())
         }
     });
-    course.end()?;
-    ran.map_err(|error| error.to_string())
+    let missed = course.end()?;
+    ran.map(|extrapolation| Ran { extrapolation, missed }).map_err(|error| error.to_string())
 }

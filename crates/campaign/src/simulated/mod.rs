@@ -245,11 +245,13 @@ impl Worker for Simulator {
         }
         outcome.loads = measured_loads;
         match measured {
-            Ok(ran) if ran.carried_ns > 0 => {
-                outcome.warnings.push(in_words(&ran));
-                outcome.extrapolation = Some(ran);
+            Ok(ran) => {
+                if ran.extrapolation.carried_ns > 0 {
+                    outcome.warnings.push(in_words(&ran.extrapolation));
+                    outcome.extrapolation = Some(ran.extrapolation);
+                }
+                outcome.warnings.extend(ran.missed);
             }
-            Ok(_) => {}
             Err(error) => {
                 outcome.status = CaseStatus::Failed;
                 outcome.error = Some(error);

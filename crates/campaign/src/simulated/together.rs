@@ -1,6 +1,6 @@
 //! Several loads at once on a twin, each with jobs of its own for its volume and host.
 
-use super::course::{Course, Moved, OnSample, range_bytes};
+use super::course::{Course, Moved, OnSample, Ran, range_bytes};
 use super::twin_error;
 use crate::CampaignError;
 use load::{Extrapolation, Generator, Going, LoadSpec, SharedLoad, first_jobs, run_simulated_together};
@@ -53,11 +53,7 @@ pub(super) fn check(twin: &mut Twin, case: &Case) -> Result<(), CampaignError> {
 }
 
 /// Runs the loads of a case, all of them simulated from end to end. Conditions of events are about the first load.
-pub(super) fn run(
-    twin: &mut Twin,
-    case: &Case,
-    on_sample: &mut OnSample<'_>,
-) -> Result<Extrapolation, String> {
+pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<Ran, String> {
     attach(twin, case).map_err(|error| error.to_string())?;
     let capacities = first_jobs(specs(case)).into_iter().map(|job| twin.capacity_of_job_bytes(job));
     let shared: Vec<SharedLoad<'_>> = case
@@ -83,8 +79,9 @@ pub(super) fn run(
             false => Going::On,
         }
     });
-    course.end()?;
+    let missed = course.end()?;
     ran.map_err(|error| error.to_string())?;
     let simulated_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
-    Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 })
+    let extrapolation = Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 };
+    Ok(Ran { extrapolation, missed })
 }
