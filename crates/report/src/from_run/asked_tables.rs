@@ -311,14 +311,14 @@ fn unit(path: &str) -> &'static str {
     match Kind::of(path) {
         Kind::Latency => " (ms)",
         Kind::Bandwidth => " (MB/s)",
-        Kind::Iops => "",
+        Kind::Iops | Kind::Errors => "",
     }
 }
 
 /// A figure in the unit that `unit` names.
 fn figure(path: &str, value: f64) -> String {
     plain(match Kind::of(path) {
-        Kind::Iops => value,
+        Kind::Iops | Kind::Errors => value,
         Kind::Bandwidth | Kind::Latency => value / 1e6,
     })
 }
