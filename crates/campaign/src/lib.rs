@@ -32,6 +32,5 @@ pub use bench::{
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};
-pub use requirements::{RequirementRow, RequirementVerdict, requirements};
 pub use search::FOUND_EVENT;
 pub use watch::{Progress, Watcher};
