@@ -4,7 +4,9 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 DEMO_DIR := $(TARGET_DIR)/demo
 STATIC_TARGET := x86_64-unknown-linux-gnu
 
-.PHONY: all demo test test-long lint dist clients
+REPORTS_DIR := $(TARGET_DIR)/reports
+
+.PHONY: all reports demo test test-long lint dist clients
 
 all:
 	$(CARGO) build --release --locked
@@ -16,6 +18,11 @@ demo: all
 	    --stage seq-read --stage seq-write --stage peak-4k --stage block-size --stage read-share \
 	    --set runtime=2
 	@$(TARGET_DIR)/release/arraylab report $(DEMO_DIR) --out $(DEMO_DIR)/report.html
+
+# The five published tests on their twins, each with its report, and a gallery page over them. What is shortened stands in
+# the reports and in the table. The figures are kept in the binary, for `arraylab rate`.
+reports: all
+	@scripts/make-reports.sh $(TARGET_DIR)/release/arraylab $(REPORTS_DIR) crates/report/reference/twins.jsonl
 
 clients:
 	@scripts/install-test-clients.sh

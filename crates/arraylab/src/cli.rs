@@ -75,6 +75,12 @@ pub enum Command {
     /// Write the report of a run
     #[command(after_help = "Example:\n  arraylab report run --out report.html")]
     Report(ReportArgs),
+    /// Place a run among the shipped twins and the published tests
+    #[command(after_help = "Example:\n  arraylab rate run")]
+    Rate(RunJsonArgs),
+    /// Write one page over several runs: a table of what each reached, published figures beside it, and their reports
+    #[command(after_help = "Example:\n  arraylab gallery runs/a runs/b --out gallery")]
+    Gallery(GalleryArgs),
     /// Say what got better or worse between two runs of the same cases, beyond noise
     #[command(after_help = "Examples:\n  \
         arraylab compare before after\n  \
@@ -344,6 +350,20 @@ pub struct ReportArgs {
     /// What to write
     #[arg(long, value_enum, default_value = "html")]
     pub format: ReportFormat,
+}
+
+/// Arguments of `gallery`.
+#[derive(Debug, Args)]
+pub struct GalleryArgs {
+    /// Directories of runs
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Directory for index.html and the reports; made where it is not there
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Also write the figures of the runs, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub figures: Option<PathBuf>,
 }
 
 /// Arguments of `serve`.

@@ -38,6 +38,8 @@ fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
         Command::Findings(arguments) => commands::findings::findings(arguments),
         Command::Claims(arguments) => commands::findings::claims(arguments),
         Command::Report(arguments) => commands::report::report(arguments),
+        Command::Rate(arguments) => commands::gallery::rate(arguments),
+        Command::Gallery(arguments) => commands::gallery::gallery(arguments),
         Command::Compare(arguments) => commands::compare::compare(arguments),
         Command::Import(arguments) => commands::import::import(arguments),
         Command::Explain(arguments) => commands::findings::explain(arguments),

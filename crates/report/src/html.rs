@@ -90,6 +90,24 @@ pub fn page(report: &Report) -> String {
     out
 }
 
+/// A page without scripts around a body.
+pub fn plain_page(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; base-uri 'none'; \
+         form-action 'none'\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"generator\" content=\"arraylab\"><title>{}</title><style>{STYLE}</style></head><body>{body}</body></html>\n",
+        hash_source(STYLE),
+        html(title),
+    )
+}
+
+/// A table with its caption.
+pub fn write_table(out: &mut String, table: &Table) {
+    open_table(out, table);
+}
+
 /// The source expression that allows exactly this inline text (CSP level 3, §6.7.2.8).
 fn hash_source(text: &str) -> String {
     format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(text)))

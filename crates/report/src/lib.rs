@@ -8,6 +8,7 @@ mod bench;
 mod chart;
 mod escape;
 mod from_run;
+pub mod gallery;
 mod html;
 mod markdown;
 mod model;

@@ -23,7 +23,7 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes a file so that it is whole or as it was before.
-fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -11,6 +11,7 @@ mod disk_full;
 mod drivers;
 mod import;
 mod kills;
+mod methods;
 mod real_arrays;
 mod searches;
 mod served;
