@@ -95,6 +95,13 @@ pub enum Command {
     /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
     #[command(after_help = "Example:\n  arraylab explain write-cliff")]
     Explain(ExplainArgs),
+    /// Fit an array's parameters to measured rows, and write the array that comes out
+    #[command(after_help = "Examples:\n  \
+        arraylab fit raid-levels --to raid-levels/read-512.csv --hold-out 0.3        against the published rows\n  \
+        arraylab results run --csv > mine.csv\n  \
+        arraylab fit mine.yaml --to mine.csv --parameter seek_min_ms --parameter queue_window=1..8\n\n\
+        The errors on rows fitted to and on rows held out go to stdout, the array to --out.")]
+    Fit(FitArgs),
     /// Serve an array over NBD, with real bytes under its real layout
     #[command(after_help = "Examples:\n  \
         arraylab serve raid-levels,capacity=64m --socket /tmp/a.sock --data /tmp/a --untimed\n  \
@@ -247,6 +254,56 @@ fn parse_time(text: &str) -> Result<u64, String> {
         Ok(0) => Err("a time above 0 is needed, for example 2h".into()),
         Ok(time_ns) => Ok(time_ns),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Arguments of `fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// An array: a shipped name or a file
+    pub array: String,
+    /// Measured rows: published tables of the plan, or what `arraylab results RUN --csv` prints
+    #[arg(long, value_name = "CSV", required = true, num_args = 1..)]
+    pub to: Vec<String>,
+    /// A parameter to fit, by the end of its path, and its bounds [default: every number whose origin is `fitted`, from
+    /// half to twice its value]
+    #[arg(long = "parameter", value_name = "NAME[=LEAST..MOST]")]
+    pub parameters: Vec<String>,
+    /// Share of the measured cases that the parameters are not fitted to, from 0 to below 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = parse_share)]
+    pub hold_out: f64,
+    /// Decides which cases are held out
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The plan that says what the tables mean [default: the plan with the array's name]
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// How often all rows are simulated at most
+    #[arg(long, value_name = "N", default_value_t = 300,
+        value_parser = clap::value_parser!(u32).range(2..=i64::from(fit::EVALUATIONS_LIMIT)))]
+    pub evaluations: u32,
+    /// Simulated time of each row
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub simulate: u64,
+    /// Rows simulated at once; the result does not depend on it [default: processors]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// The array that comes out [default: NAME-fitted.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print one JSON object a line: each figure, then the fit
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A share of a whole that leaves something.
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
+        _ => Err("a share from 0 to below 1 is needed, for example 0.3".into()),
     }
 }
 

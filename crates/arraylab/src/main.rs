@@ -43,6 +43,7 @@ fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => commands::compare::compare(arguments),
         Command::Import(arguments) => commands::import::import(arguments),
         Command::Explain(arguments) => commands::findings::explain(arguments),
+        Command::Fit(arguments) => commands::fit::fit(arguments),
         Command::Serve(arguments) => commands::serve::serve(arguments),
         Command::Ctl(arguments) => commands::serve::ctl(arguments),
         Command::Bench(arguments) => commands::bench::bench(arguments),

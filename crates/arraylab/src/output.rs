@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Prints a line that is not a result.
 pub fn say(text: &str) {
@@ -28,4 +29,30 @@ pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>
         text.push('\n');
     }
     print(&text)
+}
+
+/// Writes a file so that it is whole or as it was before.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        // A temporary file is private; what is asked for by name is made to be passed on.
+        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        file.as_file().set_permissions(readable)?;
+        file.persist(path).map_err(|error| error.error)
+    };
+    match write() {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let message = format!("cannot write {}: {error}", path.display());
+            Err(match error.kind() {
+                ErrorKind::StorageFull => Failure::Failed(message.into()),
+                _ => Failure::refused(message),
+            })
+        }
+    }
 }

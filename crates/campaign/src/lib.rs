@@ -33,4 +33,5 @@ pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};
 pub use search::FOUND_EVENT;
+pub use simulated::condition_after;
 pub use watch::{Progress, Watcher};

@@ -29,7 +29,9 @@ pub use error::{PlanError, PlanErrorKind};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
 pub use expand::{CASES_LIMIT, Selection, expand};
 pub use language::reference;
-pub use library::{LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_plan};
+pub use library::{
+    LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_plan, parse_plan_with_table, read_text,
+};
 pub use part::{
     Amount, Asked, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme,
     Filesystem, FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadSearch, LoadTarget,

@@ -71,11 +71,21 @@ pub fn load_plan(name_or_path: &str) -> Result<LoadedPlan, PlanError> {
 
 /// Reads and checks a plan. Published tables that do not ship are looked for beside the file `source_name`.
 pub fn parse_plan(name: &str, source_name: &str, text: &str) -> Result<Plan, PlanError> {
+    parse_plan_with_table(name, source_name, text, None)
+}
+
+/// The same, with the text of one published table given: its name in the plan, and its CSV.
+pub fn parse_plan_with_table(
+    name: &str,
+    source_name: &str,
+    text: &str,
+    table: Option<(&str, &str)>,
+) -> Result<Plan, PlanError> {
     let source = SourceText::new(source_name, text);
     let document = crate::yaml::parse_source(&source)?;
     let path = Path::new(source_name);
     let directory = path.is_file().then(|| path.parent()).flatten();
-    crate::check::check(name, source, directory, document)
+    crate::check::check(name, source, directory, document, table)
 }
 
 /// A text, found.
@@ -108,7 +118,7 @@ fn find(what: &str, name_or_path: &str, shipped: &[Shipped]) -> Result<Found, Pl
 }
 
 /// Reads a text file, but never more than `limit_bytes` of it.
-pub(crate) fn read_text(path: &Path, limit_bytes: u64) -> Result<String, PlanError> {
+pub fn read_text(path: &Path, limit_bytes: u64) -> Result<String, PlanError> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {
         PlanError::new(PlanErrorKind::Unreadable, format!("`{shown}` cannot be read: {error}"))

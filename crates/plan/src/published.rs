@@ -194,16 +194,17 @@ impl CellReader {
     }
 }
 
-/// Reads the table that a plan names: from the shipped ones, else from beside the plan's file.
+/// Reads the table that a plan names: the given text, else that of a shipped one, else the file beside the plan's.
 pub(crate) fn read(
     source: &SourceText,
     directory: Option<&Path>,
     document: &PublishedDocument,
+    given: Option<&str>,
     cases: Condition,
 ) -> Result<PublishedTable, PlanError> {
     let at = |place, kind, message: String| PlanError::new(kind, message).at(source.excerpt(place));
     let file = &document.file;
-    let text = match (shipped::published_text(&file.value), directory) {
+    let text = match (given.or_else(|| shipped::published_text(&file.value)), directory) {
         (Some(text), _) => text.to_owned(),
         (None, Some(directory)) => crate::library::read_text(&directory.join(&file.value), FILE_BYTES_LIMIT)
             .map_err(|error| at(file.place, PlanErrorKind::Published, error.message().to_owned()))?,

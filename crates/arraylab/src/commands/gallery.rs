@@ -1,9 +1,8 @@
 //! `gallery` and `rate`: runs beside each other, beside the shipped twins and beside what was published.
 
-use super::report::write_whole;
 use crate::cli::{GalleryArgs, RunJsonArgs};
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, say, write_whole};
 use crate::table::{Align, render};
 use report::gallery::{Entry, Rating, entry_of, kept_entries, page, published_entries};
 use std::path::Path;

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compare;
 pub mod expand;
 pub mod findings;
+pub mod fit;
 pub mod gallery;
 pub mod import;
 pub mod report;

@@ -159,7 +159,7 @@ impl Simulator {
 
 /// The state of a twin after writes: `fresh` after none, `written` once in order, `filled` more often and then at rest,
 /// `steady` after random writes.
-fn condition_after(written: &Preconditioning) -> &'static str {
+pub fn condition_after(written: &Preconditioning) -> &'static str {
     match (written.pattern, written.times) {
         (_, 0) => "fresh",
         (Pattern::Write | Pattern::Rw | Pattern::Read, 1) => "written",

@@ -28,6 +28,7 @@ pub(crate) fn check(
     source: SourceText,
     directory: Option<&Path>,
     document: PlanDocument,
+    given_table: Option<(&str, &str)>,
 ) -> Result<Plan, PlanError> {
     let checker = Checker { source: &source };
     for (what, count) in [
@@ -62,7 +63,8 @@ pub(crate) fn check(
     let mut tables = Vec::new();
     for table in &document.published {
         table.stages.iter().try_for_each(|stage| checker.known_stage(stage, &stage_names))?;
-        tables.push(published::read(&source, directory, table, checker.condition(&table.cases)?)?);
+        let given = given_table.filter(|(name, _)| *name == table.file.value).map(|(_, text)| text);
+        tables.push(published::read(&source, directory, table, given, checker.condition(&table.cases)?)?);
     }
     let charts = document
         .show

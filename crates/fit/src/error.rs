@@ -1,0 +1,44 @@
+//! Why nothing was fitted.
+
+/// Why nothing was fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// The plan or the array cannot be read, or does not fit the rows.
+    #[error(transparent)]
+    Plan(#[from] plan::PlanError),
+    /// The rows are no CSV.
+    #[error("`{file}` is not CSV: {source}")]
+    Csv {
+        /// The file.
+        file: String,
+        /// What is wrong with it, with its line.
+        source: csv::Error,
+    },
+    /// The rows cannot be used.
+    #[error("{0}")]
+    Rows(String),
+    /// No such parameter, or one that cannot be fitted.
+    #[error("{0}")]
+    Parameter(String),
+    /// The twin cannot be built or run as the rows ask.
+    #[error("{point}: {why}")]
+    Twin {
+        /// The measured point.
+        point: String,
+        /// What the twin says.
+        why: String,
+    },
+    /// The search itself failed.
+    #[error("the search failed: {0}")]
+    Search(String),
+    /// The array's text is not laid out so that a number of it can be changed.
+    #[error(
+        "`{parameter}` cannot be changed in the array's text; write it as `{key}: {{ value: …, origin: …, from: … }}`"
+    )]
+    Text {
+        /// The parameter's path.
+        parameter: String,
+        /// Its last part.
+        key: String,
+    },
+}

@@ -1,0 +1,162 @@
+//! The rows to fit to: published tables that a plan knows how to read, or results of a run as `arraylab results --csv`
+//! prints them.
+
+use std::path::Path;
+
+use plan::{Case, FigureOf, LoadedPlan, Quantity, Selection};
+use serde_json::{Map, Value};
+
+use crate::FitError;
+
+/// The most rows: each is simulated once for each evaluation.
+const POINTS_LIMIT: usize = 2_000;
+/// The prefix of settings in `results --csv`.
+const SETTINGS_PREFIX: &str = "settings.";
+/// The quantities that are taken from results: what a user of storage sees.
+const RESULT_QUANTITIES: [&str; 3] = ["iops", "read.latency_ns.mean", "write.latency_ns.mean"];
+
+/// A case that was measured, with its figures.
+#[derive(Debug, Clone)]
+pub struct MeasuredPoint {
+    /// What was set and issued.
+    pub case: Case,
+    /// What was measured, each above 0.
+    pub figures: Vec<(Quantity, f64)>,
+    /// File, stage and case.
+    pub label: String,
+}
+
+/// All rows, and how many could not be taken.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    /// Cases with figures of their own.
+    pub points: Vec<MeasuredPoint>,
+    /// Rows that are the most or least over many cases, or figures of 0: what no single case can be compared with.
+    pub left_out: usize,
+}
+
+/// Reads the rows of some CSV files. A file that `plan` names as a published table is read as the plan says, with the
+/// file's own text where there is such a file; any other is results.
+pub fn read_rows(files: &[String], plan: Option<&LoadedPlan>) -> Result<Rows, FitError> {
+    let mut rows = Rows::default();
+    for file in files {
+        let table = plan.and_then(|plan| Some((plan, table_name(plan, file)?)));
+        match table {
+            Some((plan, name)) => read_published(&mut rows, plan, &name, file)?,
+            None => read_results(&mut rows, file)?,
+        }
+    }
+    if rows.points.is_empty() {
+        let left_out = rows.left_out;
+        return Err(FitError::Rows(format!(
+            "there is nothing to fit to: no row of {} belongs to a single case ({left_out} left out)",
+            files.join(", ")
+        )));
+    }
+    if rows.points.len() > POINTS_LIMIT {
+        return Err(FitError::Rows(format!(
+            "{} measured cases are too many; at most {POINTS_LIMIT} can be fitted to",
+            rows.points.len()
+        )));
+    }
+    Ok(rows)
+}
+
+/// The name by which a plan knows a file: `raid-levels/read-512.csv` for `published/raid-levels/read-512.csv`.
+fn table_name(plan: &LoadedPlan, file: &str) -> Option<String> {
+    let names = plan.plan.published.iter().map(|table| table.file.as_str());
+    names.into_iter().find(|name| Path::new(file).ends_with(name)).map(str::to_owned)
+}
+
+fn read_published(rows: &mut Rows, plan: &LoadedPlan, name: &str, file: &str) -> Result<(), FitError> {
+    let is_shipped_name = file == name && !Path::new(file).exists();
+    let text =
+        if is_shipped_name { None } else { Some(plan::read_text(Path::new(file), plan::FILE_BYTES_LIMIT)?) };
+    let given = text.as_deref().map(|text| (name, text));
+    let read = plan::parse_plan_with_table(&plan.name, &plan.source, &plan.text, given)?;
+    let Some(table) = read.published.iter().find(|table| table.file == name) else { return Ok(()) };
+    let mut used = vec![false; table.rows.len()];
+    for case in plan::expand(&read, &Selection::default())? {
+        let mut figures = Vec::new();
+        for (row, used) in table.rows.iter().zip(&mut used) {
+            if !table.has_row_for(row, &case.stage, &case.settings) {
+                continue;
+            }
+            for figure in
+                row.figures.iter().filter(|figure| figure.of == FigureOf::Each && figure.value > 0.0)
+            {
+                figures.push((figure.quantity, figure.value));
+                *used = true;
+            }
+        }
+        if !figures.is_empty() {
+            let label = format!("{name}: {} {}", case.stage, case.name);
+            rows.points.push(MeasuredPoint { case, figures, label });
+        }
+    }
+    rows.left_out += used.iter().filter(|used| !**used).count();
+    Ok(())
+}
+
+/// Rows of `arraylab results --csv`: their settings become the stages of a plan, so that they are checked as those of any
+/// plan are.
+fn read_results(rows: &mut Rows, file: &str) -> Result<(), FitError> {
+    let text = plan::read_text(Path::new(file), plan::FILE_BYTES_LIMIT)?;
+    let csv_error = |source| FitError::Csv { file: file.to_owned(), source };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let headers = reader.headers().map_err(csv_error)?.clone();
+    let column = |name: &str| headers.iter().position(|header| header == name);
+    if !headers.iter().any(|header| header.starts_with(SETTINGS_PREFIX)) || column("iops").is_none() {
+        return Err(FitError::Rows(format!(
+            "`{file}` is neither a published table of the plan nor results: it has no columns `{SETTINGS_PREFIX}…` and \
+             `iops`; name the plan that reads it with --plan, or give what `arraylab results RUN --csv` prints"
+        )));
+    }
+    let mut stages = Map::new();
+    let mut measured = Vec::new();
+    for (index, record) in reader.records().enumerate() {
+        let record = record.map_err(csv_error)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let cell = |name: &str| column(name).and_then(|at| record.get(at)).filter(|cell| !cell.is_empty());
+        let mut figures = Vec::new();
+        for quantity in RESULT_QUANTITIES.into_iter().filter_map(Quantity::named) {
+            let Some(text) = cell(quantity.name()) else { continue };
+            let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
+                FitError::Rows(format!("`{file}`, line {line}, column `{}`: not a number", quantity.name()))
+            })?;
+            if value > 0.0 {
+                figures.push((quantity, value));
+            }
+        }
+        if figures.is_empty() || cell("status").is_some_and(|status| status != "done") {
+            rows.left_out += 1;
+            continue;
+        }
+        let mut settings = Map::new();
+        for (header, value) in headers.iter().zip(record.iter()).filter(|(_, value)| !value.is_empty()) {
+            if let Some(name) =
+                header.strip_prefix(SETTINGS_PREFIX).filter(|name| plan::setting(name).is_some())
+            {
+                settings.insert(name.to_owned(), number_or_text(value));
+            }
+        }
+        stages.insert(format!("row-{}", index + 1), serde_json::json!({ "settings": settings }));
+        let label = format!("{file}, line {line}: {}", cell("case").unwrap_or_default());
+        measured.push((label, figures));
+    }
+    if measured.is_empty() {
+        return Ok(());
+    }
+    let document = serde_json::json!({ "title": "Rows to fit to", "stages": stages });
+    // JSON is YAML.
+    let plan = plan::parse_plan("rows", file, &document.to_string())?;
+    let cases = plan::expand(&plan, &Selection::default())?;
+    for (case, (label, figures)) in cases.into_iter().zip(measured) {
+        rows.points.push(MeasuredPoint { case, figures, label });
+    }
+    Ok(())
+}
+
+fn number_or_text(text: &str) -> Value {
+    serde_json::from_str::<Value>(text).ok().filter(Value::is_number).unwrap_or_else(|| Value::from(text))
+}

@@ -1,0 +1,181 @@
+//! Which numbers of a description are fitted, and within which bounds.
+
+use serde_json::Value;
+use twin::ArrayDescription;
+
+use crate::FitError;
+
+/// The most parameters fitted at once: the search takes about a hundred evaluations for each.
+const PARAMETERS_LIMIT: usize = 12;
+
+/// A parameter as asked for: `seek_min_ms`, or `seek_min_ms=0.1..1`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// Its path, or the end of it.
+    pub name: String,
+    /// The least and the largest value; half and twice the present one unless given.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Asked {
+    /// Reads `NAME` or `NAME=LEAST..MOST`.
+    pub fn parse(text: &str) -> Result<Asked, FitError> {
+        let Some((name, range)) = text.split_once('=') else {
+            return Ok(Asked { name: text.to_owned(), range: None });
+        };
+        let bound = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+        let bounds = range.split_once("..").and_then(|(least, most)| Some((bound(least)?, bound(most)?)));
+        match bounds.filter(|(least, most)| least < most) {
+            Some(range) => Ok(Asked { name: name.to_owned(), range: Some(range) }),
+            None => Err(FitError::Parameter(format!(
+                "`{text}` is not NAME=LEAST..MOST; for example `seek_min_ms=0.1..1`"
+            ))),
+        }
+    }
+}
+
+/// A parameter that is fitted.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FittedParameter {
+    /// Its path in the description: `disk_array.drives.seek_min_ms`.
+    pub path: String,
+    /// Its value before.
+    pub before: f64,
+    /// Its value now.
+    pub value: f64,
+    /// The least and the largest value that is tried.
+    pub least: f64,
+    /// As `least`.
+    pub most: f64,
+    /// Only whole numbers are values of it.
+    pub is_whole: bool,
+}
+
+/// The parameters that are asked for, or all numbers of the description whose origin is `fitted`.
+pub fn parameters(array: &ArrayDescription, asked: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
+    let document = as_json(array)?;
+    let mut all = Vec::new();
+    collect(&document, String::new(), &mut all);
+    let numbers: Vec<&(String, Value, bool)> = all.iter().filter(|(_, value, _)| value.is_number()).collect();
+    let mut chosen = Vec::new();
+    if asked.is_empty() {
+        for (path, value, _) in numbers.iter().filter(|(_, _, is_fitted)| *is_fitted) {
+            chosen.push(bounded(path, value, None)?);
+        }
+        if chosen.is_empty() {
+            return Err(FitError::Parameter(format!(
+                "no number of `{}` has the origin `fitted`; name those to fit with --parameter, for example one of {}",
+                array.name,
+                some_of(&numbers)
+            )));
+        }
+    }
+    for one in asked {
+        let is_meant = |path: &str| path == one.name || path.ends_with(&format!(".{}", one.name));
+        let found: Vec<_> = numbers.iter().filter(|(path, _, _)| is_meant(path)).collect();
+        match found[..] {
+            [(path, value, _)] => chosen.push(bounded(path, value, one.range)?),
+            [] => {
+                return Err(FitError::Parameter(format!(
+                    "`{}` has no number `{}`; there are {}",
+                    array.name,
+                    one.name,
+                    some_of(&numbers)
+                )));
+            }
+            _ => {
+                let paths: Vec<&str> = found.iter().map(|(path, _, _)| path.as_str()).collect();
+                return Err(FitError::Parameter(format!(
+                    "`{}` can be {}; say which",
+                    one.name,
+                    paths.join(" or ")
+                )));
+            }
+        }
+    }
+    if chosen.len() > PARAMETERS_LIMIT {
+        let paths: Vec<&str> = chosen.iter().map(|parameter| parameter.path.as_str()).collect();
+        return Err(FitError::Parameter(format!(
+            "{} parameters at once are too many (at most {PARAMETERS_LIMIT}); name some of {} with --parameter",
+            chosen.len(),
+            paths.join(", ")
+        )));
+    }
+    Ok(chosen)
+}
+
+/// The description with other values of the parameters.
+pub(crate) fn with_values(document: &Value, parameters: &[FittedParameter]) -> Option<ArrayDescription> {
+    let mut document = document.clone();
+    for parameter in parameters {
+        let pointer = format!("/{}/value", parameter.path.replace('.', "/"));
+        let value = if parameter.is_whole {
+            Value::from(parameter.value as i64)
+        } else {
+            Value::from(parameter.value)
+        };
+        *document.pointer_mut(&pointer)? = value;
+    }
+    let array: ArrayDescription = serde_json::from_value(document).ok()?;
+    array.check().ok()?;
+    Some(array)
+}
+
+pub(crate) fn as_json(array: &ArrayDescription) -> Result<Value, FitError> {
+    serde_json::to_value(array).map_err(|error| FitError::Parameter(error.to_string()))
+}
+
+/// All parameters below a value: path, value, and whether the origin is `fitted`.
+fn collect(value: &Value, path: String, found: &mut Vec<(String, Value, bool)>) {
+    let Value::Object(map) = value else { return };
+    if let (Some(value), Some(origin)) = (map.get("value"), map.get("origin")) {
+        found.push((path, value.clone(), origin == "fitted"));
+        return;
+    }
+    for (key, inner) in map {
+        let inner_path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        collect(inner, inner_path, found);
+    }
+}
+
+fn bounded(path: &str, value: &Value, range: Option<(f64, f64)>) -> Result<FittedParameter, FitError> {
+    let before = value.as_f64().unwrap_or_default();
+    let (least, most) = range.unwrap_or((before / 2.0, before * 2.0));
+    if least >= most {
+        return Err(FitError::Parameter(format!(
+            "`{path}` is {before}, which gives no range to search; give one, as `--parameter {path}=LEAST..MOST`"
+        )));
+    }
+    let is_whole = value.is_u64() || value.is_i64();
+    Ok(FittedParameter { path: path.to_owned(), before, value: before, least, most, is_whole })
+}
+
+fn some_of(numbers: &[&(String, Value, bool)]) -> String {
+    let paths: Vec<&str> = numbers.iter().map(|(path, _, _)| path.as_str()).collect();
+    paths.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a parameter is found by the end of its path, with the range given or half to twice its value, and that
+    /// names that mean none or several are refused with what there is.
+    #[test]
+    fn parameters_are_found_by_name() {
+        let array = plan::load_array("raid-levels").unwrap().description;
+        let found = |text: &str| parameters(&array, &[Asked::parse(text).unwrap()]);
+        let seek = &found("seek_min_ms=0.1..1").unwrap()[0];
+        assert_eq!((seek.path.as_str(), seek.least, seek.most), ("disk_array.drives.seek_min_ms", 0.1, 1.0));
+        let rpm = &found("rpm").unwrap()[0];
+        assert!(rpm.is_whole && rpm.least == 3600.0 && rpm.most == 14_400.0);
+        for (text, part) in [("seek", "has no number"), ("count", "say which"), ("read_bytes", "no range")] {
+            let error = found(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        for text in ["a=1", "a=2..1", "a=x..y", "a=1..inf"] {
+            assert!(Asked::parse(text).is_err(), "{text}");
+        }
+        assert!(parameters(&array, &[]).unwrap().iter().any(|one| one.path.ends_with("queue_window")));
+    }
+}

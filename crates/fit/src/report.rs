@@ -1,0 +1,106 @@
+//! What a fit has come to.
+
+use plan::Quantity;
+use serde::{Serialize, Serializer};
+
+use crate::FittedParameter;
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It found nothing better around the best.
+    Converged,
+    /// It was stopped after the evaluations that it was given.
+    OutOfEvaluations,
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// The errors over one side of the rows, as shares of the measured figures.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Side {
+    /// Figures.
+    pub figures: usize,
+    /// Mean of the errors without sign, before the fit and after.
+    pub mean_error_before: f64,
+    /// As `mean_error_before`.
+    pub mean_error: f64,
+    /// The largest error without sign.
+    pub worst_error_before: f64,
+    /// As `worst_error_before`.
+    pub worst_error: f64,
+}
+
+/// One measured figure beside the twin's.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PointReport {
+    /// File, stage and case.
+    pub case: String,
+    /// Which quantity.
+    #[serde(serialize_with = "name")]
+    pub quantity: Quantity,
+    /// The parameters were not fitted to it.
+    pub is_held_out: bool,
+    /// What was measured.
+    pub measured: f64,
+    /// What the twin does with the values before.
+    pub before: f64,
+    /// What the twin does with the fitted values.
+    pub after: f64,
+}
+
+impl PointReport {
+    /// The error with the fitted values, as a share of the measured figure.
+    pub fn error(&self) -> f64 {
+        self.after / self.measured - 1.0
+    }
+
+    fn error_before(&self) -> f64 {
+        self.before / self.measured - 1.0
+    }
+}
+
+/// The result of a fit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FitReport {
+    /// The parameters with their new values.
+    pub parameters: Vec<FittedParameter>,
+    /// How the search ended.
+    pub outcome: Outcome,
+    /// How often all rows were simulated.
+    pub evaluations: u32,
+    /// Which rows were held out follows from it.
+    pub seed: u64,
+    /// The rows that were fitted to.
+    pub fitted: Side,
+    /// The rows that were held out.
+    pub held_out: Side,
+    /// Rows that could not be used.
+    pub left_out: usize,
+    /// Every figure, in the order of the rows.
+    pub points: Vec<PointReport>,
+}
+
+impl FitReport {
+    /// The errors of the figures that were held out, or of the others.
+    pub(crate) fn side(points: &[PointReport], is_held_out: bool) -> Side {
+        let mut side = Side::default();
+        for point in points.iter().filter(|point| point.is_held_out == is_held_out) {
+            side.figures += 1;
+            let (before, after) = (point.error_before().abs(), point.error().abs());
+            side.mean_error_before += before;
+            side.mean_error += after;
+            side.worst_error_before = side.worst_error_before.max(before);
+            side.worst_error = side.worst_error.max(after);
+        }
+        let figures = side.figures.max(1) as f64;
+        side.mean_error_before /= figures;
+        side.mean_error /= figures;
+        side
+    }
+}
+
+fn name<S: Serializer>(quantity: &Quantity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(quantity.name())
+}

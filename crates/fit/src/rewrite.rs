@@ -1,0 +1,114 @@
+//! The array's YAML with fitted values: everything else stays as it was written, comments included.
+
+use twin::ArrayDescription;
+
+use crate::parameters::{as_json, with_values};
+use crate::{FitError, FittedParameter};
+
+/// The text of an array with the values of some parameters changed, each with the origin `fitted` and what it was fitted to.
+/// A parameter must be on a line of its own: `key: { value: …, origin: …, from: … }`.
+pub fn rewrite(
+    text: &str,
+    array: &ArrayDescription,
+    parameters: &[FittedParameter],
+    fitted_to: &str,
+) -> Result<String, FitError> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for parameter in parameters {
+        let key = parameter.path.rsplit('.').next().unwrap_or_default();
+        let misplaced = || FitError::Text { parameter: parameter.path.clone(), key: key.to_owned() };
+        let line = line_of(&lines, &parameter.path).ok_or_else(misplaced)?;
+        let indent = indent_of(&lines[line]);
+        let value = if parameter.is_whole {
+            (parameter.value as i64).to_string()
+        } else {
+            parameter.value.to_string()
+        };
+        let from = serde_json::Value::from(fitted_to);
+        lines[line] =
+            format!("{}{key}: {{ value: {value}, origin: fitted, from: {from} }}", " ".repeat(indent));
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    // What was written must be what was fitted.
+    let written = plan::parse_array(&array.name, &text)?;
+    let wanted = with_values(&as_json(array)?, parameters);
+    let differs = |one: &FittedParameter| {
+        let pointer = format!("/{}/value", one.path.replace('.', "/"));
+        as_json(&written).ok().and_then(|document| document.pointer(&pointer)?.as_f64()) != Some(one.value)
+    };
+    match parameters.iter().find(|one| wanted.is_none() || differs(one)) {
+        None => Ok(text),
+        Some(one) => Err(FitError::Text {
+            parameter: one.path.clone(),
+            key: one.path.rsplit('.').next().unwrap_or_default().to_owned(),
+        }),
+    }
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// The line of the key at a path, where the value is written in braces on that line.
+fn line_of(lines: &[String], path: &str) -> Option<usize> {
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let text = line.trim_start();
+        let Some((key, rest)) = text.split_once(':').filter(|_| !text.starts_with(['#', '-'])) else {
+            continue;
+        };
+        let indent = indent_of(line);
+        open.retain(|(outer, _)| *outer < indent);
+        open.push((indent, key.trim_matches(['"', '\''])));
+        let at: Vec<&str> = open.iter().map(|(_, key)| *key).collect();
+        if at.join(".") == path {
+            let rest = rest.trim();
+            return (rest.starts_with('{') && rest.ends_with('}')).then_some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asked, parameters};
+
+    /// Proves that a fitted value is written where it belongs, with its origin, that nothing else changes, and that the text
+    /// still reads as the array.
+    #[test]
+    fn only_the_fitted_line_changes() {
+        let loaded = plan::load_array("raid-levels").unwrap();
+        let asked = [Asked::parse("seek_min_ms").unwrap(), Asked::parse("queue_window=1..9").unwrap()];
+        let mut chosen = parameters(&loaded.description, &asked).unwrap();
+        (chosen[0].value, chosen[1].value) = (0.33, 4.0);
+        let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv: \"a\"").unwrap();
+        let changed: Vec<&str> = text
+            .lines()
+            .zip(loaded.text.lines())
+            .filter(|(one, other)| one != other)
+            .map(|(one, _)| one)
+            .collect();
+        assert_eq!(
+            changed,
+            [
+                r#"    seek_min_ms: { value: 0.33, origin: fitted, from: "mine.csv: \"a\"" }"#,
+                r#"    queue_window: { value: 4, origin: fitted, from: "mine.csv: \"a\"" }"#
+            ]
+        );
+        assert_eq!(text.lines().count(), loaded.text.lines().count());
+    }
+
+    /// Proves that a value that is not on a line of its own is refused with how to write it.
+    #[test]
+    fn other_layouts_are_refused() {
+        let loaded = plan::load_array("raid-levels").unwrap();
+        let chosen = parameters(&loaded.description, &[Asked::parse("rpm").unwrap()]).unwrap();
+        let written = "    rpm: { value: 7200,";
+        let broken = loaded.text.replace(written, "    rpm:\n      { value: 7200,");
+        assert_ne!(broken, loaded.text);
+        let error = rewrite(&broken, &loaded.description, &chosen, "mine.csv").unwrap_err().to_string();
+        assert!(error.contains("rpm: { value"), "{error}");
+    }
+}

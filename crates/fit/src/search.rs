@@ -1,0 +1,274 @@
+//! The search: Nelder and Mead's simplex (argmin's), over parameters scaled to their bounds.
+//!
+//! What is made small is the mean square of ln(twin ÷ measured), so that rows of 50 and of 500,000 IOPS weigh the same and
+//! half and double are equally wrong. A twin with the same seed is a function of its parameters without chance, but not a smooth one; a
+//! simplex asks for no slopes.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+use argmin::core::{CostFunction, Executor};
+use argmin::solver::neldermead::NelderMead;
+use load::Random;
+use serde_json::Value;
+use twin::ArrayDescription;
+
+use crate::parameters::{as_json, with_values};
+use crate::{FitError, FitReport, FittedParameter, MeasuredPoint, Outcome, PointReport, Rows, simulated};
+
+/// The most evaluations that can be asked for.
+pub const EVALUATIONS_LIMIT: u32 = 100_000;
+/// How far the first simplex reaches, as a share of the range of each parameter.
+const FIRST_STEP: f64 = 0.15;
+/// The search ends when all corners of the simplex are as good as this: a hundredth of a percent in the error.
+const COST_TOLERANCE: f64 = 1e-8;
+/// What values cost that no array can have.
+const IMPOSSIBLE: f64 = 1e6;
+
+/// What is to be fitted, to what.
+#[derive(Debug, Clone)]
+pub struct Fit<'a> {
+    /// The array.
+    pub array: &'a ArrayDescription,
+    /// The measured rows.
+    pub rows: &'a Rows,
+    /// The parameters to change.
+    pub parameters: Vec<FittedParameter>,
+    /// The share of the measured cases that the parameters are not fitted to.
+    pub hold_out: f64,
+    /// Decides which these are.
+    pub seed: u64,
+    /// How often all rows are simulated at most.
+    pub evaluations: u32,
+    /// How long each case is simulated.
+    pub simulated_ns: u64,
+    /// Cases simulated at once; the result does not depend on it.
+    pub threads: usize,
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Evaluations done.
+    pub done: u32,
+    /// Evaluations at most.
+    pub of: u32,
+    /// The root of the mean square error so far, as a share.
+    pub error: f64,
+}
+
+/// Fits. `on_progress` hears of every evaluation and may stop the search, which then reports the best so far.
+pub fn fit(
+    task: &Fit<'_>,
+    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<FitReport, FitError> {
+    let held_out = held_out(task)?;
+    let (training, kept): (Vec<_>, Vec<_>) =
+        task.rows.points.iter().zip(&held_out).partition(|(_, is_held_out)| !**is_held_out);
+    let training: Vec<&MeasuredPoint> = training.into_iter().map(|(point, _)| point).collect();
+    let kept: Vec<&MeasuredPoint> = kept.into_iter().map(|(point, _)| point).collect();
+    let document = as_json(task.array)?;
+    // What fails with the present values would fail with all: said before the search.
+    let before_training = all_figures(task.array, &training, task)?;
+    let before_kept = all_figures(task.array, &kept, task)?;
+    let problem = Problem {
+        task,
+        document: &document,
+        training: &training,
+        state: RefCell::new(State {
+            done: 1,
+            best: Best { values: task.parameters.clone(), cost: cost(&training, &before_training) },
+            on_progress,
+            stopped: None,
+        }),
+    };
+    let solver = NelderMead::new(first_simplex(&task.parameters))
+        .with_sd_tolerance(COST_TOLERANCE)
+        .map_err(|error| FitError::Search(error.to_string()))?;
+    let searched = Executor::new(&problem, solver)
+        .configure(|state| state.max_iters(u64::from(task.evaluations)))
+        .run()
+        .map(drop)
+        .map_err(|error| error.to_string());
+    let state = problem.state.into_inner();
+    let outcome = match (searched, state.stopped) {
+        (Ok(_), _) => Outcome::Converged,
+        (Err(_), Some(outcome)) => outcome,
+        (Err(error), None) => return Err(FitError::Search(error)),
+    };
+    let best = with_values(&document, &state.best.values)
+        .ok_or_else(|| FitError::Search("the best values make no array".into()))?;
+    let after_training = all_figures(&best, &training, task)?;
+    let after_kept = all_figures(&best, &kept, task)?;
+    let (mut of_training, mut of_kept) =
+        (before_training.into_iter().zip(after_training), before_kept.into_iter().zip(after_kept));
+    let mut points = Vec::new();
+    for (point, &is_held_out) in task.rows.points.iter().zip(&held_out) {
+        let simulated = if is_held_out { of_kept.next() } else { of_training.next() };
+        let (before, after) = simulated.unwrap_or_default();
+        let figures = point.figures.iter().zip(simulated::names(point));
+        for (((_, measured), quantity), (before, after)) in figures.zip(before.into_iter().zip(after)) {
+            let (case, measured) = (point.label.clone(), *measured);
+            points.push(PointReport { case, quantity, is_held_out, measured, before, after });
+        }
+    }
+    Ok(FitReport {
+        parameters: state.best.values,
+        outcome,
+        evaluations: state.done,
+        seed: task.seed,
+        fitted: FitReport::side(&points, false),
+        held_out: FitReport::side(&points, true),
+        left_out: task.rows.left_out,
+        points,
+    })
+}
+
+/// Which points are held out: as many as the share says, drawn by the seed.
+fn held_out(task: &Fit<'_>) -> Result<Vec<bool>, FitError> {
+    let count = task.rows.points.len();
+    let wanted = (count as f64 * task.hold_out).round() as usize;
+    if count - wanted < task.parameters.len() {
+        return Err(FitError::Rows(format!(
+            "{} measured cases are left to fit {} parameters to; hold out less, fit fewer, or give more rows",
+            count - wanted,
+            task.parameters.len()
+        )));
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut random = Random::from_seed(task.seed);
+    for index in (1..count).rev() {
+        order.swap(index, random.below(index as u64 + 1) as usize);
+    }
+    let mut held_out = vec![false; count];
+    order[..wanted].iter().for_each(|&index| held_out[index] = true);
+    Ok(held_out)
+}
+
+/// The present values, and beside them one step along each parameter.
+fn first_simplex(parameters: &[FittedParameter]) -> Vec<Vec<f64>> {
+    let present: Vec<f64> = parameters
+        .iter()
+        .map(|one| ((one.before - one.least) / (one.most - one.least)).clamp(0.0, 1.0))
+        .collect();
+    let mut simplex = vec![present.clone()];
+    for index in 0..parameters.len() {
+        let mut corner = present.clone();
+        // A whole number must change by one at least.
+        let range = parameters[index].most - parameters[index].least;
+        let step = if parameters[index].is_whole { FIRST_STEP.max(1.0 / range) } else { FIRST_STEP };
+        corner[index] += if corner[index] + step <= 1.0 { step } else { -step };
+        simplex.push(corner);
+    }
+    simplex
+}
+
+struct Best {
+    values: Vec<FittedParameter>,
+    cost: f64,
+}
+
+struct State<'a> {
+    done: u32,
+    best: Best,
+    on_progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    stopped: Option<Outcome>,
+}
+
+struct Problem<'a> {
+    task: &'a Fit<'a>,
+    document: &'a Value,
+    training: &'a [&'a MeasuredPoint],
+    state: RefCell<State<'a>>,
+}
+
+/// Ends the search from within; the best so far is kept beside it.
+#[derive(Debug, thiserror::Error)]
+#[error("the search was stopped")]
+struct Stopped;
+
+impl CostFunction for &Problem<'_> {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, scaled: &Vec<f64>) -> Result<f64, argmin::core::Error> {
+        let mut state = self.state.borrow_mut();
+        if state.done >= self.task.evaluations {
+            state.stopped = Some(Outcome::OutOfEvaluations);
+            return Err(Stopped.into());
+        }
+        // Beyond its bounds a parameter has the value at the bound, and pays for the way.
+        let mut values = self.task.parameters.clone();
+        let mut beyond = 0.0;
+        for (parameter, &scaled) in values.iter_mut().zip(scaled) {
+            let within = scaled.clamp(0.0, 1.0);
+            beyond += (scaled - within) * (scaled - within);
+            let value = parameter.least + within * (parameter.most - parameter.least);
+            parameter.value = if parameter.is_whole { value.round() } else { readable(value) };
+        }
+        let cost = match with_values(self.document, &values) {
+            None => IMPOSSIBLE,
+            Some(array) => match all_figures(&array, self.training, self.task) {
+                Ok(figures) => cost(self.training, &figures) + beyond,
+                Err(_) => IMPOSSIBLE,
+            },
+        };
+        state.done += 1;
+        if cost < state.best.cost {
+            state.best = Best { values, cost };
+        }
+        let error = state.best.cost.sqrt();
+        let progress = Progress { done: state.done, of: self.task.evaluations, error };
+        if (state.on_progress)(progress).is_break() {
+            state.stopped = Some(Outcome::Interrupted);
+            return Err(Stopped.into());
+        }
+        Ok(cost)
+    }
+}
+
+/// Four digits are more than measured rows can tell.
+fn readable(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// The mean square of ln(twin ÷ measured).
+fn cost(points: &[&MeasuredPoint], simulated: &[Vec<f64>]) -> f64 {
+    let (mut sum, mut figures) = (0.0, 0.0);
+    for (point, simulated) in points.iter().zip(simulated) {
+        for ((_, measured), simulated) in point.figures.iter().zip(simulated) {
+            let error = if *simulated > 0.0 { libm::log(simulated / measured) } else { IMPOSSIBLE };
+            sum += error * error;
+            figures += 1.0;
+        }
+    }
+    sum / f64::max(figures, 1.0)
+}
+
+/// The figures of all points, in their order, whichever thread simulates which.
+fn all_figures(
+    array: &ArrayDescription,
+    points: &[&MeasuredPoint],
+    task: &Fit<'_>,
+) -> Result<Vec<Vec<f64>>, FitError> {
+    let next = Mutex::new(points.iter().enumerate());
+    let done = Mutex::new(Vec::with_capacity(points.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..task.threads.clamp(1, points.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let taken = next.lock().ok().and_then(|mut next| next.next());
+                    let Some((index, point)) = taken else { break };
+                    let figures = simulated::figures(array, point, task.simulated_ns);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((index, figures));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, figures)| figures).collect()
+}

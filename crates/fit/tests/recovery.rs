@@ -1,0 +1,118 @@
+//! A fit against rows whose parameters are known, because a twin made them.
+
+use std::ops::ControlFlow;
+
+use fit::{Asked, Fit, FitReport, Outcome, Rows, fit, parameters, read_rows};
+use plan::LoadedPlan;
+
+const ARRAY: &str = "raid-levels";
+
+fn plan() -> LoadedPlan {
+    plan::load_plan(ARRAY).unwrap()
+}
+
+fn rows() -> Rows {
+    read_rows(&["raid-levels/read-512.csv".to_owned()], Some(&plan())).unwrap()
+}
+
+fn run(rows: &Rows, asked: &str, array: &twin::ArrayDescription, threads: usize) -> FitReport {
+    let parameters = parameters(array, &[Asked::parse(asked).unwrap()]).unwrap();
+    let task = Fit {
+        array,
+        rows,
+        parameters,
+        hold_out: 0.3,
+        seed: 7,
+        evaluations: 60,
+        simulated_ns: 3_000_000_000,
+        threads,
+    };
+    fit(&task, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Proves that a fit finds the value that rows were made with, from another one, that it does as well on rows held out,
+/// and that the number of threads changes nothing.
+#[test]
+fn a_known_value_is_found_again() {
+    let array = plan::load_array(ARRAY).unwrap();
+    let mut rows = rows();
+    // Rows of the twin as shipped, in place of those published.
+    let shipped = run(&rows, "seek_average_ms", &array.description, 1);
+    for (point, report) in rows.points.iter_mut().zip(&shipped.points) {
+        point.figures[0].1 = report.before;
+    }
+    let other = array.text.replace("seek_average_ms: { value: 9.6", "seek_average_ms: { value: 13");
+    assert_ne!(other, array.text);
+    let other = plan::parse_array("other", &other).unwrap();
+    let found = run(&rows, "seek_average_ms", &other, 2);
+    let value = found.parameters[0].value;
+    println!("9.6 found as {value}, {} evaluations, {:?}", found.evaluations, found.outcome);
+    assert!((value / 9.6 - 1.0).abs() < 0.03, "{value}");
+    assert!(found.fitted.mean_error < 0.005 && found.held_out.mean_error < 0.005, "{found:?}");
+    assert!(found.held_out.mean_error_before > 0.05 && found.held_out.figures >= 5, "{found:?}");
+    assert_eq!(found, run(&rows, "seek_average_ms", &other, 1));
+}
+
+/// Proves that a search that is stopped reports the best so far and says so, and that too few rows are refused.
+#[test]
+fn a_search_can_be_stopped() {
+    let array = plan::load_array(ARRAY).unwrap().description;
+    let rows = rows();
+    let parameters = parameters(&array, &[]).unwrap();
+    let task = Fit {
+        array: &array,
+        rows: &rows,
+        parameters,
+        hold_out: 0.0,
+        seed: 1,
+        evaluations: 50,
+        simulated_ns: 100_000_000,
+        threads: 1,
+    };
+    let stopped = fit(&task, &mut |progress| {
+        if progress.done < 4 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+    .unwrap();
+    assert_eq!((stopped.outcome, stopped.evaluations), (Outcome::Interrupted, 4));
+    let starved = Fit { hold_out: 0.95, ..task };
+    let error = fit(&starved, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    assert!(error.contains("hold out less"), "{error}");
+}
+
+/// Proves that results of a run are rows too, that rows of other states are left out, and that a file that is neither is
+/// refused with what to give.
+#[test]
+fn results_are_rows() {
+    let directory = std::env::temp_dir().join(format!("arraylab-fit-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let results = file(
+        "results.csv",
+        "plan,stage,case,settings.bs,settings.rw,settings.numjobs,settings.iodepth,settings.raid,settings.disks,status,iops,read.latency_ns.mean\n\
+         p,s,a,4096,randread,1,8,5,6,done,600,13000000\n\
+         p,s,b,4096,randread,1,4,5,6,failed,,\n",
+    );
+    let read = read_rows(&[results], None).unwrap();
+    assert_eq!((read.points.len(), read.left_out), (1, 1));
+    let point = &read.points[0];
+    assert_eq!((point.case.load.bs_bytes, point.case.load.iodepth), (4096, 8));
+    assert_eq!(
+        point.figures.iter().map(|(quantity, _)| quantity.name()).collect::<Vec<_>>(),
+        ["iops", "read.latency_ns.mean"]
+    );
+    for (name, text, part) in [
+        ("other.csv", "a,b\n1,2\n", "no columns"),
+        ("bad.csv", "settings.bs,iops\n4096,many\n", "line 2"),
+        ("wrong.csv", "settings.bs,iops\n-3,5\n", "bs"),
+        ("torn.csv", "settings.bs,iops\n4096\n", "not CSV"),
+        ("empty.csv", "settings.bs,iops\n", "nothing to fit to"),
+    ] {
+        let error = read_rows(&[file(name, text)], None).unwrap_err().to_string();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
