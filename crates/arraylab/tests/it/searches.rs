@@ -82,9 +82,7 @@ fn a_bound_that_never_holds_is_said() {
     let run = directory.path().join("run");
     let output = arraylab(&["run", &plan, "--target", "twin:storpool", "--out", run.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(
-        results(&run)[0]["warnings"][0].as_str().unwrap().contains("no load has p99 latency under 1 µs")
-    );
+    assert!(results(&run)[0]["warnings"][0].as_str().unwrap().contains("no load has p99 latency under 1 µs"));
 }
 
 /// Proves that a trace is replayed on a twin through a plan: what the trace says stands in the case's settings, every I/O
