@@ -21,7 +21,10 @@ use crate::{FitError, FitReport, FittedParameter, MeasuredPoint, Outcome, PointR
 pub const EVALUATIONS_LIMIT: u32 = 100_000;
 /// How far the first simplex reaches, as a share of the range of each parameter.
 const FIRST_STEP: f64 = 0.15;
-/// The search ends when all corners of the simplex are as good as this: a hundredth of a percent in the error.
+/// After a round the search begins anew around the best with half the step, until that finds nothing better: a simplex that
+/// has shrunk over a rough spot stays there.
+const ROUNDS: u32 = 5;
+/// A round ends when all corners of the simplex are as good as this: a hundredth of a percent in the error.
 const COST_TOLERANCE: f64 = 1e-8;
 /// What values cost that no array can have.
 const IMPOSSIBLE: f64 = 1e6;
@@ -83,20 +86,24 @@ pub fn fit(
             stopped: None,
         }),
     };
-    let solver = NelderMead::new(first_simplex(&task.parameters))
-        .with_sd_tolerance(COST_TOLERANCE)
-        .map_err(|error| FitError::Search(error.to_string()))?;
-    let searched = Executor::new(&problem, solver)
-        .configure(|state| state.max_iters(u64::from(task.evaluations)))
-        .run()
-        .map(drop)
-        .map_err(|error| error.to_string());
+    let mut step = FIRST_STEP;
+    for _ in 0..ROUNDS {
+        let from = problem.state.borrow().best.values.clone();
+        let solver = NelderMead::new(simplex(&from, step))
+            .with_sd_tolerance(COST_TOLERANCE)
+            .map_err(|error| FitError::Search(error.to_string()))?;
+        Executor::new(&problem, solver)
+            .configure(|state| state.max_iters(u64::from(task.evaluations)))
+            .run()
+            .map_err(|error| FitError::Search(error.to_string()))?;
+        let state = problem.state.borrow();
+        if state.stopped.is_some() || state.best.values == from {
+            break;
+        }
+        step /= 2.0;
+    }
     let state = problem.state.into_inner();
-    let outcome = match (searched, state.stopped) {
-        (Ok(_), _) => Outcome::Converged,
-        (Err(_), Some(outcome)) => outcome,
-        (Err(error), None) => return Err(FitError::Search(error)),
-    };
+    let outcome = state.stopped.unwrap_or(Outcome::Converged);
     let best = with_values(&document, &state.best.values)
         .ok_or_else(|| FitError::Search("the best values make no array".into()))?;
     let after_training = all_figures(&best, &training, task)?;
@@ -146,18 +153,18 @@ fn held_out(task: &Fit<'_>) -> Result<Vec<bool>, FitError> {
     Ok(held_out)
 }
 
-/// The present values, and beside them one step along each parameter.
-fn first_simplex(parameters: &[FittedParameter]) -> Vec<Vec<f64>> {
+/// The present values, and beside them one step along each parameter, scaled to their ranges.
+fn simplex(parameters: &[FittedParameter], step: f64) -> Vec<Vec<f64>> {
     let present: Vec<f64> = parameters
         .iter()
-        .map(|one| ((one.before - one.least) / (one.most - one.least)).clamp(0.0, 1.0))
+        .map(|one| ((one.value - one.least) / (one.most - one.least)).clamp(0.0, 1.0))
         .collect();
     let mut simplex = vec![present.clone()];
     for index in 0..parameters.len() {
         let mut corner = present.clone();
         // A whole number must change by one at least.
         let range = parameters[index].most - parameters[index].least;
-        let step = if parameters[index].is_whole { FIRST_STEP.max(1.0 / range) } else { FIRST_STEP };
+        let step = if parameters[index].is_whole { step.max(1.0 / range) } else { step };
         corner[index] += if corner[index] + step <= 1.0 { step } else { -step };
         simplex.push(corner);
     }
@@ -183,20 +190,18 @@ struct Problem<'a> {
     state: RefCell<State<'a>>,
 }
 
-/// Ends the search from within; the best so far is kept beside it.
-#[derive(Debug, thiserror::Error)]
-#[error("the search was stopped")]
-struct Stopped;
-
 impl CostFunction for &Problem<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
     fn cost(&self, scaled: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let mut state = self.state.borrow_mut();
-        if state.done >= self.task.evaluations {
+        if state.done >= self.task.evaluations && state.stopped.is_none() {
             state.stopped = Some(Outcome::OutOfEvaluations);
-            return Err(Stopped.into());
+        }
+        // Nothing can be told from a solver that all is over but that everything is equally good, which ends it.
+        if state.stopped.is_some() {
+            return Ok(state.best.cost);
         }
         // Beyond its bounds a parameter has the value at the bound, and pays for the way.
         let mut values = self.task.parameters.clone();
@@ -222,7 +227,6 @@ impl CostFunction for &Problem<'_> {
         let progress = Progress { done: state.done, of: self.task.evaluations, error };
         if (state.on_progress)(progress).is_break() {
             state.stopped = Some(Outcome::Interrupted);
-            return Err(Stopped.into());
         }
         Ok(cost)
     }
