@@ -43,6 +43,8 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 struct Bench {
     directory: PathBuf,
     processes: Vec<Child>,
+    /// The process number of the database.
+    database: Option<String>,
     teardown: Teardown,
 }
 
@@ -52,8 +54,12 @@ impl Bench {
     }
 
     fn start(directory: &Path, is_new: bool) -> Bench {
-        let mut bench =
-            Bench { directory: directory.to_owned(), processes: Vec::new(), teardown: Teardown::default() };
+        let mut bench = Bench {
+            directory: directory.to_owned(),
+            processes: Vec::new(),
+            database: None,
+            teardown: Teardown::default(),
+        };
         let (socket, disk, tree) = (bench.at("nbd"), bench.at("disk"), bench.at("tree"));
         let server = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "databases_survive", "--nocapture"])
@@ -92,6 +98,8 @@ impl Bench {
                 .unwrap();
         bench.processes.push(database);
         wait_for("a database", || bench.sql("select 1").is_some());
+        let numbers = fs::read_to_string(format!("{data}/postmaster.pid")).unwrap();
+        bench.database = numbers.lines().next().map(str::to_owned);
         bench
     }
 
@@ -114,22 +122,24 @@ impl Bench {
         ctl(&self.directory.join("nbd.ctl"), &words).unwrap()
     }
 
-    /// Ends everything at once, as a machine that loses its power.
+    /// Ends everything at once, as a machine that loses its power; the rest goes with `self`.
     fn crash(mut self) {
         let server = &mut self.processes[0];
         server.kill().unwrap();
         server.wait().unwrap();
-        // The database: its parent is runuser, so that its own process is found by its data directory.
-        let pid = fs::read_to_string(self.directory.join("tree/database/postmaster.pid"));
-        if let Some(pid) = pid.ok().and_then(|text| text.lines().next().map(str::to_owned)) {
-            let _ = Command::new("kill").args(["-QUIT", &pid]).output();
-            wait_for("the database's end", || !Path::new(&format!("/proc/{pid}")).exists());
-        }
     }
 }
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        // `runuser` stands between us and the database.
+        if let Some(database) = &self.database {
+            let _ = Command::new("kill").args(["-QUIT", database]).output();
+            let deadline = Instant::now() + PATIENCE;
+            while Path::new(&format!("/proc/{database}")).exists() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
         for process in self.processes.iter_mut().rev() {
             let _ = process.kill();
         }
@@ -158,8 +168,9 @@ fn databases_survive() {
     let mut committed = 0;
     for crash in 0..CRASHES {
         let prefix = format!("crash{crash}");
+        // `-n`: pgbench would empty the history first.
         let mut load =
-            bench.pgbench(&["-c", "4", "-T", "60", "-l", "--log-prefix", &prefix]).spawn().unwrap();
+            bench.pgbench(&["-n", "-c", "4", "-T", "60", "-l", "--log-prefix", &prefix]).spawn().unwrap();
         std::thread::sleep(LOAD / 2);
         bench.ctl(&format!("fail {crash}"));
         std::thread::sleep(LOAD / 2);

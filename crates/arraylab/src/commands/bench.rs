@@ -113,13 +113,15 @@ const PACED_SECONDS: u32 = 10;
 
 /// A served array beside nbdkit's memory plugin.
 fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
+    let parity = serve::bench_parity();
     let rows = serve::bench(SERVE_SECONDS)?;
     let paced = serve::bench_paced(&serve::PACED_POINTS, None, PACED_SECONDS)?;
     if arguments.json {
         let untimed = rows.iter().map(|row| {
             json!({ "scenario": row.scenario, "ours": row.ours, "nbdkit": row.nbdkit, "ratio": row.ratio })
         });
-        return print_json_lines(untimed.chain(paced.iter().map(|row| json!(row))));
+        let parity = parity.iter().map(|row| json!(row));
+        return print_json_lines(untimed.chain(paced.iter().map(|row| json!(row))).chain(parity));
     }
     let mut text = String::new();
     for row in &rows {
@@ -130,6 +132,10 @@ fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
             human_rate(row.nbdkit),
             row.ratio
         ));
+    }
+    for row in &parity {
+        let rate = row.bytes_per_s / 1e9;
+        text.push_str(&format!("{:<24} {rate:.1} GB/s of data a core\n", row.scenario));
     }
     for row in &paced {
         text.push_str(&format!(
