@@ -483,6 +483,8 @@ pub enum BenchKind {
     Serve,
     /// Time and size of the report of a 1,000-case run.
     Report,
+    /// What it costs to watch a host with 200 block devices every second.
+    Probe,
 }
 
 /// Arguments of `bench`.

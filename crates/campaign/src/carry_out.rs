@@ -491,7 +491,7 @@ impl Keeper<'_> {
     }
 }
 
-fn borrowed(counters: &[OwnedCounter]) -> Vec<Counter<'_>> {
+pub(crate) fn borrowed(counters: &[OwnedCounter]) -> Vec<Counter<'_>> {
     counters
         .iter()
         .map(|counter| Counter {

@@ -27,7 +27,8 @@ mod targets;
 mod watch;
 
 pub use bench::{
-    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ScenarioRow, bench_memory, bench_plans, bench_scenarios,
+    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, bench_memory, bench_plans, bench_probe,
+    bench_scenarios,
 };
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;

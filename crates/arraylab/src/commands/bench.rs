@@ -20,6 +20,7 @@ pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         BenchKind::Ring => bench_ring(arguments)?,
         BenchKind::Serve => bench_serve(arguments)?,
         BenchKind::Report => bench_report(arguments)?,
+        BenchKind::Probe => bench_probe(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -167,6 +168,29 @@ const INTERVALS_PER_CASE: u64 = 12;
 const INTERVAL_NS: u64 = 5 * NANOS_PER_SECOND;
 
 /// Time and size of the report of a run of 1,000 cases whose figures are drawn at random.
+fn bench_probe(arguments: &BenchArgs) -> Result<(), Failure> {
+    // In memory where there is such a place: what is read stands for /proc and sysfs.
+    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let directory = directory.map_err(|error| Failure::Failed(Box::new(error)))?;
+    let cost = campaign::bench_probe(directory.path())?;
+    let share = cost.share_of_a_core();
+    if arguments.json {
+        print_json_lines([json!({
+            "scenario": "probe-200", "devices": cost.devices, "counters": cost.counters, "readings": cost.readings,
+            "read_ns": cost.read_ns, "keep_ns": cost.keep_ns, "share_of_a_core": share,
+        })])
+    } else {
+        print(&format!(
+            "{} devices, {} counters every second: {:.2} % of a core (reading {}, keeping {})\n",
+            cost.devices,
+            cost.counters,
+            share * 100.0,
+            units::human_latency(cost.read_ns as f64),
+            units::human_latency(cost.keep_ns as f64)
+        ))
+    }
+}
+
 fn bench_report(arguments: &BenchArgs) -> Result<(), Failure> {
     let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
     let path = directory.path().join("run");

@@ -57,6 +57,15 @@ fn schemas() {
     }
 }
 
+/// Proves that watching 200 block devices every second, and keeping all of their counters, costs under 2 % of a core.
+#[test]
+fn a_watched_host() {
+    let measured = json_lines(&succeed(&["bench", "probe", "--json"])).remove(0);
+    assert_eq!(measured["devices"], 200);
+    assert!(measured["counters"].as_u64() > Some(4000), "{measured}");
+    assert!(measured["share_of_a_core"].as_f64().unwrap() < 0.02, "{measured}");
+}
+
 /// Proves that the report of a run of 1,000 cases takes under 10 s and is under 10 MB.
 #[test]
 fn a_large_report() {

@@ -1,9 +1,11 @@
 //! How fast twins are simulated: I/Os a second of one core's time, seconds of a whole shipped plan, and the memory that
-//! either takes.
+//! either takes; and what it costs to watch a host.
 
 mod plans;
+mod probe;
 mod process;
 mod scenario;
 
 pub use plans::{BENCH_THREADS, PlanRow, bench_plans};
+pub use probe::{ProbeCost, bench_probe};
 pub use scenario::{BENCH_ROUNDS, ScenarioRow, bench_memory, bench_scenarios};

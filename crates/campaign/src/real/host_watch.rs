@@ -5,7 +5,7 @@ use crate::message::{Message, OwnedCounter};
 use plan::Watch;
 use probe::{
     Answer, AskedSettings, AskedSource, AskedThread, CommandSettings, DeviceSelection, HealthSettings,
-    INTERVAL_MINIMUM, ProbeRoots, ProbeSettings, ProbeThread, PrometheusSettings,
+    HostInterval, INTERVAL_MINIMUM, ProbeRoots, ProbeSettings, ProbeThread, PrometheusSettings,
 };
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
@@ -88,19 +88,22 @@ fn start_host(
         run_start: origin.start,
     };
     ProbeThread::start(settings, move |read| {
-        let counters = read
-            .counters
-            .iter()
-            .map(|counter| OwnedCounter {
-                source: counter.source,
-                entity: counter.entity.to_string(),
-                name: counter.name.to_owned(),
-                value: counter.value,
-            })
-            .collect();
         // The keeper has gone only when the campaign is over.
-        let _ = tell.send(Message::HostCounters { at_ns: origin.at_ns + read.end_ns, counters });
+        let _ = tell.send(Message::HostCounters { at_ns: origin.at_ns + read.end_ns, counters: owned(read) });
     })
+}
+
+/// What was read, as it goes to the keeper.
+pub(crate) fn owned(read: &HostInterval) -> Vec<OwnedCounter> {
+    read.counters
+        .iter()
+        .map(|counter| OwnedCounter {
+            source: counter.source,
+            entity: counter.entity.to_string(),
+            name: counter.name.to_owned(),
+            value: counter.value,
+        })
+        .collect()
 }
 
 fn start_asked(

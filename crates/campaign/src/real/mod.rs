@@ -15,6 +15,6 @@ mod worker;
 pub(crate) use array::ArraySetter;
 pub(crate) use held::{Held, HeldTargets, may_come_from_driver};
 pub(crate) use host::{append_change, note_recovered, recovered};
-pub(crate) use host_watch::{HostWatch, Watched};
+pub(crate) use host_watch::{HostWatch, Watched, owned};
 pub(crate) use watched_devices::watched_devices;
 pub(crate) use worker::{RealWorker, RealWorkerParts};
