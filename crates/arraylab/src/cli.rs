@@ -104,16 +104,22 @@ pub enum Command {
     Fit(FitArgs),
     /// Serve an array over NBD, with real bytes under its real layout
     #[command(after_help = "Examples:\n  \
-        arraylab serve raid-levels,capacity=64m --socket /tmp/a.sock --data /tmp/a --untimed\n  \
+        arraylab serve raid-levels,capacity=64m --socket /tmp/a.sock --data /tmp/a\n  \
         arraylab serve flashsystem-840,capacity=1g --socket /tmp/a.sock --data /tmp/a --untimed \\\n      \
             --run 'nbdinfo \"$ARRAYLAB_NBD_URI\"'\n\n\
         The address is printed on stdout once the array is ready.")]
     Serve(ServeArgs),
-    /// Ask or change a served array: status, fail N, replace N, corrupt N OFFSET, power-cut, scrub
+    /// Ask or change a served array: status, set KEY=VALUE, limit VOLUME iops=N, fail N, replace N, power-cut, scrub
     #[command(
-        after_help = "Examples:\n  arraylab ctl /tmp/a.sock.ctl status\n  arraylab ctl /tmp/a.sock.ctl fail 3"
+        after_help = "Examples:\n  arraylab ctl /tmp/a.sock.ctl status\n  arraylab ctl /tmp/a.sock.ctl fail 3\n  \
+        arraylab ctl /tmp/a.sock.ctl limit vol0 iops=1000"
     )]
     Ctl(CtlArgs),
+    /// Watch a running campaign or a served array, every second
+    #[command(after_help = "Examples:\n  \
+        arraylab watch run                      until it has ended\n  \
+        arraylab watch /tmp/a.sock.ctl          rates, latencies, limits and busy parts of a served array")]
+    Watch(WatchArgs),
     /// Measure this program's own speed
     #[command(after_help = "Examples:\n  arraylab bench sim\n  arraylab bench report --json")]
     Bench(BenchArgs),
@@ -447,6 +453,9 @@ pub struct ServeArgs {
     /// Answer as fast as it goes, not at the array's modelled speed
     #[arg(long)]
     pub untimed: bool,
+    /// Loopback address and port where Prometheus may scrape (127.0.0.1:9100; port 0 takes a free one)
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<std::net::SocketAddr>,
     /// How much faster than the clock the model's time goes
     #[arg(long, value_name = "X", conflicts_with = "untimed")]
     pub speed: Option<f64>,
@@ -470,6 +479,20 @@ pub struct CtlArgs {
     /// What to do
     #[arg(required = true, value_name = "VERB")]
     pub verb: Vec<String>,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Directory of a run, or control socket of a served array
+    #[arg(value_name = "RUN|CONTROL_SOCKET")]
+    pub what: PathBuf,
+    /// Look once and end
+    #[arg(long)]
+    pub once: bool,
+    /// One JSON object a line each time
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What `bench` can measure.

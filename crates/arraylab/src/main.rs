@@ -46,6 +46,7 @@ fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
         Command::Fit(arguments) => commands::fit::fit(arguments),
         Command::Serve(arguments) => commands::serve::serve(arguments),
         Command::Ctl(arguments) => commands::serve::ctl(arguments),
+        Command::Watch(arguments) => commands::watch::watch(arguments),
         Command::Bench(arguments) => commands::bench::bench(arguments),
     }
 }

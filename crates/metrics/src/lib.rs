@@ -9,6 +9,7 @@ mod request;
 mod server;
 
 pub use live::{LiveRun, RunLabels, RunProgress};
+pub use names::{Labels, counters, exposition, gauges, sums};
 pub use server::{
     CONNECTIONS_LIMIT, Exposure, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT,
 };

@@ -1,16 +1,18 @@
 //! Writing metrics of which each has its labels: what `prometheus_client` leaves to collectors.
 
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, MetricEncoder};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
 use std::fmt;
 
 /// Labels by name.
-pub(crate) type Labels<'a> = Vec<(&'static str, &'a str)>;
+pub type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 /// A family of values, each with its labels. A family without values is left out.
-pub(crate) fn gauges<'a>(
+pub fn gauges<'a>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
@@ -22,7 +24,7 @@ pub(crate) fn gauges<'a>(
 }
 
 /// The same of counts since the start; `_total` is added to the name.
-pub(crate) fn counters<'a>(
+pub fn counters<'a>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
@@ -31,6 +33,28 @@ pub(crate) fn counters<'a>(
     family(encoder, name, help, MetricType::Counter, values, |value, metric| {
         ConstCounter::new(value).encode(metric)
     })
+}
+
+/// The same of sums that grow since the start, as of seconds; `_total` is added to the name.
+pub fn sums<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl IntoIterator<Item = (Labels<'a>, f64)>,
+) -> fmt::Result {
+    family(encoder, name, help, MetricType::Counter, values, |value, metric| {
+        ConstCounter::new(value).encode(metric)
+    })
+}
+
+/// Everything that a collector has to say, as OpenMetrics text under arraylab's prefix.
+pub fn exposition(collector: impl Collector) -> String {
+    let mut registry = Registry::with_prefix("arraylab");
+    registry.register_collector(Box::new(collector));
+    let mut page = String::new();
+    // Writing to a string fails only where a collector does, and ours pass on what the string says.
+    let _ = text::encode(&mut page, &registry);
+    page
 }
 
 /// The same of histograms: sum, count, and buckets of upper bound and count.

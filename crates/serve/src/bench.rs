@@ -43,6 +43,7 @@ pub fn bench(seconds: u32) -> Result<Vec<BenchRow>, ServeError> {
         control: None,
         command: None,
         drives: Vec::new(),
+        metrics: None,
         speed_millionths: None,
         overwrite_data: Vec::new(),
     };

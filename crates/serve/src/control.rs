@@ -286,6 +286,7 @@ fn model_status(paced: &mut Paced<'_>, speed: f64) -> Value {
     let limits: Vec<Value> = paced
         .model
         .limits()
+        .into_iter()
         .map(|(name, limit, waiting)| json!({"volume": name, "limit": limit, "held_back": waiting}))
         .collect();
     let mut parts = serde_json::Map::new();

@@ -32,6 +32,8 @@ pub struct Options {
     pub command: Option<String>,
     /// `--drive`: files or devices for the first drives.
     pub drives: Vec<PathBuf>,
+    /// `--metrics`: where Prometheus may scrape; loopback only.
+    pub metrics: Option<SocketAddr>,
     /// `--speed`: the model's time in millionths of ours; none where the array is served as fast as it goes.
     pub speed_millionths: Option<u64>,
     /// `--overwrite-data`: IDs of drives whose data may go.

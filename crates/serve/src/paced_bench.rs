@@ -137,6 +137,7 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
         control: None,
         command: None,
         drives: Vec::new(),
+        metrics: None,
         speed_millionths: crate::parse_speed(false, None)?,
         overwrite_data: Vec::new(),
     };

@@ -5,15 +5,17 @@ use crate::array::ServedArray;
 use crate::control::{Controlled, accept};
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
+use crate::monitoring::Monitoring;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
 use crate::paced::{LatenessReport, Model, Pacer};
 use crate::power::PoweredShelf;
 use crate::upkeep::look_after;
+use metrics::{Exposure, MetricsServer};
 use nbd::{Listener, Server, TlsSettings};
 use std::fs;
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
@@ -35,6 +37,15 @@ pub enum Outcome {
     CommandEnded(u8),
 }
 
+/// Where a served array is.
+#[derive(Debug, Clone, Copy)]
+pub struct Announcement<'a> {
+    /// NBD address.
+    pub uri: &'a str,
+    /// Where Prometheus may scrape.
+    pub metrics: Option<SocketAddr>,
+}
+
 /// An array that was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
@@ -44,8 +55,12 @@ pub struct Served {
     pub lateness: Option<LatenessReport>,
 }
 
-/// Serves until `stop` is set or the command ends. `on_ready` is called with the NBD address once clients may come.
-pub fn run(options: &Options, stop: &AtomicBool, on_ready: &dyn Fn(&str)) -> Result<Served, ServeError> {
+/// Serves until `stop` is set or the command ends. `on_ready` is called once clients may come.
+pub fn run(
+    options: &Options,
+    stop: &AtomicBool,
+    on_ready: &dyn Fn(&Announcement<'_>),
+) -> Result<Served, ServeError> {
     serve_array(ServedArray::parse(&options.array)?, options, stop, on_ready)
 }
 
@@ -54,7 +69,7 @@ pub fn serve_array(
     array: ServedArray,
     options: &Options,
     stop: &AtomicBool,
-    on_ready: &dyn Fn(&str),
+    on_ready: &dyn Fn(&Announcement<'_>),
 ) -> Result<Served, ServeError> {
     raise_descriptor_limit();
     let tls = options.tls.as_deref().map(load_tls).transpose()?;
@@ -77,11 +92,24 @@ pub fn serve_array(
         Arc::new(Server::start(listener, exports.clone(), tls).map_err(ServeError::io("start the server"))?);
     let controlled =
         Arc::new(Controlled { live: live.clone(), exports, server: server.clone(), pacer: pacer.clone() });
+    let monitoring: Arc<dyn metrics::Source> = Arc::new(Monitoring(controlled.clone()));
+    let monitoring = match options.metrics {
+        Some(address) => {
+            Some(MetricsServer::start(address, Exposure::Loopback, monitoring).map_err(|error| {
+                ServeError::Io {
+                    operation: format!("serve metrics on {address}"),
+                    source: io::Error::other(error),
+                }
+            })?)
+        }
+        None => None,
+    };
     let is_stopping = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| look_after(&live, &is_stopping));
         scope.spawn(|| accept(&control, &controlled, &is_stopping));
-        on_ready(&address);
+        let metrics = monitoring.as_ref().map(MetricsServer::address);
+        on_ready(&Announcement { uri: &address, metrics });
         let outcome = match &options.command {
             None => wait_for(stop),
             Some(command) => run_command(command, &address, &control_path, stop),
@@ -90,6 +118,7 @@ pub fn serve_array(
         live.wake();
         outcome
     });
+    drop(monitoring);
     // Before the server, which waits for replies that are held.
     let lateness = pacer.as_ref().and_then(|pacer| pacer.stop());
     server.stop();

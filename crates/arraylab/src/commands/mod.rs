@@ -16,3 +16,4 @@ pub mod selection;
 pub mod serve;
 pub mod shipped;
 pub mod status;
+pub mod watch;

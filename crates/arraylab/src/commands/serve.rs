@@ -4,7 +4,7 @@ use super::run::catch_signals;
 use crate::cli::{CtlArgs, ServeArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, say};
-use serve::{Endpoint, Options, Outcome, ServeError, parse_speed};
+use serve::{Announcement, Endpoint, Options, Outcome, ServeError, parse_speed};
 use std::process::ExitCode;
 
 /// `arraylab serve`
@@ -21,14 +21,18 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         control: arguments.control.clone(),
         command: arguments.run.clone(),
         drives: arguments.drives.clone(),
+        metrics: arguments.metrics,
         speed_millionths: parse_speed(arguments.untimed, arguments.speed)?,
         overwrite_data: arguments.overwrite_data.clone(),
     };
     let stop = catch_signals()?;
     say(&format!("control socket: {}", options.control_path().display()));
-    let ready = |uri: &str| {
+    let ready = |at: &Announcement<'_>| {
+        if let Some(metrics) = at.metrics {
+            say(&format!("metrics: http://{metrics}/metrics"));
+        }
         // Whoever started us may read the address from a pipe; without a reader the array is served all the same.
-        let _ = print(&format!("{uri}\n"));
+        let _ = print(&format!("{}\n", at.uri));
     };
     let served = serve::run(&options, &stop, &ready)?;
     if let Some(lateness) = served.lateness {

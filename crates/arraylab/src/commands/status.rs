@@ -4,6 +4,7 @@ use crate::cli::{MarkArgs, RunJsonArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines};
 use crate::progress::rounded;
+use std::path::Path;
 use std::process::ExitCode;
 use store::{Run, RunState, RunStatus};
 use units::human_duration;
@@ -14,7 +15,7 @@ pub fn status(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
     if arguments.json {
         print_json_lines([&status])?;
     } else {
-        print(&in_words(&status, arguments))?;
+        print(&in_words(&status, &arguments.run))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -26,7 +27,8 @@ pub fn mark(arguments: &MarkArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_words(status: &RunStatus, arguments: &RunJsonArgs) -> String {
+/// How far a run is, in lines.
+pub fn in_words(status: &RunStatus, run: &Path) -> String {
     let state = match status.state {
         RunState::Running => "running",
         RunState::Interrupted => "interrupted",
@@ -58,7 +60,7 @@ fn in_words(status: &RunStatus, arguments: &RunJsonArgs) -> String {
         text.push_str(&format!("it said: {message}\n"));
     }
     if matches!(status.state, RunState::Interrupted | RunState::Failed) {
-        text.push_str(&format!("go on with: arraylab run --resume {}\n", arguments.run.display()));
+        text.push_str(&format!("go on with: arraylab run --resume {}\n", run.display()));
     }
     text
 }

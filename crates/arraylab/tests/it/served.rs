@@ -13,6 +13,7 @@ fn serve_takes_the_models_time() {
         "{program} ctl \"$ARRAYLAB_CONTROL\" set write_cache=off && \
          {program} ctl \"$ARRAYLAB_CONTROL\" limit vol0 iops=500 && \
          qemu-io -f raw -c 'write 0 64k' \"$ARRAYLAB_NBD_URI\" && \
+         {program} watch --once \"$ARRAYLAB_CONTROL\" && \
          {program} ctl \"$ARRAYLAB_CONTROL\" status"
     );
     let (socket, data) = (socket.to_str().unwrap(), data.to_str().unwrap());
@@ -22,6 +23,7 @@ fn serve_takes_the_models_time() {
     let (said, also) = (crate::support::text(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}{also}");
     assert!(said.contains(r#""write_cache":"off""#) && said.contains(r#""iops":500.0"#), "{said}");
+    assert!(said.contains("drives, whole") && said.contains("iops 500.0"), "{said}");
     assert!(also.contains("paced replies; late by"), "{also}");
 }
 

@@ -9,6 +9,8 @@ use twin::{ArrayDescription, Limit, Limiter, Twin, TwinCounter, TwinNote};
 /// Connections are the twin's jobs: so many of each volume differ.
 const JOBS_OF_VOLUME: u32 = 1024;
 
+/// The event that sets a limit.
+const LIMIT: &str = "limit";
 /// The last so many notes are kept.
 const NOTES_LIMIT: usize = 64;
 
@@ -59,6 +61,8 @@ pub(crate) struct Model {
     /// Time that the twins before this one had.
     began_at_ns: u64,
     notes: VecDeque<TwinNote>,
+    /// Completions that came up while something else was asked of the twin.
+    completed: VecDeque<(u32, u64)>,
 }
 
 impl Model {
@@ -85,6 +89,7 @@ impl Model {
             volumes,
             began_at_ns: 0,
             notes: VecDeque::new(),
+            completed: VecDeque::new(),
         };
         model.attach()?;
         Ok(model)
@@ -165,6 +170,9 @@ impl Model {
 
     /// The next completion up to a moment.
     pub(crate) fn next_completion(&mut self, until_ns: u64) -> Option<(u32, u64)> {
+        if let Some(completed) = self.completed.pop_front() {
+            return Some(completed);
+        }
         let until_twin_ns = until_ns.saturating_sub(self.began_at_ns);
         loop {
             // Held back requests begin on time, even where the clock has gone further meanwhile.
@@ -197,14 +205,25 @@ impl Model {
         action: &str,
         arguments: &Map<String, Value>,
     ) -> Result<(), String> {
-        if action == "limit" && !self.has_volumes {
+        if action == LIMIT && !self.has_volumes {
             return self.limit(now_ns, arguments);
         }
         let at_ns = self.twin_ns(now_ns);
-        self.twin.act(at_ns, action, arguments).map_err(|error| error.to_string())
+        self.twin.act(at_ns, action, arguments).map_err(|error| error.to_string())?;
+        // It takes place before whatever comes in at the same moment.
+        while let Some(completion) = self.twin.next_completion(at_ns) {
+            self.completed.push_back((completion.tag, completion.at_ns + self.began_at_ns));
+        }
+        if action == LIMIT {
+            // The twin keeps it; this is for whoever asks.
+            let (index, limit) = self.limit_of(arguments)?;
+            self.volumes[index].limit = limit;
+        }
+        Ok(())
     }
 
-    fn limit(&mut self, now_ns: u64, arguments: &Map<String, Value>) -> Result<(), String> {
+    /// Which volume gets which limit.
+    fn limit_of(&self, arguments: &Map<String, Value>) -> Result<(usize, Limit), String> {
         let index = match arguments.get("volume") {
             None => 0,
             Some(name) => {
@@ -215,25 +234,32 @@ impl Model {
                 })?
             }
         };
-        let Some(volume) = self.volumes.get_mut(index) else {
-            return Err("this array has no volumes".to_owned());
-        };
+        let volume = self.volumes.get(index).ok_or("this array has no volumes")?;
         let parts = arguments.iter().filter(|(name, _)| name.as_str() != "volume");
-        volume.limit = volume.limit.changed(parts).map_err(|error| error.to_string())?;
-        volume.limiter.set(&volume.limit, volume.size_bytes);
+        Ok((index, volume.limit.changed(parts).map_err(|error| error.to_string())?))
+    }
+
+    fn limit(&mut self, now_ns: u64, arguments: &Map<String, Value>) -> Result<(), String> {
+        let (index, limit) = self.limit_of(arguments)?;
+        let volume = &mut self.volumes[index];
+        volume.limit = limit;
+        volume.limiter.set(&limit, volume.size_bytes);
         self.admit(index, now_ns);
         Ok(())
     }
 
-    /// Puts a twin with other settings in this one's place. What was under way is forgotten; the caller answers it.
+    /// Puts a twin with other settings in this one's place, as described: without limits that were set since. What was
+    /// under way is forgotten; the caller answers it.
     pub(crate) fn rebuild(&mut self, settings: Map<String, Value>, now_ns: u64) -> Result<(), ServeError> {
         let spec = TwinSpec { settings, ..self.spec.clone() };
         self.twin = spec.build()?;
         self.spec = spec;
         self.began_at_ns = now_ns;
+        self.completed.clear();
         self.volumes.iter_mut().for_each(|volume| {
             volume.waiting.clear();
-            volume.limiter.set(&volume.limit, volume.size_bytes);
+            volume.limit = Limit::default();
+            volume.limiter = Limiter::default();
         });
         self.attach()
     }
@@ -258,7 +284,109 @@ impl Model {
     }
 
     /// By volume: its name and limit, and how many requests that holds back.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = (&str, &Limit, usize)> {
-        self.volumes.iter().map(|volume| (volume.name.as_str(), &volume.limit, volume.waiting.len()))
+    pub(crate) fn limits(&self) -> Vec<(String, Limit, u64)> {
+        let in_twin: Vec<u64> = if self.has_volumes {
+            let counters = self.twin.counters().into_iter();
+            counters.filter(|counter| counter.name == "fill_held_back").map(|counter| counter.value).collect()
+        } else {
+            Vec::new()
+        };
+        let of = |(index, volume): (usize, &Volume)| {
+            let held_back = volume.waiting.len() as u64 + in_twin.get(index).copied().unwrap_or(0);
+            (volume.name.clone(), volume.limit, held_back)
+        };
+        self.volumes.iter().enumerate().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn model(array: &str, volumes: &[&str]) -> Model {
+        let path = format!("{}/../../arrays/{array}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let description = plan::load_array(&path).unwrap().description;
+        let volumes: Vec<_> = volumes.iter().map(|name| ((*name).to_owned(), 64 << 20)).collect();
+        Model::new(TwinSpec { description, settings: Map::new(), seed: 1 }, &volumes).unwrap()
+    }
+
+    fn limit(model: &mut Model, now_ns: u64, volume: &str, iops: u64) {
+        let arguments = Map::from_iter([
+            ("volume".to_owned(), Value::from(volume)),
+            ("iops".to_owned(), Value::from(iops)),
+        ]);
+        model.act(now_ns, "limit", &arguments).unwrap();
+    }
+
+    /// Proves that a limit is kept to 1 % in every second from the first, that a change acts within 100 ms, and that a
+    /// neighbour on the same array is not held back, whichever side keeps the limit: the twin or the served array.
+    #[test]
+    fn a_limit_is_exact_in_the_models_time() {
+        for (array, volumes) in [("storpool", ["nvme", "hybrid", "hdd"]), ("e2700", ["vol0", "vol1", "vol2"])]
+        {
+            // Hard disks alone would not reach 1,000.
+            let (rate, lower) = if array == "storpool" { (1000, 400) } else { (100, 40) };
+            let mut model = model(array, &volumes);
+            limit(&mut model, 0, volumes[0], rate);
+            let address = |tag: u32| u64::from(tag * 37 % 4096) * 4096;
+            for tag in 0..64 {
+                model.submit(0, tag, Direction::Read, (address(tag), 4096), 0);
+                model.submit(0, 64 + tag, Direction::Read, ((64 << 20) + address(tag), 4096), 0);
+            }
+            let mut counts = [[0u64; 40]; 2];
+            let mut now_ns = 0;
+            let mut is_lowered = false;
+            while now_ns < 4 * SECOND_NS {
+                let until_ns = if is_lowered { 4 * SECOND_NS } else { 2 * SECOND_NS };
+                let Some((tag, at_ns)) = model.next_completion(until_ns) else {
+                    now_ns = until_ns;
+                    if !is_lowered {
+                        is_lowered = true;
+                        limit(&mut model, now_ns, volumes[0], lower);
+                    }
+                    continue;
+                };
+                now_ns = at_ns;
+                let volume = tag / 64;
+                counts[volume as usize][(at_ns * 10 / SECOND_NS).min(39) as usize] += 1;
+                model.submit(
+                    at_ns,
+                    tag,
+                    Direction::Read,
+                    (u64::from(volume) * (64 << 20) + address(tag), 4096),
+                    0,
+                );
+            }
+            let [limited, neighbour] = counts;
+            let in_second = |second: usize| limited[second * 10..][..10].iter().sum::<u64>();
+            for (second, expected) in [(0, rate), (1, rate), (3, lower)] {
+                let slack = (expected / 100).max(1);
+                assert!(in_second(second).abs_diff(expected) <= slack, "{array}, {second}: {limited:?}");
+            }
+            // From a tenth of a second after the change on, tenths of a second have the new rate.
+            assert!(
+                limited[21..30].iter().all(|&tenth| tenth.abs_diff(lower / 10) <= 1),
+                "{array}: {limited:?}"
+            );
+            assert!(neighbour.iter().sum::<u64>() > limited.iter().sum(), "{array}: {neighbour:?}");
+        }
+    }
+
+    /// Proves that a limit holds back what waits when it is set, and lets it go when it is lifted.
+    #[test]
+    fn a_lifted_limit_lets_go() {
+        let mut model = model("flashsystem-840", &["vol0"]);
+        limit(&mut model, 0, "vol0", 1);
+        for tag in 0..3 {
+            model.submit(0, tag, Direction::Read, (0, 4096), 0);
+        }
+        assert!(model.next_completion(SECOND_NS / 2).is_some_and(|(_, at_ns)| at_ns < 1_000_000));
+        assert_eq!(model.next_completion(SECOND_NS / 2), None);
+        assert_eq!(model.wakes_at_ns(), SECOND_NS);
+        let lifted = Map::from_iter([("iops".to_owned(), Value::from("none"))]);
+        model.act(SECOND_NS / 2, "limit", &lifted).unwrap();
+        assert!(model.next_completion(SECOND_NS).is_some() && model.next_completion(SECOND_NS).is_some());
     }
 }

@@ -4,7 +4,8 @@
 
 use nbd::Client;
 use serde_json::Value;
-use serve::{Endpoint, Options, ServedArray, ctl, parse_speed, serve_array};
+use serve::{Announcement, Endpoint, Options, ServedArray, ctl, parse_speed, serve_array};
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -58,6 +59,7 @@ pub struct Served {
     pub socket: PathBuf,
     pub control: PathBuf,
     pub uri: String,
+    pub metrics: Option<SocketAddr>,
     stop: Arc<AtomicBool>,
     server: Option<JoinHandle<()>>,
 }
@@ -71,6 +73,7 @@ pub fn options(directory: &Path) -> Options {
         control: None,
         command: None,
         drives: Vec::new(),
+        metrics: None,
         speed_millionths: None,
         overwrite_data: Vec::new(),
     }
@@ -83,7 +86,8 @@ pub fn serve(array: &ServedArray, directory: &Path) -> Served {
 /// At the array's own speed.
 pub fn serve_timed(array: &ServedArray, directory: &Path) -> Served {
     let speed_millionths = parse_speed(false, None).unwrap();
-    serve_with(array, Options { speed_millionths, ..options(directory) })
+    let metrics = "127.0.0.1:0".parse().ok();
+    serve_with(array, Options { speed_millionths, metrics, ..options(directory) })
 }
 
 pub fn serve_with(array: &ServedArray, options: Options) -> Served {
@@ -97,11 +101,11 @@ pub fn serve_with(array: &ServedArray, options: Options) -> Served {
     };
     let stopping = stop.clone();
     let server = std::thread::spawn(move || {
-        let announce = |uri: &str| ready.send(uri.to_owned()).unwrap();
+        let announce = |at: &Announcement<'_>| ready.send((at.uri.to_owned(), at.metrics)).unwrap();
         serve_array(array, &options, &stopping, &announce).expect("the array is served");
     });
-    let uri = is_ready.recv_timeout(PATIENCE).expect("the server is ready");
-    Served { socket, control, uri, stop, server: Some(server) }
+    let (uri, metrics) = is_ready.recv_timeout(PATIENCE).expect("the server is ready");
+    Served { socket, control, uri, metrics, stop, server: Some(server) }
 }
 
 impl Served {
