@@ -75,12 +75,19 @@ pub enum Wrong {
 
 /// A unit that is not as it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("block at byte {address_bytes} ({unit_bytes} bytes) is wrong: {wrong}")]
+#[error(
+    "block at byte {address_bytes} ({unit_bytes} bytes) is wrong: {wrong}; expected: write {expected_generation} of the load \
+     with seed {expected_seed}"
+)]
 pub struct WrongBlock {
     /// Its first byte on the target.
     pub address_bytes: u64,
     /// Its length.
     pub unit_bytes: u32,
+    /// The generation of the last write of it that was acknowledged.
+    pub expected_generation: u32,
+    /// The seed of the load that made it.
+    pub expected_seed: u64,
     /// In which way.
     pub wrong: Wrong,
 }
@@ -156,12 +163,29 @@ impl Written {
         self.base_bytes..self.base_bytes + self.generations.len() as u64 * u64::from(self.unit_bytes)
     }
 
+    /// What [`Written::states`] said, read back from where it was kept.
+    pub fn from_states(base_bytes: u64, unit_bytes: u32, seed: u64, states: Vec<u32>) -> Self {
+        Written { base_bytes, unit_bytes, seed, last_generation: 0, generations: states }
+    }
+
     /// Length of a unit.
     pub fn unit_bytes(&self) -> u32 {
         self.unit_bytes
     }
 
-    fn units(&self, offset_bytes: u64, length_bytes: u32) -> Range<usize> {
+    /// Seed of the load.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The state of each unit: 0 where nothing was written, else the generation that was acknowledged last, with marks
+    /// for writes under way and for content that nobody knows.
+    pub fn states(&self) -> &[u32] {
+        &self.generations
+    }
+
+    /// The units of a range within the part.
+    pub fn units(&self, offset_bytes: u64, length_bytes: u32) -> Range<usize> {
         let first = ((offset_bytes - self.base_bytes) / u64::from(self.unit_bytes)) as usize;
         first..first + (length_bytes / self.unit_bytes) as usize
     }
@@ -228,7 +252,13 @@ impl Written {
                 }
                 Ok(_) => continue,
             };
-            on_wrong(WrongBlock { address_bytes, unit_bytes: self.unit_bytes, wrong });
+            on_wrong(WrongBlock {
+                address_bytes,
+                unit_bytes: self.unit_bytes,
+                expected_generation: expected,
+                expected_seed: self.seed,
+                wrong,
+            });
         }
         checked
     }
@@ -294,6 +324,8 @@ mod tests {
                 let expected = [(first, second), (second, first)].map(|(at, from)| WrongBlock {
                     address_bytes: address(at),
                     unit_bytes: 512,
+                    expected_generation: written.states()[at],
+                    expected_seed: written.seed(),
                     wrong: Wrong::Address { found: address(from) },
                 });
                 assert_eq!(found, expected);

@@ -241,7 +241,7 @@ fn measure_ours(
         shape: LoadShape::default(),
     };
     let options = RingOptions { batch_complete_min: scenario.batch_complete_min, ..RingOptions::default() };
-    let case = RingCase { targets, load: &load, options: &options };
+    let case = RingCase { targets, load: &load, options: &options, io_size_bytes: None, journal: None };
     let outcome = run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false))?;
     Ok((outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9), outcome.cpu_ns_per_io))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -53,6 +54,10 @@ pub struct RingCase<'a> {
     pub load: &'a LoadSpec,
     /// How.
     pub options: &'a RingOptions,
+    /// Bytes of all jobs together after which the load ends, also when its runtime is not over (fio's `io_size`).
+    pub io_size_bytes: Option<u64>,
+    /// Where a load that is verified keeps what was acknowledged, so that it can be verified after a crash.
+    pub journal: Option<&'a Path>,
 }
 
 /// How far a run is.
@@ -67,8 +72,8 @@ pub struct Progress {
 enum Message {
     /// Set up and waiting for the start, or not.
     Ready(Result<(), RingError>),
-    Sample(Box<Sample>),
-    Ended(Result<Box<WorkerOutcome>, RingError>),
+    Sample(u32, Box<Sample>),
+    Ended(u32, Result<Box<WorkerOutcome>, RingError>),
 }
 
 /// Where workers wait for the common start, or for the word that there is none.
@@ -217,13 +222,13 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
         common.gate.wait()
     };
     let ended = |outcome: Result<WorkerOutcome, RingError>| {
-        let _ = tell.send(Message::Ended(outcome.map(Box::new)));
+        let _ = tell.send(Message::Ended(worker, outcome.map(Box::new)));
     };
     prepare_thread(common.case.options, worker);
     let jobs: Vec<u32> = (worker..common.case.load.numjobs).step_by(common.workers as usize).collect();
     let spec = common.case.load;
     let slots = jobs.len() * spec.iodepth as usize;
-    let mut on_sample = |sample| match tell.send(Message::Sample(Box::new(sample))) {
+    let mut on_sample = |sample| match tell.send(Message::Sample(worker, Box::new(sample))) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     };
@@ -235,6 +240,8 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
         capacity_bytes: common.capacity_bytes,
         start,
         halt: &common.halt,
+        io_size_bytes: common.case.io_size_bytes,
+        journal: common.case.journal,
     };
     let arena = || Arena::new(slots, spec.shape.largest_bytes(spec.bs_bytes) as usize);
     macro_rules! drive_with {
@@ -325,6 +332,9 @@ struct Collector<'a> {
     stop: &'a AtomicBool,
     /// Intervals that some worker has handed over, by their start, and by how many.
     open: BTreeMap<u64, (Sample, u32)>,
+    /// By worker, whether it has ended, and the end of the last interval that it handed over.
+    has_ended: Vec<bool>,
+    counted_to_ns: Vec<u64>,
     totals: [DirectionSample; 3],
     runtime_ns: u64,
     outcomes: Vec<WorkerOutcome>,
@@ -343,6 +353,8 @@ impl<'a> Collector<'a> {
             on_progress,
             stop,
             open: BTreeMap::new(),
+            has_ended: vec![false; common.workers as usize],
+            counted_to_ns: vec![0; common.workers as usize],
             totals: Default::default(),
             runtime_ns: 0,
             outcomes: Vec::new(),
@@ -378,14 +390,16 @@ impl<'a> Collector<'a> {
                 (self.on_progress)(Progress { elapsed_ns, expected_ns });
             }
             match told.recv_timeout(PROGRESS_EVERY) {
-                Ok(Message::Sample(sample)) => self.take(*sample),
-                Ok(Message::Ended(Ok(outcome))) => {
+                Ok(Message::Sample(worker, sample)) => self.take(worker, *sample),
+                Ok(Message::Ended(worker, Ok(outcome))) => {
                     if outcome.ended != Ended::Completed {
                         self.common.halt.store(true, Ordering::Relaxed);
                     }
+                    self.has_ended[worker as usize] = true;
                     self.outcomes.push(*outcome);
+                    self.hand_on_whole();
                 }
-                Ok(Message::Ended(Err(error))) => {
+                Ok(Message::Ended(_, Err(error))) => {
                     self.common.halt.store(true, Ordering::Relaxed);
                     failed.get_or_insert(error);
                 }
@@ -400,8 +414,9 @@ impl<'a> Collector<'a> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn take(&mut self, sample: Sample) {
+    fn take(&mut self, worker: u32, sample: Sample) {
         let start_ns = sample.start_ns;
+        self.counted_to_ns[worker as usize] = sample.end_ns;
         match self.open.get_mut(&start_ns) {
             None => {
                 self.open.insert(start_ns, (sample, 1));
@@ -414,7 +429,18 @@ impl<'a> Collector<'a> {
                 *workers += 1;
             }
         }
-        while self.open.first_key_value().is_some_and(|(_, (_, workers))| *workers == self.common.workers) {
+        self.hand_on_whole();
+    }
+
+    /// Hands on the intervals to which every worker has added its part that was still at work then.
+    fn hand_on_whole(&mut self) {
+        while let Some((&start_ns, (_, parts))) = self.open.first_key_value() {
+            let is_over =
+                |(has_ended, counted_to_ns): &(&bool, &u64)| **has_ended && **counted_to_ns <= start_ns;
+            let over = self.has_ended.iter().zip(&self.counted_to_ns).filter(is_over).count();
+            if *parts as usize + over < self.common.workers as usize {
+                return;
+            }
             if let Some((_, (sample, _))) = self.open.pop_first() {
                 self.hand_on(sample);
             }

@@ -39,12 +39,12 @@ impl Striping {
             return Ok(Striping { targets: 1, chunk_bytes: u64::MAX, capacity_bytes: only.capacity_bytes() });
         }
         let alignment = targets.iter().map(|target| u64::from(target.alignment_bytes())).max().unwrap_or(512);
-        if chunk_bytes == 0 || !chunk_bytes.is_multiple_of(alignment) || chunk_bytes > u64::from(u32::MAX) {
+        if chunk_bytes == 0 || !chunk_bytes.is_multiple_of(alignment) || chunk_bytes > smallest {
             return Err(RingError::refused(
                 format!(
-                    "a stripe's chunk of {chunk_bytes} bytes does not fit targets with blocks of {alignment}"
+                    "a stripe's chunk of {chunk_bytes} bytes does not fit targets of {smallest} bytes with blocks of {alignment}"
                 ),
-                "use a multiple of the target's block size, such as 64k",
+                "use a multiple of the target's block size, not larger than a target, such as 64k",
             ));
         }
         let targets = targets.len() as u64;

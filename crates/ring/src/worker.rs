@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use load::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::journal::Journal;
 use crate::outcome::{Ended, ErrorKind};
 use crate::queue::{Kind, Queue};
 use crate::{ErrorPolicy, RingError, RingOptions};
@@ -51,6 +53,10 @@ pub(crate) struct Assignment<'a> {
     pub capacity_bytes: u64,
     pub start: Instant,
     pub halt: &'a AtomicBool,
+    /// Bytes of all jobs of all workers after which the load ends.
+    pub io_size_bytes: Option<u64>,
+    /// Where a verified load keeps what was acknowledged.
+    pub journal: Option<&'a Path>,
 }
 
 /// A place in a job's queue.
@@ -70,7 +76,23 @@ enum Filling {
     Nothing,
     Content(Box<Filler>),
     /// Stamped, by job.
-    Verified(BTreeMap<u32, Written>),
+    Verified(BTreeMap<u32, Stamped>),
+}
+
+/// What a job has written of its part.
+struct Stamped {
+    written: Written,
+    journal: Option<Journal>,
+}
+
+impl Stamped {
+    /// Keeps the state of a range as it is now, where a journal is kept.
+    fn keep(&mut self, offset_bytes: u64, length_bytes: u32) -> Result<(), RingError> {
+        match &mut self.journal {
+            Some(journal) => journal.keep(&self.written, offset_bytes, length_bytes),
+            None => Ok(()),
+        }
+    }
 }
 
 struct Worker<'a, Q> {
@@ -89,6 +111,10 @@ struct Worker<'a, Q> {
     batch: Vec<u32>,
     recorder: Recorder,
     filling: Filling,
+    /// What each job may still move, in the order of the assignment, where the load ends with its bytes.
+    left_bytes: Option<Vec<u64>>,
+    /// Places whose job has moved all of it.
+    retired: usize,
     /// Writes since the last sync, by job.
     unsynced: BTreeMap<u32, u32>,
     counted_from_ns: u64,
@@ -142,6 +168,13 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             counted_to_ns: recorder.end_ns(),
             recorder,
             filling,
+            left_bytes: assignment.io_size_bytes.map(|bytes| {
+                // As fio: each job has an equal part, and no part of a block.
+                let block_bytes = u64::from(spec.shape.smallest_bytes(spec.bs_bytes));
+                let part_bytes = bytes.div_ceil(u64::from(spec.numjobs)).div_ceil(block_bytes) * block_bytes;
+                vec![part_bytes; jobs.len()]
+            }),
+            retired: 0,
             unsynced: BTreeMap::new(),
             ended: None,
             outcome: WorkerOutcome {
@@ -193,6 +226,9 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 for tag in std::mem::take(&mut self.blocked) {
                     self.issue(tag)?;
                 }
+            }
+            if self.retired == self.slots.len() && self.in_flight == 0 {
+                self.ended.get_or_insert(Ended::Completed);
             }
             if self.ended.is_none() && self.assignment.halt.load(Ordering::Relaxed) {
                 self.ended = Some(Ended::Interrupted);
@@ -281,7 +317,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
         }
         if direction == Direction::Write {
-            self.end_write(&slot, outcome.is_ok());
+            self.end_write(&slot, outcome.is_ok())?;
             if self.assignment.options.fsync_every > 0 {
                 let unsynced = self.unsynced.entry(job).or_insert(0);
                 *unsynced += 1;
@@ -295,13 +331,15 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.plan(tag, job, now_ns)
     }
 
-    fn end_write(&mut self, slot: &Slot, succeeded: bool) {
+    fn end_write(&mut self, slot: &Slot, succeeded: bool) -> Result<(), RingError> {
         let Operation { offset_bytes, length_bytes, job, .. } = slot.planned.operation;
         if let Filling::Verified(parts) = &mut self.filling
-            && let Some(written) = parts.get_mut(&job)
+            && let Some(part) = parts.get_mut(&job)
         {
-            written.end(offset_bytes, length_bytes, slot.generation, succeeded);
+            part.written.end(offset_bytes, length_bytes, slot.generation, succeeded);
+            return part.keep(offset_bytes, length_bytes);
         }
+        Ok(())
     }
 
     fn count_error(&mut self, direction: Direction, error: IoError) {
@@ -319,6 +357,10 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     fn plan(&mut self, tag: u32, job: u32, now_ns: u64) -> Result<(), RingError> {
         let planned = self.schedule.next(job);
         self.slots[tag as usize].planned = planned;
+        if self.left_bytes.is_some() && !self.takes_bytes(job, planned.operation.length_bytes) {
+            self.retired += 1;
+            return Ok(());
+        }
         if self.is_paced {
             self.count_offered(&planned);
             if planned.not_before_ns > now_ns {
@@ -327,6 +369,18 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
         }
         self.issue(tag)
+    }
+
+    /// Takes an I/O from what its job may still move; false where that is not enough.
+    fn takes_bytes(&mut self, job: u32, length_bytes: u32) -> bool {
+        let index = self.assignment.jobs.binary_search(&job).unwrap_or_default();
+        match self.left_bytes.as_mut().and_then(|left| left.get_mut(index)) {
+            Some(left) if *left >= u64::from(length_bytes) => {
+                *left -= u64::from(length_bytes);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn count_offered(&mut self, planned: &Planned) {
@@ -340,7 +394,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         let kind = match operation.direction {
             Direction::Read => Kind::Read,
             Direction::Write => {
-                if !self.fill(tag, operation) {
+                if !self.fill(tag, operation)? {
                     self.blocked.push(tag);
                     return Ok(());
                 }
@@ -360,31 +414,27 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 
     /// Fills the buffer of a write; false where the block is being written already.
-    fn fill(&mut self, tag: u32, operation: Operation) -> bool {
+    fn fill(&mut self, tag: u32, operation: Operation) -> Result<bool, RingError> {
         let Operation { offset_bytes, length_bytes, job, .. } = operation;
         match &mut self.filling {
-            Filling::Nothing => true,
+            Filling::Nothing => {}
             Filling::Content(filler) => {
                 if let Some(buffer) = self.queue.buffer(tag, length_bytes) {
                     if filler.is_shaped() { filler.fill(buffer) } else { filler.touch(buffer) }
                 }
-                true
             }
             Filling::Verified(parts) => {
-                let (Some(buffer), Some(written)) =
-                    (self.queue.buffer(tag, length_bytes), parts.get_mut(&job))
+                let (Some(buffer), Some(part)) = (self.queue.buffer(tag, length_bytes), parts.get_mut(&job))
                 else {
-                    return true;
+                    return Ok(true);
                 };
-                match written.begin(offset_bytes, buffer) {
-                    Some(generation) => {
-                        self.slots[tag as usize].generation = generation;
-                        true
-                    }
-                    None => false,
-                }
+                let Some(generation) = part.written.begin(offset_bytes, buffer) else { return Ok(false) };
+                self.slots[tag as usize].generation = generation;
+                // Before the device has it: from now on the block may hold either.
+                part.keep(offset_bytes, length_bytes)?;
             }
         }
+        Ok(true)
     }
 
     /// Waits for what is in flight, so that no buffer is given up while the kernel may use it.
@@ -400,7 +450,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 self.in_flight -= 1;
                 let slot = self.slots[tag as usize];
                 if slot.planned.operation.direction == Direction::Write && !slot.is_syncing {
-                    self.end_write(&slot, outcome.is_ok());
+                    self.end_write(&slot, outcome.is_ok())?;
                 }
             }
             if Instant::now() < deadline || self.in_flight == 0 {
@@ -441,9 +491,9 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             Filling::Verified(parts) => {
                 self.outcome.written = parts
                     .into_values()
-                    .map(|mut written| {
-                        written.abandon();
-                        written
+                    .map(|mut part| {
+                        part.written.abandon();
+                        part.written
                     })
                     .collect();
             }
@@ -478,7 +528,12 @@ fn filling<Q: Queue>(
                         "verify a smaller `size`, or larger blocks",
                     ));
                 }
-                parts.insert(job, Written::new(part, unit_bytes, spec.seed));
+                let written = Written::new(part, unit_bytes, spec.seed);
+                let journal = assignment
+                    .journal
+                    .map(|directory| Journal::create(directory, job, &written))
+                    .transpose()?;
+                parts.insert(job, Stamped { written, journal });
             }
         }
         return Ok(Filling::Verified(parts));

@@ -66,7 +66,7 @@ fn drive_until(
     stop: &AtomicBool,
 ) -> Result<(RingOutcome, Vec<Sample>), RingError> {
     let mut samples = Vec::new();
-    let case = RingCase { targets, load, options };
+    let case = RingCase { targets, load, options, io_size_bytes: None, journal: None };
     let outcome = run(&case, &mut |sample| samples.push(sample), &mut |_| {}, stop)?;
     Ok((outcome, samples))
 }
