@@ -199,6 +199,8 @@ pub struct ExpandArgs {
 /// Load generators for real targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineKind {
+    /// Our own, with io_uring; threads take its place where io_uring is absent or forbidden.
+    Ring,
     /// fio, as installed.
     Fio,
 }
@@ -225,9 +227,9 @@ pub struct RunArgs {
     /// Keep only the cases that fit into this time (2h), those of priority 1 first
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub time_budget: Option<u64>,
-    /// Load generator for real targets
-    #[arg(long, value_enum, default_value = "fio")]
-    pub engine: EngineKind,
+    /// Load generator for real targets; ring without it, fio for NBD addresses
+    #[arg(long, value_enum)]
+    pub engine: Option<EngineKind>,
     /// Seed of addresses, mixes and simulated times
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

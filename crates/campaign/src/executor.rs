@@ -1,4 +1,4 @@
-//! What carries out cases: twins on several threads, or fio on real targets.
+//! What carries out cases: twins on several threads, or engines on real targets.
 
 use crate::carry_out::Worker;
 use crate::message::Message;
@@ -12,7 +12,7 @@ use store::RunClock;
 pub(crate) enum Executor {
     /// Twins in simulated time.
     Twin(Simulator),
-    /// fio on real targets.
+    /// An engine on real targets.
     Real(Box<RealWorker>),
 }
 
@@ -29,6 +29,14 @@ impl Executor {
         match self {
             Executor::Twin(simulator) => simulator.threads(),
             Executor::Real(_) => 1,
+        }
+    }
+
+    /// What issues the load, as results name it.
+    pub fn engine_name(&self) -> &'static str {
+        match self {
+            Executor::Twin(_) => "sim",
+            Executor::Real(worker) => worker.engine_name(),
         }
     }
 

@@ -2,15 +2,15 @@
 
 use crate::executor::Executor;
 use crate::real::{
-    ArraySetter, Held, HeldTargets, RealWorker, RealWorkerParts, Watched, may_come_from_driver,
-    note_recovered, recovered, watched_devices,
+    ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, Watched,
+    may_come_from_driver, note_recovered, recovered, watched_devices,
 };
 use crate::simulated::Simulator;
 use crate::targets::target_of;
 use crate::{CampaignError, inventory, pictures};
 use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
-use load::{Generator, LoadSpec, Random};
+use load::{LoadSpec, Random, Schedule};
 use plan::{Case, InventoryMoment, LoadedPlan, Plan, SettingScope, SettingValues};
 use probe::ProbeRoots;
 use serde_json::json;
@@ -45,6 +45,8 @@ pub struct Request {
     pub seed: u64,
     /// Consent IDs (`--overwrite-data`).
     pub consents: Vec<String>,
+    /// What issues the load on real targets (`--engine`); our own engine wherever it reaches them, without it.
+    pub engine: Option<EngineChoice>,
     /// What sets a real array (`--array`).
     pub array_driver: Option<String>,
     /// The time that the run may take by its plan (`--time-budget`).
@@ -95,6 +97,7 @@ struct Asked<'a> {
     seed: u64,
     targets: Vec<(String, TargetSpec)>,
     consents: Vec<String>,
+    engine: Option<EngineChoice>,
     array_driver: Option<String>,
     time_budget_ns: Option<u64>,
     threads: Option<usize>,
@@ -127,6 +130,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         seed: request.seed,
         targets,
         consents: request.consents.clone(),
+        engine: request.engine,
         array_driver: request.array_driver.clone(),
         time_budget_ns: request.time_budget_ns,
         threads: request.threads,
@@ -147,7 +151,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         command_line: request.command_line.clone(),
         array: checked.array.clone(),
         targets: checked.targets.clone(),
-        engine: if checked.executor.is_real_time() { "fio" } else { "sim" }.into(),
+        engine: checked.executor.engine_name().into(),
         array_driver: request.array_driver.clone(),
         time_budget_ns: request.time_budget_ns,
         left_out: checked.left_out.clone(),
@@ -214,6 +218,7 @@ pub fn resume(
         seed: manifest.seed,
         targets: parse_targets(&specs)?,
         consents,
+        engine: EngineChoice::of_name(&manifest.engine),
         array_driver: manifest.array_driver.clone(),
         time_budget_ns: manifest.time_budget_ns,
         threads,
@@ -411,7 +416,11 @@ fn check_twin(
 }
 
 fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
-    let engine = fio::Engine::find()?;
+    let mut notices = Vec::new();
+    let is_nbd = |(_, spec): &(String, TargetSpec)| {
+        matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)))
+    };
+    let engine = RealEngine::choose(asked.engine, asked.targets.iter().any(is_nbd), &mut notices)?;
     // Before targets are looked at: one of them may still be mounted by a run that was killed.
     let recovered = recovered();
     let texts: Vec<&str> = asked.targets.iter().map(|(text, _)| text.as_str()).collect();
@@ -443,7 +452,7 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         held.push(target);
     }
     let (cases, left_out) = fit(asked, cases, capacities.iter().flatten().sum())?;
-    check_cases(&cases, &texts, &capacities)?;
+    check_cases(&cases, &texts, &capacities, engine.choice())?;
     let watch = &asked.loaded.plan.watch;
     let sysfs = ProbeRoots::system().sysfs;
     let watched_devices = watched_devices(&sysfs, kernel_names, driver_spec.is_some(), &watch.devices)?;
@@ -494,7 +503,7 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         array: None,
         targets: manifest_targets,
         devices,
-        notices: Vec::new(),
+        notices,
         capacity_bytes: capacities.iter().flatten().sum(),
         recovered: Some(recovered),
     })
@@ -523,7 +532,9 @@ fn written_targets(asked: &Asked<'_>, cases: &[Case], texts: &[&str]) -> Result<
             written.fill(true);
         }
         if case.loads.is_empty() {
-            written[0] |= case.load.writes() || case.filesystem.is_some();
+            let writes = case.load.writes() || case.filesystem.is_some();
+            // One load goes to one target, or over all of them.
+            written.iter_mut().for_each(|target| *target |= writes);
         }
         for (index, load) in case.loads.iter().enumerate() {
             written[target_of(case, index, texts)?] |= load.load.writes();
@@ -533,23 +544,52 @@ fn written_targets(asked: &Asked<'_>, cases: &[Case], texts: &[&str]) -> Result<
 }
 
 /// Refuses cases that these targets cannot carry out.
-fn check_cases(cases: &[Case], texts: &[&str], capacities: &[Option<u64>]) -> Result<(), CampaignError> {
+fn check_cases(
+    cases: &[Case],
+    texts: &[&str],
+    capacities: &[Option<u64>],
+    engine: EngineChoice,
+) -> Result<(), CampaignError> {
     for case in cases {
         let refused = |why: &str| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
-        if texts.len() > 1 && case.loads.is_empty() {
-            return match case.stripe {
-                Some(_) => refused(
-                    "fio cannot stripe one load over several targets exactly; make the stripe with mdadm, LVM or a volume manager, and give it as the only --target",
-                ),
-                None => refused(
+        let several = texts.len() > 1 && case.loads.is_empty();
+        match case.stripe {
+            Some(stripe) if several && stripe.columns as usize != texts.len() => {
+                return refused(&format!(
+                    "its stripe has {} columns, and there are {} targets",
+                    stripe.columns,
+                    texts.len()
+                ));
+            }
+            Some(_) if several && engine == EngineChoice::Fio => {
+                return refused(
+                    "fio cannot stripe one load over several targets exactly; use --engine ring, or make the stripe with mdadm, LVM or a volume manager, and give it as the only --target",
+                );
+            }
+            None if several => {
+                return refused(
                     "it has one load, and there are several targets; give one --target, or a `stripe:` or `loads:` in the plan",
-                ),
-            };
+                );
+            }
+            _ => {}
         }
         if case.filesystem.is_some() && !case.loads.is_empty() {
             return refused("a file system takes one load, and this stage has several");
         }
-        if let (true, Some(capacity_bytes)) = (case.loads.is_empty(), capacities[0]) {
+        let shaped = case.loads.iter().map(|load| &load.load).chain([&case.load]);
+        if engine == EngineChoice::Fio
+            && let Some(error) = shaped.filter_map(|load| fio::check_shape(load).err()).next()
+        {
+            return refused(&error.to_string());
+        }
+        // A stripe uses of each target what the smallest has.
+        let striped = if several {
+            let smallest = capacities.iter().copied().min().flatten();
+            smallest.map(|bytes| bytes.saturating_mul(texts.len() as u64))
+        } else {
+            capacities[0]
+        };
+        if let (true, Some(capacity_bytes)) = (case.loads.is_empty(), striped) {
             check_load(case, &case.load, capacity_bytes)?;
         }
         for (index, load) in case.loads.iter().enumerate() {
@@ -562,7 +602,7 @@ fn check_cases(cases: &[Case], texts: &[&str], capacities: &[Option<u64>]) -> Re
 }
 
 fn check_load(case: &Case, load: &LoadSpec, capacity_bytes: u64) -> Result<(), CampaignError> {
-    match Generator::new(load, capacity_bytes) {
+    match Schedule::new(load, capacity_bytes) {
         Ok(_) => Ok(()),
         Err(source) => {
             Err(CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source })

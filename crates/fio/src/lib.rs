@@ -30,3 +30,4 @@ pub use logs::{
 pub use outcome::{CpuUse, DirectionTotals, FioOutcome, read_back};
 pub use report::{DiskUse, Job, JobDirection, Latency, Report, ReportError, SteadyState, read_report};
 pub use run::Progress;
+pub use shape::check_shape;

@@ -32,6 +32,14 @@ pub(crate) fn effective_pattern(load: &LoadSpec) -> Pattern {
     }
 }
 
+/// Whether fio can issue a load of this shape and count it as arraylab does.
+pub fn check_shape(load: &LoadSpec) -> Result<(), FioError> {
+    let mut warnings = Vec::new();
+    rw(load)?;
+    rates(load, &mut warnings)?;
+    options(load, &mut warnings).map(|_| ())
+}
+
 /// The options of all jobs that come from the shape, and what they do not carry out to the letter.
 pub(crate) fn options(
     load: &LoadSpec,

@@ -348,7 +348,8 @@ mod tests {
         assert_eq!(
             wrongs(&written, &bytes)[0].to_string(),
             format!(
-                "block at byte {} (4096 bytes) is wrong: it is of write {}, but write {generation} was acknowledged",
+                "block at byte {} (4096 bytes) is wrong: it is of write {}, but write {generation} was acknowledged; \
+                 expected: write {generation} of the load with seed 77",
                 1 << 30,
                 2 * UNITS + 1
             )

@@ -2,12 +2,12 @@
 
 use super::requirements;
 use super::selection::selection;
-use crate::cli::RunArgs;
+use crate::cli::{EngineKind, RunArgs};
 use crate::failure::{self, Failure};
 use crate::live::LiveView;
 use crate::output::{print_json_lines, say};
 use crate::progress::ProgressView;
-use campaign::{Campaign, Request, Summary};
+use campaign::{Campaign, EngineChoice, Request, Summary};
 use metrics::{Exposure, MetricsListener};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
@@ -71,6 +71,10 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
         directory,
         seed: arguments.seed,
         consents: arguments.overwrite_data.clone(),
+        engine: arguments.engine.map(|engine| match engine {
+            EngineKind::Ring => EngineChoice::Ring,
+            EngineKind::Fio => EngineChoice::Fio,
+        }),
         array_driver: arguments.array.clone(),
         time_budget_ns: arguments.time_budget,
         threads: arguments.threads,

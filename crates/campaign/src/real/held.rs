@@ -1,7 +1,9 @@
 //! The targets that a campaign holds, and may have to let go for a while.
 
 use driver::CreatedDevice;
+use ring::OpenTarget;
 use serde_json::Value;
+use std::path::PathBuf;
 use target::{
     Address, Guard, GuardRefusal, Inspected, PermitError, ReadPermit, Roots, StorageSpec, TargetError,
     WritePermit,
@@ -46,6 +48,25 @@ impl Held {
     /// A target that has not been opened yet.
     pub fn new(text: String, spec: StorageSpec, is_written: bool, consents: Vec<String>) -> Held {
         Held { text, spec, is_written, consents, permit: None }
+    }
+
+    /// A file that the campaign itself has made, in a file system of its own.
+    pub fn of_own_file(text: String, file: PathBuf) -> Result<Held, PermitError> {
+        let mut held = Held::new(text, StorageSpec::Path(file), true, Vec::new());
+        let inspected = target::inspect(&Roots::system(), &held.spec)?;
+        held.consents.extend(inspected.consent_id);
+        held.hold()?;
+        Ok(held)
+    }
+
+    /// Opens it for our own engine, as far as the campaign's leave goes. It must be held for as long as that is used.
+    pub fn open(&self, direct: bool) -> Result<OpenTarget, String> {
+        let opened = match &self.permit {
+            Some(Permit::Write(permit)) => OpenTarget::writing(permit, direct),
+            Some(Permit::Read(permit)) => OpenTarget::reading(permit, direct),
+            None => return Err(format!("{} is not held", self.text)),
+        };
+        opened.map_err(|error| error.to_string())
     }
 
     /// Looks at it, and says whether it may be used as it will be. Touches nothing.

@@ -1,95 +1,293 @@
-//! Several loads at once, each by a fio of its own.
+//! Several loads at once on real targets: each by a ring of our own or by a fio of its own.
 
-use fio::{Engine, FioCase, FioError, FioOutcome, Target};
-use load::LoadSpec;
+use fio::{FioCase, FioError, FioOutcome};
+use load::{LoadSpec, Sample};
+use plan::SettingValues;
+use ring::{OpenTarget, RingCase, RingOutcome, RingTargets};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use store::DirectionTotals;
+
+use crate::real::engine::{fio_options, ring_options};
 
 /// Between two looks at whether a load shall begin or the run shall stop.
 const POLL: Duration = Duration::from_millis(10);
 
-/// One load for fio.
-#[derive(Debug, Clone)]
-pub(crate) struct FioLoad {
+/// What issues a load, and to what.
+#[derive(Debug)]
+pub(crate) enum Issuer {
+    /// Our own engine, on targets that are open; several are one stripe.
+    Ring {
+        targets: Vec<OpenTarget>,
+        /// Bytes on one target before the next.
+        chunk_bytes: u64,
+    },
+    /// fio, which opens its target by itself.
+    Fio { engine: Arc<fio::Engine>, target: fio::Target },
+}
+
+/// One load on real targets.
+#[derive(Debug)]
+pub(crate) struct RealLoad {
     /// Its name in results.
     pub name: String,
-    /// Where it goes.
-    pub target: Target,
-    /// That, as on the command line.
+    pub issuer: Issuer,
+    /// Its targets, as on the command line.
     pub target_text: String,
     pub load: LoadSpec,
     /// Bytes after which it ends.
     pub io_size_bytes: Option<u64>,
-    /// Settings of fio's own.
-    pub options: Vec<(String, String)>,
+    /// Settings of its case, of which those of the engine count.
+    pub settings: SettingValues,
     /// When it begins, since the start of the case.
     pub start_ns: u64,
 }
 
-/// Runs all loads at once and waits for all of them. With one load, fio's files go to `directory`, with several each
-/// has a directory of its name there. Samples count from the start of the case.
+/// What a load came to.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    /// Counted time.
+    pub runtime_ns: u64,
+    pub read: Option<DirectionTotals>,
+    pub write: Option<DirectionTotals>,
+    pub trim: Option<DirectionTotals>,
+    /// Processor time of the engine for each I/O.
+    pub cpu_ns_per_io: Option<f64>,
+    pub warnings: Vec<String>,
+}
+
+/// How a load ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    /// What was counted, as far as it came.
+    pub measured: Option<Measured>,
+    /// Why it did not end as it should.
+    pub failed: Option<String>,
+}
+
+impl Ran {
+    fn failed(why: impl Into<String>) -> Ran {
+        Ran { measured: None, failed: Some(why.into()) }
+    }
+}
+
+/// What is heard of loads while they run.
+pub(crate) struct Listener<'a> {
+    /// Each interval, with the number of its load; counted from the start of the case. fio hands them out at its end.
+    pub on_sample: &'a (dyn Fn(usize, Sample) + Sync),
+    /// How much is done, 0 to 1.
+    pub on_progress: &'a (dyn Fn(f64) + Sync),
+}
+
+/// Runs all loads at once and waits for all of them. With one load, files of the engine go to `directory`, with several
+/// each has a directory of its name there.
 pub(crate) fn run_at_once(
-    engine: &Engine,
-    loads: &[FioLoad],
+    loads: &[RealLoad],
     directory: &Path,
-    on_progress: &mut (dyn FnMut(f64) + Send),
+    listener: &Listener<'_>,
     stop: &AtomicBool,
-) -> Vec<Result<FioOutcome, FioError>> {
+) -> Vec<Ran> {
     let started = Instant::now();
-    let on_progress = Mutex::new(on_progress);
-    let run_one = |load: &FioLoad| -> Result<FioOutcome, FioError> {
-        let own_directory = own_directory(directory, loads.len(), &load.name)?;
+    let furthest = Mutex::new(0.0f64);
+    let told = |share: f64| {
+        if let Ok(mut furthest) = furthest.lock()
+            && share > *furthest
+        {
+            *furthest = share;
+            (listener.on_progress)(share);
+        }
+    };
+    let run_one = |number: usize, load: &RealLoad| -> Ran {
+        let own_directory = match own_directory(directory, loads.len(), &load.name) {
+            Ok(own) => own,
+            Err(why) => return Ran::failed(why),
+        };
         while started.elapsed() < Duration::from_nanos(load.start_ns) {
             if stop.load(Ordering::Relaxed) {
-                return Err(FioError::Interrupted { partial: None });
+                return Ran::failed("interrupted");
             }
             std::thread::sleep(POLL);
         }
-        let case = FioCase {
-            target: &load.target,
-            load: &load.load,
-            io_size_bytes: load.io_size_bytes,
-            options: &load.options,
-            directory: &own_directory,
-        };
-        let told = &mut |progress: fio::Progress| {
-            let share = progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64;
-            if let Ok(mut on_progress) = on_progress.lock() {
-                on_progress(share);
-            }
-        };
-        let mut outcome = engine.run(&case, told, stop)?;
-        for sample in &mut outcome.samples {
+        let hand_on = |mut sample: Sample| {
             sample.start_ns += load.start_ns;
             sample.end_ns += load.start_ns;
+            (listener.on_sample)(number, sample);
+        };
+        match &load.issuer {
+            Issuer::Fio { engine, target } => {
+                by_fio(engine, target, load, &own_directory, &hand_on, &told, stop)
+            }
+            Issuer::Ring { targets, chunk_bytes } => {
+                by_ring(targets, *chunk_bytes, load, &own_directory, &hand_on, &told, stop)
+            }
         }
-        Ok(outcome)
     };
     // fio dies with the thread that started it, so every thread stays until its fio has ended.
     std::thread::scope(|scope| {
-        let running: Vec<_> = loads.iter().map(|load| scope.spawn(|| run_one(load))).collect();
+        let run_one = &run_one;
+        let running: Vec<_> = loads
+            .iter()
+            .enumerate()
+            .map(|(number, load)| scope.spawn(move || run_one(number, load)))
+            .collect();
         running
             .into_iter()
-            .map(|thread| {
-                thread.join().unwrap_or_else(|_| {
-                    Err(FioError::Failed { cause: "its thread panicked".into(), errno: None, partial: None })
-                })
-            })
+            .map(|thread| thread.join().unwrap_or_else(|_| Ran::failed("its thread panicked")))
             .collect()
     })
 }
 
-fn own_directory(directory: &Path, loads: usize, name: &str) -> Result<PathBuf, FioError> {
+fn by_fio(
+    engine: &fio::Engine,
+    target: &fio::Target,
+    load: &RealLoad,
+    directory: &Path,
+    hand_on: &dyn Fn(Sample),
+    told: &dyn Fn(f64),
+    stop: &AtomicBool,
+) -> Ran {
+    let options = fio_options(&load.settings, matches!(target, fio::Target::Nbd(_)));
+    let case =
+        FioCase { target, load: &load.load, io_size_bytes: load.io_size_bytes, options: &options, directory };
+    let progressed = &mut |progress: fio::Progress| {
+        told(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64);
+    };
+    let take = |outcome: FioOutcome| {
+        let (measured, samples) = of_fio(outcome);
+        samples.into_iter().for_each(hand_on);
+        Some(measured)
+    };
+    match engine.run(&case, progressed, stop) {
+        Ok(outcome) => Ran { measured: take(outcome), failed: None },
+        Err(error) => {
+            let failed = Some(error.to_string());
+            let measured = match error {
+                FioError::Failed { partial: Some(partial), .. } => take(*partial),
+                _ => None,
+            };
+            Ran { measured, failed }
+        }
+    }
+}
+
+/// fio's totals, which are exact, and its samples.
+fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
+    let ios = outcome.read.ios + outcome.write.ios + outcome.trim.ios;
+    let busy_ns = (outcome.cpu.user_percent + outcome.cpu.system_percent) / 100.0 * outcome.runtime_ns as f64;
+    let totals = |direction: fio::DirectionTotals| {
+        (direction.ios > 0 || direction.errors > 0).then_some(DirectionTotals {
+            ios: direction.ios,
+            bytes: direction.bytes,
+            errors: direction.errors,
+            latency: direction.latency,
+            service: None,
+        })
+    };
+    let measured = Measured {
+        runtime_ns: outcome.runtime_ns,
+        cpu_ns_per_io: (ios > 0 && busy_ns > 0.0).then(|| busy_ns / ios as f64),
+        read: totals(outcome.read),
+        write: totals(outcome.write),
+        trim: totals(outcome.trim),
+        warnings: outcome.warnings,
+    };
+    (measured, outcome.samples)
+}
+
+fn by_ring(
+    targets: &[OpenTarget],
+    chunk_bytes: u64,
+    load: &RealLoad,
+    directory: &Path,
+    hand_on: &dyn Fn(Sample),
+    told: &dyn Fn(f64),
+    stop: &AtomicBool,
+) -> Ran {
+    let options = ring_options(&load.settings, chunk_bytes);
+    let case = RingCase {
+        targets: RingTargets::Open(targets),
+        load: &load.load,
+        options: &options,
+        io_size_bytes: load.io_size_bytes,
+        journal: load.load.shape.verify.then_some(directory),
+    };
+    let driven = ring::run(
+        &case,
+        &mut |sample| hand_on(sample),
+        &mut |progress| told(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64),
+        stop,
+    );
+    let outcome = match driven {
+        Ok(outcome) => outcome,
+        Err(error) => return Ran::failed(error.to_string()),
+    };
+    let mut failed = why_failed(&outcome);
+    let verified = failed.is_none() && load.load.shape.verify && !stop.load(Ordering::Relaxed);
+    let written = outcome.written.clone();
+    let mut measured = of_ring(outcome);
+    if verified {
+        match ring::verify(targets, chunk_bytes, &written, stop) {
+            Err(error) => failed = Some(error.to_string()),
+            Ok(report) if report.wrong > 0 => {
+                let first = report.named.first().map_or_else(String::new, ToString::to_string);
+                failed = Some(format!(
+                    "{} of {} blocks are not what was written; the first: {first}",
+                    report.wrong, report.checked
+                ));
+            }
+            Ok(report) => measured.warnings.push(format!("{} blocks were read back and are as written", report.checked)),
+        }
+    }
+    Ran { measured: Some(measured), failed }
+}
+
+fn why_failed(outcome: &RingOutcome) -> Option<String> {
+    match &outcome.ended {
+        ring::Ended::Completed | ring::Ended::Interrupted => None,
+        ring::Ended::DeviceGone(kind) => Some(format!("the target is gone: {kind}")),
+        ring::Ended::Failed(kind) => Some(format!(
+            "an I/O failed: {kind} (with `continue_on_error: all` errors are counted and the case goes on)"
+        )),
+    }
+}
+
+fn of_ring(outcome: RingOutcome) -> Measured {
+    let mut warnings = outcome.warnings;
+    for error in &outcome.errors {
+        let direction = match error.direction {
+            load::Direction::Read => "reads",
+            load::Direction::Write => "writes",
+            load::Direction::Trim => "trims",
+        };
+        warnings.push(format!("{} {direction} failed: {}", units::with_thousands(error.count), error.kind));
+    }
+    let completed = outcome.read.ios + outcome.write.ios + outcome.trim.ios;
+    let totals = |direction: load::DirectionSample| {
+        (!direction.is_empty()).then_some(DirectionTotals {
+            ios: direction.ios,
+            bytes: direction.bytes,
+            errors: direction.errors,
+            latency: direction.latency,
+            service: direction.service,
+        })
+    };
+    Measured {
+        runtime_ns: outcome.runtime_ns,
+        cpu_ns_per_io: (completed > 0).then_some(outcome.cpu_ns_per_io),
+        read: totals(outcome.read),
+        write: totals(outcome.write),
+        trim: totals(outcome.trim),
+        warnings,
+    }
+}
+
+fn own_directory(directory: &Path, loads: usize, name: &str) -> Result<PathBuf, String> {
     if loads == 1 {
         return Ok(directory.to_owned());
     }
     let own = directory.join(name);
-    std::fs::create_dir_all(&own).map_err(|source| FioError::Io {
-        doing: "cannot create",
-        path: own.clone(),
-        source,
-    })?;
+    std::fs::create_dir_all(&own).map_err(|error| format!("cannot create {}: {error}", own.display()))?;
     Ok(own)
 }

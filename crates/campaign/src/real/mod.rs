@@ -2,6 +2,7 @@
 //! the loads run, events take place, and all but the data is put back.
 
 mod array;
+mod engine;
 mod events;
 mod filesystem;
 mod held;
@@ -13,6 +14,8 @@ mod watched_devices;
 mod worker;
 
 pub(crate) use array::ArraySetter;
+pub use engine::EngineChoice;
+pub(crate) use engine::RealEngine;
 pub(crate) use held::{Held, HeldTargets, may_come_from_driver};
 pub(crate) use host::{append_change, note_recovered, recovered};
 pub(crate) use host_watch::{HostWatch, Watched, owned};

@@ -1,6 +1,6 @@
-//! Writes before a case, by fio.
+//! Writes before a case.
 
-use crate::real::loads::FioLoad;
+use crate::real::loads::RealLoad;
 use load::{LoadShape, LoadSpec, Pattern};
 use plan::Preconditioning;
 use rustix::fs::FallocateFlags;
@@ -75,7 +75,7 @@ pub(crate) fn purge(address: &Address, capacity_bytes: u64) -> Result<(), String
 }
 
 /// True where less was written than asked for; jobs end with whole blocks.
-pub(crate) fn is_short(load: &FioLoad, written_bytes: u64) -> bool {
+pub(crate) fn is_short(load: &RealLoad, written_bytes: u64) -> bool {
     load.io_size_bytes.is_some_and(|wanted_bytes| {
         let slack_bytes = u64::from(load.load.numjobs) * u64::from(load.load.bs_bytes);
         written_bytes.saturating_add(slack_bytes) < wanted_bytes

@@ -5,23 +5,20 @@ use crate::message::{CaseEvent, Ended, Message};
 use crate::real::events;
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostKeeper;
-use crate::real::loads::{FioLoad, run_at_once};
+use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
+use crate::real::loads::{Issuer, Listener, Measured, Ran, RealLoad, run_at_once};
 use crate::real::precondition::{filling, is_short, load_of, purge};
-use crate::real::{ArraySetter, HeldTargets, HostWatch, Watched};
+use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, Watched};
 use crate::targets::target_of;
-use fio::{Engine, FioError, FioOutcome};
-use plan::{Amount, Case, SettingScope, SettingValues};
+use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-use store::{CaseOutcome, CaseStatus, DirectionTotals, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
+use store::{CaseOutcome, CaseStatus, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
 use target::{Address, Inspected};
-
-/// What only one of fio's engines can do on an NBD address.
-const NBD_ENGINE: &str = "nbd";
 
 /// Why a case ends without a measurement, or with a bad one.
 #[derive(Debug)]
@@ -68,7 +65,7 @@ impl Telling<'_> {
 /// What a worker is made of.
 #[derive(Debug)]
 pub(crate) struct RealWorkerParts {
-    pub engine: Engine,
+    pub engine: RealEngine,
     pub targets: HeldTargets,
     pub array: Option<ArraySetter>,
     /// Array settings that the user says the array has (`--set`).
@@ -80,13 +77,20 @@ pub(crate) struct RealWorkerParts {
 /// Measures cases on real targets, one at a time.
 #[derive(Debug)]
 pub(crate) struct RealWorker {
+    engine_name: &'static str,
     watched: Watched,
     lab: Mutex<Lab>,
 }
 
 impl RealWorker {
+    /// The engine, as results name it.
+    pub fn engine_name(&self) -> &'static str {
+        self.engine_name
+    }
+
     pub fn new(parts: RealWorkerParts) -> RealWorker {
         RealWorker {
+            engine_name: parts.engine.choice().name(),
             watched: parts.watched.clone(),
             lab: Mutex::new(Lab { parts, host: HostKeeper::default(), is_written: false }),
         }
@@ -105,7 +109,7 @@ impl Worker for RealWorker {
         let mut lab = self.lab.lock().unwrap_or_else(PoisonError::into_inner);
         let mut outcome = CaseOutcome {
             status: CaseStatus::Done,
-            engine: "fio".into(),
+            engine: lab.parts.engine.choice().name().into(),
             target: lab.target_text(case),
             duration_ns: case.load.runtime_ns,
             loads: Vec::new(),
@@ -116,7 +120,7 @@ impl Worker for RealWorker {
         let telling = Telling { case_index: order.case_index, tell };
         let halt = match &order.directory {
             Some(directory) => lab.measure(case, directory, &telling, stop, &mut outcome).err(),
-            None => Some(Halt::Failed("the case has no directory for fio's files".into())),
+            None => Some(Halt::Failed("the case has no directory for its files".into())),
         };
         if stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
@@ -153,7 +157,7 @@ struct Lab {
 impl Lab {
     fn target_text(&self, case: &Case) -> String {
         let texts = || self.parts.targets.0.iter().map(|held| held.text.as_str());
-        if case.loads.is_empty() {
+        if case.loads.is_empty() && case.stripe.is_none() {
             texts().next().unwrap_or_default().to_owned()
         } else {
             texts().collect::<Vec<_>>().join(" ")
@@ -281,7 +285,7 @@ impl Lab {
     fn each_target(
         &self,
         load: impl Fn(&Inspected, u64) -> (load::LoadSpec, u64),
-    ) -> Result<Vec<FioLoad>, Halt> {
+    ) -> Result<Vec<RealLoad>, Halt> {
         let targets = &self.parts.targets.0;
         targets
             .iter()
@@ -290,23 +294,46 @@ impl Lab {
                 let inspected =
                     held.inspected().ok_or_else(|| Halt::Failed(format!("{} is not held", held.text)))?;
                 let (load, bytes) = load(inspected, number as u64 + 1);
-                Ok(FioLoad {
+                Ok(RealLoad {
                     name: format!("target-{number}"),
-                    target: fio_target(inspected.address()),
+                    issuer: self.issuer(&[held], true, None)?,
                     target_text: held.text.clone(),
                     load,
                     io_size_bytes: Some(bytes),
-                    options: Vec::new(),
+                    settings: SettingValues::new(),
                     start_ns: 0,
                 })
             })
             .collect()
     }
 
+    /// What issues a load to targets that are held; several are one stripe.
+    fn issuer(&self, held: &[&Held], direct: bool, stripe: Option<Stripe>) -> Result<Issuer, Halt> {
+        match &self.parts.engine {
+            RealEngine::Fio(engine) => {
+                let inspected = held.first().and_then(|held| held.inspected());
+                let inspected = inspected.ok_or_else(|| Halt::Failed("no target is held".into()))?;
+                Ok(Issuer::Fio { engine: Arc::clone(engine), target: fio_target(inspected.address()) })
+            }
+            RealEngine::Ring => {
+                let opened: Result<Vec<_>, String> = held.iter().map(|held| held.open(direct)).collect();
+                let targets = opened.map_err(Halt::Failed)?;
+                // One target after the other is a stripe whose unit is a whole target.
+                let whole = targets.iter().map(|target| {
+                    let unit = u64::from(target.alignment_bytes().max(1));
+                    target.capacity_bytes() / unit * unit
+                });
+                let whole_bytes = whole.min().unwrap_or_default();
+                let chunk_bytes = stripe.and_then(|stripe| stripe.unit_bytes).unwrap_or(whole_bytes);
+                Ok(Issuer::Ring { targets, chunk_bytes })
+            }
+        }
+    }
+
     /// Writes that no result counts, sampled and kept like any load.
     fn write_before(
         &self,
-        loads: &[FioLoad],
+        loads: &[RealLoad],
         directory: &Path,
         says: &str,
         telling: &Telling<'_>,
@@ -317,28 +344,35 @@ impl Lab {
         let directory = directory.join(PRECONDITIONING_LOAD);
         std::fs::create_dir_all(&directory)
             .map_err(|error| Halt::Failed(format!("cannot create {}: {error}", directory.display())))?;
-        let ran = run_at_once(&self.parts.engine, loads, &directory, &mut |_| {}, stop);
+        let keep = |sample| telling.tell(sample_message(telling.case_index, PRECONDITIONING_LOAD, sample));
+        let merged: Mutex<Vec<load::Sample>> = Mutex::default();
+        let listener = Listener {
+            on_sample: &|_, sample| match loads.len() {
+                1 => keep(sample),
+                _ => merge(&mut merged.lock().unwrap_or_else(PoisonError::into_inner), sample),
+            },
+            on_progress: &|_| {},
+        };
+        let ran = run_at_once(loads, &directory, &listener, stop);
         if stop.load(Ordering::Relaxed) {
             return Err(Halt::Stopped);
         }
-        let mut merged: Vec<load::Sample> = Vec::new();
-        for (load, ran) in loads.iter().zip(ran) {
-            let ran = ran.map_err(|error| {
-                Halt::Failed(format!("{} could not be {says}: {error}", load.target_text))
-            })?;
-            if is_short(load, ran.write.bytes) {
+        for (load, Ran { measured, failed }) in loads.iter().zip(ran) {
+            if let Some(why) = failed {
+                return Err(Halt::Failed(format!("{} could not be {says}: {why}", load.target_text)));
+            }
+            let measured = measured.unwrap_or_default();
+            let written_bytes = measured.write.as_ref().map_or(0, |write| write.bytes);
+            if is_short(load, written_bytes) {
                 return Err(Halt::Failed(format!(
                     "{} took only {} in {}",
                     load.target_text,
-                    units::human_bytes(ran.write.bytes),
-                    units::human_duration(ran.runtime_ns)
+                    units::human_bytes(written_bytes),
+                    units::human_duration(measured.runtime_ns)
                 )));
             }
-            merge(&mut merged, ran.samples);
         }
-        for sample in merged {
-            telling.tell(sample_message(telling.case_index, PRECONDITIONING_LOAD, sample));
-        }
+        merged.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(keep);
         Ok(())
     }
 
@@ -370,29 +404,25 @@ impl Lab {
             host.note_mount(device, mount_point, telling.sender()).map_err(|error| error.to_string())
         };
         let mounted = Mounted::make(wanted, &device, directory, &mut note).map_err(Halt::Failed)?;
-        let file = fio::Target::Path(mounted.file.clone());
-        let (load, bytes) = filling(mounted.file_bytes, self.parts.interval_ns, case.load.seed);
-        let fill = FioLoad {
-            name: PRECONDITIONING_LOAD.into(),
-            target: file.clone(),
-            target_text: target_text.clone(),
-            load,
-            io_size_bytes: Some(bytes),
-            options: Vec::new(),
-            start_ns: 0,
-        };
-        let measured = self
-            .write_before(std::slice::from_ref(&fill), directory, "written into the file", telling, stop)
-            .and_then(|()| {
-                let load = FioLoad {
-                    name: ONLY_LOAD.into(),
-                    target: file,
-                    target_text,
-                    load: case.load.clone(),
-                    io_size_bytes: io_size_bytes(case.ends_after, &case.load, mounted.file_bytes),
-                    options: options(&case.settings, false),
-                    start_ns: 0,
+        let (fill, bytes) = filling(mounted.file_bytes, self.parts.interval_ns, case.load.seed);
+        let measured = Held::of_own_file(target_text.clone(), mounted.file.clone())
+            .map_err(|error| Halt::Failed(error.to_string()))
+            .and_then(|file| {
+                let on_file = |name: &str, load, io_size_bytes, settings: SettingValues| {
+                    Ok(RealLoad {
+                        name: name.to_owned(),
+                        issuer: self.issuer(&[&file], is_direct(&settings), None)?,
+                        target_text: target_text.clone(),
+                        load,
+                        io_size_bytes,
+                        settings,
+                        start_ns: 0,
+                    })
                 };
+                let fill = [on_file(PRECONDITIONING_LOAD, fill, Some(bytes), SettingValues::new())?];
+                self.write_before(&fill, directory, "written into the file", telling, stop)?;
+                let io_size_bytes = io_size_bytes(case.ends_after, &case.load, mounted.file_bytes);
+                let load = on_file(ONLY_LOAD, case.load.clone(), io_size_bytes, case.settings.clone())?;
                 self.run_loads(case, &[load], directory, telling, stop, outcome)
             });
         let unmounted = mounted.unmount().map_err(Halt::Failed);
@@ -400,34 +430,29 @@ impl Lab {
     }
 
     /// The loads of a case on its targets.
-    fn loads(&self, case: &Case, outcome: &mut CaseOutcome) -> Result<Vec<FioLoad>, Halt> {
+    fn loads(&self, case: &Case, outcome: &mut CaseOutcome) -> Result<Vec<RealLoad>, Halt> {
         let targets = &self.parts.targets.0;
         let on = |name: &str,
                   settings: &SettingValues,
                   load: &load::LoadSpec,
                   ends_after,
                   start_ns,
-                  number: usize| {
-            let held = targets
-                .get(number)
-                .and_then(|held| Some((held, held.inspected()?)))
-                .ok_or_else(|| Halt::Failed(format!("the load `{name}` has no target")));
-            held.map(|(held, inspected)| {
-                let target = fio_target(inspected.address());
-                let is_nbd = matches!(target, fio::Target::Nbd(_));
-                FioLoad {
-                    name: name.to_owned(),
-                    target,
-                    target_text: held.text.clone(),
-                    load: load.clone(),
-                    io_size_bytes: io_size_bytes(ends_after, load, inspected.capacity_bytes),
-                    options: options(settings, is_nbd),
-                    start_ns,
-                }
+                  held: &[&Held]| {
+            let capacities = held.iter().filter_map(|held| held.inspected().map(|it| it.capacity_bytes));
+            let capacity_bytes = capacities.fold(0, u64::saturating_add);
+            Ok(RealLoad {
+                name: name.to_owned(),
+                issuer: self.issuer(held, is_direct(settings), case.stripe)?,
+                target_text: held.iter().map(|held| held.text.as_str()).collect::<Vec<_>>().join(" "),
+                load: load.clone(),
+                io_size_bytes: io_size_bytes(ends_after, load, capacity_bytes),
+                settings: settings.clone(),
+                start_ns,
             })
         };
-        let loads: Vec<FioLoad> = if case.loads.is_empty() {
-            vec![on(ONLY_LOAD, &case.settings, &case.load, case.ends_after, 0, 0)?]
+        let loads: Vec<RealLoad> = if case.loads.is_empty() {
+            let all: Vec<&Held> = targets.iter().collect();
+            vec![on(ONLY_LOAD, &case.settings, &case.load, case.ends_after, 0, &all)?]
         } else {
             let texts: Vec<&str> = targets.iter().map(|held| held.text.as_str()).collect();
             case.loads
@@ -436,12 +461,15 @@ impl Lab {
                 .map(|(index, load)| {
                     let number =
                         target_of(case, index, &texts).map_err(|error| Halt::Failed(error.to_string()))?;
-                    on(&load.name, &load.settings, &load.load, load.ends_after, load.start_ns, number)
+                    let held = [&targets[number]];
+                    on(&load.name, &load.settings, &load.load, load.ends_after, load.start_ns, &held)
                 })
                 .collect::<Result<_, Halt>>()?
         };
         let wanted = case.settings.get("ioengine").and_then(Value::as_str);
-        let is_replaced = loads.iter().any(|load| matches!(load.target, fio::Target::Nbd(_)));
+        let is_replaced = loads
+            .iter()
+            .any(|load| matches!(load.issuer, Issuer::Fio { target: fio::Target::Nbd(_), .. }));
         if let Some(wanted) = wanted.filter(|wanted| is_replaced && *wanted != NBD_ENGINE) {
             outcome.warnings.push(format!(
                 "ioengine={wanted} was replaced by {NBD_ENGINE}, the only one that reaches an NBD address"
@@ -453,7 +481,7 @@ impl Lab {
     fn run_loads(
         &mut self,
         case: &Case,
-        loads: &[FioLoad],
+        loads: &[RealLoad],
         directory: &Path,
         telling: &Telling<'_>,
         stop: &AtomicBool,
@@ -461,7 +489,6 @@ impl Lab {
     ) -> Result<(), Halt> {
         let (planned, warnings) = events::planned(case, self.parts.array.is_some());
         outcome.warnings.extend(warnings);
-        let engine = &self.parts.engine;
         let over = AtomicBool::new(false);
         let (ran, made) = std::thread::scope(|scope| {
             let making = self.parts.array.as_mut().filter(|_| !planned.is_empty()).map(|array| {
@@ -469,9 +496,14 @@ impl Lab {
                 scope.spawn(move || events::make(planned, array.driver(), telling, over))
             });
             let case_index = telling.case_index;
-            let told = &mut |share| telling.tell(Message::Progress { case_index, share });
+            let listener = Listener {
+                on_sample: &|number, sample| {
+                    telling.tell(sample_message(case_index, &loads[number].name, sample));
+                },
+                on_progress: &|share| telling.tell(Message::Progress { case_index, share }),
+            };
             telling.tell(Message::Loaded { case_index, is_loaded: true, at: Instant::now() });
-            let ran = run_at_once(engine, loads, directory, told, stop);
+            let ran = run_at_once(loads, directory, &listener, stop);
             telling.tell(Message::Loaded { case_index, is_loaded: false, at: Instant::now() });
             over.store(true, Ordering::Relaxed);
             let made = making.map_or(Ok(()), |making| {
@@ -483,50 +515,28 @@ impl Lab {
             return Err(Halt::Stopped);
         }
         let mut failed = made.err();
-        for (load, ran) in loads.iter().zip(ran) {
-            let is_only = loads.len() == 1;
-            match ran {
-                Ok(measured) => take_over(outcome, load, measured, is_only, telling),
-                Err(error) => {
-                    let named = if is_only { error.to_string() } else { format!("{}: {error}", load.name) };
-                    failed.get_or_insert(named);
-                    if let FioError::Failed { partial: Some(partial), .. } = error {
-                        take_over(outcome, load, *partial, is_only, telling);
-                    }
-                }
+        let is_only = loads.len() == 1;
+        for (load, Ran { measured, failed: why }) in loads.iter().zip(ran) {
+            if let Some(why) = why {
+                failed.get_or_insert(if is_only { why } else { format!("{}: {why}", load.name) });
+            }
+            if let Some(measured) = measured {
+                take_over(outcome, load, measured, is_only);
             }
         }
         failed.map_or(Ok(()), |why| Err(Halt::Failed(why)))
     }
 }
 
-/// Hands fio's samples over and keeps its totals, which are exact.
-fn take_over(
-    outcome: &mut CaseOutcome,
-    load: &FioLoad,
-    measured: FioOutcome,
-    is_only: bool,
-    telling: &Telling<'_>,
-) {
-    for sample in measured.samples {
-        telling.tell(sample_message(telling.case_index, &load.name, sample));
-    }
-    let totals = |direction: fio::DirectionTotals| {
-        (direction.ios > 0 || direction.errors > 0).then_some(DirectionTotals {
-            ios: direction.ios,
-            bytes: direction.bytes,
-            errors: direction.errors,
-            latency: direction.latency,
-            service: None,
-        })
-    };
+/// Keeps an engine's totals, which are exact.
+fn take_over(outcome: &mut CaseOutcome, load: &RealLoad, measured: Measured, is_only: bool) {
     outcome.loads.push(LoadOutcome {
         name: load.name.clone(),
         target: (!is_only).then(|| load.target_text.clone()),
         duration_ns: (!is_only).then_some(measured.runtime_ns),
-        read: totals(measured.read),
-        write: totals(measured.write),
-        trim: totals(measured.trim),
+        read: measured.read,
+        write: measured.write,
+        trim: measured.trim,
     });
     if is_only && measured.runtime_ns > 0 {
         outcome.duration_ns = measured.runtime_ns;
@@ -544,20 +554,18 @@ fn sample_message(case_index: u32, load: &str, sample: load::Sample) -> Message 
     }
 }
 
-/// Adds samples of the same grid, interval by interval.
-fn merge(merged: &mut Vec<load::Sample>, samples: Vec<load::Sample>) {
-    for (index, sample) in samples.into_iter().enumerate() {
-        match merged.get_mut(index) {
-            Some(known) => {
-                known.read.merge(&sample.read);
-                known.write.merge(&sample.write);
-                known.trim.merge(&sample.trim);
-                known.end_ns = known.end_ns.max(sample.end_ns);
-                if let Some(next_start_ns) = merged.get(index + 1).map(|next| next.start_ns) {
-                    merged[index].end_ns = merged[index].end_ns.min(next_start_ns);
-                }
-            }
-            None => merged.push(sample),
+/// Adds a sample of the same grid to the interval that it belongs to.
+fn merge(merged: &mut Vec<load::Sample>, sample: load::Sample) {
+    match merged.iter_mut().find(|known| known.start_ns == sample.start_ns) {
+        Some(known) => {
+            known.read.merge(&sample.read);
+            known.write.merge(&sample.write);
+            known.trim.merge(&sample.trim);
+            known.end_ns = known.end_ns.max(sample.end_ns);
+        }
+        None => {
+            let place = merged.partition_point(|known| known.start_ns < sample.start_ns);
+            merged.insert(place, sample);
         }
     }
 }
@@ -566,25 +574,6 @@ fn merge(merged: &mut Vec<load::Sample>, samples: Vec<load::Sample>) {
 fn io_size_bytes(ends_after: Option<Amount>, load: &load::LoadSpec, capacity_bytes: u64) -> Option<u64> {
     let range_bytes = load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(load.offset_bytes));
     ends_after.map(|amount| amount.resolve(range_bytes))
-}
-
-/// Settings for fio. A plan that names an engine for devices also runs on an NBD address, which only one of fio's
-/// engines reaches.
-fn options(settings: &SettingValues, is_nbd: bool) -> Vec<(String, String)> {
-    let is_of_engine =
-        |name: &str| plan::setting(name).is_some_and(|setting| setting.scope == SettingScope::Engine);
-    settings
-        .iter()
-        .filter(|(name, _)| is_of_engine(name))
-        .map(|(name, value)| match name.as_str() {
-            "ioengine" if is_nbd => (name.clone(), NBD_ENGINE.to_owned()),
-            _ => (name.clone(), shown(value)),
-        })
-        .collect()
-}
-
-fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn fio_target(address: Address) -> fio::Target {

@@ -1,0 +1,118 @@
+//! What issues loads on real targets: our own engine or fio.
+
+use plan::{SettingScope, SettingValues};
+use ring::{ErrorPolicy, RingOptions};
+use serde_json::Value;
+use std::sync::Arc;
+
+use crate::CampaignError;
+
+/// The only engine of fio that reaches an NBD address.
+pub(crate) const NBD_ENGINE: &str = "nbd";
+
+/// What may be asked for with `--engine`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// Our own engine.
+    Ring,
+    /// fio, as installed.
+    Fio,
+}
+
+impl EngineChoice {
+    /// Its name in results, manifests and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineChoice::Ring => "ring",
+            EngineChoice::Fio => "fio",
+        }
+    }
+
+    /// The engine of this name.
+    pub fn of_name(name: &str) -> Option<EngineChoice> {
+        [EngineChoice::Ring, EngineChoice::Fio].into_iter().find(|choice| choice.name() == name)
+    }
+}
+
+/// What issues the loads of a campaign.
+#[derive(Debug)]
+pub(crate) enum RealEngine {
+    Ring,
+    Fio(Arc<fio::Engine>),
+}
+
+impl RealEngine {
+    pub fn choice(&self) -> EngineChoice {
+        match self {
+            RealEngine::Ring => EngineChoice::Ring,
+            RealEngine::Fio(_) => EngineChoice::Fio,
+        }
+    }
+
+    /// The engine that was asked for, or else our own wherever it reaches the targets; with what there is to say of it.
+    pub fn choose(
+        asked: Option<EngineChoice>,
+        has_nbd: bool,
+        notices: &mut Vec<String>,
+    ) -> Result<RealEngine, CampaignError> {
+        if asked == Some(EngineChoice::Ring) && has_nbd {
+            return Err(CampaignError::Refused(
+                "the ring engine drives files and block devices, not NBD addresses: use --engine fio, or attach it as a block device (nbdfuse and losetup)".into(),
+            ));
+        }
+        if asked == Some(EngineChoice::Fio) || has_nbd {
+            return Ok(RealEngine::Fio(Arc::new(fio::Engine::find()?)));
+        }
+        if let Some(why) = &ring::Engine::probe().why_not {
+            notices.push(format!("warning: {why}: threads with pread and pwrite issue the load instead"));
+        }
+        Ok(RealEngine::Ring)
+    }
+}
+
+/// Whether the page cache is passed by, as it is where nobody says otherwise.
+pub(crate) fn is_direct(settings: &SettingValues) -> bool {
+    settings.get("direct").and_then(Value::as_u64) != Some(0)
+}
+
+/// Settings of the engine as our own engine takes them. `ioengine`, `thread` and `randrepeat` are fio's alone.
+pub(crate) fn ring_options(settings: &SettingValues, stripe_chunk_bytes: u64) -> RingOptions {
+    let word = |name: &str| settings.get(name).and_then(Value::as_str);
+    let number = |name: &str| settings.get(name).and_then(Value::as_u64);
+    let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok());
+    RingOptions {
+        on_error: match word("continue_on_error") {
+            Some("all") => ErrorPolicy::Continue,
+            _ => ErrorPolicy::Stop,
+        },
+        fsync_every: small("fsync").unwrap_or(0),
+        fua: word("sync") == Some("dsync"),
+        batch_complete_min: small("iodepth_batch_complete_min").unwrap_or(1),
+        fixed_buffers: number("fixedbufs") != Some(0),
+        registered_files: number("registerfiles") != Some(0),
+        poll: number("hipri") == Some(1),
+        sqpoll: number("sqthread_poll") == Some(1),
+        stripe_chunk_bytes,
+        ..RingOptions::default()
+    }
+}
+
+/// Settings of the engine as fio takes them. A plan that names an engine for devices also runs on an NBD address, which
+/// only one of fio's engines reaches.
+pub(crate) fn fio_options(settings: &SettingValues, is_nbd: bool) -> Vec<(String, String)> {
+    let is_of_engine =
+        |name: &str| plan::setting(name).is_some_and(|setting| setting.scope == SettingScope::Engine);
+    settings
+        .iter()
+        .filter(|(name, _)| is_of_engine(name))
+        .map(|(name, value)| match name.as_str() {
+            "ioengine" if is_nbd => (name.clone(), NBD_ENGINE.to_owned()),
+            _ => (name.clone(), shown(value)),
+        })
+        .collect()
+}
+
+/// A setting's value as it is written.
+pub(crate) fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
