@@ -32,8 +32,8 @@ pub use bench::{
 };
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
-pub use real::EngineChoice;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};
+pub use real::EngineChoice;
 pub use search::FOUND_EVENT;
 pub use simulated::condition_after;
 pub use watch::{Progress, Watcher};

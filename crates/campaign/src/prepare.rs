@@ -417,9 +417,7 @@ fn check_twin(
 
 fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
     let mut notices = Vec::new();
-    let is_nbd = |(_, spec): &(String, TargetSpec)| {
-        matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)))
-    };
+    let is_nbd = |(_, spec): &(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)));
     let engine = RealEngine::choose(asked.engine, asked.targets.iter().any(is_nbd), &mut notices)?;
     // Before targets are looked at: one of them may still be mounted by a run that was killed.
     let recovered = recovered();

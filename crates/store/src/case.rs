@@ -138,6 +138,8 @@ pub struct LoadOutcome {
     pub target: Option<String>,
     /// Its own counted time, where that is not the case's.
     pub duration_ns: Option<u64>,
+    /// Processor time that the engine spent on the counted I/Os, where it is known.
+    pub cpu_ns: Option<u64>,
     /// Reads; `None` where none were issued.
     pub read: Option<DirectionTotals>,
     /// Writes; `None` where none were issued.

@@ -65,9 +65,9 @@ impl Run {
             )?;
             for (position, (load, load_id)) in outcome.loads.iter().zip(&load_ids).enumerate() {
                 transaction.execute(
-                    "INSERT INTO case_loads (attempt_id, position, load_id, target, duration_ns)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![attempt_id, position, load_id, load.target, load.duration_ns],
+                    "INSERT INTO case_loads (attempt_id, position, load_id, target, duration_ns, cpu_ns)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![attempt_id, position, load_id, load.target, load.duration_ns, load.cpu_ns],
                 )?;
             }
             for row in &totals_rows {

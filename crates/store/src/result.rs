@@ -53,6 +53,9 @@ pub struct CaseResult {
     /// Where a twin simulated windows of the load, each of which stands for the time after it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<ExtrapolationResult>,
+    /// Processor time that the engine spent on each I/O, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns_per_io: Option<f64>,
 }
 
 /// How much of a case was simulated, and how sure its rate is.
@@ -293,7 +296,8 @@ impl RunReader {
     fn load_outcomes(&self, attempt_id: i64) -> Result<Vec<LoadOutcome>, StoreError> {
         let mut statement = self.prepare(
             "SELECT case_loads.position, loads.name, case_loads.target, case_loads.duration_ns,
-                    totals.direction, totals.ios, totals.bytes, totals.errors, latency.encoded, service.encoded
+                    totals.direction, totals.ios, totals.bytes, totals.errors, latency.encoded, service.encoded,
+                    case_loads.cpu_ns
              FROM case_loads
              JOIN loads ON loads.id = case_loads.load_id
              LEFT JOIN totals ON totals.attempt_id = case_loads.attempt_id AND totals.load_id = case_loads.load_id
@@ -310,7 +314,13 @@ impl RunReader {
             if current != Some(position) {
                 let load = || -> rusqlite::Result<LoadOutcome> {
                     let (name, target, duration_ns) = (row.get(1)?, row.get(2)?, row.get(3)?);
-                    Ok(LoadOutcome { name, target, duration_ns, ..LoadOutcome::default() })
+                    Ok(LoadOutcome {
+                        name,
+                        target,
+                        duration_ns,
+                        cpu_ns: row.get(10)?,
+                        ..LoadOutcome::default()
+                    })
                 };
                 loads.push(load().map_err(|error| self.failed(error))?);
                 current = Some(position);
@@ -363,6 +373,7 @@ fn outcome_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<OutcomeRow> {
             error: row.get(10)?,
             warnings: Vec::new(),
             extrapolation: extrapolation(row)?,
+            cpu_ns_per_io: None,
         },
     })
 }
@@ -391,6 +402,7 @@ fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) 
     result.write = merged(Direction::Write);
     result.trim = merged(Direction::Trim);
     (result.iops, result.bw_bytes_per_s) = sums(loads, duration_ns);
+    result.cpu_ns_per_io = cpu_ns_per_io(loads);
     if loads.len() > 1 {
         result.loads =
             Some(loads.iter().map(|load| load_result(load, &result.target, duration_ns)).collect());
@@ -412,6 +424,14 @@ fn load_result(load: &LoadOutcome, target: &str, duration_ns: u64) -> LoadResult
         sustained: None,
         trim: part(Direction::Trim),
     }
+}
+
+/// Processor time of an I/O over all loads; `None` where one of them does not tell.
+fn cpu_ns_per_io(loads: &[LoadOutcome]) -> Option<f64> {
+    let cpu_ns = loads.iter().map(|load| load.cpu_ns).sum::<Option<u64>>()?;
+    let totals = loads.iter().flat_map(|load| [&load.read, &load.write, &load.trim]);
+    let ios: u64 = totals.flatten().map(|totals| totals.ios).sum();
+    (ios > 0).then(|| cpu_ns as f64 / ios as f64)
 }
 
 fn sums(loads: &[LoadOutcome], duration_ns: u64) -> (f64, f64) {

@@ -79,6 +79,7 @@ CREATE TABLE case_loads (
     load_id INTEGER NOT NULL REFERENCES loads (id),
     target TEXT,
     duration_ns INTEGER,
+    cpu_ns INTEGER,
     PRIMARY KEY (attempt_id, position),
     UNIQUE (attempt_id, load_id)
 ) STRICT, WITHOUT ROWID;

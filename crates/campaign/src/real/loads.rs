@@ -53,9 +53,11 @@ pub(crate) struct Measured {
     pub read: Option<DirectionTotals>,
     pub write: Option<DirectionTotals>,
     pub trim: Option<DirectionTotals>,
-    /// Processor time of the engine for each I/O.
-    pub cpu_ns_per_io: Option<f64>,
+    /// Processor time that the engine spent on what was counted.
+    pub cpu_ns: Option<u64>,
     pub warnings: Vec<String>,
+    /// Blocks that were read back and are as written, where the load is verified.
+    pub verified_blocks: Option<u64>,
 }
 
 /// How a load ended.
@@ -174,7 +176,6 @@ fn by_fio(
 
 /// fio's totals, which are exact, and its samples.
 fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
-    let ios = outcome.read.ios + outcome.write.ios + outcome.trim.ios;
     let busy_ns = (outcome.cpu.user_percent + outcome.cpu.system_percent) / 100.0 * outcome.runtime_ns as f64;
     let totals = |direction: fio::DirectionTotals| {
         (direction.ios > 0 || direction.errors > 0).then_some(DirectionTotals {
@@ -187,11 +188,12 @@ fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
     };
     let measured = Measured {
         runtime_ns: outcome.runtime_ns,
-        cpu_ns_per_io: (ios > 0 && busy_ns > 0.0).then(|| busy_ns / ios as f64),
+        cpu_ns: (busy_ns > 0.0).then_some(busy_ns as u64),
         read: totals(outcome.read),
         write: totals(outcome.write),
         trim: totals(outcome.trim),
         warnings: outcome.warnings,
+        verified_blocks: None,
     };
     (measured, outcome.samples)
 }
@@ -237,7 +239,7 @@ fn by_ring(
                     report.wrong, report.checked
                 ));
             }
-            Ok(report) => measured.warnings.push(format!("{} blocks were read back and are as written", report.checked)),
+            Ok(report) => measured.verified_blocks = Some(report.checked),
         }
     }
     Ran { measured: Some(measured), failed }
@@ -275,11 +277,12 @@ fn of_ring(outcome: RingOutcome) -> Measured {
     };
     Measured {
         runtime_ns: outcome.runtime_ns,
-        cpu_ns_per_io: (completed > 0).then_some(outcome.cpu_ns_per_io),
+        cpu_ns: (completed > 0).then_some((outcome.cpu_ns_per_io * completed as f64) as u64),
         read: totals(outcome.read),
         write: totals(outcome.write),
         trim: totals(outcome.trim),
         warnings,
+        verified_blocks: None,
     }
 }
 

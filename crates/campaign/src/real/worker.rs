@@ -2,10 +2,10 @@
 
 use crate::carry_out::{ONLY_LOAD, Order, Worker};
 use crate::message::{CaseEvent, Ended, Message};
+use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
 use crate::real::events;
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostKeeper;
-use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
 use crate::real::loads::{Issuer, Listener, Measured, Ran, RealLoad, run_at_once};
 use crate::real::precondition::{filling, is_short, load_of, purge};
 use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, Watched};
@@ -467,9 +467,8 @@ impl Lab {
                 .collect::<Result<_, Halt>>()?
         };
         let wanted = case.settings.get("ioengine").and_then(Value::as_str);
-        let is_replaced = loads
-            .iter()
-            .any(|load| matches!(load.issuer, Issuer::Fio { target: fio::Target::Nbd(_), .. }));
+        let is_replaced =
+            loads.iter().any(|load| matches!(load.issuer, Issuer::Fio { target: fio::Target::Nbd(_), .. }));
         if let Some(wanted) = wanted.filter(|wanted| is_replaced && *wanted != NBD_ENGINE) {
             outcome.warnings.push(format!(
                 "ioengine={wanted} was replaced by {NBD_ENGINE}, the only one that reaches an NBD address"
@@ -521,6 +520,13 @@ impl Lab {
                 failed.get_or_insert(if is_only { why } else { format!("{}: {why}", load.name) });
             }
             if let Some(measured) = measured {
+                if let Some(blocks) = measured.verified_blocks {
+                    let text =
+                        format!("{blocks} blocks of `{}` were read back and are as written", load.name);
+                    let ended_ns =
+                        load.start_ns.saturating_add(load.load.ramp_ns).saturating_add(measured.runtime_ns);
+                    telling.happened(ended_ns, "verified", &text, None);
+                }
                 take_over(outcome, load, measured, is_only);
             }
         }
@@ -534,6 +540,7 @@ fn take_over(outcome: &mut CaseOutcome, load: &RealLoad, measured: Measured, is_
         name: load.name.clone(),
         target: (!is_only).then(|| load.target_text.clone()),
         duration_ns: (!is_only).then_some(measured.runtime_ns),
+        cpu_ns: measured.cpu_ns,
         read: measured.read,
         write: measured.write,
         trim: measured.trim,

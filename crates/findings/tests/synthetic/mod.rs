@@ -150,6 +150,7 @@ impl Run {
             error: None,
             warnings: Vec::new(),
             extrapolation: None,
+            cpu_ns_per_io: None,
         };
         self.observation.cases.push(ObservedCase {
             stage: stage.into(),
