@@ -59,6 +59,10 @@ pub enum Command {
     /// Note an event now on a running campaign: a firmware update started, a cable was pulled
     #[command(after_help = "Example:\n  arraylab mark run \"firmware update started\"")]
     Mark(MarkArgs),
+    /// Read back what a run with `verify: crc32c` wrote, also after it was killed
+    #[command(after_help = "Example:\n  arraylab verify run\n\n\
+        Exit status 1 where a block is not what was written; the first are named.")]
+    Verify(RunJsonArgs),
     /// Print the results of a run, one line a case
     #[command(after_help = "Example:\n  arraylab results run --json | jq '[.case, .iops]'")]
     Results(ResultsArgs),

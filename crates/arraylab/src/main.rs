@@ -34,6 +34,7 @@ fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Status(arguments) => commands::status::status(arguments),
         Command::Mark(arguments) => commands::status::mark(arguments),
+        Command::Verify(arguments) => commands::verify::verify(arguments),
         Command::Results(arguments) => commands::results::results(arguments),
         Command::Findings(arguments) => commands::findings::findings(arguments),
         Command::Claims(arguments) => commands::findings::claims(arguments),

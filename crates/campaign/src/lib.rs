@@ -24,6 +24,7 @@ mod rounds;
 mod search;
 mod simulated;
 mod targets;
+mod verify;
 mod watch;
 
 pub use bench::{
@@ -36,4 +37,5 @@ pub use prepare::{Campaign, Request, new_case, prepare, resume};
 pub use real::EngineChoice;
 pub use search::FOUND_EVENT;
 pub use simulated::condition_after;
+pub use verify::{VerifiedLoad, verify_run};
 pub use watch::{Progress, Watcher};

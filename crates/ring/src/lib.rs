@@ -41,4 +41,5 @@ pub use opened::OpenTarget;
 pub use options::{ErrorPolicy, Interface, RingOptions, TrimKind};
 pub use outcome::{Ended, ErrorCount, ErrorKind, RingOutcome};
 pub use run::{Progress, RingCase, RingTargets, run};
+pub use striping::stripe_chunk_bytes;
 pub use verify::{VerifyReport, verify};

@@ -5,6 +5,16 @@ use crate::{OpenTarget, RingError};
 /// The most targets of a stripe.
 pub const TARGETS_LIMIT: usize = 256;
 
+/// The chunk of a stripe over targets: as asked for, or a whole target, so that one comes after the other. It is that of
+/// the smallest.
+pub fn stripe_chunk_bytes(targets: &[OpenTarget], asked_bytes: Option<u64>) -> u64 {
+    let whole = targets.iter().map(|target| {
+        let unit = u64::from(target.alignment_bytes().max(1));
+        target.capacity_bytes() / unit * unit
+    });
+    asked_bytes.unwrap_or_else(|| whole.min().unwrap_or_default())
+}
+
 /// A contiguous piece of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {

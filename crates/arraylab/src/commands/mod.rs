@@ -16,4 +16,5 @@ pub mod selection;
 pub mod serve;
 pub mod shipped;
 pub mod status;
+pub mod verify;
 pub mod watch;

@@ -9,8 +9,18 @@ use std::path::Path;
 fn quick_agrees_with_fio(target: &str, consents: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
-    let mut arguments =
-        vec!["run", "quick", "--target", target, "--out", run.to_str().unwrap(), "--set", "runtime=2"];
+    let mut arguments = vec![
+        "run",
+        "quick",
+        "--target",
+        target,
+        "--out",
+        run.to_str().unwrap(),
+        "--set",
+        "runtime=2",
+        "--engine",
+        "fio",
+    ];
     for id in consents {
         arguments.extend(["--overwrite-data", id]);
     }

@@ -145,6 +145,8 @@ fn a_missing_fio() {
         &format!("file:{},size=64m", file.display()),
         "--out",
         run.to_str().unwrap(),
+        "--engine",
+        "fio",
     ])
     .env("ARRAYLAB_FIO", directory.path().join("no-fio"))
     .output()

@@ -12,6 +12,7 @@ mod drivers;
 mod import;
 mod kills;
 mod methods;
+mod own_engine;
 mod real_arrays;
 mod searches;
 mod served;

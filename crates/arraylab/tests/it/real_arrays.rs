@@ -194,6 +194,8 @@ require:
         &target("a.img"),
         "--target",
         &target("b.img"),
+        "--engine",
+        "fio",
         "--out",
         run.to_str().unwrap(),
     ]);
@@ -238,15 +240,20 @@ stages:
 ",
     );
     let target = format!("file:{},size=16m", directory.path().join("t.img").display());
-    let run = directory.path().join("run");
-    succeed(&["run", &plan, "--target", &target, "--out", run.to_str().unwrap()]);
-    let result = results(&run).remove(0);
-    assert_eq!(result["read"]["bytes"], 4 << 20);
-    assert!(result["write"].is_null() && result["warnings"].is_null(), "{result}");
-    assert_eq!(fio_ios(&run.join("cases/0000-reads/preconditioning")), (32 << 20) / (64 << 10));
-    let kept =
-        "SELECT count(*) > 0 FROM intervals JOIN loads ON loads.id = load_id WHERE name = 'preconditioning'";
-    assert_eq!(query(&run, kept), "1");
+    for engine in ["fio", "ring"] {
+        let run = directory.path().join(engine);
+        let name = run.to_str().unwrap();
+        succeed(&["run", &plan, "--target", &target, "--engine", engine, "--out", name]);
+        let result = results(&run).remove(0);
+        assert_eq!(result["read"]["bytes"], 4 << 20);
+        assert!(result["write"].is_null() && result["warnings"].is_null(), "{result}");
+        let kept = "SELECT sum(bytes) FROM samples JOIN intervals ON intervals.id = interval_id JOIN loads ON \
+                    loads.id = load_id WHERE name = 'preconditioning'";
+        assert_eq!(query(&run, kept), (32 << 20).to_string());
+        if engine == "fio" {
+            assert_eq!(fio_ios(&run.join("cases/0000-reads/preconditioning")), (32 << 20) / (64 << 10));
+        }
+    }
 }
 
 /// Proves that a file system is made, loaded and unmounted, beside the raw device, and that a file is refused one.
@@ -266,15 +273,20 @@ stages:
 ",
     );
     let device = LoopDevice::new(64 << 20);
-    let run = directory.path().join("run");
-    let words = ["run", &plan, "--target", &device.path, "--out", run.to_str().unwrap()];
-    let id = consent_id(&words);
-    succeed(&[&words[..], &["--overwrite-data", &id]].concat());
-    assert_eq!(statuses(&run), ["done", "done"]);
-    assert!(results(&run)[1]["read"]["ios"].as_u64().unwrap() > 0);
-    assert!(!fs::read_to_string("/proc/mounts").unwrap().contains(&device.path));
-    let job = fs::read_to_string(find(&run.join("cases"), "0001").join("jobs.fio")).unwrap();
-    assert!(job.contains("filesystem/arraylab.data"), "{job}");
+    for engine in ["ring", "fio"] {
+        let run = directory.path().join(engine);
+        let name = run.to_str().unwrap();
+        let words = ["run", &plan, "--target", &device.path, "--engine", engine, "--out", name];
+        let id = consent_id(&words);
+        succeed(&[&words[..], &["--overwrite-data", &id]].concat());
+        assert_eq!(statuses(&run), ["done", "done"]);
+        assert!(results(&run)[1]["read"]["ios"].as_u64().unwrap() > 0);
+        assert!(!fs::read_to_string("/proc/mounts").unwrap().contains(&device.path));
+        if engine == "fio" {
+            let job = fs::read_to_string(find(&run.join("cases"), "0001").join("jobs.fio")).unwrap();
+            assert!(job.contains("filesystem/arraylab.data"), "{job}");
+        }
+    }
     let file = format!("file:{},size=64m", directory.path().join("t.img").display());
     let other = directory.path().join("other");
     succeed(&["run", &plan, "--target", &file, "--out", other.to_str().unwrap()]);

@@ -79,7 +79,7 @@ pub fn tool(name: &str, arguments: &[&str]) -> String {
 /// A loop device over a file in `/dev/shm`, with direct I/O.
 pub struct LoopDevice {
     pub path: String,
-    _backing: tempfile::NamedTempFile,
+    backing: tempfile::NamedTempFile,
 }
 
 impl LoopDevice {
@@ -88,7 +88,12 @@ impl LoopDevice {
         backing.as_file().set_len(size_bytes).expect("a sparse file");
         let file = backing.path().to_str().unwrap();
         let path = tool("losetup", &["--find", "--show", "--direct-io=on", file]).trim().to_owned();
-        LoopDevice { path, _backing: backing }
+        LoopDevice { path, backing }
+    }
+
+    /// Takes the bytes from here on away: the device answers with errors there, and still has its size.
+    pub fn cut(&self, at_bytes: u64) {
+        self.backing.as_file().set_len(at_bytes).expect("a shorter file");
     }
 }
 

@@ -318,13 +318,8 @@ impl Lab {
             RealEngine::Ring => {
                 let opened: Result<Vec<_>, String> = held.iter().map(|held| held.open(direct)).collect();
                 let targets = opened.map_err(Halt::Failed)?;
-                // One target after the other is a stripe whose unit is a whole target.
-                let whole = targets.iter().map(|target| {
-                    let unit = u64::from(target.alignment_bytes().max(1));
-                    target.capacity_bytes() / unit * unit
-                });
-                let whole_bytes = whole.min().unwrap_or_default();
-                let chunk_bytes = stripe.and_then(|stripe| stripe.unit_bytes).unwrap_or(whole_bytes);
+                let unit_bytes = stripe.and_then(|stripe| stripe.unit_bytes);
+                let chunk_bytes = ring::stripe_chunk_bytes(&targets, unit_bytes);
                 Ok(Issuer::Ring { targets, chunk_bytes })
             }
         }

@@ -1,0 +1,331 @@
+//! Our own engine on files and loop devices, as a user runs it.
+
+use crate::support::{LoopDevice, arraylab, command, consent_id, refuse, results, succeed, text, tool};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// A directory with a plan.
+struct Bench {
+    directory: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(plan: &str) -> Bench {
+        let directory = tempfile::tempdir_in("/dev/shm").expect("a directory in /dev/shm");
+        fs::write(directory.path().join("plan.yaml"), plan).unwrap();
+        Bench { directory }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn file_target(&self) -> String {
+        format!("file:{},size=16m", self.text("target"))
+    }
+}
+
+fn words<'a>(plan: &'a str, run: &'a str, targets: &'a [String]) -> Vec<&'a str> {
+    let mut words = vec!["run", plan, "--out", run];
+    for target in targets {
+        words.extend(["--target", target]);
+    }
+    words
+}
+
+const SHAPES: &str = "\
+title: shapes
+watch: { interval: 100ms }
+defaults: { rw: randrw, rwmixread: 70, bs: 4k, numjobs: 2, iodepth: 8, runtime: 0.4 }
+stages:
+  closed: { settings: {} }
+  open: { settings: { rate_iops: 1000, rate_process: poisson } }
+  sizes: { settings: { bssplit: 4k/50:16k/50 } }
+  hot: { settings: { random_distribution: \"zipf:1.1\" } }
+  verified: { settings: { rw: randwrite, verify: crc32c } }
+  ends: { settings: { rw: write, bs: 64k, io_size: 100%, runtime: 30 } }
+";
+
+/// Proves that without `--engine` our own engine runs a plan's shapes on a file, that each case has intervals that add up
+/// to its result, its processor time, both latencies where the load is open, and ends with its bytes where it shall.
+#[test]
+fn shapes_on_a_file() {
+    let bench = Bench::new(SHAPES);
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    succeed(&words(&plan, &run, &[bench.file_target()]));
+    let results = results(&bench.path("run"));
+    let of = |stage: &str| results.iter().find(|result| result["stage"] == stage).expect(stage);
+    for result in &results {
+        assert_eq!((&result["engine"], &result["status"]), (&Value::from("ring"), &Value::from("done")));
+        assert!(result["cpu_ns_per_io"].as_f64().is_some_and(|ns| ns > 0.0), "{result}");
+    }
+    let rate = of("open")["iops"].as_f64().unwrap();
+    assert!((1800.0..2200.0).contains(&rate), "{rate}");
+    assert!(of("open")["read"]["service_ns"]["mean"].is_number());
+    assert!(of("closed")["read"]["service_ns"].is_null());
+    let bytes = of("sizes")["read"]["bytes"].as_f64().unwrap() / of("sizes")["read"]["ios"].as_f64().unwrap();
+    assert!((8192.0..12288.0).contains(&bytes), "{bytes}");
+    assert_eq!(of("ends")["write"]["bytes"], 16 << 20, "each job wrote its half once");
+    let sums = tool(
+        "sqlite3",
+        &[
+            &bench.text("run/run.sqlite"),
+            "SELECT count(*), sum(ok) FROM (SELECT sum(s.ios) = (SELECT sum(ios) FROM totals t WHERE t.attempt_id = \
+             i.attempt_id) AS ok FROM samples s JOIN intervals i ON i.id = s.interval_id GROUP BY i.attempt_id);",
+        ],
+    );
+    assert_eq!(sums.trim(), "6|6", "intervals add up to results");
+    // The last case has overwritten what was verified.
+    let (code, said) = refuse(&["verify", &run]);
+    assert!(code == Some(2) && said.contains("wrote to the target last"), "{said}");
+}
+
+/// Proves that one load over three files goes to each of them as the plan's stripe says, and that several loads at once
+/// have results of their own.
+#[test]
+fn a_stripe_and_several_loads() {
+    let bench = Bench::new(
+        "title: t\ndefaults: { rw: write, bs: 64k, runtime: 20, iodepth: 4, io_size: 100% }\nstages:\n  striped: { stripe: { unit: 64k, columns: 3 }, settings: { verify: crc32c } }\n",
+    );
+    let targets: Vec<String> =
+        ["a", "b", "c"].map(|name| format!("file:{},size=4m", bench.text(name))).to_vec();
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    succeed(&words(&plan, &run, &targets));
+    assert_eq!(results(&bench.path("run"))[0]["write"]["bytes"], 12 << 20);
+    for (number, name) in ["a", "b", "c"].into_iter().enumerate() {
+        // The second chunk of a target is chunk 3 + its number of the whole; each unit names its address.
+        let mut header = [0; 16];
+        File::open(bench.path(name)).unwrap().read_exact_at(&mut header, 65536).unwrap();
+        assert_eq!(&header[..8], b"arraylab");
+        let address = u64::from_le_bytes(header[8..].try_into().unwrap());
+        assert_eq!(address, (3 + number as u64) * 65536, "{name}");
+    }
+    let checked = succeed(&["verify", &run]);
+    assert!(checked.contains("192 blocks checked, 0 wrong"), "{checked}");
+    let (code, said) =
+        refuse(&[&words(&plan, &bench.text("other"), &targets)[..], &["--engine", "fio"]].concat());
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--engine ring"), "{said}");
+
+    fs::write(
+        bench.path("plan.yaml"),
+        "title: t\ndefaults: { rw: randread, bs: 4k, runtime: 0.5 }\nstages:\n  both: { loads: { one: {}, two: { settings: { rw: randwrite, bs: 8k } } } }\n",
+    )
+    .unwrap();
+    let run = bench.text("loads");
+    succeed(&words(&plan, &run, &targets[..2]));
+    let result = &results(&bench.path("loads"))[0];
+    let loads = result["loads"].as_array().unwrap();
+    assert_eq!((&loads[0]["load"], &loads[1]["load"]), (&Value::from("one"), &Value::from("two")));
+    assert!(loads[0]["read"]["ios"].as_u64() > Some(0) && loads[1]["write"]["ios"].as_u64() > Some(0));
+}
+
+/// Proves that a run killed in the middle of a verified load keeps its intervals up to the last, and that what was
+/// acknowledged before the kill is verified afterwards: no false alarm, and a damaged block named with what was expected.
+#[test]
+fn killed_and_verified() {
+    let bench = Bench::new(
+        "title: t\nwatch: { interval: 50ms }\ndefaults: { rw: randwrite, bs: 4k, numjobs: 2, iodepth: 8, runtime: 60 }\nstages:\n  crash: { settings: { verify: crc32c } }\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [bench.file_target()];
+    let mut child =
+        command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let intervals = || {
+        let output = std::process::Command::new("sqlite3")
+            .args([&bench.text("run/run.sqlite"), "SELECT count(*) FROM intervals;"])
+            .output()
+            .expect("sqlite3 is needed (scripts/install-test-clients.sh installs it)");
+        text(&output.stdout).trim().parse::<u64>().unwrap_or(0)
+    };
+    let begun = Instant::now();
+    while intervals() < 10 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no intervals came while it ran");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(intervals() >= 10);
+    let intact = succeed(&["verify", &run, "--json"]);
+    let intact: Value = serde_json::from_str(intact.trim()).unwrap();
+    assert!(intact["checked_blocks"].as_u64() > Some(100), "{intact}");
+    assert_eq!(intact["wrong_blocks"], 0, "{intact}");
+
+    let target = File::options().read(true).write(true).open(bench.path("target")).unwrap();
+    let damaged = first_written_block(&target);
+    let mut byte = [0];
+    target.read_exact_at(&mut byte, damaged + 1000).unwrap();
+    target.write_all_at(&[byte[0] ^ 4], damaged + 1000).unwrap();
+    let output = arraylab(&["verify", &run]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(&format!("block at byte {damaged} ")) && said.contains("expected: write "),
+        "{said}"
+    );
+}
+
+fn first_written_block(target: &File) -> u64 {
+    let mut magic = [0; 8];
+    (0..4096)
+        .map(|block| block * 4096)
+        .find(|&at| target.read_exact_at(&mut magic, at).is_ok() && &magic == b"arraylab")
+        .expect("a written block")
+}
+
+/// Proves that Ctrl-C ends a load within a second and that the intervals so far are kept.
+#[test]
+fn ctrl_c_is_quick() {
+    let bench = Bench::new(
+        "title: t\nwatch: { interval: 50ms }\ndefaults: { rw: randrw, bs: 4k, iodepth: 8, runtime: 60 }\nstages:\n  long: {}\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [bench.file_target()];
+    let mut child =
+        command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let count = || {
+        let query = "SELECT count(*) FROM intervals;";
+        let output = std::process::Command::new("sqlite3")
+            .args([&bench.text("run/run.sqlite"), query])
+            .output()
+            .unwrap();
+        text(&output.stdout).trim().parse::<u64>().unwrap_or(0)
+    };
+    let begun = Instant::now();
+    while count() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no interval came while it ran");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let asked = Instant::now();
+    tool("kill", &["-INT", &child.id().to_string()]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(1), "ended after {:?}", asked.elapsed());
+    assert!(count() >= 3);
+}
+
+/// Proves that errors of a device end a case as failed, or are counted by kind while it goes on, as the plan says: the file
+/// behind a loop device is cut short, so that half of the device answers with errors.
+#[test]
+fn errors_are_counted_or_end_the_case() {
+    let device = LoopDevice::new(16 << 20);
+    let bench = Bench::new(
+        "title: t\nread_only: true\ndefaults: { rw: randread, bs: 4k, iodepth: 4, runtime: 0.5 }\nstages:\n  stops: { settings: { continue_on_error: none } }\n  goes-on: { settings: { continue_on_error: all } }\n",
+    );
+    device.cut(8 << 20);
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [device.path.clone()];
+    let output = arraylab(&words(&plan, &run, &targets));
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let results = results(&bench.path("run"));
+    assert_eq!(results[0]["status"], "failed");
+    assert!(results[0]["error"].as_str().unwrap().contains("continue_on_error: all"), "{}", results[0]);
+    assert_eq!(results[1]["status"], "done");
+    assert!(results[1]["read"]["ios"].as_u64() > Some(0), "{}", results[1]);
+    let errors = results[1]["read"]["errors"].as_u64().unwrap();
+    assert!(errors > 0, "{}", results[1]);
+    assert!(results[1]["warnings"].to_string().contains("reads failed: "), "{}", results[1]);
+}
+
+/// Proves that a device that goes away in the middle of a load ends the case, that nothing hangs, and that what was counted
+/// is kept.
+#[test]
+fn a_device_that_disappears() {
+    let device = LoopDevice::new(16 << 20);
+    let bench = Bench::new(
+        "title: t\nwatch: { interval: 50ms }\nread_only: true\ndefaults: { rw: randread, bs: 4k, iodepth: 4, runtime: 30, continue_on_error: all }\nstages:\n  gone: {}\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [device.path.clone()];
+    let child =
+        command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    // Everything behind it is gone: each I/O fails from now on.
+    device.cut(0);
+    std::thread::sleep(Duration::from_millis(300));
+    tool("kill", &["-INT", &child.id().to_string()]);
+    let asked = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(2), "ended after {:?}", asked.elapsed());
+    assert!(matches!(output.status.code(), Some(3 | 130)), "{}", text(&output.stderr));
+    let kept = tool(
+        "sqlite3",
+        &[&bench.text("run/run.sqlite"), "SELECT sum(ios) > 0, sum(errors) > 0 FROM samples;"],
+    );
+    assert_eq!(kept.trim(), "1|1", "I/Os before, errors after");
+}
+
+/// Proves that where the kernel forbids io_uring, threads issue the load, and that stderr and the result say so.
+#[test]
+fn threads_where_io_uring_is_forbidden() {
+    let bench = Bench::new(
+        "title: t\ndefaults: { rw: randrw, bs: 4k, iodepth: 4, runtime: 0.3 }\nstages:\n  one: {}\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [bench.file_target()];
+    let mut command = command(&words(&plan, &run, &targets));
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(forbid_io_uring) };
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("io_uring is forbidden") && said.contains("threads with pread and pwrite"),
+        "{said}"
+    );
+    let result = &results(&bench.path("run"))[0];
+    assert_eq!((&result["engine"], &result["status"]), (&Value::from("ring"), &Value::from("done")));
+    assert!(result["read"]["ios"].as_u64() > Some(0) && result["write"]["ios"].as_u64() > Some(0));
+    assert!(result["warnings"].to_string().contains("threads with pread and pwrite"), "{result}");
+}
+
+/// Has the kernel refuse `io_uring_setup` with EPERM, as a container's filter does.
+fn forbid_io_uring() -> std::io::Result<()> {
+    let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let mut filter = [
+        // The number of the system call is the first word of what the filter sees.
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
+        libc::sock_filter {
+            code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
+            jt: 0,
+            jf: 1,
+            k: libc::SYS_io_uring_setup as u32,
+        },
+        statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the program and its filter live until both calls have returned; the kernel copies them.
+    let failed = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) != 0
+    };
+    if failed { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Proves that a device with data is written only with its ID, by our own engine too, and that NBD needs fio.
+#[test]
+fn consent_and_nbd() {
+    let device = LoopDevice::new(16 << 20);
+    let bench =
+        Bench::new("title: t\ndefaults: { rw: randwrite, bs: 4k, runtime: 0.2 }\nstages:\n  one: {}\n");
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [device.path.clone()];
+    let ring = [&words(&plan, &run, &targets)[..], &["--engine", "ring"]].concat();
+    let id = consent_id(&ring);
+    succeed(&[&ring[..], &["--overwrite-data", &id]].concat());
+    assert_eq!(results(Path::new(&run))[0]["engine"], "ring");
+    let nbd = ["nbd+unix:///?socket=/nowhere".to_owned()];
+    let (code, said) =
+        refuse(&[&words(&plan, &bench.text("other"), &nbd)[..], &["--engine", "ring"]].concat());
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--engine fio"), "{said}");
+}

@@ -1,0 +1,125 @@
+//! Reading back what the last verified case of a run wrote, also where the run was killed in the middle of it.
+
+use crate::CampaignError;
+use crate::targets::target_of;
+use load::Written;
+use plan::{Case, Selection};
+use ring::OpenTarget;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use store::{CaseState, RunReader};
+use target::{Guard, Roots, TargetSpec};
+
+/// What was found on the targets of one load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerifiedLoad {
+    /// The stage of the case that wrote it.
+    pub stage: String,
+    /// The case.
+    pub case: String,
+    /// What was read.
+    pub target: String,
+    /// Blocks whose last write was acknowledged, and which were checked.
+    pub checked_blocks: u64,
+    /// Blocks that are not as written.
+    pub wrong_blocks: u64,
+    /// The first of them, each with what was expected there.
+    pub wrong: Vec<String>,
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, CampaignError> {
+    Err(CampaignError::Refused(why.into()))
+}
+
+/// Reads every block back that the last verified case of a run wrote and had acknowledged. Opens targets for reading only.
+pub fn verify_run(directory: &Path, stop: &AtomicBool) -> Result<Vec<VerifiedLoad>, CampaignError> {
+    let reader = store::Run::open_read_only(directory)?;
+    let manifest = reader.manifest().clone();
+    let plan = plan::parse_plan(&manifest.plan.name, &manifest.plan.source, &manifest.plan.text)?;
+    let selection = Selection {
+        stages: manifest.selection.stages.clone(),
+        only: manifest.selection.only.clone(),
+        set: manifest.selection.set.clone(),
+    };
+    let cases = plan::expand(&plan, &selection)?;
+    let texts: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
+    let (case, kept) = last_verified(&reader, &cases)?;
+    let mut found = Vec::new();
+    for (load_index, written) in kept {
+        let numbers: Vec<usize> = match case.loads.is_empty() {
+            true => (0..texts.len()).collect(),
+            false => vec![target_of(case, load_index, &texts)?],
+        };
+        let mut permits = Vec::new();
+        let mut targets = Vec::new();
+        for &number in &numbers {
+            let TargetSpec::Storage(spec) = TargetSpec::parse(texts[number])? else {
+                return refused(format!("{} is no target that holds bytes", texts[number]));
+            };
+            let inspected = target::inspect(&Roots::system(), &spec)?;
+            let permit = Guard::default().permit_read(&inspected).map_err(CampaignError::Permit)?;
+            let opened = OpenTarget::reading(&permit, true).or_else(|_| OpenTarget::reading(&permit, false));
+            targets.push(opened.or_else(|error| refused(error.to_string()))?);
+            // Held until it has been read.
+            permits.push(permit);
+        }
+        let chunk_bytes =
+            ring::stripe_chunk_bytes(&targets, case.stripe.and_then(|stripe| stripe.unit_bytes));
+        let report = ring::verify(&targets, chunk_bytes, &written, stop)
+            .or_else(|error| refused(error.to_string()))?;
+        found.push(VerifiedLoad {
+            stage: case.stage.clone(),
+            case: case.name.clone(),
+            target: numbers.iter().map(|&number| texts[number]).collect::<Vec<_>>().join(" "),
+            checked_blocks: report.checked,
+            wrong_blocks: report.wrong,
+            wrong: report.named.iter().map(ToString::to_string).collect(),
+        });
+    }
+    Ok(found)
+}
+
+/// What each load of a case kept, by the load's number.
+type Kept = Vec<(usize, Vec<Written>)>;
+
+/// The last case that kept what it wrote, with that by the number of its load. A case after it that wrote would have
+/// changed the target.
+fn last_verified<'a>(reader: &RunReader, cases: &'a [Case]) -> Result<(&'a Case, Kept), CampaignError> {
+    for record in reader.cases()?.iter().rev().filter(|record| record.state != CaseState::Pending) {
+        let is_it = |case: &&Case| case.stage == record.stage && case.name == record.name;
+        let Some(case) = cases.iter().find(is_it) else {
+            return refused(format!(
+                "the plan has no case `{}` of the stage `{}`",
+                record.name, record.stage
+            ));
+        };
+        let directory = reader.case_directory(record.index)?;
+        let mut kept = Vec::new();
+        if case.loads.is_empty() && case.load.shape.verify {
+            kept.push((0, directory));
+        } else {
+            for (index, load) in case.loads.iter().enumerate().filter(|(_, load)| load.load.shape.verify) {
+                kept.push((
+                    index,
+                    if case.loads.len() == 1 { directory.clone() } else { directory.join(&load.name) },
+                ));
+            }
+        }
+        if !kept.is_empty() {
+            let read = kept.into_iter().map(|(index, directory)| {
+                let written = ring::read_journals(&directory).or_else(|error| refused(error.to_string()))?;
+                Ok((index, written))
+            });
+            return Ok((case, read.collect::<Result<_, CampaignError>>()?));
+        }
+        let writes = case.load.writes() || case.loads.iter().any(|load| load.load.writes());
+        if writes {
+            return refused(format!(
+                "`{}` of the stage `{}` wrote to the target last, and it is not verified: its plan has no `verify: crc32c`",
+                case.name, case.stage
+            ));
+        }
+    }
+    refused("no case of this run has written anything that can be verified (`verify: crc32c` in its plan)")
+}
