@@ -46,6 +46,7 @@ fn bench_plan(
     forget_peak_memory();
     let begun = Instant::now();
     let campaign = prepare(&Request {
+        engine: None,
         plan: name.to_owned(),
         targets: vec![format!("twin:{name}")],
         selection: plan::Selection::default(),
