@@ -3,7 +3,8 @@
 //! In each interval a window is simulated; the rest of the interval is taken to be like it. What a device keeps for longer
 //! than a window (a translation's state, a rebuild's progress) it carries over the rest itself. I/Os that are under way at
 //! the end of a window are still under way at the start of the next: to them no time has passed. Where the device says
-//! that its course is about to change, windows follow one another more closely, until nothing is left out.
+//! that its course is about to change, windows follow one another more closely, until nothing is left out. Where windows
+//! differ so much that their mean says little, nothing is left out either.
 
 use std::ops::ControlFlow;
 
@@ -20,6 +21,11 @@ const WINDOW_NS: u64 = 500_000_000;
 /// Before anything is left out, so many times the outstanding I/Os have completed: a closed network has forgotten by
 /// then that all of them began at once.
 const SETTLING_TURNS: u64 = 4;
+/// Nothing is left out while the mean rate is less sure than this, as half the width of its 95 % confidence interval. The
+/// interval of the load's own mean is narrower, because part of the load is simulated.
+const UNSURE_95: f64 = 0.01;
+/// Windows after which that is known.
+const WINDOWS_LEAST: u64 = 8;
 /// Windows in each interval where the device's course may change within the next two.
 const CLOSE_WINDOWS: u64 = 10;
 
@@ -46,8 +52,7 @@ pub struct Extrapolation {
     pub simulated_ns: u64,
     /// Time that was taken to be like it.
     pub carried_ns: u64,
-    /// Half the width of the 95 % confidence interval of the mean rate, as a share of it; 0 where all was simulated. From
-    /// the differences of neighbouring windows (von Neumann 1941), so that a change of level is not taken for chance.
+    /// Half the width of the 95 % confidence interval of the counted mean rate, as a share of it; 0 where all was simulated.
     pub confidence_95: f64,
 }
 
@@ -82,11 +87,41 @@ struct Progress<'a> {
     window_ns: u64,
     /// The interval that is being put together.
     current: Sample,
-    /// Rate of each window that stood for more, and the sum of squared differences of neighbours.
+    /// Counted time that windows stand for and that was not simulated.
+    counted_carried_ns: u64,
+    rates: Rates,
+}
+
+/// What windows say of the mean rate.
+#[derive(Debug, Default)]
+struct Rates {
     windows: u64,
-    rate_sum: f64,
-    last_rate: Option<f64>,
+    sum: f64,
+    last: Option<f64>,
+    /// Of neighbours.
     squared_differences: f64,
+}
+
+impl Rates {
+    fn add(&mut self, rate: f64) {
+        if let Some(last) = self.last {
+            self.squared_differences += (rate - last) * (rate - last);
+        }
+        self.last = Some(rate);
+        self.sum += rate;
+        self.windows += 1;
+    }
+
+    /// Half the width of the mean's 95 % confidence interval, as a share of the mean. From the differences of neighbours
+    /// (von Neumann 1941), so that a change of level is not taken for chance. `None` where too little is known.
+    fn confidence_95(&self) -> Option<f64> {
+        if self.windows < WINDOWS_LEAST || self.sum <= 0.0 {
+            return None;
+        }
+        let windows = self.windows as f64;
+        let variance = self.squared_differences / (2.0 * (windows - 1.0));
+        Some(1.96 * (variance / windows).sqrt() / (self.sum / windows))
+    }
 }
 
 impl<'a> Progress<'a> {
@@ -100,10 +135,8 @@ impl<'a> Progress<'a> {
             // Grows by what windows show.
             window_ns: 1_000_000,
             current: Sample::default(),
-            windows: 0,
-            rate_sum: 0.0,
-            last_rate: None,
-            squared_differences: 0.0,
+            counted_carried_ns: 0,
+            rates: Rates::default(),
         };
         progress.begin_interval();
         progress
@@ -129,6 +162,10 @@ impl<'a> Progress<'a> {
             let ios = window.read.ios + window.write.ios;
             self.completed += ios;
             self.simulated_ns += window_ns;
+            // A window with few I/Os shows chance more than the rate.
+            if self.is_settled() && (window_ns == WINDOW_NS || ios >= WINDOW_IOS / 2) {
+                self.rates.add(ios as f64 / window_ns as f64);
+            }
             let carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
             self.count(&window, window_ns, window_ns + carried_ns);
             self.window_ns = next_window_ns(window_ns, ios);
@@ -142,6 +179,10 @@ impl<'a> Progress<'a> {
         ControlFlow::Continue(())
     }
 
+    fn is_settled(&self) -> bool {
+        self.completed >= SETTLING_TURNS * self.spec.outstanding()
+    }
+
     /// Lets the rest of the interval, or as much of it as the window may stand for, pass.
     fn carry_after<D: FastForward>(
         &mut self,
@@ -149,7 +190,8 @@ impl<'a> Progress<'a> {
         window_ns: u64,
         left_ns: u64,
     ) -> u64 {
-        if self.completed < SETTLING_TURNS * self.spec.outstanding() || left_ns == 0 {
+        let is_sure = self.rates.confidence_95().is_some_and(|confidence_95| confidence_95 <= UNSURE_95);
+        if left_ns == 0 || !is_sure {
             return 0;
         }
         let steady_ns = run.device().steady_for_ns(window_ns);
@@ -168,13 +210,7 @@ impl<'a> Progress<'a> {
         if stands_for_ns > window_ns {
             self.current.is_extrapolated = true;
             if !self.current.is_ramp {
-                let rate = (window.read.ios + window.write.ios) as f64 / window_ns as f64;
-                if let Some(last) = self.last_rate {
-                    self.squared_differences += (rate - last) * (rate - last);
-                }
-                self.last_rate = Some(rate);
-                self.rate_sum += rate;
-                self.windows += 1;
+                self.counted_carried_ns += stands_for_ns - window_ns;
             }
         }
         for direction in [crate::Direction::Read, crate::Direction::Write, crate::Direction::Trim] {
@@ -184,17 +220,13 @@ impl<'a> Progress<'a> {
     }
 
     fn extrapolation(&self) -> Extrapolation {
-        let mut extrapolation = Extrapolation {
+        let counted_ns = self.at_ns.saturating_sub(self.spec.ramp_ns).max(1);
+        let unsure = self.counted_carried_ns as f64 / counted_ns as f64;
+        Extrapolation {
             simulated_ns: self.simulated_ns,
             carried_ns: self.at_ns - self.simulated_ns,
-            confidence_95: 0.0,
-        };
-        if self.windows > 2 && self.rate_sum > 0.0 {
-            let windows = self.windows as f64;
-            let variance = self.squared_differences / (2.0 * (windows - 1.0));
-            extrapolation.confidence_95 = 1.96 * (variance / windows).sqrt() / (self.rate_sum / windows);
+            confidence_95: unsure * self.rates.confidence_95().unwrap_or(0.0),
         }
-        extrapolation
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bad input: one clear message, exit status 2, and nothing written.
 
-use crate::support::{LoopDevice, Mount, refuse, text, tool};
+use crate::support::{LoopDevice, Mount, refuse, succeed, text, tool};
 use std::fs;
 use std::path::Path;
 
@@ -172,5 +172,101 @@ fn wrong_use() {
         let (code, said) = refuse(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {said}");
         assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}
+
+/// Proves that an array that cannot be is refused with the line and column of the value to blame, the line itself, the reason
+/// and what would do, by `show` and by `run`, which writes nothing.
+#[test]
+fn impossible_arrays() {
+    let drives = |count: u32| format!("    count: {{ value: {count},");
+    let disks = |count: u32| format!("    disks: {{ value: {count},");
+    let mistakes: [(&str, &str, Vec<(String, String)>, &str); 7] = [
+        (
+            "RAID 6 with 3 drives",
+            "raid-levels",
+            vec![("value: raid5".into(), "value: raid6".into()), (disks(12), disks(3))],
+            "disks: { value: 3,",
+        ),
+        (
+            "a drive of no size",
+            "raid-levels",
+            vec![("value: 1000204886016".into(), "value: 0".into())],
+            "capacity_bytes: { value: 0,",
+        ),
+        (
+            "a controller with no link",
+            "raid-levels",
+            vec![(
+                "controllers:\n    label: PERC H810\n    count: { value: 1,".into(),
+                "controllers:\n    label: PERC H810\n    count: { value: 2,".into(),
+            )],
+            "count: { value: 1, origin: datasheet,",
+        ),
+        (
+            "volumes larger than the drives",
+            "raid-levels",
+            vec![("value: 12884901888".into(), "value: 12884901888000000".into())],
+            "bytes: { value: 12884901888000000,",
+        ),
+        (
+            "a pool of 10 drives",
+            "e2700",
+            vec![
+                ("value: raid6".into(), "value: ddp".into()),
+                (drives(24), drives(10)),
+                (disks(24), disks(10)),
+            ],
+            "disks: { value: 10,",
+        ),
+        (
+            "10^6 drives",
+            "raid-levels",
+            vec![(
+                "  drives:\n    label: ST1000NM0023\n".to_owned() + &drives(12),
+                "  drives:\n    label: ST1000NM0023\n".to_owned() + &drives(1_000_000),
+            )],
+            "count: { value: 1000000,",
+        ),
+        ("10^6 SSDs", "dorado-2100-g2", vec![(drives(25), drives(1_000_000))], "count: { value: 1000000,"),
+    ];
+    for (what, array, changes, line) in mistakes {
+        let mut text = succeed(&["show", "array", array]);
+        for (old, new) in &changes {
+            assert!(text.contains(old.as_str()), "{what}: {array} has no {old:?}");
+            text = text.replacen(old.as_str(), new, 1);
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("array.yaml");
+        fs::write(&file, &text).unwrap();
+        let file = file.to_str().unwrap();
+        let (code, said) = refuse(&["show", "array", file]);
+        assert_eq!(code, Some(2), "{what}: {said}");
+        let run = directory.path().join("run");
+        let target = format!("twin:{file}");
+        let (code, said_by_run) =
+            refuse(&["run", "quick", "--target", &target, "--out", run.to_str().unwrap()]);
+        assert_eq!((code, run.exists()), (Some(2), false), "{what}: {said_by_run}");
+        for said in [said, said_by_run] {
+            let at = text.lines().position(|one| one.contains(line)).expect(line);
+            let column = text.lines().nth(at).unwrap().find("value: ").unwrap() + "value: ".len() + 1;
+            assert!(said.contains(&format!("{file}:{}:{column}: ", at + 1)), "{what}: {said}");
+            assert!(said.contains(line) && said.contains("hint: "), "{what}: {said}");
+        }
+    }
+}
+
+/// Proves that a share of the capacity over 100 % is refused by name.
+#[test]
+fn coverage_over_100_percent() {
+    for target in ["twin:dorado-2100-g2,coverage=120", "twin:dorado-2100-g2"] {
+        let directory = tempfile::tempdir().unwrap();
+        let run = directory.path().join("run");
+        let run_name = run.to_str().unwrap();
+        let set: &[&str] = if target.contains("120") { &[] } else { &["--set", "coverage=120"] };
+        let arguments = ["run", "quick", "--target", target, "--out", run_name];
+        let (code, said) = refuse(&[arguments.as_slice(), set].concat());
+        assert_eq!((code, run.exists()), (Some(2), false), "{said}");
+        assert!(said.contains("coverage") && said.contains("100"), "{said}");
     }
 }

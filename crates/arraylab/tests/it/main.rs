@@ -16,5 +16,6 @@ mod own_engine;
 mod real_arrays;
 mod searches;
 mod served;
+mod shipped_plans;
 mod support;
 mod telemetry;
