@@ -24,6 +24,10 @@ const SETTLING_TURNS: u64 = 4;
 /// Nothing is left out while the mean rate is less sure than this, as half the width of its 95 % confidence interval. The
 /// interval of the load's own mean is narrower, because part of the load is simulated.
 const UNSURE_95: f64 = 0.01;
+/// Windows that are so far from the mean, in standard deviations of a window and as a share, belong to another level: the
+/// mean is sought anew.
+const OTHER_LEVEL_SIGMAS: f64 = 5.0;
+const OTHER_LEVEL_SHARE: f64 = 0.01;
 /// Windows after which that is known.
 const WINDOWS_LEAST: u64 = 8;
 /// Windows in each interval where the device's course may change within the next two.
@@ -85,11 +89,15 @@ struct Progress<'a> {
     simulated_ns: u64,
     completed: u64,
     window_ns: u64,
+    /// Sequential jobs have just moved on by what was left out: what reads ahead has lost its place.
+    has_leapt: bool,
     /// The interval that is being put together.
     current: Sample,
-    /// Counted time that windows stand for and that was not simulated.
-    counted_carried_ns: u64,
+    /// Counted time at this level that was not simulated.
+    level_carried_ns: u64,
     rates: Rates,
+    /// That of the levels before, each × the confidence interval of its mean.
+    unsure_ns: f64,
 }
 
 /// What windows say of the mean rate.
@@ -112,15 +120,26 @@ impl Rates {
         self.windows += 1;
     }
 
-    /// Half the width of the mean's 95 % confidence interval, as a share of the mean. From the differences of neighbours
-    /// (von Neumann 1941), so that a change of level is not taken for chance. `None` where too little is known.
-    fn confidence_95(&self) -> Option<f64> {
+    /// Mean, and standard deviation of one window. From the differences of neighbours (von Neumann 1941), so that a slow
+    /// change is not taken for chance. `None` where too little is known.
+    fn mean_and_deviation(&self) -> Option<(f64, f64)> {
         if self.windows < WINDOWS_LEAST || self.sum <= 0.0 {
             return None;
         }
         let windows = self.windows as f64;
-        let variance = self.squared_differences / (2.0 * (windows - 1.0));
-        Some(1.96 * (variance / windows).sqrt() / (self.sum / windows))
+        Some((self.sum / windows, (self.squared_differences / (2.0 * (windows - 1.0))).sqrt()))
+    }
+
+    /// Half the width of the mean's 95 % confidence interval, as a share of the mean.
+    fn confidence_95(&self) -> Option<f64> {
+        let (mean, deviation) = self.mean_and_deviation()?;
+        Some(1.96 * deviation / (self.windows as f64).sqrt() / mean)
+    }
+
+    fn is_of_another_level(&self, rate: f64) -> bool {
+        self.mean_and_deviation().is_some_and(|(mean, deviation)| {
+            (rate - mean).abs() > (OTHER_LEVEL_SIGMAS * deviation).max(OTHER_LEVEL_SHARE * mean)
+        })
     }
 }
 
@@ -134,9 +153,11 @@ impl<'a> Progress<'a> {
             completed: 0,
             // Grows by what windows show.
             window_ns: 1_000_000,
+            has_leapt: false,
             current: Sample::default(),
-            counted_carried_ns: 0,
+            level_carried_ns: 0,
             rates: Rates::default(),
+            unsure_ns: 0.0,
         };
         progress.begin_interval();
         progress
@@ -155,6 +176,7 @@ impl<'a> Progress<'a> {
         on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         while self.at_ns < self.end_ns {
+            self.find_place(run);
             let left_ns = self.current.end_ns - self.at_ns;
             let window_ns = self.window_ns.min(left_ns);
             run.device().begin_window();
@@ -164,7 +186,7 @@ impl<'a> Progress<'a> {
             self.simulated_ns += window_ns;
             // A window with few I/Os shows chance more than the rate.
             if self.is_settled() && (window_ns == WINDOW_NS || ios >= WINDOW_IOS / 2) {
-                self.rates.add(ios as f64 / window_ns as f64);
+                self.add_rate(ios as f64 / window_ns as f64);
             }
             let carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
             self.count(&window, window_ns, window_ns + carried_ns);
@@ -177,6 +199,37 @@ impl<'a> Progress<'a> {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Simulates, where sequential jobs have leapt, as many turns as it takes to settle. They stand for themselves only, and
+    /// leave something of the interval for a window.
+    fn find_place<D: FastForward>(&mut self, run: &mut ClosedLoop<'_, D>) {
+        if !std::mem::take(&mut self.has_leapt) {
+            return;
+        }
+        let ios = (SETTLING_TURNS * self.spec.outstanding()) as f64;
+        let settling_ns = self.rates.last.map_or(0, |rate| (ios / rate) as u64);
+        let left_ns = self.current.end_ns - self.at_ns;
+        let settling_ns = settling_ns.min(WINDOW_NS).min(left_ns / 2);
+        if settling_ns > 0 {
+            let settling = simulate(run, self.spec, settling_ns);
+            self.count(&settling, settling_ns, settling_ns);
+            self.simulated_ns += settling_ns;
+            self.at_ns += settling_ns;
+        }
+    }
+
+    fn add_rate(&mut self, rate: f64) {
+        if self.rates.is_of_another_level(rate) {
+            self.unsure_ns += self.level_unsure_ns();
+            self.level_carried_ns = 0;
+            self.rates = Rates::default();
+        }
+        self.rates.add(rate);
+    }
+
+    fn level_unsure_ns(&self) -> f64 {
+        self.level_carried_ns as f64 * self.rates.confidence_95().unwrap_or(0.0)
     }
 
     fn is_settled(&self) -> bool {
@@ -201,6 +254,7 @@ impl<'a> Progress<'a> {
         let carried_ns = left_ns.min(stretch_ns).min(steady_ns);
         if carried_ns > 0 {
             run.carry_sequential(carried_ns, window_ns);
+            self.has_leapt = !self.spec.pattern.is_random();
             run.device().carry(carried_ns, window_ns);
         }
         carried_ns
@@ -210,7 +264,7 @@ impl<'a> Progress<'a> {
         if stands_for_ns > window_ns {
             self.current.is_extrapolated = true;
             if !self.current.is_ramp {
-                self.counted_carried_ns += stands_for_ns - window_ns;
+                self.level_carried_ns += stands_for_ns - window_ns;
             }
         }
         for direction in [crate::Direction::Read, crate::Direction::Write, crate::Direction::Trim] {
@@ -221,11 +275,10 @@ impl<'a> Progress<'a> {
 
     fn extrapolation(&self) -> Extrapolation {
         let counted_ns = self.at_ns.saturating_sub(self.spec.ramp_ns).max(1);
-        let unsure = self.counted_carried_ns as f64 / counted_ns as f64;
         Extrapolation {
             simulated_ns: self.simulated_ns,
             carried_ns: self.at_ns - self.simulated_ns,
-            confidence_95: unsure * self.rates.confidence_95().unwrap_or(0.0),
+            confidence_95: (self.unsure_ns + self.level_unsure_ns()) / counted_ns as f64,
         }
     }
 }

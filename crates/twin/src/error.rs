@@ -27,12 +27,12 @@ pub enum TwinError {
         allowed: String,
     },
     /// An event that the description gives no course for.
-    #[error("this array cannot do `{event}`; describe it under `{path}`")]
+    #[error("this array cannot do `{event}`; {remedy}")]
     NoSuchEvent {
         /// The event.
         event: &'static str,
-        /// The description's key that would say how it goes.
-        path: &'static str,
+        /// Which description can do it.
+        remedy: &'static str,
     },
     /// An event that no such array knows.
     #[error("this array cannot do `{event}`; it can do {known}")]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Run, Total, array, counter, measure, settings};
+use common::{Run, Total, array, counter, fast_forward_agrees, measure, settings};
 use load::Pattern;
 use serde_json::Value;
 use twin::{ArrayDescription, Event, Twin};
@@ -204,4 +204,18 @@ fn a_drive_is_an_array_of_one() {
     let stream = Run { numjobs: 1, ramp_s: 0, ..run(Pattern::Read, 64 * KIB, 4) };
     let rate = measure(&mut twin, &stream).mb_per_s();
     assert!((160.0..176.0).contains(&rate), "{rate}");
+}
+
+/// Proves that a stream, random reads and mixed load agree with all of them simulated, caches on as in the published test.
+#[test]
+fn fast_forward_agrees_with_exact() {
+    for (layout, pattern, bs_bytes, iodepth) in [
+        ("raid6", Pattern::Write, 512 * KIB, 8),
+        ("ddp", Pattern::Read, 1024 * KIB, 4),
+        ("raid10", Pattern::Randrw, 8 * KIB, 8),
+    ] {
+        let twin = twin(&[("layout", layout.into()), ("read_cache", "off".into())]);
+        let run = Run { pattern, rwmixread: 50, bs_bytes, numjobs: 2, iodepth, ramp_s: 0, runtime_s: 240 };
+        fast_forward_agrees(&format!("{layout} {pattern:?} {bs_bytes}"), &twin, &run);
+    }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, array, counter, measure, settings};
+use common::{Run, array, counter, fast_forward_agrees, measure, settings};
 use load::Pattern;
 use twin::{ArrayDescription, Event, Twin, TwinError};
 
@@ -249,4 +249,14 @@ fn a_lost_drive_is_rebuilt() {
     twin.schedule(1_000_000_000, Event::DriveFailure).unwrap();
     let total = measure(&mut twin, &Run { ramp_s: 0, runtime_s: 5, ..load(4096, 100) });
     assert!(total.errors > 100 && total.ios > 100);
+}
+
+/// Proves that reads and mixed load agree with all of them simulated.
+#[test]
+fn fast_forward_agrees_with_exact() {
+    for (raid, rwmixread) in [(0, 100), (5, 70), (10, 0)] {
+        let twin = Twin::build(&description(), &settings(&[("raid", raid.into())]), 1).unwrap();
+        let run = Run { ramp_s: 10, runtime_s: 240, ..load(512, rwmixread) };
+        fast_forward_agrees(&format!("RAID {raid}, {rwmixread} % reads"), &twin, &run);
+    }
 }

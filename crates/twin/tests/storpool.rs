@@ -1,8 +1,11 @@
 //! The StorPool twin against the published figures and claims, and what it must do as a system.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use common::{Run, fast_forward_agrees};
 use load::{Device, DirectionSample, Generator, LoadSpec, Operation, Pattern, Sample, run_simulated};
 use serde_json::{Map, Value, json};
 use twin::{ArrayDescription, Twin, TwinError};
@@ -529,5 +532,21 @@ fn what_cannot_be_is_refused() {
         ("drive-failure", json!({ "drive": "node-9/hdd-0" })),
     ] {
         assert!(matches!(act(action, value.clone()), TwinError::BadSetting { .. }), "{action} {value}");
+    }
+}
+
+/// Proves that reads and mixed load on disks, a stream from NVMe, and writes to it at depth 1 agree
+/// with all of them simulated.
+#[test]
+fn fast_forward_agrees_with_exact() {
+    for (volume, pattern, bs_bytes, iodepth) in [
+        ("hdd", Pattern::Randread, 4096, 16),
+        ("hdd", Pattern::Randrw, 4096, 64),
+        ("nvme", Pattern::Read, 1 << 20, 64),
+        ("nvme", Pattern::Randwrite, 4096, 1),
+    ] {
+        let run = Run { pattern, rwmixread: 50, bs_bytes, numjobs: 1, iodepth, ramp_s: 2, runtime_s: 60 };
+        let what = format!("{volume} {pattern:?} {bs_bytes}");
+        fast_forward_agrees(&what, &build(on(volume, "client")), &run);
     }
 }

@@ -141,7 +141,7 @@ fn two_loads_at_once() {
             "--stage",
             "neighbour",
             "--set",
-            "runtime=24",
+            "runtime=60",
             "--threads",
             threads,
         ]);
@@ -155,7 +155,7 @@ fn two_loads_at_once() {
     assert_eq!((of(0, "load"), of(1, "load")), ("victim".into(), "noisy".into()));
     assert_eq!(of(0, "target"), "twin:storpool,volume=nvme,host=client");
     assert_eq!(of(1, "target"), "twin:storpool,volume=hybrid,host=client");
-    assert_eq!((of(0, "duration_s"), of(1, "duration_s")), (24.0.into(), 18.0.into()));
+    assert_eq!((of(0, "duration_s"), of(1, "duration_s")), (60.0.into(), 45.0.into()));
     assert_eq!(result["read"]["ios"], loads[0]["read"]["ios"]);
     assert_eq!(result["write"]["ios"], loads[1]["write"]["ios"]);
     assert!(loads[0]["write"].is_null() && loads[1]["read"].is_null());
@@ -163,4 +163,21 @@ fn two_loads_at_once() {
     let claims = json_lines(&succeed(&["claims", path.to_str().unwrap(), "--json"]));
     let neighbour = claims.iter().find(|claim| claim["id"] == "S8").unwrap();
     assert_eq!(neighbour["verdict"], "holds", "{neighbour}");
+}
+
+/// Proves that limits which are changed on volumes under load are kept at once and hide the drives below them (claims S5, S9),
+/// with the time between simulated windows left out.
+#[test]
+fn limits_act_in_fast_forward() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    succeed(&["run", "storpool", "--target", "twin:storpool", "--out", run, "--stage", "limits"]);
+    let results = results(Path::new(run));
+    assert!(results.iter().all(|result| result["extrapolation"]["carried_s"].as_f64().unwrap() > 30.0));
+    let claims = json_lines(&succeed(&["claims", run, "--json"]));
+    for id in ["S5", "S9"] {
+        let claim = claims.iter().find(|claim| claim["id"] == id).unwrap();
+        assert_eq!(claim["verdict"], "holds", "{claim}");
+    }
 }

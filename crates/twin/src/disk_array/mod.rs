@@ -316,7 +316,8 @@ impl ArrayModel for Model {
         match event {
             Event::DriveFailure => Ok(()),
             Event::FirmwareUpdate => {
-                Err(TwinError::NoSuchEvent { event: event.name(), path: "flash_modules.firmware_update" })
+                let remedy = "arrays of flash modules (`flash_modules`) describe how one goes";
+                Err(TwinError::NoSuchEvent { event: event.name(), remedy })
             }
         }
     }

@@ -35,6 +35,9 @@ use stripes::Stripes;
 
 pub use description::{Controllers, Description, FirmwareUpdate, FlashModules, Hosts, Layout, Links};
 
+/// What lets such an array be updated.
+const UPDATE_REMEDY: &str = "describe its course under `flash_modules.firmware_update`";
+
 /// The event that takes one controller away for a while.
 const FAILOVER: &str = "controller-failover";
 const CONTROLLER: &str = "controller";
@@ -312,12 +315,14 @@ impl ArrayModel for Model {
     }
 
     fn can_do(&self, event: Event) -> Result<(), TwinError> {
-        let path = match event {
+        let remedy = match event {
             Event::FirmwareUpdate if self.update.is_some() => return Ok(()),
-            Event::FirmwareUpdate => "flash_modules.firmware_update",
-            Event::DriveFailure => "disk_array",
+            Event::FirmwareUpdate => UPDATE_REMEDY,
+            Event::DriveFailure => {
+                "arrays of hard disks (`disk_array`) and replicated systems (`replicated`) can lose a drive"
+            }
         };
-        Err(TwinError::NoSuchEvent { event: event.name(), path })
+        Err(TwinError::NoSuchEvent { event: event.name(), remedy })
     }
 
     fn schedule(&mut self, at_ns: u64, _event: Event) {
@@ -332,7 +337,7 @@ impl ArrayModel for Model {
             return Err(unknown_action(action, arguments, &[FAILOVER]));
         }
         if self.update.is_none() {
-            return Err(TwinError::NoSuchEvent { event: FAILOVER, path: "flash_modules.firmware_update" });
+            return Err(TwinError::NoSuchEvent { event: FAILOVER, remedy: UPDATE_REMEDY });
         }
         if self.next_step.is_some() {
             return Err(TwinError::Busy { event: FAILOVER });

@@ -141,7 +141,13 @@ impl ArrayModel for Model {
     }
 
     fn can_do(&self, event: Event) -> Result<(), TwinError> {
-        Err(TwinError::NoSuchEvent { event: event.name(), path: "another kind of array" })
+        let remedy = match event {
+            Event::FirmwareUpdate => "arrays of flash modules (`flash_modules`) describe how one goes",
+            Event::DriveFailure => {
+                "arrays of hard disks (`disk_array`) and replicated systems (`replicated`) can lose a drive"
+            }
+        };
+        Err(TwinError::NoSuchEvent { event: event.name(), remedy })
     }
 
     fn schedule(&mut self, _at_ns: u64, _event: Event) {}

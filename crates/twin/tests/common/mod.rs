@@ -1,4 +1,5 @@
 //! What tests of shipped arrays share.
+#![allow(dead_code, reason = "not every test asks for all of it")]
 
 use std::ops::ControlFlow;
 
@@ -44,7 +45,6 @@ impl Total {
         self.ios as f64 / self.runtime_s
     }
 
-    #[allow(dead_code, reason = "not every test asks for it")]
     pub fn mb_per_s(&self) -> f64 {
         self.bytes as f64 / self.runtime_s / 1e6
     }
@@ -60,36 +60,70 @@ impl Total {
     }
 }
 
-/// Runs a load on a twin.
-pub fn measure(twin: &mut Twin, run: &Run) -> Total {
-    let spec = LoadSpec {
-        pattern: run.pattern,
-        rwmixread: run.rwmixread,
-        bs_bytes: run.bs_bytes,
-        numjobs: run.numjobs,
-        iodepth: run.iodepth,
-        offset_bytes: 0,
-        size_bytes: None,
-        rate_iops: None,
-        ramp_ns: run.ramp_s * 1_000_000_000,
-        runtime_ns: run.runtime_s * 1_000_000_000,
-        interval_ns: 1_000_000_000,
-        seed: 1,
-        shape: load::LoadShape::default(),
-    };
-    let mut total =
-        Total { samples: Vec::new(), ios: 0, bytes: 0, errors: 0, runtime_s: run.runtime_s as f64 };
-    run_simulated(twin, &spec, &mut |_, sample| {
-        if !sample.is_ramp {
-            total.ios += sample.read.ios + sample.write.ios;
-            total.bytes += sample.read.bytes + sample.write.bytes;
-            total.errors += sample.read.errors + sample.write.errors;
-            total.samples.push(sample);
+impl Run {
+    fn spec(&self) -> LoadSpec {
+        LoadSpec {
+            pattern: self.pattern,
+            rwmixread: self.rwmixread,
+            bs_bytes: self.bs_bytes,
+            numjobs: self.numjobs,
+            iodepth: self.iodepth,
+            offset_bytes: 0,
+            size_bytes: None,
+            rate_iops: None,
+            ramp_ns: self.ramp_s * 1_000_000_000,
+            runtime_ns: self.runtime_s * 1_000_000_000,
+            interval_ns: 1_000_000_000,
+            seed: 1,
+            shape: load::LoadShape::default(),
         }
+    }
+
+    fn total(&self) -> Total {
+        Total { samples: Vec::new(), ios: 0, bytes: 0, errors: 0, runtime_s: self.runtime_s as f64 }
+    }
+}
+
+impl Total {
+    fn add(&mut self, sample: Sample) {
+        if !sample.is_ramp {
+            self.ios += sample.read.ios + sample.write.ios;
+            self.bytes += sample.read.bytes + sample.write.bytes;
+            self.errors += sample.read.errors + sample.write.errors;
+            self.samples.push(sample);
+        }
+    }
+}
+
+/// Runs a load on a twin, all of it simulated.
+pub fn measure(twin: &mut Twin, run: &Run) -> Total {
+    let mut total = run.total();
+    run_simulated(twin, &run.spec(), &mut |_, sample| {
+        total.add(sample);
         ControlFlow::Continue(())
     })
     .unwrap();
     total
+}
+
+/// Runs a load on two twins that are alike, once as campaigns do and once whole, and proves that rate and mean latency agree
+/// within 2 %, that some of the one was carried over, and none of the other.
+pub fn fast_forward_agrees(what: &str, twin: &Twin, run: &Run) {
+    let mut fast = run.total();
+    let extrapolation = twin
+        .clone()
+        .run(&run.spec(), &mut |_, sample| {
+            fast.add(sample);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let exact = measure(&mut twin.clone(), run);
+    let (rate, latency) = (fast.iops() / exact.iops() - 1.0, fast.mean_ms() / exact.mean_ms() - 1.0);
+    println!("{what}: IOPS {:+.2} %, latency {:+.2} %, {:?}", rate * 100.0, latency * 100.0, extrapolation);
+    assert!(extrapolation.carried_ns > 0, "{what}: {extrapolation:?}");
+    assert!(fast.samples.iter().any(|sample| sample.is_extrapolated));
+    assert!(!exact.samples.iter().any(|sample| sample.is_extrapolated));
+    assert!(rate.abs() < 0.02 && latency.abs() < 0.02, "{what}: {rate} {latency}");
 }
 
 /// A counter of a part.
