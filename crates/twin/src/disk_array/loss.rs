@@ -111,7 +111,7 @@ impl Model {
         course.is_running = true;
         course.timer_is_set = true;
         let begins_ns = self.now_ns + course.begins_after_ns;
-        self.queue.push(self.lanes.other(), begins_ns, Happening::Rebuild.pack());
+        self.queue.push(begins_ns, Happening::Rebuild.pack());
     }
 
     /// The rebuild may go on.
@@ -142,7 +142,7 @@ impl Model {
             };
             if course.next_allowed_ns > self.now_ns {
                 course.timer_is_set = true;
-                self.queue.push(self.lanes.other(), course.next_allowed_ns, Happening::Rebuild.pack());
+                self.queue.push(course.next_allowed_ns, Happening::Rebuild.pack());
                 return;
             }
             course.next_allowed_ns = course.next_allowed_ns.max(self.now_ns) + course.pace_ns;

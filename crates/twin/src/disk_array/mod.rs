@@ -13,7 +13,6 @@ mod destage;
 mod drives;
 mod fabric;
 mod happening;
-mod lanes;
 mod loss;
 mod phases;
 mod read_ahead;
@@ -36,7 +35,6 @@ use controllers::Controller;
 use drives::Drives;
 use fabric::Fabric;
 use happening::Happening;
-use lanes::Lanes;
 use loss::Loss;
 use read_ahead::{Fetch, Source};
 use settings::Settings;
@@ -59,7 +57,6 @@ const DRIVE: &str = "drive";
 pub(crate) struct Model {
     now_ns: u64,
     queue: EventQueue,
-    lanes: Lanes,
     arrangement: Arrangement,
     /// False: writes leave parity alone.
     updates_parity: bool,
@@ -94,7 +91,7 @@ impl Model {
             _ => controller.take_in_read(self.now_ns),
         };
         if ready_ns > self.now_ns {
-            self.queue.push(self.lanes.controller(io.controller), ready_ns, Happening::Start(tag).pack());
+            self.queue.push(ready_ns, Happening::Start(tag).pack());
         } else {
             self.start(tag);
         }
@@ -173,7 +170,7 @@ impl Model {
     fn answer(&mut self, tag: u32, at_ns: u64) {
         let happening =
             if self.fabric.has_completions() { Happening::Answered(tag) } else { Happening::Complete(tag) };
-        self.queue.push(self.lanes.answering(), at_ns, happening.pack());
+        self.queue.push(at_ns, happening.pack());
     }
 
     #[inline]
@@ -188,7 +185,7 @@ impl Model {
             Happening::Answered(tag) => {
                 let io = self.works.io(tag);
                 let at_ns = self.fabric.complete(self.now_ns, io.job, u64::from(io.length_bytes));
-                self.queue.push(self.lanes.answering(), at_ns, Happening::Complete(tag).pack());
+                self.queue.push(at_ns, Happening::Complete(tag).pack());
             }
             Happening::Complete(tag) => {
                 let io = self.works.io(tag);
@@ -246,7 +243,7 @@ impl Device for Model {
             Direction::Trim => return self.answer(tag, issued_at_ns),
         };
         if arrives_ns > at_ns {
-            self.queue.push(self.lanes.arriving(), arrives_ns, Happening::Arrive(tag).pack());
+            self.queue.push(arrives_ns, Happening::Arrive(tag).pack());
         } else {
             self.arrive(tag);
         }
@@ -255,10 +252,10 @@ impl Device for Model {
     #[inline]
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
         loop {
-            let (queue, lanes) = (&mut self.queue, self.lanes);
+            let queue = &mut self.queue;
             // Drives that answer at once are never touched.
             self.drives.ask_touched(|drive, at_ns| {
-                queue.push(lanes.drive(drive), at_ns, Happening::DriveWakes(drive).pack());
+                queue.push(at_ns, Happening::DriveWakes(drive).pack());
             });
             let Some((at_ns, payload)) = self.queue.pop_until(until_ns) else {
                 if until_ns != u64::MAX {
@@ -286,17 +283,16 @@ impl ArrayModel for Model {
         let (links, count) = (description.links.count.get(), description.controllers.count.get());
         let controllers: Box<[Controller]> = (0..count)
             .map(|index| {
-                let own = (0..links).filter(|link| link % count == index).collect();
+                let own = (0..links).filter(|link| link % count == index);
+                let used = if settings.balancing { links as usize } else { 1 };
+                let own = own.take(used).collect();
                 Controller::new(description, &settings, own)
             })
             .collect();
-        let fitted = description.drives.count.get();
         let has_parity = matches!(arrangement.layout.redundancy(), layout::Redundancy::Parity(_));
-        let lanes = Lanes::new(fitted, count);
         Ok(Model {
             now_ns: 0,
-            queue: EventQueue::new(lanes.count()),
-            lanes,
+            queue: EventQueue::new(),
             updates_parity: settings.parity || !has_parity,
             returns_at_once: fabric.costs_nothing() && !settings.processors && !settings.read_cache,
             loss: Loss::new(description, &arrangement),
@@ -325,7 +321,7 @@ impl ArrayModel for Model {
     fn schedule(&mut self, at_ns: u64, event: Event) {
         if event == Event::DriveFailure {
             let drive = Happening::DriveFails(u32::from(loss::FIRST_TO_FAIL));
-            self.queue.push(self.lanes.other(), at_ns, drive.pack());
+            self.queue.push(at_ns, drive.pack());
         }
     }
 

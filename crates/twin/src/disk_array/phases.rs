@@ -14,14 +14,13 @@ use crate::drive::disk::DiskCommand;
 struct Issued {
     ios: u32,
     bytes: u64,
-    /// Where drives serve in order: when the last one is done, and which drive that is.
+    /// Where drives serve in order: when the last one is done.
     done_ns: u64,
-    slowest: u32,
 }
 
 impl Issued {
     fn nothing(now_ns: u64) -> Issued {
-        Issued { ios: 0, bytes: 0, done_ns: now_ns, slowest: 0 }
+        Issued { ios: 0, bytes: 0, done_ns: now_ns }
     }
 
     #[inline]
@@ -40,9 +39,7 @@ impl Issued {
         self.bytes += u64::from(io.length_bytes);
         if drives.answers_at_once {
             let done_ns = drives.serve(now_ns, drive, command);
-            if done_ns > self.done_ns {
-                (self.done_ns, self.slowest) = (done_ns, drive);
-            }
+            self.done_ns = self.done_ns.max(done_ns);
         } else {
             drives.submit(now_ns, drive, work, command);
         }
@@ -105,7 +102,7 @@ impl Model {
         let is_host_read =
             work < BACKGROUND && self.returns_at_once && self.works.io(work).direction == Direction::Read;
         let happening = if is_host_read { Happening::Complete(work) } else { Happening::DrivesRead(work) };
-        self.queue.push(self.lanes.drive_reads(issued.slowest), issued.done_ns, happening.pack());
+        self.queue.push(issued.done_ns, happening.pack());
     }
 
     /// Drives that serve in order have read everything: it goes over the link.
@@ -118,7 +115,7 @@ impl Model {
     #[inline]
     fn reads_are_ready(&mut self, work: u32, ready_ns: u64) {
         if ready_ns > self.now_ns {
-            self.queue.push(self.lanes.reading_in(), ready_ns, Happening::ReadsDone(work).pack());
+            self.queue.push(ready_ns, Happening::ReadsDone(work).pack());
         } else {
             self.reads_done(work);
         }
@@ -224,7 +221,7 @@ impl Model {
         }
         at_ns = self.fabric.send_to_drives(at_ns, bytes);
         if at_ns > now_ns {
-            self.queue.push(self.lanes.writing_out(), at_ns, Happening::WriteOut(work).pack());
+            self.queue.push(at_ns, Happening::WriteOut(work).pack());
         } else {
             self.write_out(work);
         }
@@ -269,12 +266,12 @@ impl Model {
         progress.is_writing = true;
         progress.pending = issued.ios;
         if issued.ios == 0 {
-            self.queue.push(self.lanes.other(), self.now_ns, Happening::WritesDone(work).pack());
+            self.queue.push(self.now_ns, Happening::WritesDone(work).pack());
         } else if self.drives.answers_at_once {
             let is_host_write = work < BACKGROUND && !self.fabric.has_completions();
             let happening =
                 if is_host_write { Happening::Complete(work) } else { Happening::WritesDone(work) };
-            self.queue.push(self.lanes.drive(issued.slowest), issued.done_ns, happening.pack());
+            self.queue.push(issued.done_ns, happening.pack());
         }
     }
 

@@ -11,7 +11,7 @@ const LAYOUTS: &str = "ddp, raid6 or raid10";
 const BYTES: &str = "a size in bytes";
 
 /// Everything that can be set: first what a plan sets on an array, then mechanisms, which are on unless switched off.
-pub(crate) const SETTINGS: [Setting; 17] = [
+pub(crate) const SETTINGS: [Setting; 18] = [
     Setting { name: "raid", takes: LEVELS, says: "RAID level of the set" },
     Setting { name: "layout", takes: LAYOUTS, says: "pool or RAID level of the set" },
     Setting { name: "disks", takes: "a number of drives", says: "drives of the set" },
@@ -22,6 +22,7 @@ pub(crate) const SETTINGS: [Setting; 17] = [
     Setting::switch("read_cache", "off: the cache keeps nothing of what was read"),
     Setting::switch("read_ahead", "off: the controller does not read ahead"),
     Setting::switch("links", "off: links to hosts and drives carry any load in no time"),
+    Setting::switch("balancing", "off: hosts send all commands over the first link to a controller"),
     Setting::switch("processors", "off: processors of hosts and controllers, and their memory, take no time"),
     Setting::switch("parity", "off: writes leave parity alone"),
     Setting::switch("mirroring", "off: written data is not copied to the other controller"),
@@ -46,6 +47,7 @@ pub(crate) struct Settings {
     pub read_cache: bool,
     pub read_ahead: bool,
     pub links: bool,
+    pub balancing: bool,
     pub processors: bool,
     pub parity: bool,
     pub mirroring: bool,
@@ -70,6 +72,7 @@ impl Settings {
             read_cache: description.cache.keep_reads.get(),
             read_ahead: description.cache.read_ahead.get(),
             links: true,
+            balancing: true,
             processors: true,
             parity: true,
             mirroring: true,
@@ -105,6 +108,7 @@ impl Settings {
             "read_cache" => &mut self.read_cache,
             "read_ahead" => &mut self.read_ahead,
             "links" => &mut self.links,
+            "balancing" => &mut self.balancing,
             "processors" => &mut self.processors,
             "parity" => &mut self.parity,
             "mirroring" => &mut self.mirroring,

@@ -30,7 +30,7 @@ impl Device for Stations {
         let service_ns = self.random.exponential(self.mean_service_ns) as u64;
         self.issued_at_ns[tag as usize] = at_ns;
         let done_ns = self.stations[station as usize].serve(at_ns, service_ns);
-        self.queue.push(station as u32, done_ns, tag);
+        self.queue.push(done_ns, tag);
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
@@ -50,7 +50,7 @@ fn balanced_closed_networks_follow_their_law() {
             / f64::from(customers + stations - 1);
         let mut device = Stations {
             now_ns: 0,
-            queue: EventQueue::new(stations),
+            queue: EventQueue::new(),
             stations: vec![Server::default(); stations as usize],
             random: Random::from_seed(5),
             mean_service_ns,

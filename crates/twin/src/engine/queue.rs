@@ -1,90 +1,162 @@
 //! Moments in order.
 //!
-//! Most events of a queueing network come out of their resource in the order in which they went in: a link's
-//! answers, a module's reads, whatever waits a constant time. Each such source has a *lane*, a plain ring, and only
-//! the lanes' heads compete, in a winner tree. What does not fit its lane's order goes to a heap, which competes
-//! as one more lane; the order is the same as that of one heap of all events, at a third of the cost
-//! (`docs/models/engine.md`).
+//! A calendar queue (Brown, CACM 1988): a ring of buckets, each a short span of time, each with its few events in order in a linked
+//! list; the next event is in the first bucket that is not empty, which two words of bits name. What lies beyond the ring
+//! waits in a heap until the ring has come so far. The width of a bucket follows the load, so that putting in and taking out cost
+//! the same from one event to many thousands (`docs/models/engine.md` has measurements).
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
-/// A moment (64 bits), a sequence (32) and what is to happen (32): one comparison orders two events.
-type Entry = u128;
+/// Buckets of the ring: one word of bits says which of 64 words of bits are not 0.
+const BUCKETS: usize = 64 * 64;
 
-/// Where nothing is waiting; later than every event.
-const NOTHING: Entry = Entry::MAX;
+/// A node or a bucket's event that is not there.
+const NONE: u32 = u32::MAX;
 
-/// The lane of the heap.
-const HEAP_LANE: usize = 0;
+/// 2^10 ns, the width of a bucket before the first adjustment.
+const FIRST_SHIFT: u32 = 10;
+
+/// Wider buckets (2^40 ns are 18 minutes) would put the end of time into the ring.
+const SHIFT_LIMIT: u32 = 40;
+
+/// The width is looked at again after so many events, at the least.
+const LEAST_PERIOD: u32 = 4096;
+
+/// After so many steps an event on average, the width is looked at at once.
+const STEPS_LIMIT: u64 = 16;
+
+/// What an event that waits in the heap costs, in steps along a list.
+const HEAP_STEPS: u64 = 16;
+
+/// One event.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    at_ns: u64,
+    payload: u32,
+    next: u32,
+}
+
+/// The events of a span of time, earliest first, those of one moment in the order in which they were put in.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: Bucket = Bucket { first: NONE, last: NONE };
+
+/// An event beyond the ring: its moment, its place among those of one moment, and what is to happen.
+type Later = Reverse<(u64, u64, u32)>;
 
 /// Coming events, earliest first; those of one moment come in the order in which they were put in, so that a run
 /// does not depend on how they happen to be kept.
 #[derive(Debug, Clone)]
 pub(crate) struct EventQueue {
-    /// Events in their order; the head of each stands in `heads` instead.
-    lanes: Box<[VecDeque<Entry>]>,
-    /// The last event of each lane.
-    tails: Box<[Entry]>,
-    heap: BinaryHeap<Reverse<Entry>>,
-    /// Earliest event of each lane, `NOTHING` for an empty one.
-    heads: Box<[Entry]>,
-    /// Winner tree over `heads`: node 1 is the root, node `n` decides between `2n` and `2n + 1`, leaves follow.
-    winners: Box<[u32]>,
-    sequence: u32,
+    nodes: Vec<Node>,
+    /// The first node that holds nothing; the others follow by `next`.
+    unused: u32,
+    buckets: Box<[Bucket; BUCKETS]>,
+    /// Buckets that are not empty, one bit each, and words of these that are not 0.
+    filled: [u64; 64],
+    filled_words: u64,
+    /// A bucket spans 2^shift ns. Buckets are numbered from time 0; the ring holds [`BUCKETS`] of them from `base` on.
+    shift: u32,
+    base: u64,
+    later: BinaryHeap<Later>,
+    /// The earliest moment in `later`.
+    later_ns: u64,
+    sequence: u64,
+    waiting: u32,
+    /// Since the width was looked at: events put in before it is looked at again, steps along lists, and events that
+    /// went to the heap.
+    until_adjustment: u32,
+    steps: u64,
+    heaped: u64,
 }
 
 impl EventQueue {
-    /// An empty queue with lanes 0 to `lane_count - 1`.
-    pub fn new(lane_count: u32) -> Self {
-        let lane_count = lane_count as usize + 1;
-        let leaves = lane_count.next_power_of_two().max(2);
-        let mut queue = EventQueue {
-            lanes: vec![VecDeque::with_capacity(64); lane_count].into(),
-            tails: vec![0; lane_count].into(),
-            heap: BinaryHeap::with_capacity(256),
-            heads: vec![NOTHING; leaves].into(),
-            winners: vec![0; 2 * leaves].into(),
+    /// An empty queue.
+    pub fn new() -> Self {
+        EventQueue {
+            nodes: Vec::with_capacity(256),
+            unused: NONE,
+            buckets: Box::new([EMPTY; BUCKETS]),
+            filled: [0; 64],
+            filled_words: 0,
+            shift: FIRST_SHIFT,
+            base: 0,
+            later: BinaryHeap::new(),
+            later_ns: u64::MAX,
             sequence: 0,
-        };
-        for leaf in 0..leaves {
-            queue.winners[leaves + leaf] = leaf as u32;
+            waiting: 0,
+            until_adjustment: LEAST_PERIOD,
+            steps: 0,
+            heaped: 0,
         }
-        for node in (1..leaves).rev() {
-            queue.winners[node] = queue.winners[2 * node];
-        }
-        queue
     }
 
-    /// Puts in an event that probably comes after those of the same lane. Any lane is right; a good one is fast.
+    /// Puts in an event.
     #[inline]
-    pub fn push(&mut self, lane: u32, at_ns: u64, payload: u32) {
-        // The sequence wraps after 4 billion events. Events of one moment are never that far apart: both would
-        // have to be waiting at once.
-        let entry = Entry::from(at_ns) << 64 | Entry::from(self.sequence) << 32 | Entry::from(payload);
-        self.sequence = self.sequence.wrapping_add(1);
-        let lane = lane as usize + 1;
-        if self.heads[lane] == NOTHING {
-            self.tails[lane] = entry;
-            self.set_head(lane, entry);
-        } else if entry >= self.tails[lane] {
-            self.tails[lane] = entry;
-            self.lanes[lane].push_back(entry);
+    pub fn push(&mut self, at_ns: u64, payload: u32) {
+        self.waiting += 1;
+        if self.until_adjustment == 0 {
+            self.adjust();
+        }
+        self.until_adjustment -= 1;
+        self.insert(at_ns, payload);
+    }
+
+    #[inline]
+    fn insert(&mut self, at_ns: u64, payload: u32) {
+        // What is earlier than the ring comes first in its first bucket.
+        let number = (at_ns >> self.shift).max(self.base);
+        if number - self.base >= BUCKETS as u64 {
+            self.put_off(at_ns, payload);
+            return;
+        }
+        let node = self.take_node(Node { at_ns, payload, next: NONE });
+        let place = number as usize % BUCKETS;
+        let bucket = &mut self.buckets[place];
+        if bucket.first == NONE {
+            *bucket = Bucket { first: node, last: node };
+            self.filled[place / 64] |= 1 << (place % 64);
+            self.filled_words |= 1 << (place / 64);
+        } else if self.nodes[bucket.last as usize].at_ns <= at_ns {
+            self.nodes[bucket.last as usize].next = node;
+            bucket.last = node;
+        } else if self.nodes[bucket.first as usize].at_ns > at_ns {
+            self.nodes[node as usize].next = bucket.first;
+            bucket.first = node;
         } else {
-            self.push_unordered(entry);
+            // Neither first nor last: behind the last that is not later.
+            let mut before = bucket.first;
+            loop {
+                self.steps += 1;
+                let next = self.nodes[before as usize].next;
+                if self.nodes[next as usize].at_ns > at_ns {
+                    self.nodes[node as usize].next = next;
+                    self.nodes[before as usize].next = node;
+                    break;
+                }
+                before = next;
+            }
+            if self.steps > STEPS_LIMIT * u64::from(LEAST_PERIOD.max(self.waiting)) {
+                self.until_adjustment = 0;
+            }
         }
     }
 
-    fn push_unordered(&mut self, entry: Entry) {
-        let head = self.heads[HEAP_LANE];
-        if entry < head {
-            if head != NOTHING {
-                self.heap.push(Reverse(head));
-            }
-            self.set_head(HEAP_LANE, entry);
-        } else {
-            self.heap.push(Reverse(entry));
+    #[inline]
+    fn take_node(&mut self, node: Node) -> u32 {
+        let index = self.unused;
+        if index == NONE {
+            self.nodes.push(node);
+            return self.nodes.len() as u32 - 1;
         }
+        self.unused = self.nodes[index as usize].next;
+        self.nodes[index as usize] = node;
+        index
     }
 
     /// When the earliest event is; `u64::MAX` where nothing is waiting.
@@ -96,38 +168,122 @@ impl EventQueue {
     /// Takes out the earliest event if it is at or before `until_ns`: its moment and what is to happen.
     #[inline]
     pub fn pop_until(&mut self, until_ns: u64) -> Option<(u64, u32)> {
-        let lane = self.winners[1] as usize;
-        let first = self.heads[lane];
-        let at_ns = (first >> 64) as u64;
-        if at_ns > until_ns || first == NOTHING {
+        if self.filled_words == 0 {
+            self.go_on_to_later(until_ns)?;
+        }
+        let place = self.first_filled();
+        let bucket = &mut self.buckets[place];
+        let index = bucket.first;
+        let Node { at_ns, payload, next } = self.nodes[index as usize];
+        if at_ns > until_ns {
             return None;
         }
-        let next = if lane == HEAP_LANE {
-            self.heap.pop().map_or(NOTHING, |Reverse(entry)| entry)
-        } else {
-            self.lanes[lane].pop_front().unwrap_or(NOTHING)
-        };
-        self.set_head(lane, next);
-        Some((at_ns, first as u32))
+        self.nodes[index as usize].next = self.unused;
+        self.unused = index;
+        bucket.first = next;
+        if next == NONE {
+            let word = place / 64;
+            self.filled[word] &= !(1 << (place % 64));
+            self.filled_words &= !(u64::from(self.filled[word] == 0) << word);
+        }
+        self.waiting -= 1;
+        self.base = self.base.max(at_ns >> self.shift);
+        if self.later_ns != u64::MAX {
+            self.fetch_later();
+        }
+        Some((at_ns, payload))
     }
 
-    /// Gives a lane a new head and lets it compete again.
+    /// The first bucket from `base` on, round the ring, that is not empty. There is one.
     #[inline]
-    fn set_head(&mut self, lane: usize, entry: Entry) {
-        self.heads[lane] = entry;
-        let mut winner = lane as u32;
-        let mut earliest = entry;
-        let mut node = self.heads.len() + lane;
-        while node > 1 {
-            let rival = self.winners[node ^ 1];
-            let rivals = self.heads[rival as usize];
-            // A select by mask, not a branch: which side wins is as good as random.
-            let mask = u64::from(rivals < earliest).wrapping_neg();
-            winner ^= (winner ^ rival) & mask as u32;
-            earliest ^= (earliest ^ rivals) & (Entry::from(mask) << 64 | Entry::from(mask));
-            node >>= 1;
-            self.winners[node] = winner;
+    fn first_filled(&self) -> usize {
+        let start = self.base as usize % BUCKETS;
+        let word = start / 64;
+        let rest = self.filled[word] >> (start % 64);
+        if rest != 0 {
+            return start + rest.trailing_zeros() as usize;
         }
+        // The same word is the last to be looked at again: what is set there then lies before `start`.
+        let after = self.filled_words.rotate_right(word as u32 + 1);
+        let next = (word + 1 + after.trailing_zeros() as usize) % 64;
+        next * 64 + self.filled[next].trailing_zeros() as usize
+    }
+
+    #[cold]
+    fn put_off(&mut self, at_ns: u64, payload: u32) {
+        self.heaped += 1;
+        self.later.push(Reverse((at_ns, self.sequence, payload)));
+        self.sequence += 1;
+        self.later_ns = self.later_ns.min(at_ns);
+    }
+
+    /// Moves the ring to the first event of the heap, if that is at or before `until_ns`.
+    #[cold]
+    fn go_on_to_later(&mut self, until_ns: u64) -> Option<()> {
+        if self.later.is_empty() || self.later_ns > until_ns {
+            return None;
+        }
+        self.base = self.base.max(self.later_ns >> self.shift);
+        self.fetch_later();
+        Some(())
+    }
+
+    /// Takes from the heap what the ring has come to. Whatever is put into these buckets from now on comes behind it.
+    #[inline]
+    fn fetch_later(&mut self) {
+        while (self.later_ns >> self.shift).saturating_sub(self.base) < BUCKETS as u64
+            && let Some(Reverse((at_ns, _, payload))) = self.later.pop()
+        {
+            self.insert(at_ns, payload);
+            self.later_ns = self.later.peek().map_or(u64::MAX, |&Reverse((at_ns, ..))| at_ns);
+        }
+    }
+
+    /// Makes buckets wider where too much lies beyond the ring, narrower where lists are long.
+    #[cold]
+    fn adjust(&mut self) {
+        // Often enough to follow the load, seldom enough that moving all events costs little.
+        let period = LEAST_PERIOD.max(self.waiting);
+        self.until_adjustment = period;
+        let (steps, heap_steps) = (self.steps, self.heaped * HEAP_STEPS);
+        (self.steps, self.heaped) = (0, 0);
+        if steps.max(heap_steps) <= u64::from(period) {
+            return;
+        }
+        if heap_steps > steps {
+            self.set_shift((self.shift + 1).min(SHIFT_LIMIT));
+        } else {
+            // Half the width, half the steps.
+            let halvings = (steps / u64::from(period)).ilog2().max(1);
+            self.set_shift(self.shift.saturating_sub(halvings));
+        }
+    }
+
+    fn set_shift(&mut self, shift: u32) {
+        let mut events = Vec::with_capacity(self.waiting as usize);
+        while self.filled_words != 0 {
+            let place = self.first_filled();
+            let mut index = self.buckets[place].first;
+            while index != NONE {
+                let Node { at_ns, payload, next } = self.nodes[index as usize];
+                events.push((at_ns, payload));
+                index = next;
+            }
+            self.buckets[place] = EMPTY;
+            self.filled[place / 64] &= !(1 << (place % 64));
+            self.filled_words &= !(u64::from(self.filled[place / 64] == 0) << (place / 64));
+        }
+        self.nodes.clear();
+        self.unused = NONE;
+        let first_ns = events.first().map_or(self.base << self.shift, |&(at_ns, _)| at_ns);
+        self.base = first_ns.min(self.base << self.shift) >> shift;
+        self.shift = shift;
+        // In their order: those of one moment keep it, and all of the ring are before all of the heap.
+        for (at_ns, payload) in events {
+            self.insert(at_ns, payload);
+        }
+        self.fetch_later();
+        (self.steps, self.heaped) = (0, 0);
     }
 }
 
@@ -136,31 +292,59 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Proves that events of one moment come out in the order in which they were put in, over all lanes.
+    /// Proves that events of one moment come out in the order in which they were put in, also hundreds of thousands of them, and also
+    /// where they waited in the heap.
     #[test]
     fn ties_keep_their_order() {
-        let mut queue = EventQueue::new(5);
-        for payload in 0..1000 {
-            queue.push(payload % 5, u64::from(payload % 3), payload);
-        }
-        for moment in 0..3 {
-            for payload in (0..1000).filter(|payload| payload % 3 == moment) {
-                assert_eq!(queue.pop_until(u64::MAX), Some((u64::from(moment), payload)));
+        for scale_ns in [1, 1000, 1_000_000_000] {
+            let mut queue = EventQueue::new();
+            for payload in 0..300_000 {
+                queue.push(u64::from(payload % 3) * scale_ns, payload);
             }
+            for moment in 0..3 {
+                for payload in (0..300_000).filter(|payload| payload % 3 == moment) {
+                    assert_eq!(queue.pop_until(u64::MAX), Some((u64::from(moment) * scale_ns, payload)));
+                }
+            }
+            assert_eq!(queue.pop_until(u64::MAX), None);
         }
-        assert_eq!(queue.pop_until(u64::MAX), None);
+    }
+
+    /// Proves that order holds while the width of buckets changes both ways: for as long as events are far apart it
+    /// grows, and shrinks when they are close.
+    #[test]
+    fn order_holds_while_the_width_changes() {
+        let mut queue = EventQueue::new();
+        let mut expected = std::collections::BTreeMap::new();
+        let mut random = load::Random::from_seed(1);
+        let (mut now_ns, mut widths) = (0, Vec::new());
+        for step in 0..400_000u32 {
+            let spread_ns = if (step / 100_000) % 2 == 0 { 4_000_000_000 } else { 4_000 };
+            let at_ns = now_ns + random.below(spread_ns);
+            queue.push(at_ns, step);
+            expected.insert((at_ns, step), ());
+            if expected.len() > 300 {
+                let ((first_ns, first), ()) = expected.pop_first().unwrap();
+                assert_eq!(queue.pop_until(u64::MAX), Some((first_ns, first)));
+                now_ns = first_ns;
+            }
+            widths.push(queue.shift);
+        }
+        let (least, most) = (widths.iter().min().unwrap(), widths.iter().max().unwrap());
+        assert!(*most > FIRST_SHIFT && least < most && widths[399_999] < *most, "{least} to {most}");
     }
 
     proptest! {
-        /// Proves that the queue is a stable sort, whatever is put in and taken out between, on whatever lane.
+        /// Proves that the queue is a stable sort, whatever is put in and taken out between, near and far.
         #[test]
         fn order_is_that_of_a_stable_sort(
-            events in proptest::collection::vec((0u64..50, 0u32..9, any::<bool>()), 1..300),
+            events in proptest::collection::vec((0u64..50, 0u32..40, any::<bool>()), 1..300),
         ) {
-            let mut queue = EventQueue::new(9);
+            let mut queue = EventQueue::new();
             let mut expected: Vec<(u64, u32)> = Vec::new();
-            for (payload, &(at_ns, lane, take)) in events.iter().enumerate() {
-                queue.push(lane, at_ns, payload as u32);
+            for (payload, &(near, far, take)) in events.iter().enumerate() {
+                let at_ns = near << far;
+                queue.push(at_ns, payload as u32);
                 expected.push((at_ns, payload as u32));
                 if take {
                     expected.sort();

@@ -60,30 +60,43 @@ impl Server {
 /// Serves as many commands at a time as it has servers; the one that is free first takes the next.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPool {
-    servers: Box<[Server]>,
+    /// When each server is free: a ring in order, the earliest at `first`. Which server is which makes no difference, and where
+    /// commands take about equally long, the one that begins last is done last.
+    free_at_ns: Box<[u64]>,
+    first: usize,
+    busy_ns: u64,
 }
 
 impl ServerPool {
     /// A pool of `count` servers.
     pub fn new(count: u32) -> Self {
-        ServerPool { servers: vec![Server::default(); count as usize].into() }
+        ServerPool { free_at_ns: vec![0; count as usize].into(), first: 0, busy_ns: 0 }
     }
 
     /// Serves a command that arrives now; returns when it is done.
     #[inline]
     pub fn serve(&mut self, arrival_ns: u64, service_ns: u64) -> u64 {
-        let mut first_free = 0;
-        for index in 1..self.servers.len() {
-            if self.servers[index].free_at_ns < self.servers[first_free].free_at_ns {
-                first_free = index;
+        let count = self.free_at_ns.len();
+        let done_ns = self.free_at_ns[self.first].max(arrival_ns) + service_ns;
+        self.busy_ns += service_ns;
+        // The place of the earliest becomes that of the latest; later ones than this command move up.
+        let mut place = self.first;
+        self.first = if place + 1 == count { 0 } else { place + 1 };
+        while place != self.first {
+            let before = if place == 0 { count - 1 } else { place - 1 };
+            if self.free_at_ns[before] <= done_ns {
+                break;
             }
+            self.free_at_ns[place] = self.free_at_ns[before];
+            place = before;
         }
-        self.servers[first_free].serve(arrival_ns, service_ns)
+        self.free_at_ns[place] = done_ns;
+        done_ns
     }
 
     /// The busy time of all servers together.
     pub fn busy_ns(&self) -> u64 {
-        self.servers.iter().map(Server::busy_ns).sum()
+        self.busy_ns
     }
 }
 
@@ -110,6 +123,24 @@ mod tests {
             [(0, 10), (0, 4), (1, 10), (2, 1)].map(|(arrival, service)| pool.serve(arrival, service)).into();
         assert_eq!(done, [10, 4, 14, 11]);
         assert_eq!(pool.busy_ns(), 25);
+    }
+
+    /// Proves that a pool of any size does what a search for the server that is free first does.
+    #[test]
+    fn a_pool_is_a_search_for_the_first_free() {
+        let mut random = load::Random::from_seed(3);
+        for count in [1, 2, 3, 16] {
+            let mut pool = ServerPool::new(count);
+            let mut free_at_ns = vec![0; count as usize];
+            let mut now_ns = 0;
+            for _ in 0..10_000 {
+                now_ns += random.below(60);
+                let service_ns = random.below(200);
+                let first = free_at_ns.iter_mut().min().unwrap();
+                *first = now_ns.max(*first) + service_ns;
+                assert_eq!(pool.serve(now_ns, service_ns), *first);
+            }
+        }
     }
 
     /// Proves that times for bytes are exact to the rounding of a nanosecond up to a gigabyte.

@@ -33,6 +33,8 @@ struct Paths {
 #[derive(Debug, Clone)]
 pub(crate) struct Fabric {
     submission_ns: u64,
+    /// False: a host takes its first open link always.
+    balances: bool,
     command_ns: u64,
     rate: Rate,
     links: Box<[Link]>,
@@ -64,6 +66,7 @@ impl Fabric {
         };
         Fabric {
             submission_ns: nanos_of_us(description.hosts.submission_us.get()),
+            balances: settings.balancing,
             command_ns,
             rate,
             links,
@@ -82,6 +85,9 @@ impl Fabric {
     pub fn choose(&mut self, job: u32, is_known_up: impl Fn(u32) -> bool) -> u32 {
         let count = self.hosts.len() as u32;
         let paths = &mut self.hosts[(job % count) as usize];
+        if !self.balances {
+            paths.next = 0;
+        }
         let mut chosen = paths.links[paths.next];
         for _ in 0..paths.links.len() {
             chosen = paths.links[paths.next];

@@ -9,7 +9,6 @@ mod controller;
 mod description;
 mod fabric;
 mod firmware;
-mod lanes;
 mod modules;
 mod report;
 mod settings;
@@ -27,7 +26,6 @@ use command::{Commands, Happening, Io};
 use controller::{Controller, Presence};
 use fabric::Fabric;
 use firmware::{Step, Update};
-use lanes::Lanes;
 use modules::Modules;
 use settings::Settings;
 use streams::Streams;
@@ -47,7 +45,6 @@ const CONTROLLER: &str = "controller";
 pub(crate) struct Model {
     now_ns: u64,
     queue: EventQueue,
-    lanes: Lanes,
     settings: Settings,
     capacity_bytes: u64,
     segment_bytes: u64,
@@ -86,7 +83,7 @@ impl Model {
         }
         let is_write = io.direction == Direction::Write;
         let ready_ns = controller.take_in(now_ns, if is_write { u64::from(io.length_bytes) } else { 0 });
-        self.queue.push(self.lanes.controller(index, is_write), ready_ns, Happening::Enter(tag).pack());
+        self.queue.push(ready_ns, Happening::Enter(tag).pack());
     }
 
     /// Sends a command another way once its host has noticed that this one is closed.
@@ -97,7 +94,7 @@ impl Model {
             controllers[controller as usize].is_known_up(again_ns)
         });
         self.ios[tag as usize].link = link;
-        self.queue.push(self.lanes.rare(), again_ns, Happening::Arrive(tag).pack());
+        self.queue.push(again_ns, Happening::Arrive(tag).pack());
     }
 
     /// A command asks its controller for a place in the window.
@@ -123,21 +120,16 @@ impl Model {
         let is_sequential = self.streams.follows(first, last);
         let command = self.commands.begin(&io, tag, controller, is_sequential);
         if io.direction == Direction::Read {
-            let (mut done_ns, mut slowest) = (now_ns, 0);
+            let mut done_ns = now_ns;
             let modules = &mut self.modules;
             self.stripes.for_each_piece(io.offset_bytes, u64::from(io.length_bytes), |piece| {
-                let at_ns = modules.read(now_ns, piece.drive, piece.length_bytes, is_sequential);
-                (done_ns, slowest) = (done_ns, slowest).max((at_ns, piece.drive));
+                done_ns = done_ns.max(modules.read(now_ns, piece.drive, piece.length_bytes, is_sequential));
             });
-            self.queue.push(self.lanes.read_done(slowest), done_ns, Happening::ReadDone(command).pack());
+            self.queue.push(done_ns, Happening::ReadDone(command).pack());
             return;
         }
         if self.settings.write_cache {
-            self.queue.push(
-                self.lanes.answered(),
-                now_ns + self.write_answer_ns,
-                Happening::Complete(tag).pack(),
-            );
+            self.queue.push(now_ns + self.write_answer_ns, Happening::Complete(tag).pack());
         }
         if is_sequential || !self.settings.parity {
             self.write(command);
@@ -151,15 +143,14 @@ impl Model {
     fn read_before_write(&mut self, command: u32) {
         let now_ns = self.now_ns;
         let extent = self.commands.get(command);
-        let (mut done_ns, mut slowest) = (now_ns, 0);
+        let mut done_ns = now_ns;
         let modules = &mut self.modules;
         self.stripes.for_each_piece(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
             for drive in [piece.drive, piece.parity_drive] {
-                let at_ns = modules.read(now_ns, drive, piece.length_bytes, false);
-                (done_ns, slowest) = (done_ns, slowest).max((at_ns, drive));
+                done_ns = done_ns.max(modules.read(now_ns, drive, piece.length_bytes, false));
             }
         });
-        self.queue.push(self.lanes.ready_to_write(slowest), done_ns, Happening::Write(command).pack());
+        self.queue.push(done_ns, Happening::Write(command).pack());
     }
 
     /// New data and new parity. Where whole stripes are gathered, parity is written once, at the stripe's end.
@@ -169,11 +160,10 @@ impl Model {
         let extent = self.commands.get(command);
         let parity = self.settings.parity;
         let segment_bytes = self.segment_bytes;
-        let (mut done_ns, mut slowest) = (now_ns, 0);
+        let mut done_ns = now_ns;
         let modules = &mut self.modules;
         self.stripes.for_each_piece(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
-            let at_ns = modules.write(now_ns, piece.drive, piece.length_bytes);
-            (done_ns, slowest) = (done_ns, slowest).max((at_ns, piece.drive));
+            done_ns = done_ns.max(modules.write(now_ns, piece.drive, piece.length_bytes));
             let parity_bytes = match (parity, extent.is_sequential) {
                 (false, _) => 0,
                 (true, false) => piece.length_bytes,
@@ -181,11 +171,10 @@ impl Model {
                 (true, true) => 0,
             };
             if parity_bytes > 0 {
-                let at_ns = modules.write(now_ns, piece.parity_drive, parity_bytes);
-                (done_ns, slowest) = (done_ns, slowest).max((at_ns, piece.parity_drive));
+                done_ns = done_ns.max(modules.write(now_ns, piece.parity_drive, parity_bytes));
             }
         });
-        self.queue.push(self.lanes.write_done(slowest), done_ns, Happening::WriteDone(command).pack());
+        self.queue.push(done_ns, Happening::WriteDone(command).pack());
     }
 
     /// Gives back a command's place and lets in what waited for it.
@@ -204,7 +193,7 @@ impl Model {
         let done = *self.commands.get(command);
         let link = self.ios[done.tag as usize].link;
         let at_ns = self.fabric.send_to_host(self.now_ns, link, u64::from(done.length_bytes));
-        self.queue.push(self.lanes.link_to_host(link), at_ns, Happening::Complete(done.tag).pack());
+        self.queue.push(at_ns, Happening::Complete(done.tag).pack());
         self.finish(command);
     }
 
@@ -212,7 +201,7 @@ impl Model {
     fn write_done(&mut self, command: u32) {
         if !self.settings.write_cache {
             let tag = self.commands.get(command).tag;
-            self.queue.push(self.lanes.answered(), self.now_ns, Happening::Complete(tag).pack());
+            self.queue.push(self.now_ns, Happening::Complete(tag).pack());
         }
         self.finish(command);
     }
@@ -286,16 +275,10 @@ impl ArrayModel for Model {
         let members = description.layout.members.get();
         let segment_bytes = description.layout.segment_bytes.get();
         let stripes = Stripes::new(members, segment_bytes);
-        let lanes = Lanes::new(
-            description.links.count.get(),
-            description.controllers.count.get(),
-            description.drives.count.get(),
-        );
         let controller = Controller::new(&description.controllers, settings);
         Ok(Model {
             now_ns: 0,
-            queue: EventQueue::new(lanes.count()),
-            lanes,
+            queue: EventQueue::new(),
             settings,
             capacity_bytes: stripes.capacity_bytes(description.drives.capacity_bytes.get()),
             segment_bytes,
@@ -422,16 +405,16 @@ impl Device for Model {
         };
         match operation.direction {
             Direction::Read => {
-                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Arrive(tag).pack());
+                self.queue.push(issued_at_ns, Happening::Arrive(tag).pack());
             }
             Direction::Write => {
                 // Every submission takes the same time, so links see writes in the order of their submission.
                 let at_ns = self.fabric.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes));
-                self.queue.push(self.lanes.link_to_array(link), at_ns, Happening::Arrive(tag).pack());
+                self.queue.push(at_ns, Happening::Arrive(tag).pack());
             }
             // A discard changes maps and moves no data.
             Direction::Trim => {
-                self.queue.push(self.lanes.submitted(), issued_at_ns, Happening::Complete(tag).pack());
+                self.queue.push(issued_at_ns, Happening::Complete(tag).pack());
             }
         }
     }

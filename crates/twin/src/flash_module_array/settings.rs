@@ -7,9 +7,10 @@ use crate::TwinError;
 use crate::settings::{Setting, on_or_off, unknown};
 
 /// Everything that can be set; all are `on` or `off`, and `on` unless set.
-pub(crate) const SETTINGS: [Setting; 7] = [
+pub(crate) const SETTINGS: [Setting; 8] = [
     Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
     Setting::switch("links", "off: links carry any load in no time"),
+    Setting::switch("balancing", "off: a host sends all commands over its first link that is open"),
     Setting::switch("processors", "off: controllers' processors and buffers take no time"),
     Setting::switch("window", "off: any number of commands may be under way in the drives"),
     Setting::switch("parity", "off: writes leave parity alone, as in RAID 0 over the same drives"),
@@ -22,6 +23,7 @@ pub(crate) const SETTINGS: [Setting; 7] = [
 pub(crate) struct Settings {
     pub write_cache: bool,
     pub links: bool,
+    pub balancing: bool,
     pub processors: bool,
     pub window: bool,
     pub parity: bool,
@@ -35,6 +37,7 @@ impl Settings {
         let mut settings = Settings {
             write_cache: true,
             links: true,
+            balancing: true,
             processors: true,
             window: true,
             parity: true,
@@ -45,6 +48,7 @@ impl Settings {
             let field = match name.as_str() {
                 "write_cache" => &mut settings.write_cache,
                 "links" => &mut settings.links,
+                "balancing" => &mut settings.balancing,
                 "processors" => &mut settings.processors,
                 "window" => &mut settings.window,
                 "parity" => &mut settings.parity,

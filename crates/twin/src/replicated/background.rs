@@ -147,7 +147,7 @@ impl Model {
             let state = &mut self.relocation.streams[stream as usize];
             if !state.is_busy {
                 state.is_busy = true;
-                self.queue.push(self.lanes.rare(), self.now_ns, Happening::Relocate(stream).pack());
+                self.queue.push(self.now_ns, Happening::Relocate(stream).pack());
             }
         }
     }
@@ -257,7 +257,7 @@ impl Model {
             self.volumes[moving.volume as usize].moved_bytes += length_bytes;
         }
         let at_ns = self.relocation.next_start_ns(self.now_ns);
-        self.queue.push(self.lanes.rare(), at_ns, Happening::Relocate(stream).pack());
+        self.queue.push(at_ns, Happening::Relocate(stream).pack());
     }
 }
 

@@ -11,7 +11,6 @@ mod description;
 mod disk;
 mod flash;
 mod happening;
-mod lanes;
 mod limit;
 mod network;
 mod node;
@@ -36,7 +35,6 @@ use crate::twin::ArrayModel;
 use crate::{DescriptionError, Event, TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
 use happening::Happening;
-use lanes::Lanes;
 use network::Network;
 use node::{Costs, Node};
 use placement::Placement;
@@ -76,7 +74,6 @@ struct Attachment {
 pub(crate) struct Model {
     now_ns: u64,
     queue: EventQueue,
-    lanes: Lanes,
     description: Description,
     settings: Settings,
     object_bytes: u64,
@@ -119,7 +116,7 @@ impl Model {
     fn plan(&mut self, at_ns: u64, planned: background::Planned) {
         self.planned.push(planned);
         let index = self.planned.len() as u32 - 1;
-        self.queue.push(self.lanes.rare(), at_ns, Happening::Planned(index).pack());
+        self.queue.push(at_ns, Happening::Planned(index).pack());
     }
 
     /// Volume and host of a job.
@@ -193,11 +190,9 @@ impl ArrayModel for Model {
             Disk::new(&description.hdd, &description.write_buffer, &settings, log_first_byte)
         });
         let disks: Box<[Disk]> = disks.collect::<Result<_, _>>().map_err(in_drives("replicated.hdd"))?;
-        let lanes = Lanes::new(machines, node_count, node::instances(description), placement.drives.count());
         Ok(Model {
             now_ns: 0,
-            queue: EventQueue::new(lanes.count()),
-            lanes,
+            queue: EventQueue::new(),
             object_bytes,
             attachments: vec![Attachment { first_job: 0, volume: settings.volume, host: settings.host }],
             volumes,

@@ -22,7 +22,7 @@ impl Model {
             if ready_ns > now_ns {
                 if ready_ns < state.wake_ns {
                     state.wake_ns = ready_ns;
-                    self.queue.push(self.lanes.rare(), ready_ns, Happening::Admit(volume).pack());
+                    self.queue.push(ready_ns, Happening::Admit(volume).pack());
                 }
                 return;
             }
@@ -39,7 +39,7 @@ impl Model {
         let bytes = if io.direction == Direction::Write { u64::from(io.length_bytes) } else { 0 };
         let cost_ns = self.costs.submission_ns + self.costs.block_rate.duration_ns(bytes);
         let at_ns = self.blocks[io.host as usize].serve(self.now_ns, cost_ns);
-        self.queue.push(self.lanes.block(io.host), at_ns, Happening::GoOut(tag).pack());
+        self.queue.push(at_ns, Happening::GoOut(tag).pack());
     }
 
     /// The requests of an I/O go out, one for each object that it touches.
@@ -125,10 +125,10 @@ impl Model {
         let request = self.requests.get(to.request);
         let node = self.placement.drives.seat(request.places[to.replica as usize].drive).node;
         if node == from {
-            self.queue.push(self.lanes.local(), self.now_ns, Happening::Receive(to).pack());
+            self.queue.push(self.now_ns, Happening::Receive(to).pack());
         } else {
             let at_ns = self.network.send(self.now_ns, from, request.bytes_there());
-            self.queue.push(self.lanes.sent(from), at_ns, Happening::Arrive(to).pack());
+            self.queue.push(at_ns, Happening::Arrive(to).pack());
         }
     }
 
@@ -142,7 +142,7 @@ impl Model {
         let node = self.placement.drives.seat(self.place(of).drive).node;
         let bytes = self.requests.get(of.request).bytes_there();
         let at_ns = self.network.receive(self.now_ns, node, bytes);
-        self.queue.push(self.lanes.received(node), at_ns, Happening::Receive(of).pack());
+        self.queue.push(at_ns, Happening::Receive(of).pack());
     }
 
     /// The server takes a request up.
@@ -158,7 +158,7 @@ impl Model {
         } + self.costs.server_rate.duration_ns(u64::from(request.length_bytes));
         let server = &mut self.nodes[node as usize].servers[instance as usize];
         let at_ns = server.instance.serve(self.now_ns, cost_ns);
-        self.queue.push(self.lanes.served(node, instance), at_ns, Happening::Serve(of).pack());
+        self.queue.push(at_ns, Happening::Serve(of).pack());
     }
 
     /// The server passes a write on along the chain and turns to its own drive.
@@ -192,7 +192,7 @@ impl Model {
             let ready_ns = self.nodes[node as usize].nvmed.serve(self.now_ns, self.costs.nvmed_ns);
             let flash = &mut self.flash_drives[drive as usize];
             let at_ns = flash.read(ready_ns, offset_bytes, INDEX_PIECE_BYTES);
-            self.queue.push(self.lanes.drive(drive), at_ns, Happening::Find(of).pack());
+            self.queue.push(at_ns, Happening::Find(of).pack());
         } else {
             let now_ns = self.now_ns;
             self.disk_mut(drive).read_index(now_ns, of, offset_bytes, INDEX_PIECE_BYTES);
@@ -226,14 +226,14 @@ impl Model {
             };
             counts[0] += u64::from(length_bytes);
             counts[1] += at_ns - ready_ns;
-            self.queue.push(self.lanes.drive(drive), at_ns, Happening::Store(of).pack());
+            self.queue.push(at_ns, Happening::Store(of).pack());
         } else if !is_write {
             self.disk_mut(drive).read(now_ns, of, offset_bytes, length_bytes);
             self.watch_disk(drive);
         } else if self.settings.write_cache {
             let buffer = &mut self.nodes[node as usize].buffer;
             if let Some(at_ns) = buffer.take(now_ns, of, u64::from(length_bytes)) {
-                self.enter_buffer(of, drive, node, at_ns);
+                self.enter_buffer(of, drive, at_ns);
             }
         } else {
             self.disk_mut(drive).write(now_ns, offset_bytes, length_bytes, Some(of));
@@ -242,29 +242,28 @@ impl Model {
     }
 
     /// The buffer before the disks has a write from `at_ns` on; the disk gets it later.
-    fn enter_buffer(&mut self, of: ReplicaOf, drive: u32, node: u32, at_ns: u64) {
+    fn enter_buffer(&mut self, of: ReplicaOf, drive: u32, at_ns: u64) {
         let now_ns = self.now_ns;
         let request = self.requests.get(of.request);
         let length_bytes = request.length_bytes;
         let slot = request.places[of.replica as usize].slot;
         let offset_bytes = u64::from(slot) * self.object_bytes + request.offset_bytes;
-        self.queue.push(self.lanes.buffered(node), at_ns, Happening::Store(of).pack());
+        self.queue.push(at_ns, Happening::Store(of).pack());
         self.disk_mut(drive).write(now_ns, offset_bytes, length_bytes, None);
         self.watch_disk(drive);
     }
 
     /// Sees to it that the event loop looks at a disk when it has something to do.
     fn watch_disk(&mut self, drive: u32) {
-        let (rare, lane) = (self.lanes.rare(), self.lanes.drive(drive));
         let disk = &mut self.disks[(drive - self.placement.drives.nvme_count()) as usize];
         if let Some(at_ns) = disk.next_event_ns()
             && at_ns != disk.wake_ns
         {
             disk.wake_ns = at_ns;
-            self.queue.push(lane, at_ns, Happening::Disk(drive).pack());
+            self.queue.push(at_ns, Happening::Disk(drive).pack());
         }
         if let Some(at_ns) = disk.take_batch_due_ns() {
-            self.queue.push(rare, at_ns, Happening::Batch(drive).pack());
+            self.queue.push(at_ns, Happening::Batch(drive).pack());
         }
     }
 
@@ -293,7 +292,7 @@ impl Model {
             self.nodes[node as usize].buffer.empty(emptied_bytes);
             while let Some((of, at_ns)) = self.nodes[node as usize].buffer.take_waiting(now_ns) {
                 let drive = self.place(of).drive;
-                self.enter_buffer(of, drive, node, at_ns);
+                self.enter_buffer(of, drive, at_ns);
             }
         }
         self.watch_disk(drive);
@@ -316,7 +315,7 @@ impl Model {
             return;
         }
         let at_ns = self.network.send(self.now_ns, node, bytes);
-        self.queue.push(self.lanes.sent(node), at_ns, Happening::ComeBack(of).pack());
+        self.queue.push(at_ns, Happening::ComeBack(of).pack());
     }
 
     /// Counts an answer.
@@ -333,7 +332,7 @@ impl Model {
         let (host, bytes) = (request.host, request.bytes_back());
         let at_ns = self.network.receive(self.now_ns, host, bytes);
         if self.is_last_answer(of.request) {
-            self.queue.push(self.lanes.received(host), at_ns, Happening::Answer(of.request).pack());
+            self.queue.push(at_ns, Happening::Answer(of.request).pack());
         }
     }
 
@@ -357,6 +356,6 @@ impl Model {
         let bytes = if io.direction == Direction::Read { u64::from(io.length_bytes) } else { 0 };
         let cost_ns = self.costs.completion_ns + self.costs.block_rate.duration_ns(bytes);
         let at_ns = self.blocks[io.host as usize].serve(self.now_ns, cost_ns);
-        self.queue.push(self.lanes.block(io.host), at_ns, Happening::Complete(tag).pack());
+        self.queue.push(at_ns, Happening::Complete(tag).pack());
     }
 }

@@ -32,7 +32,7 @@ pub(crate) const SETTINGS: [Setting; 19] = [
     Setting::switch("seek", "off: arms move in no time"),
     Setting::switch("reordering", "off: disks serve commands in the order of their arrival"),
     Setting::switch("read_ahead", "off: disks do not read ahead"),
-    Setting::switch("garbage_collection", "off: flash drives always find an empty block"),
+    Setting::switch("gc", "off: flash drives always find an empty block"),
     Setting::switch("replication", "off: writes go to the tail only"),
 ];
 
@@ -121,7 +121,7 @@ impl Settings {
                 "seek" => &mut settings.seek,
                 "reordering" => &mut settings.reordering,
                 "read_ahead" => &mut settings.read_ahead,
-                "garbage_collection" => &mut settings.garbage_collection,
+                "gc" => &mut settings.garbage_collection,
                 "replication" => &mut settings.replication,
                 _ => return Err(unknown(name, &SETTINGS)),
             };

@@ -23,6 +23,9 @@ pub(crate) struct Command {
     pub direction: Direction,
     /// The write initialises the parity of its stripes.
     pub is_first: bool,
+    /// Bytes that a change of parity reads and writes, and those of them that are new parity.
+    pub moved_bytes: u64,
+    pub parity_bytes: u64,
 }
 
 /// All commands, by a number that is used again.

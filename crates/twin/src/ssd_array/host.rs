@@ -36,6 +36,8 @@ struct Queue {
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
     queue_depth: u32,
+    /// False: every command takes its controller's first link.
+    balances: bool,
     /// By LUN and link.
     queues: Box<[Queue]>,
     job_ns: u64,
@@ -62,6 +64,7 @@ impl Host {
         let paths = description.layout.luns.get() * links.count.get();
         Host {
             queue_depth: if settings.host { host.queue_depth.get() } else { u32::MAX },
+            balances: settings.balancing,
             queues: vec![Queue::default(); paths as usize].into(),
             job_ns: or_none(settings.host, nanos_of_us(host.job_us.get())),
             // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
@@ -88,6 +91,9 @@ impl Host {
     /// The link that a command to a controller takes: its links take turns.
     #[inline]
     pub fn choose_link(&mut self, controller: u16) -> u16 {
+        if !self.balances {
+            return controller;
+        }
         let controllers = self.next_link.len() as u16;
         let next = &mut self.next_link[controller as usize];
         let link = *next;

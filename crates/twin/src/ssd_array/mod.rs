@@ -32,20 +32,6 @@ pub use description::{
     Links,
 };
 
-/// Lanes of the event queue: what comes in order, or nearly so.
-mod lane {
-    pub const ISSUED: u32 = 0;
-    pub const ARRIVED: u32 = 1;
-    pub const READ_STARTED: u32 = 2;
-    pub const WRITE_STARTED: u32 = 3;
-    pub const PARITY: u32 = 4;
-    pub const READ_ANSWERED: u32 = 5;
-    pub const WRITE_ANSWERED: u32 = 6;
-    pub const READ_DONE: u32 = 7;
-    pub const OLD_READ: u32 = 8;
-    pub const COUNT: u32 = 9;
-}
-
 /// An array of solid-state drives brought to life in simulated time.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
@@ -120,7 +106,7 @@ impl ArrayModel for Model {
         let controller = Controller::new(timing, description.controllers.processors.get());
         Ok(Model {
             now_ns: 0,
-            queue: EventQueue::new(lane::COUNT),
+            queue: EventQueue::new(),
             settings,
             timing,
             lun_bytes,
@@ -222,9 +208,7 @@ impl Model {
         self.under_way += 1;
         let controller = &mut self.controllers[usize::from(command.controller)];
         let ready_ns = controller.take_in(self.now_ns, command.direction, self.under_way);
-        let lane =
-            if command.direction == Direction::Write { lane::WRITE_STARTED } else { lane::READ_STARTED };
-        self.queue.push(lane, ready_ns, Happening::Start(index).pack());
+        self.queue.push(ready_ns, Happening::Start(index).pack());
     }
 
     /// The job's thread hands a command over.
@@ -244,7 +228,7 @@ impl Model {
             }
             Direction::Read | Direction::Trim => self.now_ns + self.host.command_ns(),
         };
-        self.queue.push(lane::ARRIVED, at_ns, Happening::Arrive(index).pack());
+        self.queue.push(at_ns, Happening::Arrive(index).pack());
     }
 
     /// A processor has seen to a command: its drive I/Os begin.
@@ -262,7 +246,7 @@ impl Model {
                     &mut self.plan,
                 );
                 let done_ns = self.drives.read(self.now_ns, self.plan.reads());
-                self.queue.push(lane::READ_DONE, done_ns, Happening::ReadDone(index).pack());
+                self.queue.push(done_ns, Happening::ReadDone(index).pack());
             }
             Direction::Write if self.settings.write_cache => {
                 self.under_way -= 1;
@@ -275,14 +259,14 @@ impl Model {
             Direction::Trim => {
                 self.set.map(command.offset_bytes, u64::from(command.length_bytes), &mut self.plan);
                 self.drives.trim(self.plan.reads());
-                self.answer(lane::WRITE_ANSWERED, self.now_ns, index);
+                self.answer(self.now_ns, index);
             }
         }
     }
 
     #[inline]
-    fn answer(&mut self, lane: u32, at_ns: u64, index: u32) {
-        self.queue.push(lane, at_ns, Happening::Answer(index).pack());
+    fn answer(&mut self, at_ns: u64, index: u32) {
+        self.queue.push(at_ns, Happening::Answer(index).pack());
     }
 
     /// The host has an answer: what waited for it is sent. Returns the tag that has all of its answers.
@@ -310,7 +294,7 @@ impl Model {
         // The command is over when it is answered; what goes on to the drives is another.
         let destage = self.commands.begin(command);
         let may_destage = controller.may_destage(destage);
-        self.answer(lane::WRITE_ANSWERED, mirrored_ns + self.timing.cached_answer_ns, index);
+        self.answer(mirrored_ns + self.timing.cached_answer_ns, index);
         if may_destage {
             self.under_way += 1;
             self.update(destage);
@@ -328,8 +312,18 @@ impl Model {
             self.claim_parity(index);
         }
         self.plan_write(index);
+        let command = self.commands.get_mut(index);
+        (command.moved_bytes, command.parity_bytes) = (0, 0);
+        for io in self.plan.reads() {
+            command.moved_bytes += u64::from(io.length_bytes);
+        }
+        for io in self.plan.writes() {
+            let bytes = u64::from(io.length_bytes);
+            command.moved_bytes += bytes;
+            command.parity_bytes += if io.role == layout::Role::P { bytes } else { 0 };
+        }
         let done_ns = self.drives.read(self.now_ns, self.plan.reads());
-        self.queue.push(lane::OLD_READ, done_ns, Happening::OldRead(index).pack());
+        self.queue.push(done_ns, Happening::OldRead(index).pack());
     }
 
     /// Notes whether a write is the first to one of its stripes, and that they have parity from now on.
@@ -359,17 +353,11 @@ impl Model {
     /// Old data and old parity are there: the parity engine makes the new parity.
     #[inline]
     fn make_parity(&mut self, index: u32) {
-        self.plan_write(index);
-        let (mut moved_bytes, mut parity_bytes) = (0, 0);
-        for io in self.plan.reads().iter().chain(self.plan.writes()) {
-            moved_bytes += u64::from(io.length_bytes);
-        }
-        for io in self.plan.writes().iter().filter(|io| io.role == layout::Role::P) {
-            parity_bytes += u64::from(io.length_bytes);
-        }
-        let controller = &mut self.controllers[usize::from(self.commands.get(index).controller)];
+        let command = self.commands.get(index);
+        let (moved_bytes, parity_bytes) = (command.moved_bytes, command.parity_bytes);
+        let controller = &mut self.controllers[usize::from(command.controller)];
         let done_ns = controller.make_parity(self.now_ns, moved_bytes, parity_bytes, self.under_way);
-        self.queue.push(lane::PARITY, done_ns, Happening::ParityDone(index).pack());
+        self.queue.push(done_ns, Happening::ParityDone(index).pack());
     }
 
     /// New data and new parity go to the drives.
@@ -387,9 +375,9 @@ impl Model {
             })
         };
         if self.settings.write_cache {
-            self.queue.push(lane::OLD_READ, done_ns, Happening::Destaged(index).pack());
+            self.queue.push(done_ns, Happening::Destaged(index).pack());
         } else {
-            self.answer(lane::WRITE_ANSWERED, done_ns + self.timing.write_answer_ns, index);
+            self.answer(done_ns + self.timing.write_answer_ns, index);
         }
     }
 
@@ -397,7 +385,7 @@ impl Model {
     fn read_done(&mut self, index: u32) {
         let command = *self.commands.get(index);
         let at_ns = self.host.send_to_host(self.now_ns, command.link, u64::from(command.length_bytes));
-        self.answer(lane::READ_ANSWERED, at_ns + self.timing.read_answer_ns, index);
+        self.answer(at_ns + self.timing.read_answer_ns, index);
     }
 
     fn destaged(&mut self, index: u32) {
@@ -444,8 +432,10 @@ impl Device for Model {
                 link: self.host.choose_link(controller),
                 direction: operation.direction,
                 is_first: false,
+                moved_bytes: 0,
+                parity_bytes: 0,
             });
-            self.queue.push(lane::ISSUED, issued_at_ns, Happening::Issue(command).pack());
+            self.queue.push(issued_at_ns, Happening::Issue(command).pack());
         }
     }
 

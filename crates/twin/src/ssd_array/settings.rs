@@ -6,7 +6,7 @@ use crate::TwinError;
 use crate::settings::{Setting, bad, on_or_off, unknown};
 
 /// Everything that can be set. Array settings of the plans first, then the mechanisms.
-pub(crate) const SETTINGS: [Setting; 12] = [
+pub(crate) const SETTINGS: [Setting; 13] = [
     Setting { name: "raid", takes: "0 or 5", says: "RAID level over all drives" },
     Setting {
         name: "coverage",
@@ -22,6 +22,7 @@ pub(crate) const SETTINGS: [Setting; 12] = [
     Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
     Setting::switch("host", "off: the host's threads and adapters take no time"),
     Setting::switch("links", "off: links carry any load in no time"),
+    Setting::switch("balancing", "off: hosts send all commands over the first link to a controller"),
     Setting::switch("processors", "off: controllers' processors take no time"),
     Setting::switch("crowding", "off: controllers work as fast on one command of many as on one alone"),
     Setting::switch("parity", "off: writes leave parity alone"),
@@ -50,6 +51,7 @@ pub(crate) struct Settings {
     pub write_cache: bool,
     pub host: bool,
     pub links: bool,
+    pub balancing: bool,
     pub processors: bool,
     pub crowding: bool,
     pub parity: bool,
@@ -69,6 +71,7 @@ impl Settings {
             write_cache: false,
             host: true,
             links: true,
+            balancing: true,
             processors: true,
             crowding: true,
             parity: true,
@@ -106,6 +109,7 @@ impl Settings {
                 "write_cache" => &mut settings.write_cache,
                 "host" => &mut settings.host,
                 "links" => &mut settings.links,
+                "balancing" => &mut settings.balancing,
                 "processors" => &mut settings.processors,
                 "crowding" => &mut settings.crowding,
                 "parity" => &mut settings.parity,
