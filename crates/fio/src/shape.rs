@@ -252,4 +252,64 @@ mod tests {
         };
         assert!(rates(&both, &mut Vec::new()).is_err());
     }
+
+    /// Shares of the I/Os that fall on the busiest 1, 10 and 50 % of 4,096 blocks.
+    fn concentration(blocks: impl Iterator<Item = u64>) -> [f64; 3] {
+        let mut counts = vec![0u64; 4096];
+        blocks.for_each(|block| counts[block as usize] += 1);
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        let total: u64 = counts.iter().sum();
+        [41, 410, 2048].map(|most| counts[..most].iter().sum::<u64>() as f64 / total as f64)
+    }
+
+    /// Proves that fio, told by these options, spreads its addresses as arraylab's own schedule does: the busiest blocks
+    /// get the same shares of the I/Os, to a few percent.
+    #[test]
+    fn addresses_are_spread_alike() {
+        const IOS: usize = 100_000;
+        let band = |access_percent, size_percent| Band { access_percent, size_percent };
+        for distribution in [
+            Distribution::Uniform,
+            Distribution::NoRepeat,
+            Distribution::Zipf { theta: 1.1 },
+            Distribution::Pareto { h: 0.2 },
+            Distribution::Bands(vec![band(80, 20), band(20, 80)]),
+        ] {
+            let load = LoadSpec {
+                size_bytes: Some(4096 * 4096),
+                numjobs: 1,
+                ..shaped(Pattern::Randread, LoadShape { distribution, ..LoadShape::default() })
+            };
+            let mut schedule = load::Schedule::new(&load, 4096 * 4096).unwrap();
+            let ours = concentration((0..IOS).map(|_| schedule.next(0).operation.offset_bytes / 4096));
+            let directory = tempfile::tempdir().unwrap();
+            let trace = directory.path().join("trace");
+            let output = std::process::Command::new("fio")
+                .args(["--name=t", "--ioengine=null", "--rw=randread", "--bs=4k", "--size=16m", "--thread=1"])
+                .args(["--io_size=400000k", "--randseed=5", &format!("--write_iolog={}", trace.display())])
+                .args(
+                    options(&load, &mut Vec::new())
+                        .unwrap()
+                        .iter()
+                        .map(|(name, value)| format!("--{name}={value}")),
+                )
+                .current_dir(directory.path())
+                .output()
+                .expect("fio is needed (scripts/install-test-clients.sh installs it)");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let text = std::fs::read_to_string(&trace).unwrap();
+            let reads = text.lines().filter_map(|line| {
+                let mut words = line.split_whitespace().skip_while(|word| *word != "read").skip(1);
+                words.next()?.parse::<u64>().ok()
+            });
+            let theirs = concentration(reads.map(|offset_bytes| offset_bytes / 4096));
+            for (ours, theirs) in ours.into_iter().zip(theirs) {
+                assert!(
+                    (ours - theirs).abs() < 0.03,
+                    "{:?}: {ours} for fio's {theirs}",
+                    load.shape.distribution
+                );
+            }
+        }
+    }
 }
