@@ -339,7 +339,7 @@ impl ArrayModel for Model {
 
     fn act(&mut self, at_ns: u64, _action: &str, arguments: &Map<String, Value>) {
         if let Some(drive) = arguments.get(DRIVE).and_then(Value::as_u64) {
-            self.queue.push(self.lanes.other(), at_ns, Happening::DriveFails(drive as u32).pack());
+            self.queue.push(at_ns, Happening::DriveFails(drive as u32).pack());
         }
     }
 

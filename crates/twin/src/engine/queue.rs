@@ -161,8 +161,10 @@ impl EventQueue {
 
     /// When the earliest event is; `u64::MAX` where nothing is waiting.
     pub fn first_at_ns(&self) -> u64 {
-        // `NOTHING` has the latest moment there is.
-        (self.heads[self.winners[1] as usize] >> 64) as u64
+        if self.filled_words == 0 {
+            return self.later_ns;
+        }
+        self.nodes[self.buckets[self.first_filled()].first as usize].at_ns.min(self.later_ns)
     }
 
     /// Takes out the earliest event if it is at or before `until_ns`: its moment and what is to happen.
