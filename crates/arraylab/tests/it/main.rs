@@ -11,6 +11,7 @@ mod disk_full;
 mod drivers;
 mod import;
 mod kills;
+mod mechanisms;
 mod methods;
 mod own_engine;
 mod real_arrays;
