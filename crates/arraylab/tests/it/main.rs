@@ -17,6 +17,7 @@ mod own_engine;
 mod real_arrays;
 mod searches;
 mod served;
+mod served_plans;
 mod shipped_plans;
 mod support;
 mod telemetry;

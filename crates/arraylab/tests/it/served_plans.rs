@@ -1,0 +1,179 @@
+//! Plans on a served array in real time: the plan sets it, places its events, and finds what it finds on the twin.
+
+use crate::support::{arraylab, consent_id, json_lines, results, succeed, text, tool};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A served array, ended with the test.
+struct Served {
+    process: Child,
+    socket: PathBuf,
+}
+
+impl Served {
+    fn start(directory: &Path, array: &str) -> Served {
+        let socket = directory.join("s");
+        let process = Command::new(env!("CARGO_BIN_EXE_arraylab"))
+            .args(["serve", array, "--socket"])
+            .arg(&socket)
+            .arg("--data")
+            .arg(directory.join("data"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let served = Served { process, socket };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !served.control().exists() {
+            assert!(Instant::now() < deadline, "the array was not served in time");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        served
+    }
+
+    fn control(&self) -> PathBuf {
+        self.socket.with_extension("ctl")
+    }
+
+    fn status(&self) -> Value {
+        json_lines(&succeed(&["ctl", self.control().to_str().unwrap(), "status"])).remove(0)
+    }
+
+    /// Runs a plan, consenting to what it overwrites if it writes.
+    fn run(&self, plan: &Path, out: &Path, writes: bool) {
+        let driver = format!("ctl:{}", self.control().display());
+        let target = format!("nbd+unix:///?socket={}", self.socket.display());
+        let mut arguments = vec!["run", plan.to_str().unwrap(), "--target", &target, "--array", &driver];
+        arguments.extend(["--out", out.to_str().unwrap()]);
+        let consent = if writes { consent_id(&arguments) } else { String::new() };
+        if writes {
+            arguments.extend(["--overwrite-data", &consent]);
+        }
+        let output = arraylab(&arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
+    let path = directory.join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn query(run: &Path, sql: &str) -> String {
+    tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), sql]).trim().to_owned()
+}
+
+/// I/Os of each interval, case after case.
+fn by_interval(run: &Path) -> Vec<u64> {
+    let sql = "SELECT coalesce(sum(samples.ios), 0) FROM intervals LEFT JOIN samples ON interval_id = intervals.id \
+               WHERE is_ramp = 0 GROUP BY intervals.id ORDER BY attempt_id, start_ns";
+    query(run, sql).lines().map(|line| line.parse().unwrap()).collect()
+}
+
+const LIMITS: &str = "
+title: Limits, shortened
+watch: { interval: 1 }
+defaults: { rw: randread, bs: 4k, numjobs: 1, iodepth: 16, runtime: 8 }
+stages:
+  limits:
+    settings: {}
+    matrix: { volume: [nvme, hybrid] }
+    events:
+      - { at: 25%, action: limit, with: { iops: 500 } }
+      - { at: 75%, action: limit, with: { iops: none } }
+";
+
+/// Proves that a plan chooses the volume of a served array, sets and lifts its limit while fio runs in real time, and
+/// that the rate falls to the limit and comes back, as on the twin.
+#[test]
+fn limits_are_set_by_a_plan() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let served = Served::start(directory.path(), "storpool,capacity=256m");
+    let plan = write(directory.path(), "limits.yaml", LIMITS);
+    let run = directory.path().join("run");
+    served.run(&plan, &run, false);
+    let statuses: Vec<Value> = results(&run).iter().map(|result| result["status"].clone()).collect();
+    assert_eq!(statuses, ["done", "done"]);
+    assert_eq!(query(&run, "SELECT count(*) FROM events WHERE text = 'limit'"), "4");
+    // Ten intervals of 0.8 s for each of the two cases; fio takes a moment to start, so on its clock the limit comes and
+    // goes a little earlier than after a quarter and three quarters.
+    let rates = by_interval(&run);
+    assert_eq!(rates.len(), 20, "{rates:?}");
+    for rates in rates.chunks(10) {
+        let is_limited = |ios: &u64| (200..=412).contains(ios);
+        assert!(rates.windows(3).any(|three| three.iter().all(is_limited)), "{rates:?}");
+        assert!(rates[0] > 1000 && rates[9] > 1000, "{rates:?}");
+    }
+    let volumes = served.status()["volumes"].clone();
+    for index in 0..2 {
+        assert!(volumes[index]["served"]["read"]["ios"].as_u64().unwrap() > 3000, "{volumes}");
+    }
+}
+
+const FIRMWARE: &str = "
+title: A firmware update, shortened
+watch: { interval: 0.5 }
+defaults: { rw: randrw, rwmixread: 80, bs: 8k, numjobs: 1, iodepth: 32, rate_iops: 1000, runtime: 10 }
+stages:
+  firmware-update:
+    settings: {}
+    events: [{ at: 20%, action: firmware-update }]
+";
+
+/// The shipped array with an update of seconds instead of hours.
+fn hasty_flashsystem() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/flashsystem-840.yaml");
+    let mut text = fs::read_to_string(path).unwrap();
+    for (key, before, after) in [
+        ("controller_away_s", "300", "1.5"),
+        ("controller_gap_s", "60", "1"),
+        ("path_failover_s", "2", "0.8"),
+        ("verification_bytes", "1870000000000", "400000000"),
+    ] {
+        let (before, after) = (format!("{key}: {{ value: {before},"), format!("{key}: {{ value: {after},"));
+        assert!(text.contains(&before), "{before}");
+        text = text.replace(&before, &after);
+    }
+    text
+}
+
+/// Proves that a plan's firmware update takes place on a served array while fio runs in real time, and that I/O dips
+/// where it dips on the twin in simulated time: as each of the two controllers leaves, until hosts have noticed.
+#[test]
+fn a_firmware_update_dips_as_on_the_twin() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let array = write(directory.path(), "hasty.yaml", &hasty_flashsystem());
+    let plan = write(directory.path(), "firmware.yaml", FIRMWARE);
+    let served = Served::start(directory.path(), &format!("{},capacity=64m", array.display()));
+    let (real, simulated) = (directory.path().join("real"), directory.path().join("simulated"));
+    served.run(&plan, &real, true);
+    let twin = format!("twin:{}", array.display());
+    succeed(&["run", plan.to_str().unwrap(), "--target", &twin, "--out", simulated.to_str().unwrap()]);
+    for run in [&real, &simulated] {
+        let rates = by_interval(run);
+        let mut sorted = rates.clone();
+        sorted.sort_unstable();
+        let usual = sorted[sorted.len() / 2];
+        assert!((400..=520).contains(&usual), "{rates:?}");
+        // The second controller leaves 2.5 s, or five intervals, after the first. fio takes a moment to start, so in real
+        // time the event comes a little earlier on its clock.
+        let dips = |index: usize| rates[index] < usual * 3 / 4;
+        let has_both = (1..rates.len() - 6).any(|first| dips(first) && (first + 4..=first + 6).any(dips));
+        assert!(has_both, "no dips: {rates:?}");
+    }
+    let notes = served.status()["model"]["notes"].to_string();
+    for words in ["controller-0 leaves", "controller-1 is back", "verification of the RAID stripes is done"] {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+}
