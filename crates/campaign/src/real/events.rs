@@ -1,80 +1,155 @@
-//! Events of a case, made by the array's driver at their times.
+//! Events of a case, made by the array's driver at their times or when samples show their conditions.
 
+use crate::conditions::Watched;
 use crate::real::worker::Telling;
 use driver::ArrayDriver;
+use load::Sample;
 use plan::Case;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Between two looks at the clock: far below the time that any array takes for an event.
 const POLL: Duration = Duration::from_millis(5);
 
-/// An event with its time.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Planned {
-    at_ns: u64,
-    action: String,
-    arguments: Map<String, Value>,
+/// An event that is to come.
+#[derive(Debug)]
+struct Planned<'a> {
+    /// When it takes place, at the latest; none where only its condition brings it about.
+    at_ns: Option<u64>,
+    /// Looked at whenever a sample ends, until it has held.
+    condition: Option<Watched<'a>>,
+    is_due: bool,
+    action: &'a str,
+    arguments: &'a Map<String, Value>,
 }
 
-/// The events of a case that can be made, and what is to be said about the others.
-pub(crate) fn planned(case: &Case, has_driver: bool) -> (Vec<Planned>, Vec<String>) {
-    let mut planned = Vec::new();
-    let mut warnings = Vec::new();
-    let mut plan = |at_ns: u64, action: &str, arguments: &Map<String, Value>| {
-        if has_driver {
-            planned.push(Planned { at_ns, action: action.to_owned(), arguments: arguments.clone() });
-        } else {
-            warnings.push(format!(
-                "the event `{action}` at {} was not made: there is no --array driver; when you make it yourself, note it with `arraylab mark`",
-                units::human_duration(at_ns)
-            ));
+/// The events of a case that are to come. Samples bring some of them about while another thread makes them.
+#[derive(Debug)]
+pub(crate) struct Events<'a> {
+    planned: Mutex<Vec<Planned<'a>>>,
+}
+
+impl<'a> Events<'a> {
+    /// The events that can be made, and what is to be said about the others. `gives_samples` says whether samples of the
+    /// load come while it runs; shares of what is written are those of `range_bytes`.
+    pub fn of(
+        case: &'a Case,
+        has_driver: bool,
+        gives_samples: bool,
+        range_bytes: u64,
+    ) -> (Events<'a>, Vec<String>) {
+        let mut planned: Vec<Planned<'a>> = Vec::new();
+        let mut warnings = Vec::new();
+        for event in &case.events {
+            planned.push(Planned {
+                at_ns: Some(event.at_ns),
+                condition: None,
+                is_due: false,
+                action: &event.action,
+                arguments: &event.arguments,
+            });
         }
-    };
-    for event in &case.events {
-        plan(event.at_ns, &event.action, &event.arguments);
-    }
-    let mut unseen = Vec::new();
-    for event in &case.conditional_events {
-        match event.latest_ns {
-            Some(latest_ns) => {
-                plan(latest_ns, &event.action, &event.arguments);
-                unseen.push(format!("the condition of the event `{}` was not looked at, because fio gives its samples only at its end: it takes place at its latest moment", event.action));
+        for event in &case.conditional_events {
+            if !gives_samples {
+                let action = &event.action;
+                warnings.push(match event.latest_ns {
+                    Some(_) => format!("the condition of the event `{action}` was not looked at, because fio gives its samples only at its end: it takes place at its latest moment"),
+                    None => format!("the event `{action}` was not made: its condition needs samples while the load runs, and fio gives them only at its end; give it `latest`, or let --engine ring issue the load"),
+                });
             }
-            None => unseen.push(format!("the event `{}` was not made: its condition needs samples while the load runs, and fio gives them only at its end; give it `latest`", event.action)),
+            if gives_samples || event.latest_ns.is_some() {
+                planned.push(Planned {
+                    at_ns: event.latest_ns,
+                    condition: gives_samples.then(|| Watched::new(&event.condition, range_bytes)),
+                    is_due: false,
+                    action: &event.action,
+                    arguments: &event.arguments,
+                });
+            }
+        }
+        if !has_driver {
+            warnings.extend(planned.drain(..).map(|event| {
+                let when = event.at_ns.map_or_else(String::new, |at_ns| {
+                    format!(" at {}", units::human_duration(at_ns))
+                });
+                format!(
+                    "the event `{}`{when} was not made: there is no --array driver; when you make it yourself, note it with `arraylab mark`",
+                    event.action
+                )
+            }));
+        }
+        (Events { planned: Mutex::new(planned) }, warnings)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Looks whether a sample of the load fulfils conditions.
+    pub fn look(&self, sample: &Sample) {
+        for event in self.lock().iter_mut() {
+            let holds = event.condition.as_mut().is_some_and(|condition| condition.holds_after(sample));
+            event.is_due |= holds;
         }
     }
-    warnings.extend(unseen);
-    planned.sort_by_key(|event| event.at_ns);
-    (planned, warnings)
-}
 
-/// Makes events at their times, until `over`. Says which could not be made.
-pub(crate) fn make(
-    events: &[Planned],
-    driver: &mut dyn ArrayDriver,
-    telling: &Telling<'_>,
-    over: &AtomicBool,
-) -> Result<(), String> {
-    let started = Instant::now();
-    for event in events {
-        while started.elapsed() < Duration::from_nanos(event.at_ns) {
-            if over.load(Ordering::Relaxed) {
-                return Err(format!(
+    /// Makes events when they are due, until `over`. Gives what is to be said of those whose condition never held, or
+    /// why one could not be made.
+    pub fn make(
+        &self,
+        driver: &mut dyn ArrayDriver,
+        telling: &Telling<'_>,
+        over: &AtomicBool,
+    ) -> Result<Vec<String>, String> {
+        let started = Instant::now();
+        while !self.is_empty() {
+            let since_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let Some(event) = self.take_due(since_ns) else {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::sleep(POLL);
+                continue;
+            };
+            driver
+                .event(event.action, event.arguments)
+                .map_err(|error| format!("the event `{}` was not made: {error}", event.action))?;
+            let data = json!({ "action": event.action, "arguments": event.arguments });
+            telling.happened(since_ns, "event", event.action, Some(data));
+        }
+        let missed = std::mem::take(&mut *self.lock());
+        missed
+            .iter()
+            .map(|event| match event.at_ns {
+                Some(at_ns) => Err(format!(
                     "the load ended before the event `{}` at {}",
                     event.action,
-                    units::human_duration(event.at_ns)
-                ));
-            }
-            std::thread::sleep(POLL);
-        }
-        let begun_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        driver
-            .event(&event.action, &event.arguments)
-            .map_err(|error| format!("the event `{}` was not made: {error}", event.action))?;
-        let data = json!({ "action": event.action, "arguments": event.arguments });
-        telling.happened(begun_ns, "event", &event.action, Some(data));
+                    units::human_duration(at_ns)
+                )),
+                None => Ok(format!(
+                    "the event `{}` did not take place: its condition has never held",
+                    event.action
+                )),
+            })
+            .collect()
     }
-    Ok(())
+
+    /// The event that is due first, of several the one with the earliest moment.
+    fn take_due(&self, since_ns: u64) -> Option<Planned<'a>> {
+        let mut planned = self.lock();
+        let due = planned
+            .iter()
+            .enumerate()
+            .filter(|(_, event)| event.is_due || event.at_ns.is_some_and(|at_ns| at_ns <= since_ns))
+            .min_by_key(|(_, event)| event.at_ns.filter(|_| !event.is_due))
+            .map(|(place, _)| place)?;
+        Some(planned.remove(due))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Planned<'a>>> {
+        // Nothing in here panics half-way through a change that matters.
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

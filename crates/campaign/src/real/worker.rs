@@ -3,7 +3,7 @@
 use crate::carry_out::{ONLY_LOAD, Order, Worker};
 use crate::message::{CaseEvent, Ended, Message};
 use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
-use crate::real::events;
+use crate::real::events::Events;
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostKeeper;
 use crate::real::loads::{Issuer, Listener, Measured, Ran, RealLoad, run_at_once};
@@ -481,17 +481,26 @@ impl Lab {
         stop: &AtomicBool,
         outcome: &mut CaseOutcome,
     ) -> Result<(), Halt> {
-        let (planned, warnings) = events::planned(case, self.parts.array.is_some());
+        let gives_samples = loads.iter().all(|load| matches!(load.issuer, Issuer::Ring { .. }));
+        let first = self.parts.targets.0.first().and_then(Held::inspected);
+        let capacity_bytes = first.map_or(0, |inspected| inspected.capacity_bytes);
+        let range_bytes =
+            case.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(case.load.offset_bytes));
+        let (events, warnings) = Events::of(case, self.parts.array.is_some(), gives_samples, range_bytes);
         outcome.warnings.extend(warnings);
         let over = AtomicBool::new(false);
         let (ran, made) = std::thread::scope(|scope| {
-            let making = self.parts.array.as_mut().filter(|_| !planned.is_empty()).map(|array| {
-                let (planned, over) = (&planned, &over);
-                scope.spawn(move || events::make(planned, array.driver(), telling, over))
+            let making = self.parts.array.as_mut().filter(|_| !events.is_empty()).map(|array| {
+                let (events, over) = (&events, &over);
+                scope.spawn(move || events.make(array.driver(), telling, over))
             });
             let case_index = telling.case_index;
             let listener = Listener {
                 on_sample: &|number, sample| {
+                    // As on a twin, conditions are about the first load.
+                    if number == 0 {
+                        events.look(&sample);
+                    }
                     telling.tell(sample_message(case_index, &loads[number].name, sample));
                 },
                 on_progress: &|share| telling.tell(Message::Progress { case_index, share }),
@@ -500,7 +509,7 @@ impl Lab {
             let ran = run_at_once(loads, directory, &listener, stop);
             telling.tell(Message::Loaded { case_index, is_loaded: false, at: Instant::now() });
             over.store(true, Ordering::Relaxed);
-            let made = making.map_or(Ok(()), |making| {
+            let made = making.map_or(Ok(Vec::new()), |making| {
                 making.join().unwrap_or_else(|_| Err("the thread that makes events panicked".into()))
             });
             (ran, made)
@@ -508,7 +517,13 @@ impl Lab {
         if stop.load(Ordering::Relaxed) {
             return Err(Halt::Stopped);
         }
-        let mut failed = made.err();
+        let mut failed = match made {
+            Ok(missed) => {
+                outcome.warnings.extend(missed);
+                None
+            }
+            Err(why) => Some(why),
+        };
         let is_only = loads.len() == 1;
         for (load, Ran { measured, failed: why }) in loads.iter().zip(ran) {
             if let Some(why) = why {
