@@ -2,7 +2,8 @@
 
 use load::{DirectionSample, Histogram, Sample};
 use store::{
-    CaseOutcome, CaseStatus, Counter, LoadOutcome, Manifest, ManifestTarget, NewCase, Run, RunEnd, SourceText,
+    CaseOutcome, CaseStatus, Counter, LoadOutcome, Manifest, ManifestTarget, NewCase, Run, RunEnd, RunReader,
+    SourceText,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -33,7 +34,7 @@ fn uneven_paths_are_said_on_the_first_page() {
     let mut run = Run::create(&directory.path().join("run"), &manifest, &[new_case]).unwrap();
     run.begin_case(0).unwrap();
     let mut load = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
-    let mut paths = |run: &mut Run, at_s: u64, case_at_s: Option<u64>, kb_per_s: [f64; 2]| {
+    let paths = |run: &mut Run, at_s: u64, case_at_s: Option<u64>, kb_per_s: [f64; 2]| {
         let counter = |source, entity, value| Counter { source, entity, name: "rkB/s", value };
         let read = [
             counter("path", "mpatha/sdb", kb_per_s[0]),
@@ -67,7 +68,7 @@ fn uneven_paths_are_said_on_the_first_page() {
     };
     run.finish_case(0, &outcome).unwrap();
     run.end(&RunEnd::Done).unwrap();
-    let report = report::from_run(&run).unwrap();
+    let report = report::from_run(&RunReader::open(&directory.path().join("run")).unwrap()).unwrap();
     let said: Vec<&str> = report.conclusions.iter().map(|conclusion| conclusion.text.as_str()).collect();
     let wanted = "The paths of mpatha do not share the load evenly: 75.0 : 25.0 % (reads).";
     assert!(said.contains(&wanted), "{said:?}");
