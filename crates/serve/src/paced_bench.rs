@@ -208,6 +208,9 @@ fn simulate(point: &PacedPoint, twin: &TwinSpec) -> Result<(f64, f64), ServeErro
     let (mut ios, mut sum_ns) = (0, 0);
     let mut twin = twin.build()?;
     let outcome = load::run_simulated(&mut twin, &spec, &mut |_, sample| {
+        if sample.is_ramp {
+            return ControlFlow::Continue(());
+        }
         for direction in [&sample.read, &sample.write] {
             ios += direction.ios;
             sum_ns += direction.latency.sum_ns();
