@@ -149,6 +149,7 @@ fn published_claims_hold() {
         [0, 20, 40, 60, 80, 90].map(|share| iops(&measure(&[], &spec(Pattern::Randrw, 8192, share)))).into();
     assert!(by_share.is_sorted(), "F5 {by_share:?}");
     let reads = iops(&measure(&[], &spec(Pattern::Randrw, 8192, 100)));
+    assert!(by_share[5] > 1.01 * reads, "F5 {by_share:?} {reads}");
     let half = by_share[0] / reads;
     assert!((0.45..0.55).contains(&half), "F6 {half}");
 }
