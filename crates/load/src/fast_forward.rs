@@ -184,11 +184,13 @@ impl<'a> Progress<'a> {
             let ios = window.read.ios + window.write.ios;
             self.completed += ios;
             self.simulated_ns += window_ns;
-            // A window with few I/Os shows chance more than the rate.
-            if self.is_settled() && (window_ns == WINDOW_NS || ios >= WINDOW_IOS / 2) {
+            // A window with few I/Os shows chance more than the rate, and stands for nothing but itself.
+            let is_full = window_ns == WINDOW_NS || ios >= WINDOW_IOS / 2;
+            let mut carried_ns = 0;
+            if self.is_settled() && is_full {
                 self.add_rate(ios as f64 / window_ns as f64);
+                carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
             }
-            let carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
             self.count(&window, window_ns, window_ns + carried_ns);
             self.window_ns = next_window_ns(window_ns, ios);
             self.at_ns += window_ns + carried_ns;

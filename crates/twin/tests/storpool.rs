@@ -550,3 +550,23 @@ fn fast_forward_agrees_with_exact() {
         fast_forward_agrees(&what, &build(on(volume, "client")), &run);
     }
 }
+
+/// Proves that a limit which is set while the time between windows is left out is kept in every interval from the second after
+/// its setting on, and that lifting it gives the old rate back.
+#[test]
+fn limits_are_kept_in_fast_forward() {
+    let mut twin = build(on("hdd", "client"));
+    twin.act(20 * SECOND_NS, "limit", &settings(json!({ "iops": 200 }))).unwrap();
+    twin.act(50 * SECOND_NS, "limit", &settings(json!({ "iops": "none" }))).unwrap();
+    let mut rates = Vec::new();
+    let extrapolation = twin
+        .run(&spec(Pattern::Randread, 4096, 16, 80 * SECOND_NS), &mut |_, sample| {
+            rates.push(iops(&sample));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert!(extrapolation.carried_ns > 20 * SECOND_NS, "{extrapolation:?}");
+    assert!(rates[21..50].iter().all(|rate| (195.0..=205.0).contains(rate)), "{rates:?}");
+    let (before, after) = (rates[5..20].iter().sum::<f64>() / 15.0, rates[60..].iter().sum::<f64>() / 20.0);
+    assert!((after / before - 1.0).abs() < 0.03, "{before} {after}");
+}

@@ -164,20 +164,3 @@ fn two_loads_at_once() {
     let neighbour = claims.iter().find(|claim| claim["id"] == "S8").unwrap();
     assert_eq!(neighbour["verdict"], "holds", "{neighbour}");
 }
-
-/// Proves that limits which are changed on volumes under load are kept at once and hide the drives below them (claims S5, S9),
-/// with the time between simulated windows left out.
-#[test]
-fn limits_act_in_fast_forward() {
-    let directory = tempfile::tempdir().unwrap();
-    let run = directory.path().join("run");
-    let run = run.to_str().unwrap();
-    succeed(&["run", "storpool", "--target", "twin:storpool", "--out", run, "--stage", "limits"]);
-    let results = results(Path::new(run));
-    assert!(results.iter().all(|result| result["extrapolation"]["carried_s"].as_f64().unwrap() > 30.0));
-    let claims = json_lines(&succeed(&["claims", run, "--json"]));
-    for id in ["S5", "S9"] {
-        let claim = claims.iter().find(|claim| claim["id"] == id).unwrap();
-        assert_eq!(claim["verdict"], "holds", "{claim}");
-    }
-}
