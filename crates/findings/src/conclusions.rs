@@ -203,6 +203,7 @@ impl Findings {
                 };
                 let what = match which.0 {
                     "unknown" => format!("What bounds {of} is not proven: {}.", limit.because),
+                    "concurrency" => format!("The I/Os outstanding bound {of}: {}.", limit.because),
                     by => format!("The {by} bounds {of}: {}.", limit.because),
                 };
                 Some(Conclusion {

@@ -33,8 +33,14 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
             class(&part.part),
             format!("{} {}", part.part, part.resource),
             format!(
-                "{} of {} {} are busy {:.0} % of the time",
-                part.resource, part.parts, part.part, part.mean_percent
+                "the {} of {} are busy {:.0} % of the time",
+                part.resource,
+                if part.parts == 1 {
+                    format!("the {}", part.part)
+                } else {
+                    format!("{} {}s", part.parts, part.part)
+                },
+                part.mean_percent
             ),
         ),
         (_, _, Some(cpu)) if cpu.mean_percent >= 100.0 * GENERATOR_FULL => say(

@@ -28,6 +28,11 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
     if case.number("rate_iops").is_some() {
         return Some(none("the load holds a fixed rate, under which a fall cannot be told".into(), None));
     }
+    // What is done to the target moves the rate by itself: those falls are disruptions, and limits.
+    if !case.moments.is_empty() || !case.limits.is_empty() || !case.loads.is_empty() {
+        let reason = "events, limits or other loads change the rate while it runs, so a fall says nothing of a reserve";
+        return Some(none(reason.into(), None));
+    }
     if rates.len() < INTERVALS_LEAST {
         let reason = format!(
             "{} intervals are too few: a level on either side of a fall takes {INTERVALS_LEAST}",
