@@ -195,6 +195,7 @@ fn every_switch_acts() {
     for (switch, load) in [
         ("write_cache", &random),
         ("links", &reads),
+        ("balancing", &reads),
         ("processors", &seq_write),
         ("window", &random),
         ("parity", &random),
