@@ -250,6 +250,24 @@ fn no_collection_no_cliff() {
     assert!(iops(&all[40..]) > 0.98 * iops(&all[..10]));
 }
 
+/// Proves that the mechanisms outside the drives that can be switched off act where they should.
+#[test]
+fn every_switch_acts() {
+    let peak = |switches: &[(&str, &str)], bs_bytes, rwmixread, jobs, depth| {
+        iops(&samples(switches, &spec(bs_bytes, rwmixread, jobs, depth, 5)))
+    };
+    for (switch, bs_bytes, rwmixread, jobs, depth) in [
+        ("host", 4096, 100, 1, 64),
+        ("links", 1 << 20, 100, 16, 4),
+        ("balancing", 1 << 20, 100, 16, 4),
+        ("processors", 4096, 100, 64, 8),
+    ] {
+        let on = peak(&[], bs_bytes, rwmixread, jobs, depth);
+        let off = peak(&[(switch, "off")], bs_bytes, rwmixread, jobs, depth);
+        assert!((off / on - 1.0).abs() > 0.03, "{switch}: {on} and {off}");
+    }
+}
+
 /// Proves that carrying over agrees with simulating everything within 2 %, over the whole load and over what follows the
 /// cliff, with the cliff in the same interval or the next, and that `exact` carries nothing.
 #[test]
