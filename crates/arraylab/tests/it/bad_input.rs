@@ -181,7 +181,9 @@ fn wrong_use() {
 fn impossible_arrays() {
     let drives = |count: u32| format!("    count: {{ value: {count},");
     let disks = |count: u32| format!("    disks: {{ value: {count},");
-    let mistakes: [(&str, &str, Vec<(String, String)>, &str); 7] = [
+    /// What is wrong, the array that is changed, what is replaced by what, and the line that is to blame.
+    type Mistake<'a> = (&'a str, &'a str, Vec<(String, String)>, &'a str);
+    let mistakes: [Mistake<'_>; 7] = [
         (
             "RAID 6 with 3 drives",
             "raid-levels",

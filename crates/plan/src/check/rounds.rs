@@ -40,19 +40,19 @@ impl Checker<'_> {
         axes: &[MatrixAxis],
         continues: Continues,
     ) -> Result<Rounds, PlanError> {
-        let counted = |at_most| Rounds { at_most, until_steady: Vec::new(), every: 1, until_written: None };
         let (rounds, place) = match document {
             RepeatsDocument::Times(text) => match text.value.trim().parse() {
-                Ok(at_most) => (counted(at_most), text.place),
+                Ok(at_most) => {
+                    let rounds = Rounds { at_most, until_steady: Vec::new(), every: 1, until_written: None };
+                    (rounds, text.place)
+                }
                 Err(_) => {
                     let message =
                         format!("`repeats` is a number of 2 to {REPEATS_LIMIT}, or a map with `at_most`");
                     return Err(self.error(Kind::WrongType, text.place, message));
                 }
             },
-            RepeatsDocument::Until(until) => {
-                (self.rounds_until(until, counted(until.at_most.value))?, until.at_most.place)
-            }
+            RepeatsDocument::Until(until) => (self.rounds_until(until)?, until.at_most.place),
         };
         if !(2..=REPEATS_LIMIT).contains(&u64::from(rounds.at_most)) {
             let message = format!("`repeats` must be 2 to {REPEATS_LIMIT}");
@@ -73,7 +73,7 @@ impl Checker<'_> {
         Ok(rounds)
     }
 
-    fn rounds_until(&self, document: &RoundsDocument, counted: Rounds) -> Result<Rounds, PlanError> {
+    fn rounds_until(&self, document: &RoundsDocument) -> Result<Rounds, PlanError> {
         let RoundsDocument { at_most, until_steady, every, until_written } = document;
         if until_steady.len() > TRACKED_LIMIT {
             let message = format!("a stage is judged by at most {TRACKED_LIMIT} quantities");
@@ -92,7 +92,7 @@ impl Checker<'_> {
         };
         let until_steady =
             until_steady.iter().map(|tracked| self.tracked(tracked)).collect::<Result<_, _>>()?;
-        Ok(Rounds { until_steady, every, until_written, ..counted })
+        Ok(Rounds { at_most: at_most.value, until_steady, every, until_written })
     }
 
     fn tracked(&self, document: &TrackedDocument) -> Result<Tracked, PlanError> {
