@@ -6,7 +6,7 @@ use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
-use crate::{CampaignError, Watcher, inventory, search};
+use crate::{CampaignError, Watcher, inventory, rate_share, search};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -58,6 +58,8 @@ pub(crate) struct Order {
     /// The cases that this one continues, the first of them first. Only for a twin, which keeps their state and passes
     /// the pauses in simulated time.
     pub led_here: Vec<Before>,
+    /// The rate of each load, where that is a share of what another case delivered.
+    pub rates: Option<Vec<f64>>,
 }
 
 /// A case before one that continues it.
@@ -192,14 +194,32 @@ fn work(
 ) {
     while let Ok(order) = ordered.recv() {
         let case_index = order.case_index;
-        let ended = match &cases[case_index as usize].find {
-            Some(find) => search::measure(worker, cases, find, &order, tell, stop),
-            None => worker.measure(cases, &order, tell, stop),
+        let ended = match (&cases[case_index as usize].find, &order.rates) {
+            (Some(find), _) => search::measure(worker, cases, find, &order, tell, stop),
+            (None, Some(rates)) => {
+                let cases = rate_share::with_rates(cases, case_index, rates);
+                worker.measure(&cases, &order, tell, stop)
+            }
+            (None, None) => worker.measure(cases, &order, tell, stop),
         };
         // The keeper listens until every worker has hung up.
         let _ = tell.send(Message::Ended { worker: number, case_index, ended });
     }
     worker.close(tell);
+}
+
+/// The outcome of a case that could not be begun.
+pub(crate) fn failed(error: String) -> CaseOutcome {
+    CaseOutcome {
+        status: CaseStatus::Failed,
+        engine: String::new(),
+        target: String::new(),
+        duration_ns: 0,
+        loads: Vec::new(),
+        error: Some(error),
+        warnings: Vec::new(),
+        extrapolation: None,
+    }
 }
 
 /// How the keeping ended.
@@ -293,6 +313,7 @@ impl Keeper<'_> {
             let ready = self.pending.iter().position(|&case_index| self.may_begin(case_index));
             let Some(case_index) = ready.and_then(|place| self.pending.remove(place)) else { return Ok(()) };
             let led_here = self.led_to(case_index)?;
+            let rates = rate_share::rates(self.run, self.cases, &self.cases[case_index as usize])?;
             self.run.begin_case(case_index)?;
             let directory =
                 if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
@@ -300,9 +321,20 @@ impl Keeper<'_> {
             self.under_way.insert(case_index, None);
             self.pace.begin(record);
             self.watcher.case_started(record, &self.pace.progress());
+            if let Some(share) = &self.cases[case_index as usize].rate_share {
+                let Some(rates) = &rates else {
+                    self.keep_outcome(case_index, &failed(rate_share::unknown(share)))?;
+                    continue;
+                };
+                let text = rate_share::in_words(share, rates);
+                self.keep_event(
+                    case_index,
+                    &CaseEvent { case_at_ns: 0, kind: "rate".into(), text, data: None },
+                )?;
+            }
             if let Some(worker) = self.idle.pop() {
                 // A worker that is gone shows as a closed channel in `keep`.
-                let _ = orders[worker].send(Order { case_index, directory, led_here });
+                let _ = orders[worker].send(Order { case_index, directory, led_here, rates });
             }
         }
         Ok(())
@@ -312,6 +344,11 @@ impl Keeper<'_> {
     fn may_begin(&self, case_index: u32) -> bool {
         let is_over = |index: u32| !self.pending.contains(&index) && !self.under_way.contains_key(&index);
         let index = case_index as usize;
+        if let Some(full) = rate_share::rests_on(self.cases, &self.cases[index])
+            && !is_over(full.index as u32)
+        {
+            return false;
+        }
         if !self.cases[index].continues || index == 0 {
             return true;
         }

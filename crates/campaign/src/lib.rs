@@ -19,6 +19,7 @@ mod pace;
 mod pauses;
 mod pictures;
 mod prepare;
+mod rate_share;
 mod real;
 mod rounds;
 mod search;

@@ -1,6 +1,6 @@
 //! Cases that search for a load: each point is measured as a case of its own, then the load that was found is run.
 
-use crate::carry_out::{Order, Worker};
+use crate::carry_out::{Order, Worker, failed};
 use crate::message::{CaseEvent, Ended, Message};
 use load::{
     Arrival, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, Direction, Histogram, LoadSpec,
@@ -127,8 +127,12 @@ impl Points<'_> {
                 "the point's directory cannot be made: {error}"
             ))));
         }
-        let order =
-            Order { case_index: self.order.case_index, directory, led_here: self.order.led_here.clone() };
+        let order = Order {
+            case_index: self.order.case_index,
+            directory,
+            led_here: self.order.led_here.clone(),
+            rates: None,
+        };
         let passing = Passing { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
         self.begun_ns = self.begun_ns.saturating_add(length_ns);
         let (worker, cases, stop, tell) = (self.worker, &self.cases, self.stop, self.tell);
@@ -223,19 +227,6 @@ fn set(load: &mut LoadSpec, over: SearchOver, value: f64, shares: f64) {
             load.shape.arrival = Some(Arrival::poisson(value / shares));
         }
         SearchOver::Iodepth => load.iodepth = value as u32,
-    }
-}
-
-fn failed(error: String) -> CaseOutcome {
-    CaseOutcome {
-        status: CaseStatus::Failed,
-        engine: String::new(),
-        target: String::new(),
-        duration_ns: 0,
-        loads: Vec::new(),
-        error: Some(error),
-        warnings: Vec::new(),
-        extrapolation: None,
     }
 }
 

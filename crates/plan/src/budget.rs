@@ -26,7 +26,7 @@ pub struct LeftOut {
 
 /// Chooses the cases that fit into a time: those of priority 1 first, then those of 2, and so on, each in the plan's
 /// order. A case that does not fit is left out, and a shorter one after it may still fit. A case that continues
-/// another goes with it.
+/// another, or whose rate is a share of another's, goes with it.
 ///
 /// `preconditioning_ns` says how long the writes before a case take, which depends on the target.
 pub fn fit_budget(cases: Vec<Case>, budget_ns: u64, preconditioning_ns: &dyn Fn(&Case) -> u64) -> Budgeted {
@@ -83,7 +83,7 @@ fn chains(cases: &[Case]) -> Vec<std::ops::Range<usize>> {
     let mut chains: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, case) in cases.iter().enumerate() {
         match chains.last_mut() {
-            Some(chain) if case.continues => chain.end = index + 1,
+            Some(chain) if case.continues || case.rate_share.is_some() => chain.end = index + 1,
             _ => chains.push(index..index + 1),
         }
     }

@@ -4,7 +4,7 @@ use crate::part::{Amount, EventCondition, Filesystem, LoadSearch, LoadTarget, Pr
 use crate::plan::SettingValues;
 use crate::quantity::Quantity;
 use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
-use load::LoadSpec;
+use load::{ArrivalProcess, LoadSpec};
 use serde_json::{Map, Value};
 
 /// One point of a stage's matrix: all settings resolved.
@@ -29,6 +29,8 @@ pub struct Case {
     pub loads: Vec<NamedLoad>,
     /// What it searches for; the load is then that of a point, but for what is varied.
     pub find: Option<LoadSearch>,
+    /// Its rate is a share of what another case delivers; the load has none until that is known.
+    pub rate_share: Option<RateShare>,
     /// How the host puts several targets together; of no meaning where there is one target.
     pub stripe: Option<Stripe>,
     /// The file system that the load goes through.
@@ -69,6 +71,17 @@ pub struct NamedLoad {
     pub load: LoadSpec,
     /// The bytes after which it ends, if that is before its runtime is over.
     pub ends_after: Option<Amount>,
+}
+
+/// A rate that is a share of what another case of the stage delivers as fast as it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RateShare {
+    /// The name of that case.
+    pub of_case: String,
+    /// The share, in percent.
+    pub percent: u32,
+    /// How I/Os arrive at that rate in open loop; `None` is the closed loop, held to it.
+    pub process: Option<ArrivalProcess>,
 }
 
 /// A rate that another case of the run finds.

@@ -1,6 +1,6 @@
 //! From a plan and a selection to cases.
 
-use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, mark_preconditioning};
+use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, RateShare, mark_preconditioning};
 use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, Trigger};
 use crate::plan::{Assignment, MatrixAxis, Plan, SettingValues, Stage};
 use crate::setting::{SETTINGS, Setting, setting_or_error};
@@ -10,6 +10,9 @@ use crate::{PlanError, PlanErrorKind as Kind, convert, estimate};
 use load::LoadSpec;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
+
+/// The setting that makes a rate a share of another case's.
+const RATE_PERCENT: &str = "rate_percent";
 
 /// The most cases that a plan may have. Counted before any of them is made.
 pub const CASES_LIMIT: u64 = 1_000_000;
@@ -308,8 +311,9 @@ impl<'a> StageExpansion<'a> {
             return Err(self.plan.error_at(Kind::Contradiction, place, message));
         }
         let seed = case_seed(&[&self.plan.name, &self.stage.name, &name]);
+        let rate_share = self.rate_share(&settings, named, &resolved, is_of_matrix)?;
         let load = if self.stage.loads.is_empty() {
-            self.load(&settings, seed, &resolved, place)?
+            self.load(&without_course(&settings), seed, &resolved, place)?
         } else {
             // Each of the loads may have a rate of its own, which the stage does not say.
             let mut common = settings.clone();
@@ -336,8 +340,58 @@ impl<'a> StageExpansion<'a> {
             None => false,
         };
         let case = self.finish(name, settings, load, loads)?;
-        visit(Case { continues, ..case });
+        visit(Case { continues, rate_share, ..case });
         Ok(())
+    }
+
+    /// The case at full rate that a case's rate is a share of: the one before it on the last axis.
+    fn rate_share(
+        &self,
+        settings: &SettingValues,
+        named: &[&'static Setting],
+        resolved: &Resolved<'_>,
+        is_of_matrix: bool,
+    ) -> Result<Option<RateShare>, PlanError> {
+        let Some(value) = settings.get(RATE_PERCENT) else { return Ok(None) };
+        let place = resolved.get(RATE_PERCENT).map_or(self.stage.name_place, |assignment| assignment.place);
+        let wrong = |message: &str, hint: &str| Err(self.error_at_or_plain(place, message.to_owned(), hint));
+        let of_its_own = ["rate_iops"].iter().chain(&convert::COURSES_OF_RATES[1..]);
+        if of_its_own.clone().any(|name| settings.contains_key(*name)) || self.stage.find.is_some() {
+            return wrong(
+                "a rate in percent is the only rate of a case",
+                "leave out the other rates and `find`",
+            );
+        }
+        if self.stage.continues != Continues::No {
+            return wrong(
+                "`rate_percent` and `continues` exclude each other",
+                "take one of them out of the stage",
+            );
+        }
+        let Some(percent) = value.as_u64().and_then(|percent| u32::try_from(percent).ok()) else {
+            return Ok(None);
+        };
+        let mut full = settings.clone();
+        full.insert(RATE_PERCENT.to_owned(), "max".into());
+        let of_case = self.case_name(&full, named);
+        let is_last = self.stage.axes.last().is_some_and(|axis| axis.setting.name == RATE_PERCENT);
+        if !is_last || !is_of_matrix || !self.names.contains(&of_case) {
+            return wrong(
+                "the rate of this case is a share of one that no case before it has",
+                "make it the last axis of the matrix, with `max` first: rate_percent: [max, 10, 50, 90]",
+            );
+        }
+        if self.chosen.wants(settings) && !self.chosen.wants(&full) {
+            let message =
+                format!("the rate of a case is a share of what `{of_case}` delivers, which is left out");
+            return Err(PlanError::new(Kind::Selection, message).hint("choose it too: rate_percent=max,…"));
+        }
+        let process = match settings.get("rate_process").and_then(Value::as_str) {
+            Some("poisson") => Some(load::ArrivalProcess::Poisson),
+            Some(_) => Some(load::ArrivalProcess::Regular),
+            None => None,
+        };
+        Ok(Some(RateShare { of_case, percent, process }))
     }
 
     /// The loads that run at once in a case, where the stage has several.
@@ -355,7 +409,12 @@ impl<'a> StageExpansion<'a> {
             let resolved = Resolved::new(own.chain(&self.chosen.set));
             let settings = self.complete(&resolved, named)?;
             let seed = case_seed(&[&self.plan.name, &self.stage.name, case, &template.name]);
-            let mut load = self.load(&settings, seed, &resolved, place)?;
+            if settings.contains_key(RATE_PERCENT) && settings.contains_key("rate_iops") {
+                let message =
+                    format!("the load `{}` has a rate of its own beside `rate_percent`", template.name);
+                return Err(self.error_at_or_plain(place, message, "leave one of them out"));
+            }
+            let mut load = self.load(&without_course(&settings), seed, &resolved, place)?;
             let mut start_ns = 0;
             if let Some(start) = template.start {
                 let counted_ns = start.resolve(whole.runtime_ns);
@@ -536,6 +595,7 @@ impl<'a> StageExpansion<'a> {
             ends_after,
             loads,
             find: self.stage.find,
+            rate_share: None,
             stripe: self.stage.stripe,
             filesystem,
             pause_ns,
@@ -598,6 +658,16 @@ impl<'a> StageExpansion<'a> {
             (Pause::BytesOver { otherwise_ns, .. }, None) => Ok((*otherwise_ns, None)),
         }
     }
+}
+
+/// The settings without what makes the load an open one, where its rate is known only when another case has ended, or
+/// where it goes as fast as it can.
+fn without_course(settings: &SettingValues) -> SettingValues {
+    let mut settings = settings.clone();
+    if settings.contains_key(RATE_PERCENT) {
+        convert::COURSES_OF_RATES.iter().for_each(|name| drop(settings.remove(*name)));
+    }
+    settings
 }
 
 /// The bytes after which a load ends.

@@ -24,7 +24,7 @@ mod suggest;
 mod yaml;
 
 pub use budget::{Budgeted, LeftOut, fit_budget};
-pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate};
+pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate, RateShare};
 pub use error::{PlanError, PlanErrorKind};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
 pub use expand::{CASES_LIMIT, Selection, expand};

@@ -119,6 +119,7 @@ fn fio_verifies_on_every_layout() {
                     "--iodepth=16",
                     "--size=6m",
                     "--verify=crc32c",
+                    "--verify_state_save=0",
                     "--verify_fatal=1",
                     "--do_verify=1",
                     "--output-format=terse",

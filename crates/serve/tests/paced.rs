@@ -122,7 +122,14 @@ fn a_template_is_changed_under_verified_load() {
     let directory = directory();
     let served = serve_timed(&array("storpool,capacity=256m"), directory.path());
     let fio = fio(&served, "hdd", directory.path())
-        .args(["--rw=randwrite", "--bs=4k", "--iodepth=16", "--size=32m", "--verify=crc32c"])
+        .args([
+            "--rw=randwrite",
+            "--bs=4k",
+            "--iodepth=16",
+            "--size=32m",
+            "--verify=crc32c",
+            "--verify_state_save=0",
+        ])
         .args(["--verify_backlog=256", "--time_based", "--runtime=6", "--output-format=json"])
         .stdout(Stdio::piped())
         .spawn()

@@ -139,3 +139,52 @@ fn a_bad_trace_is_refused() {
     let said = refused();
     assert!(said.contains("mail.csv:2:5") && said.contains("whole number"), "{said}");
 }
+
+/// Proves that a curve's rates are shares of what its first case delivered, on a twin with two threads, that
+/// what each rate was is kept with its case, and that a share without its full rate is refused.
+#[test]
+fn a_curve_follows_its_full_rate() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let written = "title: t\nstages:\n  curve:\n    settings: { rw: randrw, rwmixread: 70, bs: 8k, numjobs: 4, iodepth: 16, runtime: 2, rate_process: poisson }\n    matrix: { rate_percent: [max, 10, 90] }\n";
+    fs::write(path("plan.yaml"), written).unwrap();
+    let run = path("run");
+    succeed(&[
+        "run",
+        &path("plan.yaml"),
+        "--target",
+        "twin:flashsystem-840",
+        "--threads",
+        "2",
+        "--out",
+        &run,
+    ]);
+    let rates: Vec<f64> =
+        results(Path::new(&run)).iter().map(|result| result["iops"].as_f64().unwrap()).collect();
+    for (rate, share) in rates[1..].iter().zip([0.1, 0.9]) {
+        assert!((rate / rates[0] - share).abs() < 0.02 * share, "{rates:?}");
+    }
+    let query = "SELECT text FROM events WHERE kind = 'rate' ORDER BY id";
+    let said = tool("sqlite3", &[&format!("{run}/run.sqlite"), query]);
+    assert!(said.starts_with("10 % of the rate of `rate_percent=max`: "), "{said}");
+    let refused = arraylab(&["expand", &path("plan.yaml"), "--only", "rate_percent=10"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("choose it too"), "{}", text(&refused.stderr));
+}
+
+/// Proves that on a file, through our own engine and through fio, a curve's closed loops are held to their share.
+#[test]
+fn a_curve_on_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let written = "title: t\nstages:\n  curve:\n    settings: { rw: randread, bs: 4k, runtime: 1, direct: 0 }\n    matrix: { rate_percent: [max, 5] }\n";
+    fs::write(path("plan.yaml"), written).unwrap();
+    for engine in ["ring", "fio"] {
+        let (run, target) = (path(engine), format!("file:{},size=16m", path(&format!("{engine}.img"))));
+        succeed(&["run", &path("plan.yaml"), "--target", &target, "--engine", engine, "--out", &run]);
+        let rates: Vec<f64> =
+            results(Path::new(&run)).iter().map(|result| result["iops"].as_f64().unwrap()).collect();
+        // A busy host may stop the process for a moment; it never issues more.
+        assert!(rates[1] / rates[0] < 0.0505 && rates[1] / rates[0] > 0.03, "{engine}: {rates:?}");
+    }
+}

@@ -471,15 +471,29 @@ impl Importer<'_> {
             Rate::ShareOfMax(share) => vec![*share],
         };
         let list = shares.iter().map(|share| number(*share)).collect::<Vec<_>>().join(", ");
-        let runs = shares.len();
-        self.refuse(
-            phase.line,
-            format!("{} at {list} % of the full rate in rd={}", if runs == 1 { "1 run".into() } else { format!("{runs} runs") }, phase.name),
-            "their rates are known only after the run at full rate, which the stage has; give them as `rate_iops` then",
+        let what = format!("the runs at {list} % of the full rate in rd={}", phase.name);
+        let has_rate = |settings: &Settings| settings.get("rate_iops").is_some();
+        if has_rate(&stage.settings) || stage.loads.iter().any(|load| has_rate(&load.settings)) {
+            self.refuse(phase.line, what, "its patterns have rates of their own");
+            return;
+        }
+        let mut values = vec!["max".to_owned()];
+        for share in &shares {
+            let whole = number(share.round().max(1.0));
+            if !values.contains(&whole) {
+                values.push(whole);
+            }
+        }
+        if shares.iter().any(|share| share.fract() != 0.0) {
+            self.refuse(phase.line, what, "shares are whole percents; they are rounded");
+        }
+        stage.axes.push(("rate_percent".to_owned(), values));
+        let mut settings = std::mem::take(&mut stage.settings);
+        self.arrivals(phase, &mut settings);
+        stage.settings = settings;
+        stage.notes.push(
+            "vdbench rounds the rates of a curve up to hundreds or tens; here they are exact shares of the run at full rate.".into(),
         );
-        stage.notes.push(format!(
-            "vdbench goes on with open-loop Poisson runs at {list} % of the rate that is found here."
-        ));
     }
 }
 

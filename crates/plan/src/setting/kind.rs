@@ -48,6 +48,8 @@ pub enum SettingKind {
     },
     /// Bytes, or a share of a range in percent (`200%`): kept as a number, or as a text with `%`.
     Amount,
+    /// A share of a rate in whole percents, or `max`.
+    RateShare,
     /// What a file of the kernel holds: a whole number, kept as one, or a text.
     Attribute,
     /// Block sizes with their shares, as fio's `bssplit`; kept as a text with sizes in bytes.
@@ -58,6 +60,8 @@ pub enum SettingKind {
 
 /// The largest share of an [`SettingKind::Amount`], in percent.
 const AMOUNT_PERCENT_LIMIT: u64 = 10_000;
+/// The largest [`SettingKind::RateShare`], in percent.
+const RATE_SHARE_LIMIT: u64 = 1_000;
 /// The longest text of an [`SettingKind::Attribute`].
 const ATTRIBUTE_CHARS_LIMIT: usize = 256;
 /// The longest name that a setting of kind [`SettingKind::Name`] takes.
@@ -114,6 +118,11 @@ impl SettingKind {
                 // A whole number stays one in JSON, so that `1e5` and `100000` are the same value.
                 Ok(if rate.fract() == 0.0 { (rate as u64).into() } else { rate.into() })
             }
+            SettingKind::RateShare => match text.parse::<u64>() {
+                Ok(percent) if (1..=RATE_SHARE_LIMIT).contains(&percent) => Ok(percent.into()),
+                _ if text == "max" => Ok(text.into()),
+                _ => Err(self.must_be()),
+            },
             SettingKind::Amount => {
                 let Some(share) = text.strip_suffix('%') else {
                     let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
@@ -191,6 +200,7 @@ impl SettingKind {
             SettingKind::Amount => {
                 format!("a multiple of 512 above 0, or a share, 1% to {AMOUNT_PERCENT_LIMIT}%")
             }
+            SettingKind::RateShare => format!("`max`, or 1 to {RATE_SHARE_LIMIT} percent of it"),
             SettingKind::SizeMix => shape::SIZES_MUST_BE.to_owned(),
             SettingKind::Distribution => shape::DISTRIBUTION_MUST_BE.to_owned(),
             SettingKind::Attribute => format!(
@@ -216,7 +226,7 @@ impl SettingKind {
             SettingKind::Rate { most } => {
                 json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": most })
             }
-            SettingKind::Amount => json_schema!({ "type": ["integer", "string"] }),
+            SettingKind::Amount | SettingKind::RateShare => json_schema!({ "type": ["integer", "string"] }),
             SettingKind::SizeMix | SettingKind::Distribution => json_schema!({ "type": "string" }),
             SettingKind::Attribute => json_schema!({ "type": ["integer", "string", "boolean"] }),
         }
@@ -236,6 +246,7 @@ impl SettingKind {
             SettingKind::Switch => "switch",
             SettingKind::Rate { .. } => "rate",
             SettingKind::Amount => "amount",
+            SettingKind::RateShare => "rate share",
             SettingKind::Attribute => "attribute",
             SettingKind::SizeMix => "sizes",
             SettingKind::Distribution => "distribution",

@@ -142,6 +142,11 @@ pub const SETTINGS: &[Setting] = &[
         None,
         "the rate that each job does not exceed, in I/Os a second; as in fio, `numjobs` jobs together do `numjobs` times it",
     ),
+    own_load(
+        "rate_percent",
+        SettingKind::RateShare,
+        "the last axis of a matrix: `max` as fast as it goes, and then shares in percent of what that delivered, at which the same load is held (with `rate_process`: arrives); vdbench's curve",
+    ),
     own_load("rate_iops_read", RATE, "the same for the reads of each job (fio's `rate_iops=R,W,T`)"),
     own_load("rate_iops_write", RATE, "the same for its writes"),
     own_load("rate_iops_trim", RATE, "the same for its trims"),

@@ -435,3 +435,17 @@ mistake!(
     find_with_events, Kind::Contradiction, Some((5, 11)),
     format!("{GOOD}{FIND}    events: [{{ at: 1s, action: x }}]\n")
 );
+
+mistake!(
+    /// Proves that a share of a rate that no case before it finds is refused at its place.
+    rate_percent_of_nothing, Kind::Contradiction, Some((6, 22)), plan_of_matrix("rate_percent: [50, max]")
+);
+mistake!(
+    /// Proves that a rate in percent on an axis that is not the last is refused.
+    rate_percent_outside, Kind::Contradiction, Some((6, 27)), plan_of_matrix("rate_percent: [max, 50]\nbs: [4k, 8k]")
+);
+mistake!(
+    /// Proves that a rate beside a rate in percent is refused.
+    rate_percent_and_rate, Kind::Contradiction, Some((6, 22)),
+    plan_of_matrix("rate_percent: [max, 50]").replace("runtime: 10", "rate_iops: 5")
+);

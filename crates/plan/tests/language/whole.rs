@@ -289,3 +289,36 @@ fn what_is_watched_is_read() {
     let all = parse(&format!("{good}watch: {{ devices: all }}\n")).watch;
     assert_eq!(all.devices, WatchedDevices::All);
 }
+
+/// Proves that a rate in percent names the case at full rate that it is a share of, that neither has a rate before that
+/// case has run, and that its process is kept.
+#[test]
+fn a_rate_in_percent_is_a_share_of_the_case_before_it() {
+    let all = cases(
+        "title: t\nstages:\n  one:\n    settings: { rw: randread, rate_process: poisson }\n    matrix: { bs: [4k, 8k], rate_percent: [max, 10, 90] }\n",
+    );
+    assert_eq!(
+        names(&all)[..4],
+        [
+            "bs=4096,rate_percent=max",
+            "bs=4096,rate_percent=10",
+            "bs=4096,rate_percent=90",
+            "bs=8192,rate_percent=max"
+        ]
+    );
+    assert_eq!(all[0].rate_share, None);
+    let share = all[5].rate_share.clone().expect("a share");
+    assert_eq!((share.of_case.as_str(), share.percent), ("bs=8192,rate_percent=max", 90));
+    assert_eq!(share.process, Some(load::ArrivalProcess::Poisson));
+    assert!(all.iter().all(|case| case.load.rate_iops.is_none() && case.load.shape.arrival.is_none()));
+}
+
+/// Proves that a time budget keeps a case at full rate with those whose rates are its shares, or leaves all out.
+#[test]
+fn a_budget_keeps_curves_whole() {
+    let all = cases(
+        "title: t\nstages:\n  one:\n    settings: { rw: randread, runtime: 10 }\n    matrix: { bs: [4k, 8k], rate_percent: [max, 50] }\n",
+    );
+    let budgeted = plan::fit_budget(all, 30_000_000_000, &|_| 0);
+    assert_eq!(names(&budgeted.kept), ["bs=4096,rate_percent=max", "bs=4096,rate_percent=50"]);
+}
