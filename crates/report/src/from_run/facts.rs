@@ -126,8 +126,8 @@ pub fn headlines(source: &Source<'_>) -> Vec<Headline> {
             let mut detail = case_words(result);
             if kind == Kind::Latency {
                 detail = format!("{}, {detail}", quantity::words(path));
-            } else if let Some(latency) = slower_mean(result) {
-                detail = format!("{detail}, mean latency {}", units::human_latency(latency));
+            } else if let Some((path, latency)) = slower_mean(result) {
+                detail = format!("{detail}, {} {}", quantity::words(path), units::human_latency(latency));
             }
             Headline {
                 label: label.into(),
@@ -147,12 +147,12 @@ pub fn headlines(source: &Source<'_>) -> Vec<Headline> {
     .collect()
 }
 
-/// The mean latency of the slower direction: what bounds a rate.
-fn slower_mean(result: &CaseResult) -> Option<f64> {
+/// The mean latency of the slower direction, what bounds a rate, and which it is.
+fn slower_mean(result: &CaseResult) -> Option<(&'static str, f64)> {
     ["read.latency_ns.mean", "write.latency_ns.mean"]
-        .iter()
-        .filter_map(|path| quantity::value(result, path))
-        .max_by(f64::total_cmp)
+        .into_iter()
+        .filter_map(|path| quantity::value(result, path).map(|latency| (path, latency)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn case_words(result: &CaseResult) -> String {
