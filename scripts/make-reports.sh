@@ -17,8 +17,7 @@ run flashsystem-840 --set ramp_time=1
 run raid-levels --set runtime=30
 run e2700 --set runtime=30 --set ramp_time=5
 run storpool
-# The long loads are whole; of the 972 one-minute tests every third number of jobs is run.
-run dorado-2100-g2 --only numjobs=1,8,64
+run dorado-2100-g2
 
 set -- "$out/runs/dorado-2100-g2" "$out/runs/flashsystem-840" "$out/runs/raid-levels" "$out/runs/e2700" "$out/runs/storpool"
 "$arraylab" gallery "$@" --out "$out" --figures "$figures"
