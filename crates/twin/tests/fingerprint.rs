@@ -222,13 +222,17 @@ fn results_are_those_of_the_version_before() {
         return;
     }
     let kept = std::fs::read_to_string(KEPT).unwrap();
-    let changed: Vec<&str> = text.lines().filter(|line| !kept.lines().any(|other| other == *line)).collect();
-    let gone = kept.lines().count() + changed.len() - text.lines().count();
+    let missing = |from: &str, other: &str| -> Vec<String> {
+        let other: Vec<&str> = other.lines().collect();
+        from.lines().filter(|line| !other.contains(line)).map(str::to_owned).collect()
+    };
+    let (now, before) = (missing(&text, &kept), missing(&kept, &text));
     assert!(
-        changed.is_empty() && gone == 0,
-        "results changed (samples, counters), {gone} cases gone:\n{}\nIf that is what the change is for, run\n  \
+        now.is_empty() && before.is_empty(),
+        "results changed (samples, counters); now\n{}\nbefore\n{}\nIf that is what the change is for, run\n  \
          {UPDATE}=1 cargo test -p twin --test fingerprint\nlook at the difference in crates/twin/tests/fingerprints.txt, \
          commit it with the change, and make the figures in docs/models/ and crates/report/reference/ anew.",
-        changed.join("\n")
+        now.join("\n"),
+        before.join("\n")
     );
 }
