@@ -96,6 +96,20 @@ pub(crate) struct Context<'a> {
     pub warnings: Vec<String>,
 }
 
+impl<'a> Context<'a> {
+    /// Of files that are read without the run that made them: the load's own intervals, and nothing beside.
+    fn of(load: &'a LoadSpec) -> Context<'a> {
+        Context {
+            load,
+            interval_ms: load.interval_ns / 1_000_000,
+            job_file: PathBuf::new(),
+            output_file: PathBuf::new(),
+            stderr: String::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// Puts report and logs together.
 pub(crate) fn assemble(report: Report, logs: &[JobLogs], context: Context) -> FioOutcome {
     let Context { load, interval_ms, job_file, output_file, stderr, mut warnings } = context;
@@ -146,15 +160,7 @@ pub fn read_back(
 ) -> FioOutcome {
     let logs: Vec<JobLogs> =
         logs.into_iter().map(|(histograms, bandwidth)| JobLogs { histograms, bandwidth }).collect();
-    let context = Context {
-        load,
-        interval_ms: load.interval_ns / 1_000_000,
-        job_file: PathBuf::new(),
-        output_file: PathBuf::new(),
-        stderr: String::new(),
-        warnings: Vec::new(),
-    };
-    assemble(report, &logs, context)
+    assemble(report, &logs, Context::of(load))
 }
 
 /// One direction over all jobs: sums of counts, bytes and latency sums, and all bins merged.
@@ -294,15 +300,7 @@ pub(crate) mod tests {
             numjobs: 2,
             ..load(Pattern::Randrw)
         };
-        let context = Context {
-            load: &load,
-            interval_ms: 1000,
-            job_file: PathBuf::new(),
-            output_file: PathBuf::new(),
-            stderr: String::new(),
-            warnings: Vec::new(),
-        };
-        (report.clone(), assemble(report, &logs, context))
+        (report.clone(), assemble(report, &logs, Context::of(&load)))
     }
 
     /// Proves, on output of fio 3.33 and 3.42, that four intervals come out of three logged rows and the recovered
@@ -341,15 +339,7 @@ pub(crate) mod tests {
     fn a_lost_log_is_told() {
         let report = read_report(&sample("fio-3.33", "mixed.json")).unwrap();
         let load = LoadSpec { ramp_ns: 1_000_000_000, runtime_ns: 4_000_000_000, ..load(Pattern::Randrw) };
-        let context = Context {
-            load: &load,
-            interval_ms: 1000,
-            job_file: PathBuf::new(),
-            output_file: PathBuf::new(),
-            stderr: String::new(),
-            warnings: Vec::new(),
-        };
-        let outcome = assemble(report, &[], context);
+        let outcome = assemble(report, &[], Context::of(&load));
         assert_eq!(outcome.samples.iter().map(|sample| sample.read.ios).sum::<u64>(), 8000);
         let told = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
         assert_eq!(outcome.warnings[0], told);
@@ -380,15 +370,7 @@ pub(crate) mod tests {
     fn shortfalls_are_told() {
         let report = read_report(&sample("fio-3.33", "interrupted.json")).unwrap();
         let load = LoadSpec { rate_iops: Some(500.0), runtime_ns: 30_000_000_000, ..load(Pattern::Randrw) };
-        let context = Context {
-            load: &load,
-            interval_ms: 1000,
-            job_file: PathBuf::new(),
-            output_file: PathBuf::new(),
-            stderr: String::new(),
-            warnings: Vec::new(),
-        };
-        let outcome = assemble(report, &[], context);
+        let outcome = assemble(report, &[], Context::of(&load));
         assert!(
             outcome.warnings.iter().any(|line| line.contains("ran for 1763 ms instead of 30000 ms")),
             "{:?}",
@@ -408,15 +390,7 @@ pub(crate) mod tests {
             bandwidth: read_interval_log(logs, LogKind::Bandwidth, Some(false)).ok(),
         };
         let load = LoadSpec { ramp_ns: 1_000_000_000, ..load(Pattern::Randrw) };
-        let context = Context {
-            load: &load,
-            interval_ms: 1000,
-            job_file: PathBuf::new(),
-            output_file: PathBuf::new(),
-            stderr: String::new(),
-            warnings: Vec::new(),
-        };
-        let outcome = assemble(report, &[logs(), logs()], context);
+        let outcome = assemble(report, &[logs(), logs()], Context::of(&load));
         for direction in DIRECTIONS {
             let ios: u64 = outcome
                 .samples

@@ -108,22 +108,25 @@ pub struct DirectionTotals {
 impl DirectionTotals {
     /// Adds what happened in an interval.
     pub fn add(&mut self, sample: &DirectionSample) {
-        self.ios += sample.ios;
-        self.bytes += sample.bytes;
-        self.errors += sample.errors;
-        self.latency.merge(&sample.latency);
-        if let Some(service) = &sample.service {
-            self.service.get_or_insert_with(Histogram::new).merge(service);
-        }
+        self.count(sample.ios, sample.bytes, sample.errors);
+        self.time(&sample.latency, sample.service.as_ref());
     }
 
     /// Adds the totals of another load.
     pub fn merge(&mut self, other: &DirectionTotals) {
-        self.ios += other.ios;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
-        self.latency.merge(&other.latency);
-        if let Some(service) = &other.service {
+        self.count(other.ios, other.bytes, other.errors);
+        self.time(&other.latency, other.service.as_ref());
+    }
+
+    fn count(&mut self, ios: u64, bytes: u64, errors: u64) {
+        self.ios += ios;
+        self.bytes += bytes;
+        self.errors += errors;
+    }
+
+    fn time(&mut self, latency: &Histogram, service: Option<&Histogram>) {
+        self.latency.merge(latency);
+        if let Some(service) = service {
             self.service.get_or_insert_with(Histogram::new).merge(service);
         }
     }
