@@ -14,7 +14,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The exclusive right to write a run. The kernel takes the lock (`flock`) back when the process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WriterLock {
+    /// Gives the lock back at once. Closing would not: a process that another thread is starting holds a copy of the
+    /// open file until its `exec`, and the lock with it (flock(2)).
+    fn drop(&mut self) {
+        // What closing does anyway need not be reported.
+        let _ = self.file.unlock();
+    }
 }
 
 impl WriterLock {
@@ -36,7 +45,7 @@ impl WriterLock {
                         writeln!(file, "{}", std::process::id())
                     };
                     note(&mut file).map_err(|source| StoreError::io("write", &path, source))?;
-                    return Ok(WriterLock { _file: file });
+                    return Ok(WriterLock { file });
                 }
                 Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
                 Err(TryLockError::Error(source)) => return Err(StoreError::io("lock", &path, source)),
@@ -71,4 +80,22 @@ fn read_pid(file: &mut File) -> Option<u32> {
     file.rewind().ok()?;
     file.take(32).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a copy of the open lock file, as a process that is being started holds it, keeps nobody from the run
+    /// once its writer has left.
+    #[test]
+    fn a_copy_of_the_lock_holds_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = WriterLock::take(directory.path()).unwrap();
+        let copy = first.file.try_clone().unwrap();
+        assert!(WriterLock::take(directory.path()).is_err());
+        drop(first);
+        assert!(WriterLock::take(directory.path()).is_ok());
+        drop(copy);
+    }
 }

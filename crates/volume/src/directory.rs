@@ -26,7 +26,16 @@ pub struct NamedDrive {
 pub struct Directory {
     path: PathBuf,
     named_drives: Vec<NamedDrive>,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Directory {
+    /// Gives the lock back at once. Closing would not: a process that another thread is starting holds a copy of the
+    /// open file until its `exec`, and the lock with it (flock(2)).
+    fn drop(&mut self) {
+        // What closing does anyway need not be reported.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Directory {
@@ -36,7 +45,7 @@ impl Directory {
         fs::create_dir_all(path).while_doing("make the volume's directory")?;
         let lock = File::create(path.join(LOCK)).while_doing("open the volume's lock file")?;
         match lock.try_lock() {
-            Ok(()) => Ok(Directory { path: path.to_owned(), named_drives, _lock: lock }),
+            Ok(()) => Ok(Directory { path: path.to_owned(), named_drives, lock }),
             Err(TryLockError::WouldBlock) => Err(VolumeError::InUse { path: path.display().to_string() }),
             Err(TryLockError::Error(error)) => Err(error).while_doing("lock the volume's directory"),
         }
@@ -113,5 +122,23 @@ fn holds_data(path: &Path) -> io::Result<bool> {
         Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a copy of the open lock file, as a process that is being started holds it, keeps nobody out of the
+    /// directory once its owner has left.
+    #[test]
+    fn a_copy_of_the_lock_holds_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = Directory::lock(directory.path(), vec![]).unwrap();
+        let copy = first.lock.try_clone().unwrap();
+        assert!(Directory::lock(directory.path(), vec![]).is_err());
+        drop(first);
+        assert!(Directory::lock(directory.path(), vec![]).is_ok());
+        drop(copy);
     }
 }
