@@ -2,7 +2,8 @@
 
 use crate::ServeError;
 use crate::array::typed;
-use crate::events::{Event, USAGE};
+use crate::events::Event;
+use crate::verbs;
 use driver::{ArrayDriver as _, CtlDriver, Readiness, SetOutcome};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -48,7 +49,7 @@ pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
 
 fn usage() -> ServeError {
     ServeError::Options {
-        problem: format!("say one of: {USAGE}"),
+        problem: format!("say one of: {}", verbs::usage()),
         hint: "for example: ctl /run/array.ctl fail 3",
     }
 }

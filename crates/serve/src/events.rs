@@ -1,5 +1,6 @@
 //! What can be made to happen to a served array, by name and arguments.
 
+use crate::verbs::{self, Scope};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::Value;
@@ -27,20 +28,6 @@ pub(crate) enum Event {
     Model { action: String, arguments: Settings },
 }
 
-/// Events of the model, as plans name them, and what is typed after them without a name.
-const OF_MODEL: [(&str, &[&str]); 4] = [
-    ("limit", &["volume"]),
-    ("template", &["volume", "template"]),
-    ("firmware-update", &[]),
-    ("controller-failover", &["controller"]),
-];
-
-/// What a user types after `ctl SOCKET`, and what it needs.
-pub(crate) const USAGE: &str = "status | ready | services | set SETTING=VALUE… | fail DRIVE | pull DRIVE | replace DRIVE | \
-                                break DRIVE | corrupt DRIVE OFFSET_BYTES [SECTORS] | power-cut [SEED] | scrub | \
-                                checkpoint | limit VOLUME iops=N|bw_bytes_per_s=N|…=none | \
-                                template VOLUME TEMPLATE | firmware-update | controller-failover NUMBER";
-
 impl Event {
     /// Reads an event; numbers may be texts.
     pub(crate) fn parse(name: &str, arguments: &Settings) -> Result<Event, ResponseError> {
@@ -66,25 +53,20 @@ impl Event {
             "power-cut" => Event::PowerCut { seed: number("seed").unwrap_or(1) },
             "scrub" => Event::Scrub,
             "checkpoint" => Event::Checkpoint,
-            of_model if OF_MODEL.iter().any(|(known, _)| *known == of_model) => {
+            _ if verbs::find(name).is_some_and(|verb| verb.scope == Scope::Model) => {
                 Event::Model { action: name.to_owned(), arguments: arguments.clone() }
             }
-            _ => return Err(bad(format!("event `{name}` is not known; there are: {USAGE}"))),
+            _ => return Err(bad(format!("event `{name}` is not known; there are: {}", verbs::usage()))),
         })
     }
 
     /// The arguments that a user typed, by name.
     pub(crate) fn arguments(name: &str, words: &[String]) -> Settings {
-        let of_model = OF_MODEL.iter().find(|(known, _)| *known == name);
-        let keys: &[&str] = match (of_model, name) {
-            (Some((_, keys)), _) => keys,
-            (None, "power-cut") => &["seed"],
-            _ => &["drive", "offset", "sectors"],
-        };
-        let mut keys = keys.iter();
+        let arguments = verbs::find(name).map_or(&[][..], |verb| verb.arguments);
+        let mut keys = arguments.iter().map(|argument| argument.key);
         let pairs = words.iter().filter_map(|word| match word.split_once('=') {
             Some((key, value)) => Some((key.to_owned(), number_or_text(value))),
-            None => Some(((*keys.next()?).to_owned(), number_or_text(word))),
+            None => Some((keys.next()?.to_owned(), number_or_text(word))),
         });
         pairs.collect()
     }

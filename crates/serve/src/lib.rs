@@ -19,6 +19,7 @@ mod power;
 mod replicated;
 mod run;
 mod upkeep;
+mod verbs;
 mod view;
 
 pub use array::ServedArray;

@@ -1,0 +1,178 @@
+//! What can be said to a served array: the one table from which `ctl`, the control socket and the page read.
+
+use serde::Serialize;
+
+/// One thing to say.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct VerbSpec {
+    /// As it is typed.
+    pub name: &'static str,
+    /// What follows, in the order in which it is typed without names.
+    pub arguments: &'static [Argument],
+    /// What may follow them as often as wanted, as in `KEY=VALUE…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<&'static str>,
+    /// What it does, for people.
+    pub does: &'static str,
+    /// Who carries it out.
+    pub scope: Scope,
+    /// Whether data may be lost or service end: whoever presses a button is asked again.
+    pub is_harmful: bool,
+}
+
+/// Who carries out what was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Scope {
+    /// Nothing changes.
+    Question,
+    /// The array's settings.
+    Settings,
+    /// The bytes, and the model where it has a course for it.
+    Bytes,
+    /// The model alone, by the name under which plans know it.
+    Model,
+}
+
+/// One argument.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Argument {
+    /// Its name on the control socket.
+    pub key: &'static str,
+    /// What it is chosen from.
+    pub kind: Kind,
+    /// Whether it may be left out.
+    pub is_optional: bool,
+}
+
+/// What an argument is chosen from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// The drives, by number.
+    Drive,
+    /// The volumes, by name.
+    Volume,
+    /// The controllers, by number.
+    Controller,
+    /// The templates of a replicated system, by name.
+    Template,
+    /// Any whole number.
+    Number,
+}
+
+const fn needed(key: &'static str, kind: Kind) -> Argument {
+    Argument { key, kind, is_optional: false }
+}
+
+const fn optional(key: &'static str, kind: Kind) -> Argument {
+    Argument { key, kind, is_optional: true }
+}
+
+const fn verb(
+    scope: Scope,
+    name: &'static str,
+    arguments: &'static [Argument],
+    does: &'static str,
+) -> VerbSpec {
+    VerbSpec { name, arguments, pairs: None, does, scope, is_harmful: false }
+}
+
+const fn harmful(spec: VerbSpec) -> VerbSpec {
+    VerbSpec { is_harmful: true, ..spec }
+}
+
+const fn with_pairs(spec: VerbSpec, pairs: &'static str) -> VerbSpec {
+    VerbSpec { pairs: Some(pairs), ..spec }
+}
+
+const DRIVE: &[Argument] = &[needed("drive", Kind::Drive)];
+const VOLUME: &[Argument] = &[needed("volume", Kind::Volume)];
+
+/// All of them, in the order in which they are shown.
+pub(crate) const VERBS: &[VerbSpec] = &[
+    verb(Scope::Question, "status", &[], "everything about the array"),
+    verb(Scope::Question, "ready", &[], "whether all drives are present"),
+    verb(Scope::Question, "services", &[], "the services of a replicated system's nodes"),
+    with_pairs(verb(Scope::Settings, "set", &[], "changes settings of the model"), "SETTING=VALUE…"),
+    harmful(verb(Scope::Bytes, "fail", DRIVE, "the drive fails")),
+    harmful(verb(Scope::Bytes, "pull", DRIVE, "the drive is pulled out")),
+    verb(Scope::Bytes, "replace", DRIVE, "a new drive takes its place and is rebuilt"),
+    harmful(verb(Scope::Bytes, "break", DRIVE, "the drive refuses writes; the array finds out")),
+    harmful(verb(
+        Scope::Bytes,
+        "corrupt",
+        &[
+            needed("drive", Kind::Drive),
+            optional("offset", Kind::Number),
+            optional("sectors", Kind::Number),
+        ],
+        "sectors of the drive change silently",
+    )),
+    harmful(verb(
+        Scope::Bytes,
+        "power-cut",
+        &[optional("seed", Kind::Number)],
+        "the power fails for a moment: connections end, unsynced sectors are lost by chance",
+    )),
+    verb(Scope::Bytes, "scrub", &[], "everything is read, checked and repaired in the background"),
+    verb(Scope::Bytes, "checkpoint", &[], "everything goes from the journal to the drives"),
+    with_pairs(
+        verb(Scope::Model, "limit", VOLUME, "limits the volume; none lifts a limit"),
+        "iops=N|bw_bytes_per_s=N|…=none",
+    ),
+    verb(
+        Scope::Model,
+        "template",
+        &[needed("volume", Kind::Volume), needed("template", Kind::Template)],
+        "moves the volume to other classes of drives",
+    ),
+    verb(Scope::Model, "firmware-update", &[], "controllers leave and come back one after the other"),
+    verb(
+        Scope::Model,
+        "controller-failover",
+        &[needed("controller", Kind::Controller)],
+        "the controller leaves and comes back, once",
+    ),
+];
+
+/// The one of this name.
+pub(crate) fn find(name: &str) -> Option<&'static VerbSpec> {
+    VERBS.iter().find(|verb| verb.name == name)
+}
+
+/// What a user types after `ctl SOCKET`, and what it needs.
+pub(crate) fn usage() -> String {
+    let verbs: Vec<String> = VERBS.iter().map(usage_of).collect();
+    verbs.join(" | ")
+}
+
+fn usage_of(verb: &VerbSpec) -> String {
+    let mut words = vec![verb.name.to_owned()];
+    words.extend(verb.arguments.iter().map(|argument| {
+        let name = argument.key.to_uppercase();
+        if argument.is_optional { format!("[{name}]") } else { name }
+    }));
+    words.extend(verb.pairs.map(str::to_owned));
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that the usage names each verb with its arguments, optional ones in brackets.
+    #[test]
+    fn usage_is_of_the_table() {
+        let usage = usage();
+        for words in [
+            "status | ready | services | set SETTING=VALUE… | fail DRIVE | ",
+            "corrupt DRIVE [OFFSET] [SECTORS] | power-cut [SEED] | ",
+            "limit VOLUME iops=N|bw_bytes_per_s=N|…=none | template VOLUME TEMPLATE | ",
+            "controller-failover CONTROLLER",
+        ] {
+            assert!(usage.contains(words), "{words}: {usage}");
+        }
+        assert_eq!(VERBS.iter().filter(|verb| find(verb.name).is_some()).count(), VERBS.len());
+    }
+}
