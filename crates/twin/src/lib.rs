@@ -14,6 +14,7 @@ mod event;
 pub mod flash_module_array;
 pub mod replicated;
 mod settings;
+mod slow;
 pub mod ssd_array;
 mod twin;
 

@@ -5,6 +5,11 @@ use serde_json::Value;
 
 use crate::TwinError;
 
+/// A part that a value names by its number, of so many.
+pub(crate) fn numbered(value: &Value, count: u32) -> Option<u32> {
+    value.as_u64().filter(|&number| number < u64::from(count)).map(|number| number as u32)
+}
+
 /// One thing that can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {

@@ -9,7 +9,9 @@ use load::{
 use serde_json::{Map, Value};
 
 use crate::description::Kind;
+use crate::drive::Slowness;
 use crate::settings::{Setting, on_or_off, unknown};
+use crate::slow::{Change, DRIVE_SLOW, SlowDrives};
 use crate::{
     ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array, replicated,
     ssd_array,
@@ -43,6 +45,15 @@ pub(crate) trait ArrayModel: Device + Sized {
 
     /// Lets an action happen that it can do.
     fn act(&mut self, _at_ns: u64, _action: &str, _arguments: &Map<String, Value>) {}
+
+    /// The drive that a value names.
+    fn find_drive(&self, value: &Value) -> Option<u32>;
+
+    /// The name of a drive among the counters.
+    fn drive_entity(&self, drive: u32) -> String;
+
+    /// From now on a drive takes so many thousandths of its time.
+    fn slow_drive(&mut self, drive: u32, slowness: Slowness);
 
     /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
     fn attach(&mut self, _first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
@@ -85,10 +96,11 @@ pub(crate) trait ArrayModel: Device + Sized {
 /// Why an action that a kind of array does not have, or that is told too much, does not happen.
 pub(crate) fn unknown_action(action: &str, arguments: &Map<String, Value>, own: &[&str]) -> TwinError {
     let event = action.to_owned();
+    let own: Vec<&str> = own.iter().copied().chain([DRIVE_SLOW]).collect();
     match (Event::from_name(action), arguments.keys().next()) {
         (Some(_), Some(argument)) => TwinError::UnknownArgument { event, argument: argument.clone() },
         _ => {
-            let known: Vec<&str> = Event::ALL.map(Event::name).iter().chain(own).copied().collect();
+            let known: Vec<&str> = Event::ALL.map(Event::name).into_iter().chain(own).collect();
             TwinError::UnknownEvent { event, known: known.join(", ") }
         }
     }
@@ -115,6 +127,7 @@ pub struct Twin {
     /// Counters when the window began, and what carried time adds to them. Levels (`fill_…`) are not added to.
     at_window: Vec<TwinCounter>,
     carried_counts: Vec<u64>,
+    slow: SlowDrives,
 }
 
 /// Something that is going to happen to a twin.
@@ -122,6 +135,7 @@ pub struct Twin {
 enum Coming {
     Event(Event),
     Action { name: String, arguments: Map<String, Value> },
+    Slow(Change),
 }
 
 /// A twin has one kind for life, so the branch on it is foreseen; an I/O goes through it three times
@@ -184,6 +198,7 @@ impl Twin {
             next_event_ns: u64::MAX,
             at_window: Vec::new(),
             carried_counts: Vec::new(),
+            slow: SlowDrives::default(),
         })
     }
 
@@ -232,6 +247,13 @@ impl Twin {
             return self.schedule(at_ns, event);
         }
         self.check_moment(at_ns, action)?;
+        if action == DRIVE_SLOW {
+            let change = on_model!(&self.model, model => {
+                Change::parse(arguments, |value| model.find_drive(value))
+            })?;
+            self.plan(at_ns, Coming::Slow(change));
+            return Ok(());
+        }
         on_model!(&self.model, model => model.can_act(action, arguments))?;
         self.plan(at_ns, Coming::Action { name: action.to_owned(), arguments: arguments.clone() });
         Ok(())
@@ -256,19 +278,39 @@ impl Twin {
         self.next_event_ns = self.coming.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.carried_ns);
     }
 
-    /// Hands the model what is due by `until_ns` of its clock.
+    /// Hands the model what is due by `until_ns` of its clock; a completion where one comes before that.
     #[cold]
-    fn deliver_events(&mut self, until_ns: u64) {
+    fn deliver_events(&mut self, until_ns: u64) -> Option<Completion> {
         while self.next_event_ns <= until_ns
-            && let Some((_, coming)) = self.coming.pop()
+            && let Some((_, coming)) = self.coming.last()
         {
             let at_ns = self.next_event_ns.max(self.now_ns());
-            on_model!(&mut self.model, model => match &coming {
-                Coming::Event(event) => model.schedule(at_ns, *event),
-                Coming::Action { name, arguments } => model.act(at_ns, name, arguments),
-            });
+            match coming {
+                Coming::Event(event) => on_model!(&mut self.model, model => model.schedule(at_ns, *event)),
+                Coming::Action { name, arguments } => {
+                    on_model!(&mut self.model, model => model.act(at_ns, name, arguments));
+                }
+                Coming::Slow(change) => {
+                    let change = *change;
+                    // It acts at once, so the model must have come to its moment.
+                    let completion = on_model!(&mut self.model, model => model.next_completion(at_ns));
+                    if completion.is_some() {
+                        return completion;
+                    }
+                    let entity = on_model!(&self.model, model => model.drive_entity(change.drive));
+                    on_model!(&mut self.model, model => model.slow_drive(change.drive, change.slowness));
+                    self.slow.keep(at_ns, change, entity);
+                }
+            }
+            self.coming.pop();
             self.find_next_event();
         }
+        None
+    }
+
+    /// Number, part and slowness (in thousandths of the time that is described) of each drive that is slow.
+    pub fn slow_drives(&self) -> impl Iterator<Item = (u32, &str, u32)> {
+        self.slow.iter().map(|(drive, entity, slowness)| (drive, entity, slowness.thousandths()))
     }
 
     /// Makes operations of jobs from `first_job` on go to the volume and come from the host that `settings` name
@@ -292,6 +334,8 @@ impl Twin {
     /// What has happened to the twin since this was last asked, for the run's record of events.
     pub fn take_notes(&mut self) -> Vec<TwinNote> {
         let mut notes = on_model!(&mut self.model, model => model.take_notes());
+        notes.extend(self.slow.take_notes());
+        notes.sort_by_key(|note| note.at_ns);
         for note in &mut notes {
             note.at_ns += self.carried_ns;
         }
@@ -304,6 +348,7 @@ impl Twin {
         for (counter, carried) in counters.iter_mut().zip(&self.carried_counts) {
             counter.value += carried;
         }
+        counters.extend(self.slow.counters());
         counters
     }
 }
@@ -324,8 +369,10 @@ impl Device for Twin {
 
     #[inline]
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        if self.next_event_ns <= until_ns {
-            self.deliver_events(until_ns);
+        if self.next_event_ns <= until_ns
+            && let Some(completion) = self.deliver_events(until_ns)
+        {
+            return Some(completion);
         }
         on_model!(&mut self.model, model => model.next_completion(until_ns))
     }

@@ -3,6 +3,7 @@
 use super::description::{Description, Drives as DrivesDescription};
 use super::settings::Settings;
 use crate::DescriptionError;
+use crate::drive::Slowness;
 use crate::drive::disk::{DiskCommand, DiskCompletion, DiskCounters, HardDisk, HardDiskDescription};
 use load::Direction;
 use units::{Bytes, Nanos};
@@ -110,6 +111,11 @@ impl Drives {
                 traffic.written_bytes += u64::from(command.length_bytes);
             }
         }
+    }
+
+    /// From now on a drive takes so many thousandths of its time.
+    pub fn slow_down(&mut self, drive: u32, slowness: Slowness) {
+        self.disks[drive as usize].slow_down(slowness);
     }
 
     /// Serves a command and returns when it is done, where drives answer at once.

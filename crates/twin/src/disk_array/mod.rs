@@ -26,8 +26,9 @@ use layout::IoList;
 use load::{Completion, Device, Direction, IoError, Operation, Random};
 use serde_json::{Map, Value};
 
+use crate::drive::Slowness;
 use crate::engine::EventQueue;
-use crate::settings::{Setting, bad};
+use crate::settings::{Setting, bad, numbered};
 use crate::twin::{ArrayModel, unknown_action};
 use crate::{Event, TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
@@ -352,6 +353,18 @@ impl ArrayModel for Model {
     fn steady_for_ns(&self, _window_ns: u64) -> u64 {
         let caches_are_steady = self.controllers.iter().all(Controller::is_steady);
         if caches_are_steady && !self.loss.is_rebuilding() { u64::MAX } else { 0 }
+    }
+
+    fn find_drive(&self, value: &Value) -> Option<u32> {
+        numbered(value, self.arrangement.layout.drives())
+    }
+
+    fn drive_entity(&self, drive: u32) -> String {
+        format!("drive-{}", self.loss.slots[drive as usize])
+    }
+
+    fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
+        self.drives.slow_down(self.loss.slots[drive as usize], slowness);
     }
 
     fn wakes_at_ns(&self) -> u64 {

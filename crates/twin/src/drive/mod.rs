@@ -5,5 +5,7 @@
 mod description;
 pub mod disk;
 pub mod flash;
+mod slowness;
 
 pub use description::DescriptionError;
+pub use slowness::Slowness;

@@ -18,8 +18,9 @@ mod stripes;
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
+use crate::drive::Slowness;
 use crate::engine::{EventQueue, nanos_of_us};
-use crate::settings::{Setting, bad};
+use crate::settings::{Setting, bad, numbered};
 use crate::twin::{ArrayModel, unknown_action};
 use crate::{Event, TwinCounter, TwinError, TwinNote};
 use command::{Commands, Happening, Io};
@@ -362,6 +363,18 @@ impl ArrayModel for Model {
         } else {
             *at_ns -= duration_ns;
         }
+    }
+
+    fn find_drive(&self, value: &Value) -> Option<u32> {
+        numbered(value, self.members)
+    }
+
+    fn drive_entity(&self, drive: u32) -> String {
+        format!("module-{drive}")
+    }
+
+    fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
+        self.modules.slow_down(drive, slowness);
     }
 
     fn wakes_at_ns(&self) -> u64 {

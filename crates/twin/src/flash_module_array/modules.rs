@@ -2,6 +2,7 @@
 
 use super::FlashModules;
 use super::Settings;
+use crate::drive::Slowness;
 use crate::engine::{Rate, Server, nanos_of_us};
 
 /// What all modules have in common.
@@ -24,6 +25,7 @@ pub(crate) struct Module {
     commands: Server,
     read_path: Server,
     write_path: Server,
+    slowness: Slowness,
     pub reads: u64,
     pub writes: u64,
     pub read_bytes: u64,
@@ -78,6 +80,7 @@ impl Modules {
     pub fn read(&mut self, now_ns: u64, drive: u32, bytes: u64, is_sequential: bool) -> u64 {
         let timing = &self.timing;
         let module = &mut self.modules[drive as usize];
+        let slowness = module.slowness;
         let service_ns = if is_sequential {
             timing.sequential_read.duration_ns(bytes)
         } else {
@@ -85,8 +88,8 @@ impl Modules {
         };
         module.reads += 1;
         module.read_bytes += bytes;
-        let taken_ns = module.commands.serve(now_ns, timing.command_ns);
-        module.read_path.serve(taken_ns, service_ns) + timing.read_latency_ns
+        let taken_ns = module.commands.serve(now_ns, slowness.of_ns(timing.command_ns));
+        module.read_path.serve(taken_ns, slowness.of_ns(service_ns)) + slowness.of_ns(timing.read_latency_ns)
     }
 
     /// A module writes; returns when it is safe there.
@@ -94,12 +97,19 @@ impl Modules {
     pub fn write(&mut self, now_ns: u64, drive: u32, bytes: u64) -> u64 {
         let timing = &self.timing;
         let module = &mut self.modules[drive as usize];
+        let slowness = module.slowness;
         module.writes += 1;
         module.written_bytes += bytes;
-        let taken_ns = module.commands.serve(now_ns, timing.command_ns);
-        let as_read_ns = timing.read_ns + timing.random_read.duration_ns(bytes);
+        let taken_ns = module.commands.serve(now_ns, slowness.of_ns(timing.command_ns));
+        let as_read_ns = slowness.of_ns(timing.read_ns + timing.random_read.duration_ns(bytes));
         module.read_path.serve(taken_ns, (as_read_ns * timing.interference_scaled) >> SCALE_BITS);
-        module.write_path.serve(taken_ns, timing.write.duration_ns(bytes)) + timing.write_latency_ns
+        module.write_path.serve(taken_ns, slowness.of_ns(timing.write.duration_ns(bytes)))
+            + slowness.of_ns(timing.write_latency_ns)
+    }
+
+    /// From now on whatever a module does takes so many thousandths of its time.
+    pub fn slow_down(&mut self, drive: u32, slowness: Slowness) {
+        self.modules[drive as usize].slowness = slowness;
     }
 
     /// The modules, for their counters.

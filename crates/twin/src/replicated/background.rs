@@ -14,7 +14,7 @@ use crate::TwinError;
 use crate::settings::bad;
 
 /// Events that the system knows.
-const KNOWN: &str = "limit, template and drive-failure";
+const KNOWN: &str = "limit, template, drive-failure and drive-slow";
 
 /// A planned event, checked.
 #[derive(Debug, Clone)]
@@ -72,8 +72,7 @@ impl Planned {
                 let Some(value) = arguments.get("drive") else {
                     return Ok(Planned::DriveFailure { drive: 0 });
                 };
-                let named = |&drive: &u32| Some(report::drive_name(drives, drive).as_str()) == value.as_str();
-                match (0..drives.count()).find(named) {
+                match report::find_drive(drives, value) {
                     Some(drive) => Ok(Planned::DriveFailure { drive }),
                     None => Err(bad("drive", value, "the name of a drive, as in node-0/hdd-3")),
                 }

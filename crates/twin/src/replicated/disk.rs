@@ -8,8 +8,8 @@ use units::{Bytes, Nanos};
 use super::description::{HardDisks, WriteBuffer};
 use super::happening::ReplicaOf;
 use super::settings::Settings;
-use crate::drive::DescriptionError;
 use crate::drive::disk::{DiskCommand, DiskCounters, HardDisk, HardDiskDescription};
+use crate::drive::{DescriptionError, Slowness};
 use crate::engine::nanos_of_us;
 
 /// Data that checksums and versions are kept for together: eight sectors of 512 bytes.
@@ -141,6 +141,11 @@ impl Disk {
             batches: 0,
             under_way: 0,
         })
+    }
+
+    /// From now on the disk takes so many thousandths of its time.
+    pub fn slow_down(&mut self, slowness: Slowness) {
+        self.disk.slow_down(slowness);
     }
 
     /// Reads for a replica.

@@ -28,6 +28,7 @@ mod volume;
 use load::{Completion, Device, IoError, Operation, Random};
 use serde_json::{Map, Value};
 
+use crate::drive::Slowness;
 use crate::drive::flash::{Condition, FlashDrive};
 use crate::engine::EventQueue;
 use crate::settings::Setting;
@@ -261,6 +262,21 @@ impl ArrayModel for Model {
 
     fn capacity_of_job_bytes(&self, job: u32) -> u64 {
         self.volumes[self.attachment(job).volume as usize].bytes
+    }
+
+    fn find_drive(&self, value: &Value) -> Option<u32> {
+        report::find_drive(&self.placement.drives, value)
+    }
+
+    fn drive_entity(&self, drive: u32) -> String {
+        report::drive_name(&self.placement.drives, drive)
+    }
+
+    fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
+        match drive.checked_sub(self.placement.drives.nvme_count()) {
+            None => self.flash_drives[drive as usize].slow_down(slowness),
+            Some(disk) => self.disks[disk as usize].slow_down(slowness),
+        }
     }
 
     fn wakes_at_ns(&self) -> u64 {

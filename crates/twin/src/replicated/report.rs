@@ -3,12 +3,20 @@
 use super::Model;
 use super::placement::{Drives, Seat};
 use crate::TwinCounter;
+use crate::settings::numbered;
+use serde_json::Value;
 
 /// A drive's name.
 pub(crate) fn drive_name(drives: &Drives, drive: u32) -> String {
     let Seat { node, number, is_nvme, .. } = drives.seat(drive);
     let class = if is_nvme { "nvme" } else { "hdd" };
     format!("node-{node}/{class}-{number}")
+}
+
+/// The drive of a name, or of its number in the system.
+pub(crate) fn find_drive(drives: &Drives, value: &Value) -> Option<u32> {
+    let named = |&drive: &u32| Some(drive_name(drives, drive).as_str()) == value.as_str();
+    numbered(value, drives.count()).or_else(|| (0..drives.count()).find(named))
 }
 
 /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.

@@ -4,6 +4,7 @@ use load::Random;
 
 use super::Description;
 use super::settings::{Condition, Settings};
+use crate::drive::Slowness;
 use crate::drive::flash::translation::Temperature;
 use crate::drive::flash::{Condition as DriveCondition, FlashCounters, FlashDrive};
 use crate::{DescriptionError, TwinError};
@@ -94,6 +95,17 @@ impl Drives {
             }
         }
         drive
+    }
+
+    /// From now on a drive takes so many thousandths of its time.
+    pub fn slow_down(&mut self, drive: u32, slowness: Slowness) {
+        self.prepare();
+        self.drives[drive as usize].slow_down(slowness);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 
     /// When all these reads, begun now, are done.

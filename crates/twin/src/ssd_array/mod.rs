@@ -17,8 +17,9 @@ use layout::{Healthy, IoList, Raid, Rotation};
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
+use crate::drive::Slowness;
 use crate::engine::EventQueue;
-use crate::settings::Setting;
+use crate::settings::{Setting, numbered};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, Event, TwinCounter, TwinError, TwinNote};
 use command::{Command, Commands, Happening, Io};
@@ -137,6 +138,18 @@ impl ArrayModel for Model {
     }
 
     fn schedule(&mut self, _at_ns: u64, _event: Event) {}
+
+    fn find_drive(&self, value: &Value) -> Option<u32> {
+        numbered(value, self.drives.count())
+    }
+
+    fn drive_entity(&self, drive: u32) -> String {
+        format!("drive-{drive}")
+    }
+
+    fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
+        self.drives.slow_down(drive, slowness);
+    }
 
     fn wakes_at_ns(&self) -> u64 {
         self.queue.first_at_ns()

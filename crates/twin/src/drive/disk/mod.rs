@@ -10,6 +10,7 @@ pub use description::{
     CAPACITY_LIMIT_BYTES, HardDiskDescription, QUEUE_WINDOW_LIMIT, SEGMENTS_LIMIT, ZONES_LIMIT,
 };
 
+use super::Slowness;
 use super::description::DescriptionError;
 use buffer::{DirtyData, ReadAhead};
 use geometry::{Media, Place};
@@ -101,6 +102,7 @@ pub struct HardDisk {
     dirty: DirtyData,
     blocked_writes: VecDeque<(u32, DiskCommand)>,
     destaged_last: bool,
+    slowness: Slowness,
     counters: DiskCounters,
 }
 
@@ -134,6 +136,7 @@ impl HardDisk {
             dirty: DirtyData::new(dirty_limit),
             blocked_writes: VecDeque::new(),
             destaged_last: false,
+            slowness: Slowness::NONE,
             counters: DiskCounters::default(),
         })
     }
@@ -141,6 +144,11 @@ impl HardDisk {
     /// Leaves the wait for the platter out, to show what it costs.
     pub fn stop_waiting_for_rotation(&mut self) {
         self.media.stop_waiting_for_rotation();
+    }
+
+    /// From now on whatever the arm does takes so many thousandths of its time; the buffer answers as before.
+    pub fn slow_down(&mut self, slowness: Slowness) {
+        self.slowness = slowness;
     }
 
     /// Usable bytes.
@@ -373,6 +381,8 @@ impl HardDisk {
             self.counters.rotation_ns += rotation_ns;
             there_ns + rotation_ns + transfer_ns
         };
+        // A head that reads a track again and again: the time counts as none of the three.
+        let end_ns = start_ns + self.slowness.of_ns(end_ns - start_ns);
         self.counters.transfer_ns += transfer_ns;
         match command.direction {
             Direction::Read => self.counters.media_reads += 1,

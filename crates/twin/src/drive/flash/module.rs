@@ -8,6 +8,7 @@ use super::super::description::DescriptionError;
 use super::description::FlashDescription;
 use super::sample::{ONE, SampledTranslation};
 use super::translation::{Temperature, Translation, TranslationCounters};
+use crate::drive::Slowness;
 use load::Random;
 
 /// The stream of chance for time that is not simulated; collection has the seed's own.
@@ -66,6 +67,45 @@ struct Die {
     reads: Server,
 }
 
+/// What the steps of an I/O take.
+#[derive(Debug, Clone, Copy)]
+struct Costs {
+    read_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
+    suspend_ns: Option<u64>,
+    channel_page_ns: u64,
+    channel_program_ns: u64,
+    channel_fs_per_byte: u64,
+    bus_unit_ns: u64,
+    /// What a moved unit takes of the bus: two crossings and its relocation.
+    bus_moved_ns: u64,
+    bus_fs_per_byte: u64,
+    read_command_ns: u64,
+    write_command_ns: u64,
+}
+
+impl Costs {
+    /// All of them so many thousandths of what they are.
+    fn times(self, thousandths: Slowness) -> Costs {
+        let slow = |cost| thousandths.of_ns(cost);
+        Costs {
+            read_ns: slow(self.read_ns),
+            program_ns: slow(self.program_ns),
+            erase_ns: slow(self.erase_ns),
+            suspend_ns: self.suspend_ns.map(slow),
+            channel_page_ns: slow(self.channel_page_ns),
+            channel_program_ns: slow(self.channel_program_ns),
+            channel_fs_per_byte: slow(self.channel_fs_per_byte),
+            bus_unit_ns: slow(self.bus_unit_ns),
+            bus_moved_ns: slow(self.bus_moved_ns),
+            bus_fs_per_byte: slow(self.bus_fs_per_byte),
+            read_command_ns: slow(self.read_command_ns),
+            write_command_ns: slow(self.write_command_ns),
+        }
+    }
+}
+
 /// A solid-state drive or flash module.
 #[derive(Debug, Clone)]
 pub struct FlashDrive {
@@ -92,21 +132,11 @@ pub struct FlashDrive {
     units_per_program: u64,
     units_per_page: u64,
     pages_per_block: u32,
-    read_ns: u64,
-    program_ns: u64,
-    erase_ns: u64,
-    suspend_ns: Option<u64>,
-    channel_page_ns: u64,
-    channel_program_ns: u64,
-    channel_fs_per_byte: u64,
-    bus_unit_ns: u64,
-    /// What a moved unit takes of the bus: two crossings and its relocation.
-    bus_moved_ns: u64,
+    costs: Costs,
+    /// As described; `costs` is a multiple of it where the drive has become slow.
+    described_costs: Costs,
     reserve_units: u64,
     random: Random,
-    bus_fs_per_byte: u64,
-    read_command_ns: u64,
-    write_command_ns: u64,
     merge_over_bus: bool,
     collection_is_free: bool,
     counters: FlashCounters,
@@ -139,6 +169,20 @@ impl FlashDrive {
         let channel_fs = fs_per_byte(description.channel_bytes_per_s);
         let bus_fs = fs_per_byte(description.bus_bytes_per_s);
         let dies = description.channels * description.dies_per_channel;
+        let costs = Costs {
+            read_ns: description.read.0,
+            program_ns: description.program.0,
+            erase_ns: description.erase.0,
+            suspend_ns: description.suspend.map(|suspend| suspend.0),
+            channel_page_ns: page_bytes * channel_fs / FS_PER_NS,
+            channel_program_ns: program_bytes * channel_fs / FS_PER_NS,
+            channel_fs_per_byte: channel_fs,
+            bus_unit_ns: unit_bytes * bus_fs / FS_PER_NS,
+            bus_moved_ns: 2 * unit_bytes * bus_fs / FS_PER_NS + description.relocation.0,
+            bus_fs_per_byte: bus_fs,
+            read_command_ns: description.read_command.0,
+            write_command_ns: description.write_command.0,
+        };
         let mut drive = FlashDrive {
             sampled,
             dies: vec![Die::default(); dies as usize],
@@ -160,20 +204,10 @@ impl FlashDrive {
             units_per_program: program_bytes * ONE / unit_bytes,
             units_per_page: page_bytes * ONE / unit_bytes,
             pages_per_block: description.pages_per_block,
-            read_ns: description.read.0,
-            program_ns: description.program.0,
-            erase_ns: description.erase.0,
-            suspend_ns: description.suspend.map(|suspend| suspend.0),
-            channel_page_ns: page_bytes * channel_fs / FS_PER_NS,
-            channel_program_ns: program_bytes * channel_fs / FS_PER_NS,
-            channel_fs_per_byte: channel_fs,
-            bus_unit_ns: unit_bytes * bus_fs / FS_PER_NS,
-            bus_moved_ns: 2 * unit_bytes * bus_fs / FS_PER_NS + description.relocation.0,
+            costs,
+            described_costs: costs,
             reserve_units: description.erased_reserve.0 / unit_bytes,
             random: Random::from_seed_and_stream(seed, CARRY_STREAM),
-            bus_fs_per_byte: bus_fs,
-            read_command_ns: description.read_command.0,
-            write_command_ns: description.write_command.0,
             merge_over_bus: description.merge_over_bus,
             collection_is_free: false,
             counters: FlashCounters::default(),
@@ -203,6 +237,11 @@ impl FlashDrive {
         self.collection_is_free = true;
     }
 
+    /// From now on every step takes so many thousandths of the time that is described.
+    pub fn slow_down(&mut self, slowness: Slowness) {
+        self.costs = self.described_costs.times(slowness);
+    }
+
     /// Bytes that are mapped as one.
     pub fn unit_bytes(&self) -> u32 {
         1 << self.unit_shift
@@ -215,16 +254,17 @@ impl FlashDrive {
         let length = u64::from(length_bytes.max(1));
         let first_page = offset_bytes >> self.page_shift;
         let last_page = (offset_bytes + length - 1) >> self.page_shift;
-        let ready_ns = now_ns + self.controller.take(now_ns, self.read_command_ns) + self.read_command_ns;
+        let ready_ns =
+            now_ns + self.controller.take(now_ns, self.costs.read_command_ns) + self.costs.read_command_ns;
         let mut flash_ns = 0;
         for page in first_page..=last_page {
             let begin = offset_bytes.max(page << self.page_shift);
             let end = (offset_bytes + length).min((page + 1) << self.page_shift);
-            let channel_ns = (end - begin) * self.channel_fs_per_byte / FS_PER_NS;
+            let channel_ns = (end - begin) * self.costs.channel_fs_per_byte / FS_PER_NS;
             let die = self.die_of(page);
             flash_ns = flash_ns.max(self.read_page(now_ns, die, channel_ns));
         }
-        let bus_ns = length * self.bus_fs_per_byte / FS_PER_NS;
+        let bus_ns = length * self.costs.bus_fs_per_byte / FS_PER_NS;
         ready_ns + flash_ns + self.bus.take(now_ns, bus_ns) + bus_ns
     }
 
@@ -241,7 +281,7 @@ impl FlashDrive {
         self.counters.writes += 1;
         let length = u64::from(length_bytes.max(1));
         let mut entered_ns =
-            now_ns + self.controller.take(now_ns, self.write_command_ns) + self.write_command_ns;
+            now_ns + self.controller.take(now_ns, self.costs.write_command_ns) + self.costs.write_command_ns;
         let first = (offset_bytes >> self.unit_shift) as u32;
         let last = ((offset_bytes + length - 1) >> self.unit_shift) as u32;
         let unit_mask = (1 << self.unit_shift) - 1;
@@ -326,7 +366,7 @@ impl FlashDrive {
         let charged = self.sampled.write(unit, temperature);
         let moved = if self.collection_is_free { 0 } else { charged };
         // The host's unit crosses the bus once, a collected unit comes and goes.
-        let bus_ns = self.bus_unit_ns + ((moved * self.bus_moved_ns) >> ONE.trailing_zeros());
+        let bus_ns = self.costs.bus_unit_ns + ((moved * self.costs.bus_moved_ns) >> ONE.trailing_zeros());
         let bus_wait_ns = self.bus.take(now_ns, bus_ns);
         self.moved_reads_pending += moved;
         while self.moved_reads_pending >= self.units_per_page {
@@ -343,14 +383,14 @@ impl FlashDrive {
         self.host_pending += ONE;
         if self.host_pending >= self.units_per_program {
             self.host_pending -= self.units_per_program;
-            let done_ns = self.program(now_ns) + bus_wait_ns + self.bus_unit_ns;
+            let done_ns = self.program(now_ns) + bus_wait_ns + self.costs.bus_unit_ns;
             self.buffered_programs[self.next_buffered] = done_ns;
             self.next_buffered += 1;
             if self.next_buffered == self.buffered_programs.len() {
                 self.next_buffered = 0;
             }
         }
-        room_ns.max(now_ns) + self.bus_unit_ns
+        room_ns.max(now_ns) + self.costs.bus_unit_ns
     }
 
     /// The rest of a mapping unit of which a part is written.
@@ -359,7 +399,7 @@ impl FlashDrive {
         let die = self.die_of(page);
         self.read_page(now_ns, die, 0);
         if self.merge_over_bus {
-            self.bus.take(now_ns, self.bus_unit_ns);
+            self.bus.take(now_ns, self.costs.bus_unit_ns);
         }
     }
 
@@ -367,9 +407,9 @@ impl FlashDrive {
     #[inline]
     fn read_page(&mut self, now_ns: u64, die: u32, channel_ns: u64) -> u64 {
         let channels = self.channels.len() as u32;
-        let read_ns = self.read_ns;
+        let read_ns = self.costs.read_ns;
         let slot = &mut self.dies[die as usize];
-        let wait_ns = match self.suspend_ns {
+        let wait_ns = match self.costs.suspend_ns {
             None => slot.all.take(now_ns, read_ns),
             Some(suspend_ns) => {
                 let interrupts = slot.all.free_at_ns > slot.reads.free_at_ns.max(now_ns);
@@ -386,9 +426,9 @@ impl FlashDrive {
         self.counters.collection_reads += 1;
         self.next_read_die = next_of(self.next_read_die, self.dies.len());
         let die = self.next_read_die;
-        self.dies[die as usize].all.take(now_ns, self.read_ns);
+        self.dies[die as usize].all.take(now_ns, self.costs.read_ns);
         let channel = die % self.channels.len() as u32;
-        self.channels[channel as usize].take(now_ns, self.channel_page_ns);
+        self.channels[channel as usize].take(now_ns, self.costs.channel_page_ns);
     }
 
     /// Programs one page on all planes of the next die; returns when it is done.
@@ -397,16 +437,16 @@ impl FlashDrive {
         self.next_die = next_of(self.next_die, self.dies.len());
         let die = self.next_die;
         let channel = die % self.channels.len() as u32;
-        let channel_wait_ns = self.channels[channel as usize].take(now_ns, self.channel_program_ns);
-        let die_wait_ns = self.dies[die as usize].all.take(now_ns, self.program_ns);
+        let channel_wait_ns = self.channels[channel as usize].take(now_ns, self.costs.channel_program_ns);
+        let die_wait_ns = self.dies[die as usize].all.take(now_ns, self.costs.program_ns);
         self.programs_until_erase -= 1;
         if self.programs_until_erase == 0 {
             self.programs_until_erase = self.pages_per_block;
             self.counters.erases += 1;
             self.next_erase_die = next_of(self.next_erase_die, self.dies.len());
-            self.dies[self.next_erase_die as usize].all.take(now_ns, self.erase_ns);
+            self.dies[self.next_erase_die as usize].all.take(now_ns, self.costs.erase_ns);
         }
-        now_ns + channel_wait_ns + self.channel_program_ns + die_wait_ns + self.program_ns
+        now_ns + channel_wait_ns + self.costs.channel_program_ns + die_wait_ns + self.costs.program_ns
     }
 
     /// Neighbouring pages lie on neighbouring dies; each round over the dies is turned, so that strides of a power of two use
