@@ -8,13 +8,18 @@ use super::limit::{Limit, rate};
 use super::placement::{Drives, Place};
 use super::relocation::Move;
 use super::request::{Owner, Request};
+use super::services::NodeService;
 use super::settings::{self, Settings};
 use super::{COPIES, Description, Model, report};
 use crate::TwinError;
 use crate::settings::bad;
 
 /// Events that the system knows.
-const KNOWN: &str = "limit, template, drive-failure and drive-slow";
+const KNOWN: &str =
+    "limit, template, drive-failure, drive-replacement, drive-slow, service-stop and service-start";
+
+const SERVICE_STOP: &str = "service-stop";
+const SERVICE_START: &str = "service-start";
 
 /// A planned event, checked.
 #[derive(Debug, Clone)]
@@ -25,6 +30,10 @@ pub(crate) enum Planned {
     Template { volume: u32, template: usize },
     /// A drive is lost.
     DriveFailure { drive: u32 },
+    /// An empty drive takes the place of a lost one.
+    DriveReplacement { drive: u32 },
+    /// A service of a node starts or stops.
+    Service { service: NodeService, runs: bool },
 }
 
 impl Planned {
@@ -43,7 +52,8 @@ impl Planned {
         let allowed: &[&str] = match action {
             "limit" => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
             "template" => &["volume", "template"],
-            "drive-failure" => &["drive"],
+            "drive-failure" | "drive-replacement" => &["drive"],
+            SERVICE_STOP | SERVICE_START => &["service"],
             _ => {
                 return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
             }
@@ -68,12 +78,19 @@ impl Planned {
                     None => Err(bad("template", value, &names.collect::<Vec<_>>().join(", "))),
                 }
             }
+            SERVICE_STOP | SERVICE_START => {
+                let value = arguments.get("service").unwrap_or(&Value::Null);
+                let service = NodeService::parse(description, value)?;
+                Ok(Planned::Service { service, runs: action == SERVICE_START })
+            }
             _ => {
-                let Some(value) = arguments.get("drive") else {
-                    return Ok(Planned::DriveFailure { drive: 0 });
+                let of = |drive| match action {
+                    "drive-failure" => Planned::DriveFailure { drive },
+                    _ => Planned::DriveReplacement { drive },
                 };
+                let Some(value) = arguments.get("drive") else { return Ok(of(0)) };
                 match report::find_drive(drives, value) {
-                    Some(drive) => Ok(Planned::DriveFailure { drive }),
+                    Some(drive) => Ok(of(drive)),
                     None => Err(bad("drive", value, "the name of a drive, as in node-0/hdd-3")),
                 }
             }
@@ -96,11 +113,13 @@ impl Model {
                 self.restart_relocation();
             }
             Planned::DriveFailure { drive } => {
-                self.placement.fail(drive);
+                self.placement.availability.fail(drive);
                 let name = report::drive_name(&self.placement.drives, drive);
                 self.note(format!("{name} has failed"));
                 self.restart_relocation();
             }
+            Planned::DriveReplacement { drive } => self.replace_drive(drive),
+            Planned::Service { service, runs } => self.run_service(service, runs),
         }
     }
 
@@ -120,7 +139,7 @@ impl Model {
     }
 
     /// Looks for objects that do not lie as they should, and begins to move them.
-    fn restart_relocation(&mut self) {
+    pub(super) fn restart_relocation(&mut self) {
         for index in 0..self.relocation.streams.len() {
             // A chunk that is under way still comes to its end, and then finds that there is nothing to it.
             if let Some(moving) = self.relocation.streams[index].current.take() {
@@ -132,7 +151,8 @@ impl Model {
         for volume in 0..self.volumes.len() as u32 {
             let classes = self.volumes[volume as usize].classes;
             for object in 0..self.placement.objects(volume) {
-                if !self.placement.fits(volume, object, classes) {
+                let fits = self.placement.fits(volume, object, classes);
+                if !fits || self.placement.can_catch_up(volume, object) {
                     self.relocation.queue.push_back((volume, object));
                 }
             }
@@ -158,6 +178,9 @@ impl Model {
             && moving.next_byte >= self.object_bytes
         {
             self.relocation.streams[index].current = None;
+            for target in &moving.targets[..moving.target_count as usize] {
+                self.placement.availability.forget(target.drive, moving.volume, moving.object);
+            }
             self.placement.commit(moving.volume, moving.object, moving.places);
         }
         if self.relocation.streams[index].current.is_none() {
@@ -199,7 +222,8 @@ impl Model {
         while let Some((volume, object)) = self.relocation.queue.pop_front() {
             let classes = self.volumes[volume as usize].classes;
             let old = *self.placement.places(volume, object);
-            let Some(&source) = old.iter().rev().find(|place| self.placement.is_up(place.drive)) else {
+            let Some(&source) = old.iter().rev().find(|place| self.placement.serves(place, volume, object))
+            else {
                 self.relocation.unplaced += 1;
                 continue;
             };
@@ -209,7 +233,11 @@ impl Model {
             };
             let mut targets = [Place { drive: 0, slot: 0 }; COPIES];
             let mut target_count = 0;
-            for place in places.iter().filter(|place| !old.contains(place)) {
+            let availability = &self.placement.availability;
+            let lacks = |place: &&Place| {
+                !old.contains(place) || availability.can_catch_up(place.drive, volume, object)
+            };
+            for place in places.iter().filter(lacks) {
                 targets[target_count] = *place;
                 target_count += 1;
             }

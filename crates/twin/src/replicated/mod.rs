@@ -4,6 +4,7 @@
 //! tail, each of which forwards it at once, puts it on its drive or into its protected buffer, and answers the
 //! initiator; it is complete with the last answer. `docs/models/storpool.md` has the equations.
 
+mod availability;
 mod background;
 mod buffer;
 mod check;
@@ -20,6 +21,7 @@ mod relocation;
 mod report;
 mod request;
 mod service;
+mod services;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,7 @@ use placement::Placement;
 use relocation::Relocation;
 use request::{Io, Requests};
 use service::{Instance, share};
+use services::Stopped;
 use settings::Settings;
 use volume::Volume;
 
@@ -96,6 +99,7 @@ pub(crate) struct Model {
     ios: Vec<Io>,
     requests: Requests,
     planned: Vec<background::Planned>,
+    stopped: Stopped,
     notes: Vec<TwinNote>,
 }
 
@@ -211,6 +215,7 @@ impl ArrayModel for Model {
             ios: Vec::new(),
             requests: Requests::default(),
             planned: Vec::new(),
+            stopped: Stopped::new(),
             notes: Vec::new(),
             placement,
             settings,

@@ -69,15 +69,21 @@ impl Model {
         let io = self.ios[tag as usize];
         let mut places = [Place { drive: 0, slot: 0 }; COPIES];
         let mut replicas = 0;
-        for place in self.placement.places(io.volume, object) {
-            if self.placement.is_up(place.drive) {
-                places[replicas] = *place;
-                replicas += 1;
-            }
-        }
-        if replicas == 0 {
+        let is_write = io.direction == Direction::Write;
+        let all = *self.placement.places(io.volume, object);
+        if !all.iter().any(|place| self.placement.serves(place, io.volume, object)) {
             self.ios[tag as usize].has_failed = true;
             return;
+        }
+        for place in all {
+            let serves = self.placement.serves(&place, io.volume, object);
+            // A replica that catches up takes writes as well.
+            if serves || (is_write && self.placement.availability.is_up(place.drive)) {
+                places[replicas] = place;
+                replicas += 1;
+            } else if is_write {
+                self.placement.availability.miss(place.drive, io.volume, object);
+            }
         }
         if io.direction == Direction::Read || !self.settings.replication {
             places[0] = places[replicas - 1];
@@ -105,16 +111,28 @@ impl Model {
     fn follow(&mut self, request: &Request, volume: u32, object: u32) {
         let Some(moving) = self.relocation.of(volume, object).copied() else { return };
         let from = self.placement.drives.seat(request.places[0].drive).node;
+        // A replica that catches up has been sent the write already.
+        let mut places = moving.targets;
+        let mut replicas = 0;
+        for target in &moving.targets[..moving.target_count as usize] {
+            if !request.places[..request.replicas as usize].contains(target) {
+                places[replicas as usize] = *target;
+                replicas += 1;
+            }
+        }
+        if replicas == 0 {
+            return;
+        }
         let follow = Request {
             owner: Owner::Follow,
-            places: moving.targets,
-            replicas: moving.target_count,
-            answers_left: moving.target_count,
+            places,
+            replicas,
+            answers_left: replicas,
             host: from,
             ..*request
         };
         let index = self.requests.begin(follow);
-        for replica in 0..moving.target_count {
+        for replica in 0..replicas {
             self.send(from, ReplicaOf { request: index, replica });
         }
     }

@@ -2,6 +2,7 @@
 
 use layout::{DriveIndex, Layout, ReplicaSpec};
 
+use super::availability::Availability;
 use super::description::DriveClass;
 use super::node::instances;
 use super::{COPIES, Description};
@@ -86,7 +87,7 @@ pub(crate) struct Placement {
     next_slot: Box<[u32]>,
     slots: Box<[u32]>,
     free: Box<[Vec<u32>]>,
-    failed: Box<[bool]>,
+    pub availability: Availability,
 }
 
 impl Placement {
@@ -141,7 +142,7 @@ impl Placement {
             next_slot: vec![0; count as usize].into(),
             slots,
             free: vec![Vec::new(); count as usize].into(),
-            failed: vec![false; count as usize].into(),
+            availability: Availability::new(count),
             drives,
         };
         let mut objects: Vec<Vec<Places>> = vec![Vec::new(); layouts.len()];
@@ -207,22 +208,23 @@ impl Placement {
         self.objects[volume as usize].len() as u32
     }
 
-    /// Whether a drive works.
+    /// Whether a replica can be read.
     #[inline]
-    pub fn is_up(&self, drive: u32) -> bool {
-        !self.failed[drive as usize]
+    pub fn serves(&self, place: &Place, volume: u32, object: u32) -> bool {
+        self.availability.serves(place.drive, volume, object)
     }
 
-    /// Takes a drive out.
-    pub fn fail(&mut self, drive: u32) {
-        self.failed[drive as usize] = true;
+    /// Whether a replica of an object lacks writes that it can be given.
+    pub fn can_catch_up(&self, volume: u32, object: u32) -> bool {
+        let places = self.places(volume, object);
+        places.iter().any(|place| self.availability.can_catch_up(place.drive, volume, object))
     }
 
-    /// Whether an object lies as these classes want it, on drives that work.
+    /// Whether an object lies as these classes want it, on drives that are not lost.
     pub fn fits(&self, volume: u32, object: u32, classes: [DriveClass; COPIES]) -> bool {
         let places = self.places(volume, object);
         places.iter().zip(classes).all(|(place, class)| {
-            self.is_up(place.drive) && self.drives.of_class(class).contains(&place.drive)
+            !self.availability.is_lost(place.drive) && self.drives.of_class(class).contains(&place.drive)
         })
     }
 
@@ -236,7 +238,7 @@ impl Placement {
             let drives = self.drives.of_class(class);
             let fitting = (0..COPIES).find(|&replica| {
                 let drive = old[replica].drive;
-                !kept[replica] && self.is_up(drive) && drives.contains(&drive)
+                !kept[replica] && !self.availability.is_lost(drive) && drives.contains(&drive)
             });
             if let Some(replica) = fitting {
                 kept[replica] = true;
@@ -252,7 +254,9 @@ impl Placement {
             let chosen = self
                 .drives
                 .of_class(classes[replica])
-                .filter(|&drive| self.is_up(drive) && !taken.contains(&self.drives.seat(drive).node))
+                .filter(|&drive| {
+                    self.availability.is_up(drive) && !taken.contains(&self.drives.seat(drive).node)
+                })
                 .min_by_key(|&drive| self.held(drive));
             let place = chosen.and_then(|drive| Some(Place { drive, slot: self.allocate(drive)? }));
             if place.is_none() {
@@ -276,6 +280,7 @@ impl Placement {
         let old = std::mem::replace(&mut self.objects[volume as usize][object as usize], places);
         for place in old.into_iter().filter(|place| !places.contains(place)) {
             self.release(place);
+            self.availability.forget(place.drive, volume, object);
         }
     }
 
@@ -352,11 +357,11 @@ mod tests {
     fn a_lost_drive_is_replaced() {
         let mut placement = placement();
         let lost = placement.places(0, 0)[0].drive;
-        placement.fail(lost);
+        placement.availability.fail(lost);
         let new = placement.plan(0, 0, [Nvme; 3]).unwrap();
         assert!(new.iter().all(|place| place.drive != lost));
         for drive in placement.drives.of_class(Nvme) {
-            placement.fail(drive);
+            placement.availability.fail(drive);
         }
         assert_eq!(placement.plan(0, 0, [Nvme; 3]), None);
     }

@@ -25,6 +25,7 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
     volumes(model, &mut counters);
     drives(model, &mut counters);
     nodes(model, &mut counters);
+    stopped(model, &mut counters);
     counters.list
 }
 
@@ -86,6 +87,20 @@ fn drives(model: &Model, counters: &mut Counters) {
         counters.add(&entity, "fill_queue", disk.queue());
         counters.add(&entity, "fill_unwritten_bytes", disk.waiting_bytes());
         counters.add(&entity, "fill_objects", u64::from(model.placement.held(drive)));
+    }
+}
+
+/// Services that are stopped, and replicas that lack writes, where there are any.
+fn stopped(model: &Model, counters: &mut Counters) {
+    for service in &model.stopped {
+        counters.add(&service.entity(), "fill_stopped", 1);
+    }
+    let drives = &model.placement.drives;
+    for drive in 0..drives.count() {
+        match model.placement.availability.stale_on(drive) {
+            0 => {}
+            stale => counters.add(&drive_name(drives, drive), "fill_stale_replicas", stale as u64),
+        }
     }
 }
 
