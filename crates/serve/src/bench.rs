@@ -1,12 +1,14 @@
 //! How fast an array is served, beside nbdkit's memory plugin and with the same client: fio.
 
 use crate::run::{bench_error, serve_array};
-use crate::{Endpoint, Options, ServeError, Served, ServedArray};
+use crate::{Options, ServeError, Served, ServedArray};
+use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// What is read: large enough to be no processor's cache, small enough for /dev/shm.
 const EXPORT_BYTES: u64 = 256 << 20;
@@ -31,25 +33,19 @@ pub struct BenchRow {
 /// Random reads and writes of 4 KiB at depth 64 and 1, side by side, `seconds` each, the median of three rounds
 /// that take turns.
 pub fn bench(seconds: u32) -> Result<Vec<BenchRow>, ServeError> {
-    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
-    let directory = tempfile::tempdir_in(base).map_err(ServeError::io("make a directory"))?;
-    let ours = directory.path().join("ours");
+    let directory = quick_directory().map_err(ServeError::io("make a directory"))?;
     let theirs = directory.path().join("nbdkit");
-    let options = Options {
-        array: ARRAY.to_owned(),
-        endpoint: Endpoint::Unix(ours.clone()),
-        tls: None,
-        data: directory.path().join("data"),
-        control: None,
-        command: None,
-        drives: Vec::new(),
-        metrics: None,
-        speed_millionths: None,
-        overwrite_data: Vec::new(),
-    };
+    let options = Options::untimed(ARRAY, directory.path());
+    let ours = directory.path().join("nbd");
     let array = ServedArray::parse(ARRAY)?;
     let _nbdkit = Nbdkit::start(&theirs)?;
     served_meanwhile(array, &options, || measure(&ours, &theirs, seconds)).map(|(rows, _)| rows)
+}
+
+/// A directory whose syncs are quick, for what is thrown away: in `/dev/shm` where there is one.
+pub fn quick_directory() -> io::Result<TempDir> {
+    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
+    tempfile::tempdir_in(base)
 }
 
 /// Serves an array while something is done with it.

@@ -23,7 +23,7 @@ mod verbs;
 mod view;
 
 pub use array::ServedArray;
-pub use bench::{BenchRow, bench};
+pub use bench::{BenchRow, bench, quick_directory};
 pub use ctl::ctl;
 pub use error::ServeError;
 pub use options::{Endpoint, Options, parse_speed};

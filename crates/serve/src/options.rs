@@ -59,6 +59,23 @@ pub fn parse_speed(untimed: bool, speed: Option<f64>) -> Result<Option<u64>, Ser
 }
 
 impl Options {
+    /// An array on the socket `nbd` in a directory, its bytes in `data` there, as fast as it goes and without anything
+    /// that must be asked for.
+    pub fn untimed(array: impl Into<String>, directory: &Path) -> Options {
+        Options {
+            array: array.into(),
+            endpoint: Endpoint::Unix(directory.join("nbd")),
+            tls: None,
+            data: directory.join("data"),
+            control: None,
+            command: None,
+            drives: Vec::new(),
+            metrics: None,
+            speed_millionths: None,
+            overwrite_data: Vec::new(),
+        }
+    }
+
     /// Where the control socket is.
     pub fn control_path(&self) -> PathBuf {
         if let Some(control) = &self.control {

@@ -1,8 +1,8 @@
 //! How true the time of a served array is: fio on it in real time beside the same load on its twin in simulated time.
 
-use crate::bench::{served_meanwhile, wait_for_fio};
+use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::run::bench_error;
-use crate::{Endpoint, LatenessReport, Options, ServeError, ServedArray, TwinSpec};
+use crate::{LatenessReport, Options, ServeError, ServedArray, TwinSpec};
 use load::{LoadShape, LoadSpec, Pattern};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -126,21 +126,12 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
     let Some(twin) = array.twin.clone() else {
         return Err(bench_error("find the model", "the array has none"));
     };
-    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
-    let directory = tempfile::tempdir_in(base).map_err(ServeError::io("make a directory"))?;
-    let socket = directory.path().join("nbd");
+    let directory = quick_directory().map_err(ServeError::io("make a directory"))?;
     let options = Options {
-        array: text,
-        endpoint: Endpoint::Unix(socket.clone()),
-        tls: None,
-        data: directory.path().join("data"),
-        control: None,
-        command: None,
-        drives: Vec::new(),
-        metrics: None,
         speed_millionths: crate::parse_speed(false, None)?,
-        overwrite_data: Vec::new(),
+        ..Options::untimed(text, directory.path())
     };
+    let socket = directory.path().join("nbd");
     let ((iops, mean_ns), served) = served_meanwhile(array, &options, || fio(point, &socket, seconds))?;
     let (twin_iops, twin_mean_ns) = simulate(point, &twin)?;
     let lateness: LatenessReport = served.lateness.unwrap_or_default();

@@ -75,18 +75,7 @@ impl Overlay {
             return Cover::None;
         }
         let (mut found, sectors) = (0, buffer.len() / SECTOR_BYTES);
-        for_each_page(offset_bytes, buffer.len(), |page, first, range| {
-            let shard = self.shard(drive, page);
-            let Some(entry) = shard.pages.get(&(drive, page)) else { return };
-            for (step, sector) in (first..first + range.len() / SECTOR_BYTES).enumerate() {
-                if entry.present >> sector & 1 == 1 {
-                    let to = range.start + step * SECTOR_BYTES;
-                    buffer[to..to + SECTOR_BYTES]
-                        .copy_from_slice(&entry.bytes[sector * SECTOR_BYTES..][..SECTOR_BYTES]);
-                    found += 1;
-                }
-            }
-        });
+        self.lay_over(drive, offset_bytes, buffer, |_| found += 1);
         match found {
             0 => Cover::None,
             _ if found == sectors => Cover::Whole,
@@ -96,6 +85,11 @@ impl Overlay {
 
     /// Lays what is here over what was read from the drive; takes the sectors it covers out of `bad`.
     pub(crate) fn patch(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], bad: &mut Vec<usize>) {
+        self.lay_over(drive, offset_bytes, buffer, |covered| bad.retain(|&index| index != covered));
+    }
+
+    /// Copies every sector of a range that is here into the buffer, and tells its index in it.
+    fn lay_over(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], mut covers: impl FnMut(usize)) {
         for_each_page(offset_bytes, buffer.len(), |page, first, range| {
             let shard = self.shard(drive, page);
             let Some(entry) = shard.pages.get(&(drive, page)) else { return };
@@ -104,7 +98,7 @@ impl Overlay {
                     let to = range.start + step * SECTOR_BYTES;
                     buffer[to..to + SECTOR_BYTES]
                         .copy_from_slice(&entry.bytes[sector * SECTOR_BYTES..][..SECTOR_BYTES]);
-                    bad.retain(|&index| index != to / SECTOR_BYTES);
+                    covers(to / SECTOR_BYTES);
                 }
             }
         });

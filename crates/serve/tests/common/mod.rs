@@ -4,7 +4,7 @@
 
 use nbd::Client;
 use serde_json::Value;
-use serve::{Announcement, Endpoint, Options, ServedArray, ctl, parse_speed, serve_array};
+use serve::{Announcement, Endpoint, Options, ServedArray, ctl, parse_speed, quick_directory, serve_array};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,7 @@ pub fn count(long: u64) -> u64 {
 
 /// A directory whose syncs are quick.
 pub fn directory() -> TempDir {
-    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
-    tempfile::tempdir_in(base).unwrap()
+    quick_directory().unwrap()
 }
 
 /// `NAME,key=value…` of an array in the repository.
@@ -65,18 +64,7 @@ pub struct Served {
 }
 
 pub fn options(directory: &Path) -> Options {
-    Options {
-        array: String::new(),
-        endpoint: Endpoint::Unix(directory.join("nbd")),
-        tls: None,
-        data: directory.join("data"),
-        control: None,
-        command: None,
-        drives: Vec::new(),
-        metrics: None,
-        speed_millionths: None,
-        overwrite_data: Vec::new(),
-    }
+    Options::untimed("", directory)
 }
 
 pub fn serve(array: &ServedArray, directory: &Path) -> Served {
