@@ -2,125 +2,15 @@
 
 mod common;
 
-use common::{PATIENCE, Random, Served, array, arrays, count, directory, is_whole, options, serve};
+use common::verified::Verified;
+use common::{PATIENCE, Random, array, arrays, count, directory, is_clean, is_whole, options, serve};
 use nbd::Client;
-use nbd::decode::Command as Nbd;
 use serve::{ServedArray, serve_array};
-use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-const BLOCK: u32 = 4096;
-const BLOCKS: u64 = 512;
-const DEPTH: usize = 16;
-
-/// A load that knows for each block which versions it may hold.
-struct Verified {
-    random: Random,
-    next_version: u64,
-    /// By block: what was behind a completed flush, and what may have come after.
-    durable: Vec<u64>,
-    acknowledged: Vec<u64>,
-    submitted: Vec<u64>,
-}
-
-fn block_of(block: u64, version: u64) -> Vec<u8> {
-    if version == 0 {
-        return vec![0; BLOCK as usize];
-    }
-    [block.to_le_bytes(), version.to_le_bytes()].concat().into_iter().cycle().take(BLOCK as usize).collect()
-}
-
-impl Verified {
-    fn new(seed: u64) -> Self {
-        let none = vec![0; BLOCKS as usize];
-        Verified {
-            random: Random(seed),
-            next_version: 1,
-            durable: none.clone(),
-            acknowledged: none.clone(),
-            submitted: none,
-        }
-    }
-
-    /// Writes at a depth of 16 with FUA now and then and a flush every 50 writes, until the connection breaks or
-    /// `writes` are done.
-    fn write(&mut self, client: &mut Client, writes: u64) {
-        let mut under_way: BTreeMap<u64, (u64, u64, bool)> = BTreeMap::new();
-        for index in 0..writes {
-            let block = self.random.below(BLOCKS);
-            if under_way.values().any(|&(other, ..)| other == block) {
-                continue;
-            }
-            let version = self.next_version;
-            self.next_version += 1;
-            self.submitted[block as usize] = version;
-            let fua = self.random.below(20) == 0;
-            let bytes = block_of(block, version);
-            let Ok(cookie) =
-                client.submit(Nbd::Write, u16::from(fua), block * u64::from(BLOCK), BLOCK, &bytes)
-            else {
-                return;
-            };
-            under_way.insert(cookie, (block, version, fua));
-            let is_flush_due = index % 50 == 49;
-            while under_way.len() >= DEPTH || (is_flush_due && !under_way.is_empty()) {
-                let Ok(reply) = client.receive() else { return };
-                let (block, version, fua) = under_way.remove(&reply.cookie).expect("a request of ours");
-                if reply.errno != 0 {
-                    return;
-                }
-                self.acknowledged[block as usize] = version;
-                if fua {
-                    self.durable[block as usize] = version;
-                }
-            }
-            if is_flush_due {
-                if client.flush().is_err() {
-                    return;
-                }
-                self.durable.clone_from(&self.acknowledged);
-            }
-        }
-        while !under_way.is_empty() {
-            let Ok(reply) = client.receive() else { return };
-            let (block, version, _) = under_way.remove(&reply.cookie).expect("a request of ours");
-            if reply.errno == 0 {
-                self.acknowledged[block as usize] = version;
-            }
-        }
-    }
-
-    /// Checks every block: one version, whole, between `at_least` and what was submitted last.
-    fn check(&mut self, client: &mut Client, only_durable: bool, what: &str) {
-        for block in 0..BLOCKS {
-            let bytes = client.read(block * u64::from(BLOCK), BLOCK).unwrap();
-            let version = u64::from_le_bytes(bytes[8..16].try_into().unwrap());
-            let index = block as usize;
-            let least = if only_durable { self.durable[index] } else { self.acknowledged[index] };
-            assert!(
-                (least..=self.submitted[index]).contains(&version),
-                "{what}: block {block} holds version {version}, not {least} to {}",
-                self.submitted[index]
-            );
-            assert!(bytes == block_of(block, version), "{what}: block {block} is mixed");
-            // What is there now is the truth from now on.
-            (self.acknowledged[index], self.submitted[index]) = (version, version);
-            self.durable[index] = version;
-        }
-        client.flush().unwrap();
-    }
-}
-
-fn is_clean(served: &Served, what: &str) {
-    let report = served.scrub();
-    for key in ["repaired_sectors", "unrepairable_sectors", "parity_rewritten_stripes"] {
-        assert_eq!(report[key], 0, "{what}: {report}");
-    }
-}
 
 fn small() -> ServedArray {
     array("raid-levels,raid=6,disks=6,capacity=4m")
@@ -273,7 +163,10 @@ fn corrupted_sectors_are_repaired() {
         let directory = directory();
         let served = serve(&array, directory.path());
         let mut client = served.client();
-        let megabytes = 4;
+        let layout = &array.spec.layout;
+        // Twice as many rows as are damaged, one sector of each.
+        let row_bytes = u64::from(layout.data_members()) * 512;
+        let megabytes = (2 * count(1000) * row_bytes).div_ceil(1 << 20).max(4);
         let content = |index: u64| -> Vec<u8> {
             (0..1u64 << 18).flat_map(|word| ((word * 31 + index) as u32).to_le_bytes()).collect()
         };
@@ -282,7 +175,6 @@ fn corrupted_sectors_are_repaired() {
         }
         served.ctl("checkpoint");
         let drives = array.spec.drive_capacity_bytes.len() as u64;
-        let layout = &array.spec.layout;
         let mut random = Random(17);
         let mut damaged = std::collections::BTreeSet::new();
         while (damaged.len() as u64) < count(1000) {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod verified;
+
 use nbd::Client;
 use serde_json::Value;
 use serve::{Announcement, Endpoint, Options, ServedArray, ctl, parse_speed, quick_directory, serve_array};
@@ -163,6 +165,14 @@ impl Drop for Served {
 /// No drive is lost or being rebuilt, and nothing waits for a new home.
 pub fn is_whole(status: &Value) -> bool {
     status["volume"]["drives"].as_array().unwrap().iter().all(|drive| drive["condition"] == "present")
+}
+
+/// A scrub finds nothing to put right.
+pub fn is_clean(served: &Served, what: &str) {
+    let report = served.scrub();
+    for key in ["repaired_sectors", "unrepairable_sectors", "parity_rewritten_stripes"] {
+        assert_eq!(report[key], 0, "{what}: {report}");
+    }
 }
 
 /// Runs a program, which must exist and succeed.
