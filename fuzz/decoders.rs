@@ -4,22 +4,37 @@
 
 use driver::protocol as control;
 use nbd::decode::{
-    ContextQuery, ExportQuery, Information, OptionHeader, OptionReplyHeader, ReplyHeader, Request,
+    Command, ContextQuery, ExportQuery, Information, OptionHeader, OptionReplyHeader, ReplyHeader, Request,
 };
+use std::io::Write as _;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
+use volume::{MemoryShelf, Shelf as _, Volume, VolumeSpec};
 
 /// A decoder: its name and what feeds it.
 pub type Decoder = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const DECODERS: [Decoder; 6] = [
+pub const DECODERS: [Decoder; 13] = [
     ("nbd", nbd_messages),
+    ("nbd-client", nbd_servers),
     ("control", control_lines),
     ("fio", fio_output),
     ("workloads", workload_files),
     ("plan", plans),
     ("array", arrays),
+    ("addresses", addresses),
+    ("traces", traces),
+    ("results", results),
+    ("telemetry", telemetry),
+    ("store", stored_histograms),
+    ("volume", stored_volumes),
 ];
+
+/// A client waits for nobody here: everything that the server says is there, and then its end.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Handshake, options, requests and replies of the NBD protocol.
 pub fn nbd_messages(bytes: &[u8]) {
@@ -45,6 +60,28 @@ pub fn nbd_messages(bytes: &[u8]) {
     }
     if let Ok(information) = Information::decode(bytes) {
         assert_eq!(Information::decode(&information.encode()), Ok(information));
+    }
+}
+
+/// A server that says anything at all: the client refuses it or takes what it says, within its limits.
+pub fn nbd_servers(bytes: &[u8]) {
+    let (Some((&shape, said)), Ok((ours, mut theirs))) = (bytes.split_first(), UnixStream::pair()) else {
+        return;
+    };
+    // What the buffer of a socket does not take, nobody would read.
+    let _ = theirs.set_nonblocking(true);
+    let _ = theirs.write_all(said);
+    let _ = theirs.shutdown(Shutdown::Write);
+    let is_structured = shape & 1 == 0;
+    let Ok(mut client) = nbd::Client::connect(ours, "vol0", is_structured, CLIENT_PATIENCE) else { return };
+    let command = if shape & 2 == 0 { Command::Read } else { Command::BlockStatus };
+    for index in 0..4 {
+        if client.submit(command, 0, index * 4096, 4096, &[]).is_err() {
+            return;
+        }
+    }
+    while let Ok(reply) = client.receive() {
+        assert!(reply.data.len() <= 4096, "a reply holds more than was asked for");
     }
 }
 
@@ -96,4 +133,85 @@ pub fn arrays(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = plan::parse_array("fuzzed", text);
     }
+}
+
+/// Addresses and short texts of the command line: targets, NBD addresses, drivers, sizes and times.
+pub fn addresses(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = target::TargetSpec::parse(text);
+    let _ = target::NbdAddress::parse(text);
+    let _ = driver::DriverSpec::parse(text);
+    let _ = text.parse::<probe::HttpAddress>();
+    let _ = units::parse_bytes(text);
+    let _ = units::parse_nanos(text);
+}
+
+/// Recorded loads in every format.
+pub fn traces(mut bytes: &[u8]) {
+    if let Ok(trace) = load::Trace::read("fuzzed", &mut bytes, None) {
+        assert!(trace.records().is_sorted_by_key(|record| record.at_ns), "a trace is out of order");
+        let _ = (trace.end_bytes(), trace.largest_bytes(), trace.duration_ns());
+    }
+}
+
+/// Results of fio and vdbench.
+pub fn results(bytes: &[u8]) {
+    // Logs would be looked for here, where there are none.
+    let name = Path::new("/nonexistent/fuzzed");
+    let _ = import::count_results(name, &String::from_utf8_lossy(bytes));
+}
+
+/// Answers of commands, Prometheus addresses and drives.
+pub fn telemetry(bytes: &[u8]) {
+    probe::read_as_any_answer(bytes);
+}
+
+/// Histograms as rows of a run keep them, and its manifest.
+pub fn stored_histograms(bytes: &[u8]) {
+    if let Ok(histogram) = store::decode_histogram(bytes) {
+        let again = store::decode_histogram(&store::encode_histogram(&histogram));
+        assert_eq!(again, Ok(histogram), "a histogram comes back otherwise");
+    }
+    let _ = serde_json::from_slice::<store::Manifest>(bytes);
+}
+
+/// What a volume keeps beside its data: the record of its condition, and the journal, whose checksums are made to fit so
+/// that what they cover is looked at.
+pub fn stored_volumes(bytes: &[u8]) {
+    let Some((&kind, stored)) = bytes.split_first() else { return };
+    let raid = layout::Raid { drives: 4, drive_capacity_bytes: 24 << 10, segment_bytes: 2048 };
+    let layout = layout::Layout::raid6(raid, layout::Rotation::LeftSymmetric).expect("a sound array");
+    let spec = VolumeSpec { layout, drive_capacity_bytes: vec![24 << 10; 4], identity: "fuzzed".to_owned() };
+    let shelf = MemoryShelf::default();
+    drop(Volume::open(shelf.clone(), spec.clone()).expect("a new volume"));
+    if kind & 1 == 0 {
+        shelf.write_record(stored).expect("memory takes it");
+    } else {
+        write_journal_record(&shelf, u32::from(kind >> 1), stored);
+    }
+    if let Ok(volume) = Volume::open(shelf, spec) {
+        let mut sector = [0; 512];
+        let _ = volume.read_at(0, &mut sector);
+        let _ = volume.write_at(0, &sector, true);
+    }
+}
+
+/// Appends a record to an empty journal, as `crates/volume/src/journal.rs` has them.
+fn write_journal_record(shelf: &MemoryShelf, kind: u32, content: &[u8]) {
+    let medium = shelf.journal().expect("memory has one");
+    let mut headers = [0; 1024];
+    medium.read_at(0, &mut headers).expect("memory can be read");
+    let epoch = headers.chunks(512).map(|header| u64::from_le_bytes(header[28..36].try_into().unwrap()));
+    let epoch = epoch.max().expect("two headers");
+    let mut record = Vec::with_capacity(32 + content.len());
+    record.extend(0x616c_7265u32.to_le_bytes());
+    record.extend((content.len() as u32).to_le_bytes());
+    record.extend(epoch.to_le_bytes());
+    record.extend(0u64.to_le_bytes());
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&record), &kind.to_le_bytes());
+    let sum = crc32c::crc32c_append(sum, &crc32c::crc32c(content).to_le_bytes());
+    record.extend(sum.to_le_bytes());
+    record.extend(kind.to_le_bytes());
+    record.extend(content);
+    medium.write_at(4096, &record).expect("memory takes it");
 }

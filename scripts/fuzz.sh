@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs one fuzz target for some seconds: scripts/fuzz.sh TARGET [SECONDS]
+# Runs one fuzz target for some seconds: scripts/fuzz.sh TARGET [SECONDS]; the targets are those of fuzz/fuzz_targets.
 # Needs a nightly compiler and a C++ compiler; cargo-fuzz is not needed. What it finds lies in fuzz/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
-target=${1:?a target: nbd, control, fio, workloads, plan or array}
+target=${1:?a target: nbd, nbd-client, control, fio, workloads, plan, array, addresses, traces, results, telemetry, store or volume}
 seconds=${2:-60}
 
 # What cargo-fuzz sets, without the address sanitizer, which finds nothing in safe Rust.
@@ -20,6 +20,7 @@ case "$target" in
   array) seeds=(../arrays/*.yaml) ;;
   workloads) seeds=(../crates/import/tests/fio/*.fio ../crates/import/tests/vdbench/*.parm) ;;
   fio) seeds=(../crates/fio/tests/samples/*/*) ;;
+  results) seeds=(../crates/fio/tests/samples/*/* ../crates/import/tests/results/*) ;;
   *) seeds=() ;;
 esac
 mkdir -p "corpus/$target" "artifacts/$target"

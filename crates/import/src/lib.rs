@@ -111,3 +111,14 @@ pub fn import_plan(name: &Path, text: &str) -> Result<ImportedPlan, ImportError>
         _ => Err(ImportError::UnknownKind { path: name.to_owned() }),
     }
 }
+
+/// Reads the text of a file of results and says how many cases it holds, without making a run of them. `name` stands for
+/// the file in messages, and is where its logs are looked for.
+pub fn count_results(name: &Path, text: &str) -> Result<usize, ImportError> {
+    match detect::kind_of(text) {
+        Some(kind @ (FileKind::FioJson | FileKind::VdbenchFlatfile | FileKind::VdbenchTotals)) => {
+            results::count(name, kind, text)
+        }
+        _ => Err(ImportError::UnknownKind { path: name.to_owned() }),
+    }
+}

@@ -17,6 +17,8 @@ mod pressure;
 mod thread;
 mod topology;
 
+#[doc(hidden)]
+pub use asked::read_as_any_answer;
 pub use asked::{
     AddressError, Answer, AskedSettings, AskedSource, AskedSummary, AskedThread, AskedValue, CommandSettings,
     HEALTH_INTERVAL_MINIMUM, HealthSettings, HttpAddress, NAME_BYTES_LIMIT, PrometheusSettings, VALUES_LIMIT,

@@ -92,6 +92,14 @@ impl Drive {
         matches!(self.condition, DriveCondition::Present | DriveCondition::Rebuilding)
     }
 
+    /// Whether a range is one of whole sectors of its data.
+    pub(crate) fn holds(&self, offset_bytes: u64, length: usize) -> bool {
+        let sector = SECTOR_BYTES as u64;
+        offset_bytes.is_multiple_of(sector)
+            && length.is_multiple_of(SECTOR_BYTES)
+            && offset_bytes.checked_add(length as u64).is_some_and(|end| end <= self.capacity_bytes)
+    }
+
     /// Reads whole sectors; `is_bad` is called with the index of each whose checksum does not fit.
     pub(crate) fn read(
         &self,

@@ -479,6 +479,10 @@ pub(crate) fn new_drive(
 fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) -> Result<(), VolumeError> {
     match *change {
         Change::Image { drive, offset_bytes, bytes } => match drives.get(usize::from(drive)) {
+            Some(drive) if !drive.holds(offset_bytes, bytes.len()) => Err(VolumeError::Damaged {
+                path: "the journal".to_owned(),
+                problem: format!("{} bytes at {offset_bytes} lie on no drive", bytes.len()),
+            }),
             Some(drive) if drive.takes_writes() => {
                 drive.write_journalled(offset_bytes, bytes).while_doing("write to a drive")
             }

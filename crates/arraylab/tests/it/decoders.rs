@@ -4,7 +4,10 @@
 #[path = "../../../../fuzz/decoders.rs"]
 mod targets;
 
-use nbd::decode::{Command, ContextQuery, ExportQuery, Information, OptionHeader, ReplyHeader, Request};
+use nbd::decode::{
+    Command, ContextQuery, ExportQuery, Information, OptionHeader, OptionReplyHeader, ReplyHeader, Request,
+};
+use nbd::protocol::{INIT_PASSWORD, OPTION_MAGIC, option_reply};
 use std::path::Path;
 
 /// Messages for each decoder of text; the binary ones get a hundred times as many, being as much quicker.
@@ -106,6 +109,123 @@ fn nbd_samples() -> Vec<Vec<u8>> {
     ]
 }
 
+/// What a server says to a client that asks for structured replies, and to one that does not.
+fn server_samples() -> Vec<Vec<u8>> {
+    let option_reply = |option: u32, kind: u32, data: &[u8]| {
+        let header = OptionReplyHeader { option, reply: kind, length_bytes: data.len() as u32 };
+        [&header.encode()[..], data].concat()
+    };
+    let greeting = [&INIT_PASSWORD.to_be_bytes()[..], &OPTION_MAGIC.to_be_bytes(), &[0, 3]].concat();
+    let go = [
+        option_reply(
+            7,
+            option_reply::INFO,
+            &Information::Export { size_bytes: 1 << 20, flags: 0x5ed }.encode(),
+        ),
+        option_reply(7, option_reply::INFO, &Information::BlockSize([512, 4096, 32 << 20]).encode()),
+        option_reply(7, option_reply::ACK, &[]),
+    ]
+    .concat();
+    let context = [&1u32.to_be_bytes()[..], b"base:allocation"].concat();
+    let agreed = [
+        option_reply(8, option_reply::ACK, &[]),
+        option_reply(10, option_reply::META_CONTEXT, &context),
+        option_reply(10, option_reply::ACK, &[]),
+    ]
+    .concat();
+    let chunk = |kind: u16, cookie: u64, data: &[u8]| {
+        let mut bytes = Vec::new();
+        ReplyHeader::Chunk { flags: 1, kind, cookie, length_bytes: data.len() as u32 }.encode(&mut bytes);
+        [&bytes[..], data].concat()
+    };
+    let extents = [1u32, 2048, 3, 2048, 0].map(u32::to_be_bytes).concat();
+    let mut simple = Vec::new();
+    ReplyHeader::Simple { error: 0, cookie: 1 }.encode(&mut simple);
+    simple.extend([7; 4096]);
+    let data = [&0u64.to_be_bytes()[..], &[7; 4096]].concat();
+    let error = [&22u32.to_be_bytes()[..], &2u16.to_be_bytes(), b"no"].concat();
+    vec![
+        [&[0][..], &greeting, &agreed, &go, &chunk(1, 1, &data), &chunk(0x8001, 2, &error)].concat(),
+        [&[2][..], &greeting, &agreed, &go, &chunk(5, 1, &extents)].concat(),
+        [&[1][..], &greeting, &go, &simple].concat(),
+    ]
+}
+
+fn volume_samples() -> Vec<Vec<u8>> {
+    let record = r#"{"format":1,"volume":"00112233445566778899aabbccddeeff","identity":"fuzzed",
+        "drive_capacity_bytes":[24576,24576,24576,24576],
+        "drives":[{"condition":"present","generation":0,"rebuilt_below_stripe":0},
+                  {"condition":"rebuilding","generation":1,"rebuilt_below_stripe":3},
+                  {"condition":"failed","generation":0,"rebuilt_below_stripe":0},
+                  {"condition":"pulled","generation":2,"rebuilt_below_stripe":0}],
+        "moves":[[0,0,1,0,2,0]]}"#;
+    let image = [&1u16.to_le_bytes()[..], &[0; 2], &512u32.to_le_bytes(), &1024u64.to_le_bytes(), &[9; 512]];
+    let images = image.concat();
+    let zeros = [1u64.to_le_bytes(), 3u64.to_le_bytes()].concat();
+    // The first byte tells the decoder what the others are.
+    vec![
+        [&[0][..], record.as_bytes()].concat(),
+        [&[1 << 1 | 1][..], &images, &images].concat(),
+        [&[2 << 1 | 1][..], &zeros].concat(),
+    ]
+}
+
+fn text_samples(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+fn address_samples() -> Vec<Vec<u8>> {
+    text_samples(&[
+        "twin:dorado-2100-g2,raid=5,exact=on",
+        "file:/tmp/x,size=10g",
+        "nbd://[::1]:10809/vol0",
+        "nbd+unix:///vol%20a?socket=/run/a%2fb",
+        "exec:/usr/local/bin/array,token=3",
+        "ctl:/run/array.ctl",
+        "storcli:drives=252:1+252:2",
+        "http://127.0.0.1:9100/metrics",
+        "1.5tib",
+        "10m",
+    ])
+}
+
+fn trace_samples() -> Vec<Vec<u8>> {
+    text_samples(&[
+        "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 0 4096\n/dev/sda wait 10 0\n/dev/sda write 8192 512\n/dev/sda close\n",
+        "fio version 3 iolog\n0 /dev/sda add\n1 /dev/sda open\n10 /dev/sda trim 0 4096\n20 /dev/sda write 8192 512\n",
+        "  8,0    1        1     0.000000000  1000  D   R 2048 + 8 [fio]\n  8,0    1        2     0.001000000  1000  D  WS 4096 + 16 [fio]\n",
+        "128166372003061629,web,0,Read,7014609920,24576,41286\n128166372016382155,web,1,Write,1317441536,8192,1963\n",
+        "0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,x\n",
+    ])
+}
+
+fn result_samples() -> Vec<Vec<u8>> {
+    let mut samples = files("crates/fio/tests/samples/fio-3.33", "");
+    samples.extend(files("crates/import/tests/results", ""));
+    samples
+}
+
+fn telemetry_samples() -> Vec<Vec<u8>> {
+    text_samples(&[
+        "# TYPE a_total counter\na_total{disk=\"sda\",x=\"\\\"\"} 5 1700000000\n{\"b\",c=\"d\"} 1e3\n# EOF\n",
+        r#"{"iops": 5, "c0": {"busy": 0.5, "deep": {"x": 1}}}"#,
+        "c0 busy 0.5\nrate 1e3\n",
+        r#"{"smartctl":{},"nvme_smart_health_information_log":{"data_units_read":5},"temperature":{"current":30},
+            "ata_smart_attributes":{"table":[{"name":"Wear","raw":{"value":7}}]}}"#,
+        r#"{"critical_warning":0,"data_units_written":"340282366920938463463374607431768211455"}"#,
+    ])
+}
+
+fn store_samples() -> Vec<Vec<u8>> {
+    let mut histogram = load::Histogram::new();
+    (0..200u64).for_each(|index| histogram.record(index * index * 777));
+    let manifest = r#"{"format_version":1,"arraylab_version":"0.1.0","run_id":"x","created_utc":"2026-11-20T00:00:00Z",
+        "seed":1,"plan":{"name":"p","source":"shipped","text":"name: p"},"array":null,"targets":[],"engine":"sim",
+        "selection":{"stages":[],"only":[],"set":[["runtime","2"]]},"overrides":[],"interval_ns":5,"command_line":["a"],
+        "host":{},"plan_details":null}"#;
+    vec![store::encode_histogram(&histogram), manifest.as_bytes().to_vec()]
+}
+
 fn control_samples() -> Vec<Vec<u8>> {
     [
         r#"{"id":1,"verb":"status"}"#,
@@ -139,6 +259,13 @@ fn changed_samples_are_survived() {
                     }
                     "plan" => (files("plans", ".yaml"), TEXTS),
                     "array" => (files("arrays", ".yaml"), TEXTS),
+                    "nbd-client" => (server_samples(), TEXTS),
+                    "addresses" => (address_samples(), TEXTS * 10),
+                    "traces" => (trace_samples(), TEXTS * 10),
+                    "results" => (result_samples(), TEXTS),
+                    "telemetry" => (telemetry_samples(), TEXTS * 10),
+                    "store" => (store_samples(), TEXTS * 10),
+                    "volume" => (volume_samples(), TEXTS),
                     other => panic!("no samples for {other}"),
                 };
                 for seed in 0..count * factor {

@@ -67,15 +67,7 @@ pub(crate) fn import(files: &[ResultFile], directory: &Path) -> Result<ImportedR
     let mut stages = Vec::new();
     let mut interval_ns = None;
     for file in files {
-        let mut measured = match file.kind {
-            FileKind::VdbenchFlatfile => vdbench_flatfile::read(&file.path, &file.text)?,
-            FileKind::VdbenchTotals => vdbench_totals::read(&file.path, &file.text)?,
-            _ => fio_json::read(&file.path, &file.text)?,
-        };
-        if measured.cases.len() > CASES_LIMIT {
-            let message = format!("more than {CASES_LIMIT} runs in one file");
-            return Err(invalid(&file.path, 1, message));
-        }
+        let mut measured = read(&file.path, file.kind, &file.text)?;
         distinguish(&mut measured.cases);
         imported.sources.push((file.path.clone(), file.kind));
         imported.cases += measured.cases.len();
@@ -88,6 +80,24 @@ pub(crate) fn import(files: &[ResultFile], directory: &Path) -> Result<ImportedR
     imported.not_carried.dedup();
     write(directory, &stages, interval_ns)?;
     Ok(imported)
+}
+
+/// What a file of results holds.
+fn read(path: &Path, kind: FileKind, text: &str) -> Result<Measured, ImportError> {
+    let measured = match kind {
+        FileKind::VdbenchFlatfile => vdbench_flatfile::read(path, text)?,
+        FileKind::VdbenchTotals => vdbench_totals::read(path, text)?,
+        _ => fio_json::read(path, text)?,
+    };
+    if measured.cases.len() > CASES_LIMIT {
+        return Err(invalid(path, 1, format!("more than {CASES_LIMIT} runs in one file")));
+    }
+    Ok(measured)
+}
+
+/// How many cases results hold, without keeping them.
+pub(crate) fn count(path: &Path, kind: FileKind, text: &str) -> Result<usize, ImportError> {
+    read(path, kind, text).map(|measured| measured.cases.len())
 }
 
 fn invalid(path: &Path, line: usize, message: impl Into<String>) -> ImportError {

@@ -48,7 +48,7 @@ impl Source for CommandSource {
 
 /// A JSON object of numbers, in which an object of numbers is an entity of its own, or lines: `name value` or
 /// `entity name value`.
-fn parse(text: &str, default_entity: &str) -> Result<Vec<AskedValue>, String> {
+pub(super) fn parse(text: &str, default_entity: &str) -> Result<Vec<AskedValue>, String> {
     let mut values = Vec::new();
     if text.trim_start().starts_with('{') {
         let object: Value = serde_json::from_str(text).map_err(|error| format!("broken JSON: {error}"))?;

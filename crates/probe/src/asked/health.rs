@@ -170,7 +170,7 @@ fn push_temperatures(parent: &Path, drive: &str, values: &mut Vec<AskedValue>) {
 }
 
 /// The numbers of `nvme smart-log` or `smartctl`, by their own names; false where there are none.
-fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue>) -> bool {
+pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue>) -> bool {
     let before = values.len();
     let Ok(Value::Object(all)) = serde_json::from_slice(output) else { return false };
     if !all.contains_key("smartctl") {
