@@ -3,13 +3,14 @@
 //! Arrays that compress or deduplicate are flattered by zeros and by one buffer written again and again; so content is
 //! made block by block, and what was delivered is counted.
 
+use crate::content_tally::{ContentProbe, ContentTally};
 use crate::{Content, Random};
 
 /// The unit in which duplicates and compressible parts are made. 4 KiB is the smallest unit that arrays deduplicate in
 /// practice; a larger unit sees the same shares.
 pub const CONTENT_BLOCK_BYTES: usize = 4096;
 /// Different contents that duplicates are taken from.
-const DUPLICATE_SETS: u64 = 64;
+pub(crate) const DUPLICATE_SETS: u64 = 64;
 /// Streams of random numbers for content, far from those that decide what is issued.
 const CONTENT_STREAMS: u64 = 1 << 44;
 
@@ -22,8 +23,7 @@ pub struct Filler {
     /// Random bytes at the start of each block; zeros fill the rest.
     random_bytes: usize,
     next_unique: u64,
-    blocks: u64,
-    duplicates: u64,
+    probe: ContentProbe,
 }
 
 impl Filler {
@@ -36,8 +36,7 @@ impl Filler {
             seed,
             random_bytes: (CONTENT_BLOCK_BYTES * incompressible).div_ceil(100) / 8 * 8,
             next_unique: DUPLICATE_SETS + (u64::from(worker) << 40),
-            blocks: 0,
-            duplicates: 0,
+            probe: ContentProbe::default(),
         }
     }
 
@@ -49,11 +48,9 @@ impl Filler {
     /// Fills a buffer with new content.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for block in buffer.chunks_mut(CONTENT_BLOCK_BYTES) {
-            self.blocks += 1;
             let is_duplicate = self.content.dedupe_percent > 0
                 && self.random.below(100) < u64::from(self.content.dedupe_percent);
             let identity = if is_duplicate {
-                self.duplicates += 1;
                 self.random.below(DUPLICATE_SETS)
             } else {
                 self.next_unique += 1;
@@ -69,6 +66,9 @@ impl Filler {
             if random_part.len() < 8 && block.len() >= 8 {
                 block[..8].copy_from_slice(&identity.to_le_bytes());
             }
+            if self.content != Content::default() {
+                self.probe.take(block, is_duplicate);
+            }
         }
     }
 
@@ -83,9 +83,9 @@ impl Filler {
         }
     }
 
-    /// Blocks filled, and how many of them were duplicates.
-    pub fn delivered(&self) -> (u64, u64) {
-        (self.blocks, self.duplicates)
+    /// What shaped content came to.
+    pub fn delivered(&self) -> ContentTally {
+        self.probe.tally()
     }
 }
 
@@ -136,8 +136,11 @@ mod tests {
             let (buffer, filler) = written(compress, dedupe, 0);
             let distinct: BTreeSet<&[u8]> = buffer.chunks(CONTENT_BLOCK_BYTES).collect();
             let duplicates = BLOCKS - distinct.len();
-            let (blocks, reported) = filler.delivered();
-            assert_eq!(blocks, BLOCKS as u64);
+            let tally = filler.delivered();
+            let reported = tally.duplicates_meant;
+            if (compress, dedupe) != (0, 0) {
+                assert_eq!(tally.blocks, BLOCKS as u64);
+            }
             // Of each duplicated content, the first is new.
             assert!(reported as usize - duplicates <= DUPLICATE_SETS as usize);
             let share = reported as f64 / BLOCKS as f64;

@@ -7,6 +7,7 @@
 mod arrival;
 mod bound;
 mod content;
+mod content_tally;
 mod device;
 mod distribution;
 mod fast_forward;
@@ -30,6 +31,7 @@ pub use bound::{
     Bound, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, BoundSearch, max_under_latency,
 };
 pub use content::{CONTENT_BLOCK_BYTES, Filler};
+pub use content_tally::ContentTally;
 pub use device::{Completion, Device, Direction, IoError, Operation};
 pub use distribution::Permutation;
 pub use fast_forward::{Extrapolation, FastForward, run_fast_forward};

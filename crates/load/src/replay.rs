@@ -95,10 +95,9 @@ impl Replayed {
         let available = capacity_bytes.saturating_sub(spec.offset_bytes);
         let size = spec.size_bytes.unwrap_or(available);
         let range_bytes = size.min(available) / 512 * 512;
-        let longest = replay.trace.records().iter().map(|record| u64::from(record.length_bytes)).max();
         let needed = match replay.beyond {
             ReplayBeyond::Refuse => replay.trace.end_bytes(),
-            ReplayBeyond::Wrap => longest.unwrap_or(0),
+            ReplayBeyond::Wrap => u64::from(replay.trace.longest_bytes()),
         };
         if size > available || range_bytes < needed {
             return Err(out_of_range(

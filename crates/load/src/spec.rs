@@ -147,7 +147,7 @@ impl LoadSpec {
     /// Whether it changes anything on the target.
     pub fn writes(&self) -> bool {
         if let Some(replay) = &self.shape.replay {
-            return replay.trace.records().iter().any(|record| record.direction != crate::Direction::Read);
+            return !replay.trace.only_reads();
         }
         self.pattern.fixed_read_share().unwrap_or(self.rwmixread) < 100 || self.shape.trim_percent > 0
     }

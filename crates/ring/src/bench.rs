@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use load::{LoadShape, LoadSpec, Pattern};
 use serde::Serialize;
 
-use crate::{OpenTarget, RingCase, RingError, RingOptions, RingTargets, run};
+use crate::{OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets, run};
 
 /// Length of the file that is read.
 const FILE_BYTES: u64 = 512 << 20;
@@ -78,9 +78,20 @@ const TUNED_BATCH: u32 = 16;
 struct Scenario {
     name: &'static str,
     batch_complete_min: u32,
+    polling: Polling,
     is_cost: bool,
     depth: u32,
     fio_options: &'static [&'static str],
+}
+
+/// What is polled in place of interrupts and system calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Polling {
+    Nothing,
+    /// The kernel polls for submissions.
+    Submissions,
+    /// We poll for completions.
+    Completions,
 }
 
 const FIO_NULL_DEFAULT: &[&str] = &["--ioengine=null"];
@@ -102,6 +113,8 @@ const FIO_TUNED: &[&str] = &[
     "--iodepth_batch_complete_max=64",
 ];
 const FIO_DEFAULT: &[&str] = &["--ioengine=io_uring", "--direct=1"];
+const FIO_SQPOLL: &[&str] = &["--ioengine=io_uring", "--direct=1", "--sqthread_poll=1"];
+const FIO_IOPOLL: &[&str] = &["--ioengine=io_uring", "--direct=1", "--hipri=1"];
 
 /// Measures every scenario; `on_result` gets each as it is known.
 pub fn bench(settings: &BenchSettings, on_result: &mut dyn FnMut(&BenchResult)) -> Result<(), RingError> {
@@ -111,6 +124,7 @@ pub fn bench(settings: &BenchSettings, on_result: &mut dyn FnMut(&BenchResult)) 
         is_cost: true,
         depth: NULL_DEPTH,
         batch_complete_min: 1,
+        polling: Polling::Nothing,
         fio_options,
     };
     let (nothing, ring) = (
@@ -126,20 +140,36 @@ pub fn bench(settings: &BenchSettings, on_result: &mut dyn FnMut(&BenchResult)) 
             on_result(&measure(settings, &scenario, targets, Path::new("null"))?);
         }
     }
-    let pair = |names: [&'static str; 2]| {
-        let scenarios = [(names[0], 1, FIO_DEFAULT), (names[1], TUNED_BATCH, FIO_TUNED)].map(
-            |(name, batch_complete_min, fio_options)| Scenario {
+    let ways = |names: [&'static str; 4]| {
+        let ways = [
+            (1, Polling::Nothing, FIO_DEFAULT),
+            (TUNED_BATCH, Polling::Nothing, FIO_TUNED),
+            (1, Polling::Submissions, FIO_SQPOLL),
+            (1, Polling::Completions, FIO_IOPOLL),
+        ];
+        let scenarios =
+            names.into_iter().zip(ways).map(|(name, (batch_complete_min, polling, fio_options))| Scenario {
                 name,
                 is_cost: false,
                 depth: DEVICE_DEPTH,
                 batch_complete_min,
+                polling,
                 fio_options,
-            },
-        );
-        scenarios.into_iter().filter(wanted).collect::<Vec<_>>()
+            });
+        scenarios.filter(wanted).collect::<Vec<_>>()
     };
-    let on_file = pair(["shm-randread-4k-qd64", "shm-randread-4k-qd64-fio-tuned"]);
-    let on_loop = pair(["loop-randread-4k-qd64", "loop-randread-4k-qd64-fio-tuned"]);
+    let on_file = ways([
+        "shm-randread-4k-qd64",
+        "shm-randread-4k-qd64-fio-tuned",
+        "shm-randread-4k-qd64-sqpoll",
+        "shm-randread-4k-qd64-iopoll",
+    ]);
+    let on_loop = ways([
+        "loop-randread-4k-qd64",
+        "loop-randread-4k-qd64-fio-tuned",
+        "loop-randread-4k-qd64-sqpoll",
+        "loop-randread-4k-qd64-iopoll",
+    ]);
     if on_file.is_empty() && on_loop.is_empty() {
         return Ok(());
     }
@@ -189,7 +219,13 @@ fn measure(
     let (mut our_cpu_ns, mut their_cpu_ns) = (Vec::new(), Vec::new());
     let mut note = None;
     for round in 0..settings.rounds.max(1) {
-        let (our_iops, cpu_ns) = measure_ours(settings, scenario, targets, u64::from(round))?;
+        let outcome = measure_ours(settings, scenario, targets, u64::from(round))?;
+        // A round without what the scenario is about would carry its name wrongly.
+        if scenario.polling != Polling::Nothing && !outcome.warnings.is_empty() {
+            return Ok(missing(scenario, outcome.warnings.join("; ")));
+        }
+        let our_iops = outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9);
+        let cpu_ns = outcome.cpu_ns_per_io;
         our_cpu_ns.push(cpu_ns);
         let in_unit = |iops: f64| if scenario.is_cost { 1e9 / iops } else { iops };
         ours.push(in_unit(our_iops));
@@ -224,7 +260,7 @@ fn measure_ours(
     scenario: &Scenario,
     targets: RingTargets,
     seed: u64,
-) -> Result<(f64, f64), RingError> {
+) -> Result<RingOutcome, RingError> {
     let load = LoadSpec {
         pattern: Pattern::Randread,
         rwmixread: 100,
@@ -240,10 +276,14 @@ fn measure_ours(
         seed,
         shape: LoadShape::default(),
     };
-    let options = RingOptions { batch_complete_min: scenario.batch_complete_min, ..RingOptions::default() };
+    let options = RingOptions {
+        batch_complete_min: scenario.batch_complete_min,
+        sqpoll: scenario.polling == Polling::Submissions,
+        poll: scenario.polling == Polling::Completions,
+        ..RingOptions::default()
+    };
     let case = RingCase { targets, load: &load, options: &options, io_size_bytes: None, journal: None };
-    let outcome = run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false))?;
-    Ok((outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9), outcome.cpu_ns_per_io))
+    run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false))
 }
 
 fn measure_fio(

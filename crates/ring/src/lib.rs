@@ -25,12 +25,14 @@ mod opened;
 mod options;
 mod outcome;
 mod parts;
+mod polling;
 mod queue;
 mod run;
 mod striping;
 mod threads;
 mod uring;
 mod verify;
+mod warnings;
 mod worker;
 
 pub use bench::{BenchResult, BenchSettings, bench};

@@ -1,6 +1,6 @@
 //! What a run did, beside its samples.
 
-use load::{Direction, DirectionSample, Histogram, IoError, Written};
+use load::{ContentTally, Direction, DirectionSample, Histogram, IoError, Written};
 
 use crate::Interface;
 
@@ -96,8 +96,8 @@ pub struct RingOutcome {
     /// Processor time of the workers, user and system, for each I/O that completed (ramp included). Threads of the kernel
     /// (SQPOLL, io-wq) and of the psync fallback are not in it.
     pub cpu_ns_per_io: f64,
-    /// Blocks of content that were made, and how many of them were duplicates.
-    pub content_blocks: (u64, u64),
+    /// What written content came to, where the load asks for compressible content or duplicates.
+    pub content: Option<ContentTally>,
     /// What was written, by part, where the load asked for verification.
     pub written: Vec<Written>,
     /// What a reader of the results must know.

@@ -15,18 +15,16 @@ use crate::capabilities::choose;
 use crate::null::Null;
 use crate::options::WORKERS_LIMIT;
 use crate::outcome::{Ended, ErrorCount, RingOutcome};
+use crate::polling::possible;
 use crate::striping::Striping;
-use crate::threads::{THREADS_LIMIT, Threads};
+use crate::threads::Threads;
 use crate::uring::{Backing, Uring, build_ring};
+use crate::warnings::warn;
 use crate::worker::{Assignment, WorkerOutcome, drive};
 use crate::{Engine, Interface, OpenTarget, RingError, RingOptions};
 
 /// How often progress is reported and the caller's stop is looked at.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// A delivered rate this far below the offered one is worth a warning.
-const SHORTFALL_WARNING: f64 = 0.01;
-/// An engine that is later than this for 1 % of the I/Os is worth a warning.
-const LATENESS_WARNING_NS: u64 = 1_000_000;
 
 /// What a load is driven on.
 #[derive(Debug, Clone, Copy)]
@@ -136,8 +134,9 @@ pub fn run(
     };
     check(case, interface, capacity_bytes)?;
     let workers = workers(case)?;
+    let (options, not_possible) = possible(case.options, case.targets, interface);
     let common = Common {
-        case: *case,
+        case: RingCase { options: &options, ..*case },
         interface,
         striping,
         capacity_bytes,
@@ -161,7 +160,7 @@ pub fn run(
         drop(tell);
         collector.collect(&told)
     })?;
-    Ok(collector.outcome(fallback))
+    Ok(collector.outcome(fallback.into_iter().chain(not_possible).collect()))
 }
 
 fn check(case: &RingCase, interface: Interface, capacity_bytes: u64) -> Result<(), RingError> {
@@ -221,10 +220,14 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
         let _ = tell.send(Message::Ready(result));
         common.gate.wait()
     };
+    let unpinned = prepare_thread(common.case.options, worker);
     let ended = |outcome: Result<WorkerOutcome, RingError>| {
-        let _ = tell.send(Message::Ended(worker, outcome.map(Box::new)));
+        let outcome = outcome.map(|mut outcome| {
+            outcome.warnings.extend(unpinned.clone());
+            Box::new(outcome)
+        });
+        let _ = tell.send(Message::Ended(worker, outcome));
     };
-    prepare_thread(common.case.options, worker);
     let jobs: Vec<u32> = (worker..common.case.load.numjobs).step_by(common.workers as usize).collect();
     let spec = common.case.load;
     let slots = jobs.len() * spec.iodepth as usize;
@@ -306,8 +309,8 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
     }
 }
 
-/// Pins the thread if asked, and has the kernel wake it without the slack that saves power.
-fn prepare_thread(options: &RingOptions, worker: u32) {
+/// Pins the thread if asked, and has the kernel wake it without the slack that saves power. Returns what could not be done.
+fn prepare_thread(options: &RingOptions, worker: u32) -> Option<String> {
     // SAFETY: PR_SET_TIMERSLACK takes a number and changes only this thread's timers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64) };
     if let Some(&cpu) = options.cpus.get(worker as usize % options.cpus.len().max(1)) {
@@ -316,12 +319,19 @@ fn prepare_thread(options: &RingOptions, worker: u32) {
         if cpu < libc::CPU_SETSIZE as usize {
             // SAFETY: the number lies within the set, and the set outlives both calls. A processor that is not there leaves
             // the thread where it was.
-            unsafe {
+            let refused = unsafe {
                 libc::CPU_SET(cpu, &mut set);
-                libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+                libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) != 0
+            };
+            if !refused {
+                return None;
             }
         }
+        return Some(format!(
+            "there is no processor {cpu} to pin a worker to: it runs where the system puts it"
+        ));
     }
+    None
 }
 
 /// Puts the workers' samples together.
@@ -457,7 +467,7 @@ impl<'a> Collector<'a> {
         (self.on_sample)(sample);
     }
 
-    fn outcome(self, fallback: Option<String>) -> RingOutcome {
+    fn outcome(self, warnings: Vec<String>) -> RingOutcome {
         let [read, write, trim] = self.totals;
         let is_open_loop = self.common.case.load.shape.arrival.is_some();
         let mut outcome = RingOutcome {
@@ -474,9 +484,9 @@ impl<'a> Collector<'a> {
             stuck_ios: 0,
             syncs: Histogram::new(),
             cpu_ns_per_io: 0.0,
-            content_blocks: (0, 0),
+            content: None,
             written: Vec::new(),
-            warnings: fallback.into_iter().collect(),
+            warnings,
         };
         let mut errors: BTreeMap<(Direction, crate::ErrorKind), u64> = BTreeMap::new();
         let (mut cpu_ns, mut completed) = (0, 0u64);
@@ -494,8 +504,9 @@ impl<'a> Collector<'a> {
             outcome.syncs.merge(&worker.syncs);
             outcome.unanswered_ios += worker.unanswered_ios;
             outcome.stuck_ios += worker.stuck_ios;
-            outcome.content_blocks.0 += worker.content_blocks.0;
-            outcome.content_blocks.1 += worker.content_blocks.1;
+            if let Some(content) = worker.content {
+                outcome.content.get_or_insert_default().merge(&content);
+            }
             outcome.written.extend(worker.written);
             outcome.warnings.extend(worker.warnings);
             cpu_ns += worker.cpu_ns;
@@ -508,7 +519,7 @@ impl<'a> Collector<'a> {
             .collect();
         outcome.cpu_ns_per_io = cpu_ns as f64 / completed.max(1) as f64;
         outcome.warnings.dedup();
-        warn(&mut outcome, self.common);
+        warn(&mut outcome, self.common.case.load, self.common.workers);
         outcome
     }
 }
@@ -519,55 +530,5 @@ fn severity(ended: &Ended) -> u8 {
         Ended::Interrupted => 1,
         Ended::Failed(_) => 2,
         Ended::DeviceGone(_) => 3,
-    }
-}
-
-/// Says where the load that was delivered is not the one that was asked for.
-fn warn(outcome: &mut RingOutcome, common: &Common) {
-    let spec = common.case.load;
-    let seconds = outcome.runtime_ns as f64 / 1e9;
-    let delivered = outcome.delivered_ios() as f64;
-    let wanted =
-        outcome.offered_ios.map(|offered| offered as f64).or(spec.rate_iops.map(|rate| rate * seconds));
-    if let Some(wanted) = wanted
-        && outcome.ended == Ended::Completed
-        && delivered < wanted * (1.0 - SHORTFALL_WARNING)
-    {
-        outcome.warnings.push(format!(
-            "{:.0} I/Os were asked for and {delivered:.0} delivered ({:.1} %): the target, the depth or this host is too slow \
-             for the rate",
-            wanted,
-            100.0 * delivered / wanted
-        ));
-    }
-    if outcome.lateness.percentile_ns(990_000) > LATENESS_WARNING_NS {
-        outcome.warnings.push(format!(
-            "1 % of the I/Os were issued more than {} µs after their moment though a place was free: this host is busy, and the \
-             wait is in their latency",
-            outcome.lateness.percentile_ns(990_000) / 1000
-        ));
-    }
-    if outcome.stuck_ios > 0 {
-        outcome.warnings.push(format!(
-            "{} I/Os were never answered and could not be given up: the device hangs",
-            outcome.stuck_ios
-        ));
-    }
-    if common.interface == Interface::Threads {
-        let slots = spec.outstanding().div_ceil(u64::from(common.workers));
-        if slots > THREADS_LIMIT as u64 {
-            outcome.warnings.push(format!(
-                "a worker has {THREADS_LIMIT} threads for {slots} I/Os in flight: the device sees less depth than asked for"
-            ));
-        }
-    }
-    let (blocks, duplicates) = outcome.content_blocks;
-    let wanted = f64::from(spec.shape.content.dedupe_percent);
-    let delivered = 100.0 * duplicates as f64 / blocks.max(1) as f64;
-    // Four standard errors, and half a point for rounding.
-    let tolerance = 400.0 * (wanted / 100.0 * (1.0 - wanted / 100.0) / blocks.max(1) as f64).sqrt() + 0.5;
-    if blocks > 0 && spec.shape.content != load::Content::default() && (delivered - wanted).abs() > tolerance
-    {
-        outcome.warnings.push(format!("{wanted} % duplicates were asked for and {delivered:.1} % written"));
     }
 }

@@ -17,7 +17,7 @@ use crate::{OpenTarget, RingError, RingOptions, TrimKind};
 /// The kernel's own limit of a submission queue (`IORING_MAX_ENTRIES`).
 pub(crate) const ENTRIES_LIMIT: u64 = 32_768;
 /// How long the kernel's submission thread polls before it sleeps.
-const SQPOLL_IDLE_MS: u32 = 1000;
+pub(crate) const SQPOLL_IDLE_MS: u32 = 1000;
 /// Marks the completion of a cancellation; places are far below.
 const CANCELLATION: u32 = u32::MAX;
 
@@ -66,6 +66,9 @@ pub(crate) struct Uring<'a> {
     backing: Backing<'a>,
     has_fixed_buffers: bool,
     has_registered_files: bool,
+    /// Completions come by looking for them, never by sleeping: a wait would spin in the kernel beyond its time.
+    is_polled: bool,
+    has_submission_thread: bool,
     write_flags: i32,
     trim_mode: i32,
     parts: Parts,
@@ -117,6 +120,8 @@ impl<'a> Uring<'a> {
             backing,
             has_fixed_buffers,
             has_registered_files,
+            is_polled: options.poll,
+            has_submission_thread: options.sqpoll,
             write_flags: if options.fua { libc::RWF_DSYNC } else { 0 },
             trim_mode: trim_mode(options.trim),
             parts: Parts::new(slots),
@@ -130,6 +135,10 @@ impl<'a> Uring<'a> {
         if self.submission.is_full() {
             self.submission.sync();
             self.submitter.submit().map_err(|error| RingError::engine("submit", error))?;
+            if self.has_submission_thread {
+                // It gives places back after a whole batch, and answers may be there before that.
+                self.submitter.squeue_wait().map_err(|error| RingError::engine("submit", error))?;
+            }
             self.submission.sync();
         }
         // SAFETY: the buffer lives in the arena, which is not freed while a part is in flight; the files are borrowed for
@@ -221,7 +230,7 @@ impl Queue for Uring<'_> {
         self.submission.sync();
         let timeout =
             Timespec::new().sec(timeout_ns / 1_000_000_000).nsec((timeout_ns % 1_000_000_000) as u32);
-        let entered = if want == 0 {
+        let entered = if want == 0 || self.is_polled {
             self.submitter.submit()
         } else {
             self.submitter.submit_with_args(want as usize, &SubmitArgs::new().timespec(&timeout))

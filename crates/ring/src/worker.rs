@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use load::{
-    Direction, Filler, Histogram, IoError, LoadSpec, Operation, Planned, Recorder, Sample, Schedule, Written,
+    ContentTally, Direction, Filler, Histogram, IoError, LoadSpec, NEVER_NS, Operation, Planned, Recorder,
+    Sample, Schedule, Written,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -39,7 +40,7 @@ pub(crate) struct WorkerOutcome {
     pub unanswered_ios: u64,
     pub stuck_ios: u64,
     pub cpu_ns: u64,
-    pub content_blocks: (u64, u64),
+    pub content: Option<ContentTally>,
     pub written: Vec<Written>,
     pub warnings: Vec<String>,
 }
@@ -113,8 +114,6 @@ struct Worker<'a, Q> {
     filling: Filling,
     /// What each job may still move, in the order of the assignment, where the load ends with its bytes.
     left_bytes: Option<Vec<u64>>,
-    /// Places whose job has moved all of it.
-    retired: usize,
     /// Writes since the last sync, by job.
     unsynced: BTreeMap<u32, u32>,
     counted_from_ns: u64,
@@ -174,7 +173,6 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 let part_bytes = bytes.div_ceil(u64::from(spec.numjobs)).div_ceil(block_bytes) * block_bytes;
                 vec![part_bytes; jobs.len()]
             }),
-            retired: 0,
             unsynced: BTreeMap::new(),
             ended: None,
             outcome: WorkerOutcome {
@@ -187,7 +185,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 unanswered_ios: 0,
                 stuck_ios: 0,
                 cpu_ns: 0,
-                content_blocks: (0, 0),
+                content: None,
                 written: Vec::new(),
                 warnings: Vec::new(),
             },
@@ -227,7 +225,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                     self.issue(tag)?;
                 }
             }
-            if self.retired == self.slots.len() && self.in_flight == 0 {
+            if self.in_flight == 0 && !self.has_more() {
                 self.ended.get_or_insert(Ended::Completed);
             }
             if self.ended.is_none() && self.assignment.halt.load(Ordering::Relaxed) {
@@ -241,6 +239,13 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 return Ok(());
             }
         }
+    }
+
+    /// With nothing in flight: whether something still waits for its moment. Jobs that have moved all their bytes wait for
+    /// nothing, and those whose trace has ended for ever.
+    fn has_more(&self) -> bool {
+        let waits = self.waiting.peek().is_some_and(|&Reverse((at_ns, _))| at_ns < NEVER_NS);
+        waits || !self.blocked.is_empty()
     }
 
     /// Issues what has waited for its moment. Returns the time as far as it was read, or 0.
@@ -358,7 +363,6 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         let planned = self.schedule.next(job);
         self.slots[tag as usize].planned = planned;
         if self.left_bytes.is_some() && !self.takes_bytes(job, planned.operation.length_bytes) {
-            self.retired += 1;
             return Ok(());
         }
         if self.is_paced {
@@ -487,7 +491,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         }
         match self.filling {
             Filling::Nothing => {}
-            Filling::Content(filler) => self.outcome.content_blocks = filler.delivered(),
+            Filling::Content(filler) => self.outcome.content = filler.is_shaped().then(|| filler.delivered()),
             Filling::Verified(parts) => {
                 self.outcome.written = parts
                     .into_values()

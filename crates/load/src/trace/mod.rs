@@ -84,6 +84,36 @@ pub struct Trace {
     pub skipped: BTreeMap<String, u64>,
     /// I/Os that were rounded outwards to whole sectors.
     pub rounded: u64,
+    extent: Extent,
+}
+
+/// What is asked of a trace again and again, found once: a trace may have millions of I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Extent {
+    end_bytes: u64,
+    largest_bytes: u32,
+    longest_bytes: u32,
+    only_reads: bool,
+}
+
+impl Extent {
+    fn of(records: &[TraceRecord]) -> Extent {
+        let nothing = Extent {
+            end_bytes: 0,
+            largest_bytes: SECTOR_BYTES as u32,
+            longest_bytes: SECTOR_BYTES as u32,
+            only_reads: true,
+        };
+        records.iter().fold(nothing, |extent, record| Extent {
+            end_bytes: extent.end_bytes.max(record.offset_bytes + u64::from(record.length_bytes)),
+            largest_bytes: match record.direction {
+                Direction::Trim => extent.largest_bytes,
+                _ => extent.largest_bytes.max(record.length_bytes),
+            },
+            longest_bytes: extent.longest_bytes.max(record.length_bytes),
+            only_reads: extent.only_reads && record.direction == Direction::Read,
+        })
+    }
 }
 
 impl Trace {
@@ -122,14 +152,22 @@ impl Trace {
 
     /// One past the last byte that an I/O touches.
     pub fn end_bytes(&self) -> u64 {
-        let end = |record: &TraceRecord| record.offset_bytes + u64::from(record.length_bytes);
-        self.records.iter().map(end).max().unwrap_or(0)
+        self.extent.end_bytes
     }
 
-    /// The longest read or write.
+    /// The longest read or write; a sector where there is none.
     pub fn largest_bytes(&self) -> u32 {
-        let moved = self.records.iter().filter(|record| record.direction != Direction::Trim);
-        moved.map(|record| record.length_bytes).max().unwrap_or(SECTOR_BYTES as u32)
+        self.extent.largest_bytes
+    }
+
+    /// The longest I/O, trims among them.
+    pub fn longest_bytes(&self) -> u32 {
+        self.extent.longest_bytes
+    }
+
+    /// True where nothing is changed: no writes and no trims.
+    pub fn only_reads(&self) -> bool {
+        self.extent.only_reads
     }
 }
 
@@ -313,6 +351,7 @@ impl Building<'_> {
             record.at_ns -= first_ns;
         }
         Ok(Trace {
+            extent: Extent::of(&self.records),
             records: self.records,
             format: decoder.format(),
             units: self.units,

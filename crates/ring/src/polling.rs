@@ -1,0 +1,82 @@
+//! Polling in place of interrupts and system calls, and what to do where the kernel or the device refuses it.
+
+use io_uring::types::Fd;
+use io_uring::{IoUring, cqueue, opcode, squeue};
+
+use crate::arena::Arena;
+use crate::uring::SQPOLL_IDLE_MS;
+use crate::{Interface, OpenTarget, RingOptions, RingTargets};
+
+/// The options as they can be carried out here, with a word about each that cannot.
+pub(crate) fn possible(
+    options: &RingOptions,
+    targets: RingTargets,
+    interface: Interface,
+) -> (RingOptions, Vec<String>) {
+    let mut options = options.clone();
+    let mut said = Vec::new();
+    if !options.poll && !options.sqpoll {
+        return (options, said);
+    }
+    let has_ring = interface == Interface::IoUring && !matches!(targets, RingTargets::Null { .. });
+    if options.sqpoll
+        && let Some(why) = refuses_sqpoll(has_ring)
+    {
+        options.sqpoll = false;
+        said.push(format!("no thread of the kernel takes submissions ({why}): each batch is a system call"));
+    }
+    if options.poll
+        && let Some(why) = refuses_poll(has_ring, targets)
+    {
+        options.poll = false;
+        said.push(format!("completions cannot be polled for ({why}): they are waited for"));
+    }
+    (options, said)
+}
+
+const NO_RING: &str = "there is no ring";
+
+fn refuses_sqpoll(has_ring: bool) -> Option<String> {
+    if !has_ring {
+        return Some(NO_RING.to_owned());
+    }
+    IoUring::<squeue::Entry, cqueue::Entry>::builder()
+        .setup_sqpoll(SQPOLL_IDLE_MS)
+        .build(2)
+        .err()
+        .map(|error| error.to_string())
+}
+
+/// A device says whether it has queues to poll only when it is asked to read.
+fn refuses_poll(has_ring: bool, targets: RingTargets) -> Option<String> {
+    let RingTargets::Open(targets) = targets else { return Some("there is no device".to_owned()) };
+    if !has_ring {
+        return Some(NO_RING.to_owned());
+    }
+    targets.iter().find_map(|target| polled_read(target).err().map(|why| format!("{}: {why}", target.name())))
+}
+
+/// Reads the first block of a target, polled.
+fn polled_read(target: &OpenTarget) -> Result<(), String> {
+    let said = |error: std::io::Error| error.to_string();
+    let mut ring =
+        IoUring::<squeue::Entry, cqueue::Entry>::builder().setup_iopoll().build(2).map_err(said)?;
+    let length_bytes = target.alignment_bytes().max(512);
+    let arena = Arena::new(1, length_bytes as usize).map_err(|error| error.to_string())?;
+    let read = opcode::Read::new(Fd(target.raw_fd()), arena.pointer(0), length_bytes).build();
+    // SAFETY: the buffer outlives the read, whose answer is waited for below.
+    unsafe { ring.submission().push(&read) }.map_err(|error| error.to_string())?;
+    if let Err(error) = ring.submit_and_wait(1) {
+        // Without an answer the kernel may still write to the buffer.
+        std::mem::forget(arena);
+        return Err(said(error));
+    }
+    match ring.completion().next().map(|entry| entry.result()) {
+        Some(result) if result < 0 => Err(said(std::io::Error::from_raw_os_error(-result))),
+        Some(_) => Ok(()),
+        None => {
+            std::mem::forget(arena);
+            Err("no answer".to_owned())
+        }
+    }
+}
