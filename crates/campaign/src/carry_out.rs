@@ -72,8 +72,16 @@ pub(crate) struct Before {
 
 /// Measures one case at a time.
 pub(crate) trait Worker: Sync {
-    /// Measures a case, telling samples and progress on the way. Returns soon after `stop` is raised.
-    fn measure(&self, cases: &[Case], order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended;
+    /// Measures a case, telling samples and progress on the way. Returns soon after `stop` is raised. The case stands in
+    /// for the one of the order among its neighbours `cases`: a rate or a point of a search may be set in it.
+    fn measure(
+        &self,
+        case: &Case,
+        cases: &[Case],
+        order: &Order,
+        tell: &SyncSender<Message>,
+        stop: &AtomicBool,
+    ) -> Ended;
 
     /// Puts back what was changed, when there are no more cases.
     fn close(&self, _tell: &SyncSender<Message>) {}
@@ -194,13 +202,13 @@ fn work(
 ) {
     while let Ok(order) = ordered.recv() {
         let case_index = order.case_index;
-        let ended = match (&cases[case_index as usize].find, &order.rates) {
+        let case = &cases[case_index as usize];
+        let ended = match (&case.find, &order.rates) {
             (Some(find), _) => search::measure(worker, cases, find, &order, tell, stop),
             (None, Some(rates)) => {
-                let cases = rate_share::with_rates(cases, case_index, rates);
-                worker.measure(&cases, &order, tell, stop)
+                worker.measure(&rate_share::with_rates(case, rates), cases, &order, tell, stop)
             }
-            (None, None) => worker.measure(cases, &order, tell, stop),
+            (None, None) => worker.measure(case, cases, &order, tell, stop),
         };
         // The keeper listens until every worker has hung up.
         let _ = tell.send(Message::Ended { worker: number, case_index, ended });

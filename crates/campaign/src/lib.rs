@@ -36,7 +36,6 @@ pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};
 pub use real::EngineChoice;
-pub use search::FOUND_EVENT;
 pub use simulated::condition_after;
 pub use verify::{VerifiedLoad, verify_run};
 pub use watch::{Progress, Watcher};

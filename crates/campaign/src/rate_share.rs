@@ -8,7 +8,9 @@ use units::human_rate;
 /// The case at full rate that a case rests on.
 pub(crate) fn rests_on<'a>(cases: &'a [Case], case: &Case) -> Option<&'a Case> {
     let share = case.rate_share.as_ref()?;
-    cases.iter().find(|other| other.stage == case.stage && other.name == share.of_case)
+    // It comes before the case in the same stage, and mostly just before it.
+    let mut before = cases.get(..case.index)?.iter().rev().take_while(|other| other.stage == case.stage);
+    before.find(|other| other.name == share.of_case)
 }
 
 /// The rate of each load of a case, in I/Os a second: its share of what the same load delivered. `None` where that case
@@ -28,10 +30,9 @@ pub(crate) fn rates(run: &RunReader, cases: &[Case], case: &Case) -> Result<Opti
     Ok(is_known.then(|| delivered.iter().map(|iops| iops * f64::from(share.percent) / 100.0).collect()))
 }
 
-/// The cases, with these rates in one of them.
-pub(crate) fn with_rates(cases: &[Case], case_index: u32, rates: &[f64]) -> Vec<Case> {
-    let mut cases = cases.to_vec();
-    let case = &mut cases[case_index as usize];
+/// The case with these rates, one for each of its loads.
+pub(crate) fn with_rates(case: &Case, rates: &[f64]) -> Case {
+    let mut case = case.clone();
     let process = case.rate_share.as_ref().and_then(|share| share.process);
     match case.loads.as_mut_slice() {
         [] => set(&mut case.load, process, rates[0]),
@@ -41,7 +42,7 @@ pub(crate) fn with_rates(cases: &[Case], case_index: u32, rates: &[f64]) -> Vec<
             }
         }
     }
-    cases
+    case
 }
 
 /// What the rate of a case is, for people.

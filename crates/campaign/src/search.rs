@@ -13,7 +13,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use store::{CaseOutcome, CaseStatus};
 
 /// Kind of the event that holds the answer, with every point, as JSON.
-pub const FOUND_EVENT: &str = "max-under-latency";
+const FOUND_EVENT: &str = "max-under-latency";
 
 /// Messages of a point that may wait to be passed on.
 const MESSAGES_LIMIT: usize = 16;
@@ -34,11 +34,12 @@ pub(crate) fn measure(
     tell: &SyncSender<Message>,
     stop: &AtomicBool,
 ) -> Ended {
+    let case = &cases[order.case_index as usize];
     let mut points =
-        Points { worker, cases: cases.to_vec(), find, order, tell, stop, begun_ns: 0, number: 0 };
+        Points { worker, case: case.clone(), cases, find, order, tell, stop, begun_ns: 0, number: 0 };
     let mut search = find.search;
     if find.over == SearchOver::Rate {
-        let seconds = cases[order.case_index as usize].load.runtime_ns as f64 / 1e9;
+        let seconds = case.load.runtime_ns as f64 / 1e9;
         search.least = search.least.max(LEAST_IOS / seconds).min(search.limit);
     }
     let ran = max_under_latency(find.bound, search, &mut |load| points.point(load));
@@ -61,8 +62,9 @@ pub(crate) fn measure(
 
 struct Points<'a> {
     worker: &'a dyn Worker,
-    /// With the searching case as the point that is measured.
-    cases: Vec<Case>,
+    /// The searching case, as the point that is measured.
+    case: Case,
+    cases: &'a [Case],
     find: &'a LoadSearch,
     order: &'a Order,
     tell: &'a SyncSender<Message>,
@@ -107,9 +109,8 @@ impl Points<'_> {
 
     /// Runs the case at one load, and passes on what it tells.
     fn run(&mut self, load: f64, is_result: bool) -> Ended {
-        let index = self.order.case_index as usize;
         self.number += 1;
-        let case = &mut self.cases[index];
+        let case = &mut self.case;
         case.find = None;
         if self.number > 1 {
             // The target is written once before the search, not before each point.
@@ -135,10 +136,11 @@ impl Points<'_> {
         };
         let passing = Passing { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
         self.begun_ns = self.begun_ns.saturating_add(length_ns);
-        let (worker, cases, stop, tell) = (self.worker, &self.cases, self.stop, self.tell);
+        let (worker, case, cases) = (self.worker, &self.case, self.cases);
+        let (stop, tell) = (self.stop, self.tell);
         std::thread::scope(|scope| {
             let (to_us, told) = sync_channel(MESSAGES_LIMIT);
-            let measuring = scope.spawn(move || worker.measure(cases, &order, &to_us, stop));
+            let measuring = scope.spawn(move || worker.measure(case, cases, &order, &to_us, stop));
             for message in told {
                 // The keeper hears until every worker has hung up.
                 if let Some(message) = passing.message(message) {

@@ -36,7 +36,7 @@ fn refused<T>(why: impl Into<String>) -> Result<T, CampaignError> {
 pub fn verify_run(directory: &Path, stop: &AtomicBool) -> Result<Vec<VerifiedLoad>, CampaignError> {
     let reader = store::Run::open_read_only(directory)?;
     let manifest = reader.manifest().clone();
-    let plan = plan::parse_plan(&manifest.plan.name, &manifest.plan.source, &manifest.plan.text)?;
+    let plan = findings::kept_plan(&manifest, &reader.cases()?)?;
     let selection = Selection {
         stages: manifest.selection.stages.clone(),
         only: manifest.selection.only.clone(),

@@ -17,6 +17,7 @@ mod facts;
 mod find;
 mod finding;
 mod groups;
+mod kept_plan;
 mod level;
 mod limit;
 mod observation;
@@ -36,6 +37,7 @@ pub use explain::{Explanation, explain};
 pub use facts::*;
 pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
+pub use kept_plan::kept_plan;
 pub use observation::{
     Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
 };

@@ -6,6 +6,9 @@
 //! curve through the three nearest points between the bracket, and halve the bracket where the curve does not help.
 
 use crate::Histogram;
+use crate::bound_confidence::{
+    BoundConfidence, ConfidenceMethod, SectionedError, by_regression, latency_of, sectioned_error,
+};
 
 /// What must stay under the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +80,10 @@ pub struct BoundMeasurement {
     pub delivered_iops: f64,
     /// The load was delivered; where it was not, the load is too large whatever the latency says.
     pub kept_up: bool,
+    /// The same latencies by equal parts of the time measured, in order: how they differ tells how sure the whole is.
+    pub sections: Vec<Histogram>,
+    /// Share of the time that was really measured; less than 1 where a simulation filled in the rest by what it had seen.
+    pub simulated_share: f64,
 }
 
 /// One measured point.
@@ -86,6 +93,8 @@ pub struct BoundPoint {
     pub load: f64,
     /// The latency that is bounded.
     pub latency_ns: f64,
+    /// How surely that latency is known; `None` where too few I/Os were seen to tell.
+    pub error: Option<SectionedError>,
     /// The rate that was delivered.
     pub delivered_iops: f64,
     /// The load was delivered.
@@ -116,6 +125,8 @@ pub struct BoundAnswer {
     pub load: f64,
     /// The largest load that was measured to hold and the smallest that was measured not to: the answer lies between.
     pub bracket: [f64; 2],
+    /// Where the answer lies with 95 % confidence; `None` where there is none: no load, or every load holds.
+    pub confidence: Option<BoundConfidence>,
     /// The rate delivered at the largest load that was measured to hold.
     pub delivered_iops: f64,
     /// Every point, in the order measured.
@@ -132,13 +143,11 @@ pub fn max_under_latency<E>(
     let mut points: Vec<BoundPoint> = Vec::new();
     let mut take = |load: f64, points: &mut Vec<BoundPoint>| -> Result<bool, E> {
         let measured = measure(load)?;
-        let latency_ns = match bound.measure {
-            BoundMeasure::Mean => measured.latency.mean_ns(),
-            BoundMeasure::Percentile(millionths) => measured.latency.percentile_ns(millionths) as f64,
-        };
+        let latency_ns = latency_of(bound.measure, &measured.latency);
+        let error = sectioned_error(bound.measure, &measured);
         let holds = measured.kept_up && latency_ns <= bound.latency_ns as f64;
         let BoundMeasurement { delivered_iops, kept_up, .. } = measured;
-        points.push(BoundPoint { load, latency_ns, delivered_iops, kept_up, holds });
+        points.push(BoundPoint { load, latency_ns, error, delivered_iops, kept_up, holds });
         Ok(holds)
     };
     let (mut low, mut high) = (0.0, f64::INFINITY);
@@ -164,18 +173,41 @@ pub fn max_under_latency<E>(
     } else {
         BoundEnd::PointsUsedUp
     };
-    let load = match end {
-        BoundEnd::AlwaysHolds => low,
-        BoundEnd::NeverHolds => 0.0,
-        _ if search.is_whole => low,
-        _ => crossing(bound, low, high, &points).unwrap_or(f64::midpoint(low, high.min(low * 2.0))),
+    let (load, confidence) = match end {
+        BoundEnd::AlwaysHolds => (low, None),
+        BoundEnd::NeverHolds => (0.0, None),
+        BoundEnd::Found | BoundEnd::PointsUsedUp => estimate(bound, search, [low, high], &points),
     };
     let delivered_iops = points
         .iter()
         .filter(|point| point.holds && point.load == low)
         .map(|point| point.delivered_iops)
         .next_back();
-    Ok(BoundAnswer { end, load, bracket: [low, high], delivered_iops: delivered_iops.unwrap_or(0.0), points })
+    let delivered_iops = delivered_iops.unwrap_or(0.0);
+    Ok(BoundAnswer { end, load, bracket: [low, high], confidence, delivered_iops, points })
+}
+
+/// The best estimate within a bracket, and how surely it is known.
+fn estimate(
+    bound: Bound,
+    search: BoundSearch,
+    [low, high]: [f64; 2],
+    points: &[BoundPoint],
+) -> (f64, Option<BoundConfidence>) {
+    let chord = crossing(bound, low, high, points).unwrap_or(f64::midpoint(low, high.min(low * 2.0)));
+    let bracket = high
+        .is_finite()
+        .then_some(BoundConfidence { interval_95: [low, high], method: ConfidenceMethod::Bracket });
+    let Some((line, interval_95)) = by_regression(bound, chord, points) else {
+        return (if search.is_whole { low } else { chord }, bracket);
+    };
+    let method = ConfidenceMethod::Sectioning;
+    if search.is_whole {
+        // The largest whole load below a border that lies anywhere in the interval.
+        let interval_95 = interval_95.map(|end| end.floor().max(search.least));
+        return (low, Some(BoundConfidence { interval_95, method }));
+    }
+    (line.clamp(low, high), Some(BoundConfidence { interval_95, method }))
 }
 
 fn is_narrow(low: f64, high: f64, search: BoundSearch) -> bool {
@@ -245,14 +277,21 @@ mod tests {
             if rate >= self.mu {
                 // It falls behind more and more for a second.
                 latency.record(((rate / self.mu - 1.0) * 1e9) as u64 + 1_000_000_000);
-                return Ok(BoundMeasurement { latency, delivered_iops: self.mu, kept_up: false });
+                return Ok(whole(latency, self.mu, false));
             }
             let mean_ns = 1e9 / (self.mu - rate);
-            for _ in 0..self.samples {
-                latency.record(self.random.exponential(mean_ns) as u64);
+            let mut sections = vec![Histogram::new(); 20];
+            for sample in 0..self.samples {
+                let response_ns = self.random.exponential(mean_ns) as u64;
+                latency.record(response_ns);
+                sections[sample as usize % 20].record(response_ns);
             }
-            Ok(BoundMeasurement { latency, delivered_iops: rate, kept_up: true })
+            Ok(BoundMeasurement { sections, ..whole(latency, rate, true) })
         }
+    }
+
+    fn whole(latency: Histogram, delivered_iops: f64, kept_up: bool) -> BoundMeasurement {
+        BoundMeasurement { latency, delivered_iops, kept_up, sections: Vec::new(), simulated_share: 1.0 }
     }
 
     /// Proves that on an M/M/1 queue, with the noise of 100,000 samples a point, the search is within 2 % of the exact
@@ -291,11 +330,7 @@ mod tests {
         let closed = |depth: f64| {
             let mut latency = Histogram::new();
             latency.record((100_000.0 * depth.max(8.0) / 8.0) as u64);
-            Ok::<_, Infallible>(BoundMeasurement {
-                latency,
-                delivered_iops: depth.min(8.0) * 10_000.0,
-                kept_up: true,
-            })
+            Ok::<_, Infallible>(whole(latency, depth.min(8.0) * 10_000.0, true))
         };
         let search = |latency_ns, limit| {
             let bound = Bound { measure: BoundMeasure::Mean, latency_ns };

@@ -6,6 +6,7 @@
 
 mod arrival;
 mod bound;
+mod bound_confidence;
 mod content;
 mod content_tally;
 mod device;
@@ -30,6 +31,7 @@ pub use arrival::{Arrival, ArrivalProcess, ArrivalStream, PROFILE_POINTS_LIMIT, 
 pub use bound::{
     Bound, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, BoundSearch, max_under_latency,
 };
+pub use bound_confidence::{BoundConfidence, ConfidenceMethod, SectionedError};
 pub use content::{CONTENT_BLOCK_BYTES, Filler};
 pub use content_tally::ContentTally;
 pub use device::{Completion, Device, Direction, IoError, Operation};

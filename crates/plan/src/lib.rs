@@ -30,7 +30,8 @@ pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
 pub use expand::{CASES_LIMIT, Selection, expand};
 pub use language::reference;
 pub use library::{
-    LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_plan, parse_plan_with_table, read_text,
+    KeptSettings, LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_kept_plan, parse_plan,
+    parse_plan_with_table, read_text,
 };
 pub use part::{
     Amount, Asked, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme,

@@ -1,11 +1,12 @@
 //! Finding a plan or an array by name or path.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, SettingValues};
 use crate::shipped::{Shipped, shipped_arrays, shipped_plans};
 use crate::source::SourceText;
 use crate::suggest::did_you_mean;
 use crate::yaml::{FILE_BYTES_LIMIT, Outline};
 use crate::{PlanError, PlanErrorKind};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -71,7 +72,18 @@ pub fn load_plan(name_or_path: &str) -> Result<LoadedPlan, PlanError> {
 
 /// Reads and checks a plan. Published tables that do not ship are looked for beside the file `source_name`.
 pub fn parse_plan(name: &str, source_name: &str, text: &str) -> Result<Plan, PlanError> {
-    parse_plan_with_table(name, source_name, text, None)
+    parse(name, source_name, text, Given::default())
+}
+
+/// Reads the plan of a run that was made: `kept` has the settings of one case of each stage. What a stage replays is not
+/// read again, which may be long or moved away; its cases have no trace then.
+pub fn parse_kept_plan(
+    name: &str,
+    source_name: &str,
+    text: &str,
+    kept: &KeptSettings,
+) -> Result<Plan, PlanError> {
+    parse(name, source_name, text, Given { kept: Some(kept), ..Given::default() })
 }
 
 /// The same, with the text of one published table given: its name in the plan, and its CSV.
@@ -81,11 +93,27 @@ pub fn parse_plan_with_table(
     text: &str,
     table: Option<(&str, &str)>,
 ) -> Result<Plan, PlanError> {
+    parse(name, source_name, text, Given { table, ..Given::default() })
+}
+
+/// Settings of one case of each stage.
+pub type KeptSettings = BTreeMap<String, SettingValues>;
+
+/// What is known beside the plan's text and need not be read from files.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Given<'a> {
+    /// A published table: its name in the plan, and its CSV.
+    pub table: Option<(&'a str, &'a str)>,
+    /// The settings of cases that were made of the plan before.
+    pub kept: Option<&'a KeptSettings>,
+}
+
+fn parse(name: &str, source_name: &str, text: &str, given: Given<'_>) -> Result<Plan, PlanError> {
     let source = SourceText::new(source_name, text);
     let document = crate::yaml::parse_source(&source)?;
     let path = Path::new(source_name);
     let directory = path.is_file().then(|| path.parent()).flatten();
-    crate::check::check(name, source, directory, document, table)
+    crate::check::check(name, source, directory, document, given)
 }
 
 /// A text, found.

@@ -118,7 +118,8 @@ fn stage_axes(source: &Source<'_>) -> Vec<(String, Vec<String>)> {
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let manifest = run.manifest();
     let mut warnings = Vec::new();
-    let plan = match plan::parse_plan(&manifest.plan.name, &manifest.plan.source, &manifest.plan.text) {
+    let cases = run.cases()?;
+    let plan = match findings::kept_plan(manifest, &cases) {
         Ok(plan) => Some(plan),
         Err(error) => {
             warnings.push(format!(
@@ -128,14 +129,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
             None
         }
     };
-    let mut source = Source {
-        run,
-        manifest,
-        plan,
-        cases: run.cases()?,
-        results: run.indexed_results()?,
-        axes: Vec::new(),
-    };
+    let mut source = Source { run, manifest, plan, cases, results: run.indexed_results()?, axes: Vec::new() };
     source.axes = stage_axes(&source);
     let found = match &source.plan {
         Some(plan) => Some(findings::find(run, plan)?),

@@ -174,7 +174,7 @@ pub fn published_entries() -> Vec<Entry> {
 pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
     let manifest = run.manifest();
     let mut results = run.results()?;
-    if let Ok(plan) = plan::parse_plan(&manifest.plan.name, &manifest.plan.source, &manifest.plan.text) {
+    if let Ok(plan) = findings::kept_plan(manifest, &run.cases()?) {
         findings::add_sustained(&mut results, &findings::find(run, &plan)?);
     }
     let done: Vec<&CaseResult> = results.iter().filter(|result| result.status == CaseStatus::Done).collect();

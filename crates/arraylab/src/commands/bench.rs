@@ -90,12 +90,13 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
             print_json_lines([row])
         } else {
             print(&format!(
-                "{:<24} {:<9} ours {:>10}  fio {:>10}  ratio {}\n",
+                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}\n",
                 row.scenario,
                 row.unit,
                 number(row.ours),
                 number(row.fio),
-                number(row.ratio)
+                number(row.ratio),
+                row.note.as_ref().map(|note| format!("  ({note})")).unwrap_or_default()
             ))
         };
         if printed.is_ok() {

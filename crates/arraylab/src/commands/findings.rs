@@ -10,8 +10,7 @@ use store::{Run, RunReader};
 
 /// Everything found in a run, by the plan that is kept with it.
 pub fn found(run: &RunReader) -> Result<Findings, Failure> {
-    let kept = &run.manifest().plan;
-    let plan = plan::parse_plan(&kept.name, &kept.source, &kept.text)?;
+    let plan = findings::kept_plan(run.manifest(), &run.cases()?)?;
     Ok(findings::find(run, &plan)?)
 }
 

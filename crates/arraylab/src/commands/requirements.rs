@@ -10,8 +10,7 @@ use store::Run;
 /// Says the sheet where the plan has requirements, and returns false where one is not kept.
 pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     let reader = Run::open_read_only(directory)?;
-    let kept = &reader.manifest().plan;
-    let plan = plan::parse_plan(&kept.name, &kept.source, &kept.text)?;
+    let plan = findings::kept_plan(reader.manifest(), &reader.cases()?)?;
     let rows = findings::requirements(&reader, &plan)?;
     if rows.is_empty() {
         return Ok(true);

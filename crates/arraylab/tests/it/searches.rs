@@ -4,6 +4,7 @@ use crate::support::{arraylab, json_lines, results, succeed, text, tool};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 fn plan(directory: &Path, settings: &str, find: &str) -> String {
     let plan = directory.join("plan.yaml");
@@ -86,7 +87,8 @@ fn a_bound_that_never_holds_is_said() {
 }
 
 /// Proves that a trace is replayed on a twin through a plan: what the trace says stands in the case's settings, every I/O
-/// is issued once, the case ends with the trace, and the same on a file with the latency of an open loop.
+/// is issued once, the case ends with the trace, and the same on a file by one job and by several, with the latency of an
+/// open loop, and as fast as possible.
 #[test]
 fn a_trace_is_replayed() {
     let directory = tempfile::tempdir().unwrap();
@@ -116,6 +118,40 @@ fn a_trace_is_replayed() {
     let duration_s = result["duration_s"].as_f64().unwrap();
     assert!((0.998..1.05).contains(&duration_s), "two seconds in half the time, not {duration_s}");
     assert!(result["read"]["service_ns"].is_object(), "{result}");
+
+    // On a file in real time: by one job and by three, and at once.
+    let by_three = written.replace("runtime: 60", "runtime: 60, numjobs: 3");
+    let at_once = written.replace("50%", "as-fast-as-possible");
+    for (name, plan, is_timed) in
+        [("file", written, true), ("three", &by_three, true), ("once", &at_once, false)]
+    {
+        fs::write(path("plan.yaml"), plan).unwrap();
+        let target = format!("file:{},size=8m", path(&format!("{name}.img")));
+        let begun = Instant::now();
+        succeed(&["run", &path("plan.yaml"), "--target", &target, "--out", &path(name)]);
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name} went on after its trace had ended");
+        let result = results(Path::new(&path(name))).remove(0);
+        assert_eq!((&result["engine"], &result["status"]), (&"ring".into(), &"done".into()), "{result}");
+        assert_eq!((&result["read"]["ios"], &result["write"]["ios"]), (&750.into(), &250.into()), "{result}");
+        let duration_s = result["duration_s"].as_f64().unwrap();
+        if is_timed {
+            assert!((0.998..1.5).contains(&duration_s), "{name}: {duration_s}");
+            let latency = |of: &str| result["read"][of]["mean"].as_f64().unwrap();
+            assert!(
+                latency("latency_ns") >= latency("service_ns") && latency("service_ns") > 0.0,
+                "{result}"
+            );
+        } else {
+            assert!(duration_s < 1.0, "{name}: {duration_s}");
+        }
+    }
+
+    // A run is read without its trace: the cases say what it was.
+    fs::remove_file(path("mail.csv")).unwrap();
+    let levels = json_lines(&succeed(&["findings", &path("once"), "--json"]));
+    assert!(levels.iter().any(|finding| finding["kind"] == "level"), "{levels:?}");
+    let report = succeed(&["report", &path("once"), "--format", "md"]);
+    assert!(!report.contains("cannot be read"), "{report}");
 }
 
 /// Proves that a trace that is not there, or is wrong in its 2nd line, is refused at its place before anything is written.

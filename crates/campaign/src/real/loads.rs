@@ -1,7 +1,7 @@
 //! Several loads at once on real targets: each by a ring of our own or by a fio of its own.
 
 use fio::{FioCase, FioError, FioOutcome};
-use load::{LoadSpec, Sample};
+use load::{ContentTally, LoadSpec, Sample};
 use plan::SettingValues;
 use ring::{OpenTarget, RingCase, RingOutcome, RingTargets};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,8 @@ pub(crate) struct Measured {
     pub warnings: Vec<String>,
     /// Blocks that were read back and are as written, where the load is verified.
     pub verified_blocks: Option<u64>,
+    /// What written content came to, where the load asks for compressible content or duplicates.
+    pub content: Option<ContentTally>,
 }
 
 /// How a load ended.
@@ -117,13 +119,10 @@ pub(crate) fn run_at_once(
             sample.end_ns += load.start_ns;
             (listener.on_sample)(number, sample);
         };
+        let issue = Issue { load, directory: &own_directory, hand_on: &hand_on, told: &told, stop };
         match &load.issuer {
-            Issuer::Fio { engine, target } => {
-                by_fio(engine, target, load, &own_directory, &hand_on, &told, stop)
-            }
-            Issuer::Ring { targets, chunk_bytes } => {
-                by_ring(targets, *chunk_bytes, load, &own_directory, &hand_on, &told, stop)
-            }
+            Issuer::Fio { engine, target } => by_fio(engine, target, &issue),
+            Issuer::Ring { targets, chunk_bytes } => by_ring(targets, *chunk_bytes, &issue),
         }
     };
     // fio dies with the thread that started it, so every thread stays until its fio has ended.
@@ -141,15 +140,20 @@ pub(crate) fn run_at_once(
     })
 }
 
-fn by_fio(
-    engine: &fio::Engine,
-    target: &fio::Target,
-    load: &RealLoad,
-    directory: &Path,
-    hand_on: &dyn Fn(Sample),
-    told: &dyn Fn(f64),
-    stop: &AtomicBool,
-) -> Ran {
+/// A load that is to be issued, and who hears of it.
+struct Issue<'a> {
+    load: &'a RealLoad,
+    /// Where files of the engine go.
+    directory: &'a Path,
+    /// Takes each interval.
+    hand_on: &'a dyn Fn(Sample),
+    /// Takes how much is done, 0 to 1.
+    told: &'a dyn Fn(f64),
+    stop: &'a AtomicBool,
+}
+
+fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Ran {
+    let &Issue { load, directory, hand_on, told, stop } = issue;
     let options = fio_options(&load.settings, matches!(target, fio::Target::Nbd(_)));
     let case =
         FioCase { target, load: &load.load, io_size_bytes: load.io_size_bytes, options: &options, directory };
@@ -193,20 +197,13 @@ fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
         write: totals(outcome.write),
         trim: totals(outcome.trim),
         warnings: outcome.warnings,
-        verified_blocks: None,
+        ..Measured::default()
     };
     (measured, outcome.samples)
 }
 
-fn by_ring(
-    targets: &[OpenTarget],
-    chunk_bytes: u64,
-    load: &RealLoad,
-    directory: &Path,
-    hand_on: &dyn Fn(Sample),
-    told: &dyn Fn(f64),
-    stop: &AtomicBool,
-) -> Ran {
+fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> Ran {
+    let &Issue { load, directory, hand_on, told, stop } = issue;
     let options = ring_options(&load.settings, chunk_bytes);
     let case = RingCase {
         targets: RingTargets::Open(targets),
@@ -283,6 +280,7 @@ fn of_ring(outcome: RingOutcome) -> Measured {
         trim: totals(outcome.trim),
         warnings,
         verified_blocks: None,
+        content: outcome.content,
     }
 }
 

@@ -10,8 +10,9 @@ use crate::real::loads::{Issuer, Listener, Measured, Ran, RealLoad, run_at_once}
 use crate::real::precondition::{filling, is_short, load_of, purge};
 use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, Watched};
 use crate::targets::target_of;
+use load::ContentTally;
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -103,8 +104,14 @@ impl RealWorker {
 }
 
 impl Worker for RealWorker {
-    fn measure(&self, cases: &[Case], order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended {
-        let case = &cases[order.case_index as usize];
+    fn measure(
+        &self,
+        case: &Case,
+        _neighbours: &[Case],
+        order: &Order,
+        tell: &SyncSender<Message>,
+        stop: &AtomicBool,
+    ) -> Ended {
         // One thread uses it; if it panicked, the campaign has ended.
         let mut lab = self.lab.lock().unwrap_or_else(PoisonError::into_inner);
         let mut outcome = CaseOutcome {
@@ -530,18 +537,35 @@ impl Lab {
                 failed.get_or_insert(if is_only { why } else { format!("{}: {why}", load.name) });
             }
             if let Some(measured) = measured {
+                let ended_ns =
+                    load.start_ns.saturating_add(load.load.ramp_ns).saturating_add(measured.runtime_ns);
                 if let Some(blocks) = measured.verified_blocks {
                     let text =
                         format!("{blocks} blocks of `{}` were read back and are as written", load.name);
-                    let ended_ns =
-                        load.start_ns.saturating_add(load.load.ramp_ns).saturating_add(measured.runtime_ns);
                     telling.happened(ended_ns, "verified", &text, None);
+                }
+                if let Some((text, data)) = measured.content.and_then(|content| delivered(load, &content)) {
+                    telling.happened(ended_ns, "content", &text, Some(data));
                 }
                 take_over(outcome, load, measured, is_only);
             }
         }
         failed.map_or(Ok(()), |why| Err(Halt::Failed(why)))
     }
+}
+
+/// What the content that a load wrote came to, in words and figures.
+fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)> {
+    let (compress, dedupe) = (content.compress_percent()?, content.dedupe_percent()?);
+    let asked = load.load.shape.content;
+    let text = format!(
+        "what `{}` wrote shrinks by {compress:.1} % under deflate ({} % asked) and has {dedupe:.1} % duplicates ({} % asked)",
+        load.name, asked.compress_percent, asked.dedupe_percent
+    );
+    let data = json!({
+        "load": load.name, "blocks": content.blocks, "compress_percent": compress, "dedupe_percent": dedupe,
+    });
+    Some((text, data))
 }
 
 /// Keeps an engine's totals, which are exact.

@@ -127,12 +127,18 @@ impl Simulator {
     }
 
     /// The twin with which a case begins: as the case before it left it, or new.
-    fn twin_for(&self, cases: &[Case], order: &Order, stop: &AtomicBool) -> Result<Twin, String> {
+    fn twin_for(
+        &self,
+        case: &Case,
+        cases: &[Case],
+        order: &Order,
+        stop: &AtomicBool,
+    ) -> Result<Twin, String> {
         let index = order.case_index as usize;
         let said = |error: CampaignError| error.to_string();
         let Some(before) = order.led_here.last() else {
             let next_continues = cases.get(index + 1).is_some_and(|next| next.continues);
-            return self.build_as(&cases[index], next_continues.then_some("fresh")).map_err(said);
+            return self.build_as(case, next_continues.then_some("fresh")).map_err(said);
         };
         let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&before.case_index);
         let mut twin = match parked {
@@ -196,9 +202,15 @@ fn typed(name: &str, text: &str) -> Value {
 }
 
 impl Worker for Simulator {
-    fn measure(&self, cases: &[Case], order: &Order, tell: &SyncSender<Message>, stop: &AtomicBool) -> Ended {
+    fn measure(
+        &self,
+        case: &Case,
+        cases: &[Case],
+        order: &Order,
+        tell: &SyncSender<Message>,
+        stop: &AtomicBool,
+    ) -> Ended {
         let index = order.case_index as usize;
-        let case = &cases[index];
         let mut outcome = CaseOutcome {
             status: CaseStatus::Done,
             engine: "sim".into(),
@@ -211,7 +223,7 @@ impl Worker for Simulator {
         };
         let mut measured_loads = self.empty_outcomes(case);
         let mut counted_ns = 0;
-        let measured = self.twin_for(cases, order, stop).and_then(|mut twin| {
+        let measured = self.twin_for(case, cases, order, stop).and_then(|mut twin| {
             let begun_ns = twin.time_ns();
             let ran = course::run(&mut twin, case, &mut |twin, number, sample| {
                 let outcome = &mut measured_loads[number];

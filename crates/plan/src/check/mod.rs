@@ -11,6 +11,7 @@ mod stage;
 mod watch;
 
 use crate::document::PlanDocument;
+use crate::library::{Given, KeptSettings};
 use crate::plan::Plan;
 use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind as Kind, expand, published};
@@ -28,9 +29,9 @@ pub(crate) fn check(
     source: SourceText,
     directory: Option<&Path>,
     document: PlanDocument,
-    given_table: Option<(&str, &str)>,
+    given: Given<'_>,
 ) -> Result<Plan, PlanError> {
-    let checker = Checker { source: &source };
+    let checker = Checker { source: &source, kept: given.kept };
     for (what, count) in [
         ("commands in `inventory`", document.inventory.len()),
         ("pictures in `images`", document.images.len()),
@@ -63,7 +64,7 @@ pub(crate) fn check(
     let mut tables = Vec::new();
     for table in &document.published {
         table.stages.iter().try_for_each(|stage| checker.known_stage(stage, &stage_names))?;
-        let given = given_table.filter(|(name, _)| *name == table.file.value).map(|(_, text)| text);
+        let given = given.table.filter(|(name, _)| *name == table.file.value).map(|(_, text)| text);
         tables.push(published::read(&source, directory, table, given, checker.condition(&table.cases)?)?);
     }
     let charts = document
@@ -112,6 +113,8 @@ pub(crate) fn check(
 
 struct Checker<'a> {
     source: &'a SourceText,
+    /// Settings of cases that were made of the plan before, by stage.
+    kept: Option<&'a KeptSettings>,
 }
 
 impl Checker<'_> {

@@ -21,14 +21,16 @@ const OF_THE_TRACE: [&str; 3] = ["rw", "bs", "rwmixread"];
 const RECORDED_IODEPTH: u64 = 256;
 
 impl Checker<'_> {
-    /// The replay, and the settings that every case has by it.
+    /// The replay, and the settings that every case has by it. Where cases of this stage were kept, they have the settings,
+    /// and the trace is not read.
     pub(super) fn replay(
         &self,
+        stage: &str,
         document: &Located<ReplayDocument>,
         directory: Option<&Path>,
         own: &[Assignment],
         axes: &[MatrixAxis],
-    ) -> Result<(Replay, Vec<Assignment>), PlanError> {
+    ) -> Result<(Option<Replay>, Vec<Assignment>), PlanError> {
         let ReplayDocument { trace, unit, timing, beyond } = &document.value;
         let given = own.iter().map(|one| (one.setting.name, one.place));
         let varied =
@@ -61,6 +63,13 @@ impl Checker<'_> {
                 return Err(self.error(Kind::OutOfRange, place, "`beyond` is `refuse` or `wrap`"));
             }
         };
+        if let Some(kept) = self.kept.and_then(|kept| kept.get(stage)) {
+            let of_the_trace = OF_THE_TRACE
+                .iter()
+                .filter_map(|name| kept.get(*name).map(|value| (*name, value.clone())))
+                .collect();
+            return Ok((None, assignments(of_the_trace, timing, document.place)?));
+        }
         let path =
             directory.map_or_else(|| trace.value.clone().into(), |directory| directory.join(&trace.value));
         let failed =
@@ -70,13 +79,13 @@ impl Checker<'_> {
         let unit = unit.as_ref().map(|unit| unit.value.as_str());
         let read =
             Trace::read(&path.display().to_string(), &mut BufReader::new(file), unit).map_err(failed)?;
-        let settings = settings_of(&read, timing, document.place)?;
-        Ok((Replay { trace: Arc::new(read), timing, beyond }, settings))
+        let settings = assignments(settings_of(&read), timing, document.place)?;
+        Ok((Some(Replay { trace: Arc::new(read), timing, beyond }), settings))
     }
 }
 
 /// What a trace is, in the words of settings: its directions, its commonest size, its share of reads.
-fn settings_of(trace: &Trace, timing: ReplayTiming, place: Place) -> Result<Vec<Assignment>, PlanError> {
+fn settings_of(trace: &Trace) -> Vec<(&'static str, Value)> {
     let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
     let (mut reads, mut writes) = (0u64, 0u64);
     for record in trace.records() {
@@ -96,8 +105,15 @@ fn settings_of(trace: &Trace, timing: ReplayTiming, place: Place) -> Result<Vec<
         _ => ("randrw", (reads * 100 / (reads + writes)).clamp(1, 99)),
     };
     let commonest = sizes.iter().max_by_key(|(_, count)| **count).map_or(512, |(size, _)| *size);
-    let mut settings: Vec<(&str, Value)> =
-        vec![("rw", rw.into()), ("rwmixread", share.into()), ("bs", commonest.into())];
+    vec![("rw", rw.into()), ("rwmixread", share.into()), ("bs", commonest.into())]
+}
+
+/// The settings of a stage that replays: what the trace says, and the depth that its timing wants.
+fn assignments(
+    mut settings: Vec<(&str, Value)>,
+    timing: ReplayTiming,
+    place: Place,
+) -> Result<Vec<Assignment>, PlanError> {
     if timing != ReplayTiming::AsFastAsPossible {
         settings.push(("iodepth", RECORDED_IODEPTH.into()));
     }

@@ -76,9 +76,9 @@ impl Checker<'_> {
                 return Err(self.error(Kind::Contradiction, replay.place, message));
             }
             Some(replay) => {
-                let (replay, given) = self.replay(replay, directory, &own, &axes)?;
+                let (replay, given) = self.replay(&name.value, replay, directory, &own, &axes)?;
                 overlay(&mut settings, &given);
-                Some(replay)
+                replay
             }
             None => None,
         };
