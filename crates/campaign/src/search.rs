@@ -2,23 +2,25 @@
 
 use crate::carry_out::{Order, Worker, failed};
 use crate::message::{CaseEvent, Ended, Message};
+use findings::{FOUND_LOAD_EVENT, FoundLoad, FoundPoint};
 use load::{
-    Arrival, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, Direction, Histogram, LoadSpec,
-    max_under_latency,
+    Arrival, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, ConfidenceMethod, Direction,
+    Histogram, LoadSpec, max_under_latency,
 };
 use plan::{Case, LoadSearch, SearchOver};
-use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use store::{CaseOutcome, CaseStatus};
-
-/// Kind of the event that holds the answer, with every point, as JSON.
-const FOUND_EVENT: &str = "max-under-latency";
+use store::{CaseOutcome, CaseStatus, PRECONDITIONING_LOAD};
 
 /// Messages of a point that may wait to be passed on.
 const MESSAGES_LIMIT: usize = 16;
 /// A point needs so many I/Os to tell a latency.
 const LEAST_IOS: f64 = 100.0;
+/// Points are sampled in so many intervals, whose differences tell how sure a latency is …
+const SECTIONS: u64 = 20;
+/// … each at least this long.
+const SECTION_LEAST_NS: u64 = 10_000_000;
 /// A rate counts as delivered down to this share of it …
 const DELIVERED_SHARE: f64 = 0.98;
 /// … less so many standard deviations of the number of arrivals, which is Poisson's.
@@ -35,8 +37,19 @@ pub(crate) fn measure(
     stop: &AtomicBool,
 ) -> Ended {
     let case = &cases[order.case_index as usize];
-    let mut points =
-        Points { worker, case: case.clone(), cases, find, order, tell, stop, begun_ns: 0, number: 0 };
+    let interval_ns = case.load.interval_ns;
+    let mut points = Points {
+        worker,
+        case: case.clone(),
+        cases,
+        interval_ns,
+        find,
+        order,
+        tell,
+        stop,
+        begun_ns: 0,
+        number: 0,
+    };
     let mut search = find.search;
     if find.over == SearchOver::Rate {
         let seconds = case.load.runtime_ns as f64 / 1e9;
@@ -50,7 +63,7 @@ pub(crate) fn measure(
     // What was measured to hold, not the estimate between two points: the result must keep the bound.
     let smallest = answer.points.iter().map(|point| point.load).fold(f64::INFINITY, f64::min);
     let found = if answer.end == BoundEnd::NeverHolds { smallest } else { answer.bracket[0] };
-    match points.run(found, true) {
+    match points.run(found, true).0 {
         Ended::Outcome(mut outcome) => {
             points.keep(&answer, &outcome);
             outcome.warnings.push(in_words(find, &answer));
@@ -65,6 +78,8 @@ struct Points<'a> {
     /// The searching case, as the point that is measured.
     case: Case,
     cases: &'a [Case],
+    /// Of samples of the result.
+    interval_ns: u64,
     find: &'a LoadSearch,
     order: &'a Order,
     tell: &'a SyncSender<Message>,
@@ -77,15 +92,16 @@ struct Points<'a> {
 impl Points<'_> {
     /// One point of the search.
     fn point(&mut self, load: f64) -> Result<BoundMeasurement, Box<Ended>> {
-        match self.run(load, false) {
+        let (ended, sections) = self.run(load, false);
+        match ended {
             Ended::Outcome(outcome) if outcome.status == CaseStatus::Done => {
-                Ok(self.measurement(load, &outcome))
+                Ok(self.measurement(load, &outcome, sections))
             }
             ended => Err(Box::new(ended)),
         }
     }
 
-    fn measurement(&self, load: f64, outcome: &CaseOutcome) -> BoundMeasurement {
+    fn measurement(&self, load: f64, outcome: &CaseOutcome, sections: Vec<Histogram>) -> BoundMeasurement {
         let (mut latency, mut ios) = (Histogram::new(), 0);
         for one in &outcome.loads {
             for direction in [Direction::Read, Direction::Write, Direction::Trim] {
@@ -104,11 +120,14 @@ impl Points<'_> {
                 ios > 0 && ios as f64 >= wanted * DELIVERED_SHARE - DELIVERED_DEVIATIONS * wanted.sqrt()
             }
         };
-        BoundMeasurement { latency, delivered_iops, kept_up }
+        let simulated_share = outcome
+            .extrapolation
+            .map_or(1.0, |ran| ran.simulated_ns as f64 / (ran.simulated_ns + ran.carried_ns).max(1) as f64);
+        BoundMeasurement { latency, delivered_iops, kept_up, sections, simulated_share }
     }
 
-    /// Runs the case at one load, and passes on what it tells.
-    fn run(&mut self, load: f64, is_result: bool) -> Ended {
+    /// Runs the case at one load, and passes on what it tells. Latencies by sections of the counted time come with it.
+    fn run(&mut self, load: f64, is_result: bool) -> (Ended, Vec<Histogram>) {
         self.number += 1;
         let case = &mut self.case;
         case.find = None;
@@ -119,14 +138,17 @@ impl Points<'_> {
         let shares = case.loads.len().max(1) as f64;
         for one in case.loads.iter_mut().map(|one| &mut one.load).chain([&mut case.load]) {
             set(one, self.find.over, load, shares);
+            one.interval_ns = match is_result {
+                true => self.interval_ns,
+                false => self.interval_ns.min((one.runtime_ns / SECTIONS).max(SECTION_LEAST_NS)),
+            };
         }
         let length_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
         let directory =
             self.order.directory.as_ref().map(|directory| directory.join(format!("point-{}", self.number)));
         if let Some(Err(error)) = directory.as_ref().map(std::fs::create_dir_all) {
-            return Ended::Outcome(Box::new(failed(format!(
-                "the point's directory cannot be made: {error}"
-            ))));
+            let why = format!("the point's directory cannot be made: {error}");
+            return (Ended::Outcome(Box::new(failed(why))), Vec::new());
         }
         let order = Order {
             case_index: self.order.case_index,
@@ -138,10 +160,12 @@ impl Points<'_> {
         self.begun_ns = self.begun_ns.saturating_add(length_ns);
         let (worker, case, cases) = (self.worker, &self.case, self.cases);
         let (stop, tell) = (self.stop, self.tell);
-        std::thread::scope(|scope| {
+        let mut sections = Sections::default();
+        let ended = std::thread::scope(|scope| {
             let (to_us, told) = sync_channel(MESSAGES_LIMIT);
             let measuring = scope.spawn(move || worker.measure(case, cases, &order, &to_us, stop));
             for message in told {
+                sections.look(&message);
                 // The keeper hears until every worker has hung up.
                 if let Some(message) = passing.message(message) {
                     let _ = tell.send(message);
@@ -150,40 +174,61 @@ impl Points<'_> {
             measuring
                 .join()
                 .unwrap_or_else(|_| Ended::Outcome(Box::new(failed("the measurement broke off".into()))))
-        })
+        });
+        (ended, sections.0.into_values().collect())
     }
 
     /// Keeps the answer with its points.
     fn keep(&self, answer: &BoundAnswer, outcome: &CaseOutcome) {
-        let points: Vec<_> = answer
-            .points
-            .iter()
-            .map(|point| {
-                json!({
-                    "load": point.load, "latency_ns": point.latency_ns, "iops": point.delivered_iops,
-                    "kept_up": point.kept_up, "holds": point.holds,
-                })
-            })
-            .collect();
-        let data = json!({
-            "over": over_name(self.find.over),
-            "of": measure_name(self.find.bound.measure),
-            "below_ns": self.find.bound.latency_ns,
-            "end": end_name(answer.end),
-            "load": answer.load,
-            "holds_at": answer.bracket[0],
-            // Where nothing was measured to break the bound there is no upper end.
-            "breaks_at": answer.bracket[1].is_finite().then_some(answer.bracket[1]),
-            "iops": answer.delivered_iops,
-            "points": points,
-        });
         let event = CaseEvent {
             case_at_ns: self.begun_ns.saturating_sub(outcome.duration_ns),
-            kind: FOUND_EVENT.to_owned(),
+            kind: FOUND_LOAD_EVENT.to_owned(),
             text: in_words(self.find, answer),
-            data: Some(data),
+            data: serde_json::to_value(found_load(self.find, answer)).ok(),
         };
         let _ = self.tell.send(Message::Happened { case_index: self.order.case_index, event });
+    }
+}
+
+/// Latencies of a point, all loads and directions together, by the interval in which they were answered.
+#[derive(Default)]
+struct Sections(BTreeMap<u64, Histogram>);
+
+impl Sections {
+    fn look(&mut self, message: &Message) {
+        let Message::Sample { load, sample, .. } = message else { return };
+        if sample.is_ramp || load == PRECONDITIONING_LOAD {
+            return;
+        }
+        let section = self.0.entry(sample.start_ns).or_default();
+        for part in [&sample.read, &sample.write, &sample.trim] {
+            section.merge(&part.latency);
+        }
+    }
+}
+
+fn found_load(find: &LoadSearch, answer: &BoundAnswer) -> FoundLoad {
+    let point = |point: &BoundPoint| FoundPoint {
+        load: point.load,
+        latency_ns: point.latency_ns,
+        standard_error_ns: point.error.map(|error| error.standard_error_ns),
+        iops: point.delivered_iops,
+        kept_up: point.kept_up,
+        holds: point.holds,
+    };
+    FoundLoad {
+        over: over_name(find.over).to_owned(),
+        of: measure_name(find.bound.measure),
+        below_ns: find.bound.latency_ns,
+        end: end_name(answer.end).to_owned(),
+        load: answer.load,
+        confidence_95: answer.confidence.map(|confidence| confidence.interval_95),
+        confidence_by: answer.confidence.map(|confidence| method_name(confidence.method).to_owned()),
+        holds_at: answer.bracket[0],
+        // Where nothing was measured to break the bound there is no upper end.
+        breaks_at: answer.bracket[1].is_finite().then_some(answer.bracket[1]),
+        iops: answer.delivered_iops,
+        points: answer.points.iter().map(point).collect(),
     }
 }
 
@@ -246,6 +291,13 @@ fn over_name(over: SearchOver) -> &'static str {
     }
 }
 
+fn method_name(method: ConfidenceMethod) -> &'static str {
+    match method {
+        ConfidenceMethod::Sectioning => "sectioning",
+        ConfidenceMethod::Bracket => "bracket",
+    }
+}
+
 fn end_name(end: BoundEnd) -> &'static str {
     match end {
         BoundEnd::Found => "found",
@@ -269,8 +321,12 @@ fn in_words(find: &LoadSearch, answer: &BoundAnswer) -> String {
     let points = answer.points.len();
     match answer.end {
         BoundEnd::Found => format!(
-            "the largest load with {bound} is {}: {} held and {} did not, in {points} points; the result is of the load that held",
+            "the largest load with {bound} is {}{}: {} held and {} did not, in {points} points; the result is of the load that held",
             unit(answer.load),
+            answer.confidence.map_or_else(String::new, |found| {
+                let [low, high] = found.interval_95;
+                format!(" (95 % confidence: {} to {})", unit(low), unit(high))
+            }),
             unit(holds_at),
             unit(breaks_at)
         ),

@@ -242,6 +242,7 @@ impl Findings {
             };
             sentences.push(one(75, finding, text));
         }
+        sentences.extend(self.found_loads());
         let found = self.ranked(
             Kind::MinimalLatency,
             |fact| match fact {
@@ -262,6 +263,33 @@ impl Findings {
             ));
         }
         sentences
+    }
+
+    fn found_loads(&self) -> Option<Conclusion> {
+        let found = self.ranked(
+            Kind::FoundLoad,
+            |fact| match fact {
+                Fact::FoundLoad(found) if found.end == "found" => Some(found),
+                _ => None,
+            },
+            |found| found.iops,
+        );
+        let (finding, found) = found.first()?;
+        let [low, high] = found.confidence_95?;
+        let load = |load: f64| match found.over.as_str() {
+            "rate" => iops(load),
+            _ => format!("a depth of {load:.0}"),
+        };
+        let text = format!(
+            "Up to {} (95 % confidence: {} to {}) {} latency stays under {} ({}).",
+            load(found.load),
+            load(low),
+            load(high),
+            found.of,
+            latency(found.below_ns as f64),
+            place(finding)
+        );
+        Some(one(78, finding, text))
     }
 
     fn blocks(&self) -> Vec<Conclusion> {

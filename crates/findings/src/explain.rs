@@ -76,6 +76,16 @@ pub fn explain(kind: Kind) -> Explanation {
             "arraylab run flashsystem-840 --target twin:flashsystem-840 --stage peak-4k --set iodepth=2: half the load, and \
              the bound is kept.",
         ),
+        Kind::FoundLoad => (
+            "The largest load whose latency stays under a bound of the plan's choice, with its confidence interval: what a \
+             target is worth to an application with a promise to keep.",
+            "A search over rate or depth: twice the load until the bound breaks, then ever closer to where a line through 1 / \
+             latency crosses it. Each point is cut into sections whose scatter is its error (sectioning), and a line through \
+             the points within 25 % of the answer carries the errors over to the load (delta method); points that scatter by \
+             more widen it (Birge ratio).",
+            "A plan with find: {max-under-latency: {of: p99, below: 1ms, over: rate}} on twin:flashsystem-840; the report draws \
+             every point, the bound, and the load that was found.",
+        ),
         Kind::MinimalLatency => (
             "The lowest mean latency of a group of cases, and the jobs at which it is still had.",
             "The smallest mean over reads and writes; jobs within 5 % of it are listed.",

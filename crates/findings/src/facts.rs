@@ -1,6 +1,6 @@
 //! The fields of each kind of finding, as they stand in JSON. `docs/findings.md` describes them for scripts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A rate in both units.
@@ -241,6 +241,56 @@ pub struct Maximum {
     pub mean_latency_ns: f64,
     /// Cases compared.
     pub among: usize,
+}
+
+/// Kind of the event with which a run keeps a [`FoundLoad`], as its data.
+pub const FOUND_LOAD_EVENT: &str = "max-under-latency";
+
+/// The largest load under a bound, as the search of a case (`find: max-under-latency`) found it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoundLoad {
+    /// What was varied: `rate`, I/Os a second over all jobs and loads, or `iodepth`, of each job.
+    pub over: String,
+    /// Which latency is bounded: `mean`, `p99`, ….
+    pub of: String,
+    /// The bound.
+    pub below_ns: u64,
+    /// `found`, `never-holds`, `always-holds` or `points-used-up`.
+    pub end: String,
+    /// The largest load that holds, by the best estimate.
+    pub load: f64,
+    /// Where that load lies with 95 % confidence; null where no load or every load holds.
+    #[serde(default)]
+    pub confidence_95: Option<[f64; 2]>,
+    /// How the interval was found: `sectioning`, or `bracket` where there was too little to say more.
+    #[serde(default)]
+    pub confidence_by: Option<String>,
+    /// The largest load that was measured to hold.
+    pub holds_at: f64,
+    /// The smallest load that was measured not to; null where none was.
+    pub breaks_at: Option<f64>,
+    /// What was delivered at the largest load that was measured to hold.
+    pub iops: f64,
+    /// Every point, in the order measured.
+    pub points: Vec<FoundPoint>,
+}
+
+/// One load that a search measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FoundPoint {
+    /// The rate or depth.
+    pub load: f64,
+    /// The latency that is bounded.
+    pub latency_ns: f64,
+    /// Its standard error; null where too few I/Os were seen to tell.
+    #[serde(default)]
+    pub standard_error_ns: Option<f64>,
+    /// What was delivered.
+    pub iops: f64,
+    /// Whether that was the load.
+    pub kept_up: bool,
+    /// Whether the bound was kept, and the load delivered.
+    pub holds: bool,
 }
 
 /// The highest rate with mean latency under a bound.

@@ -2,7 +2,7 @@
 
 use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};
-use crate::{bounds, conformance, disruption, level, limit, penalty, steady_state, write_cliff};
+use crate::{bounds, conformance, disruption, found_load, level, limit, penalty, steady_state, write_cliff};
 use plan::Plan;
 use std::collections::BTreeMap;
 use store::{RunReader, StoreError};
@@ -33,6 +33,7 @@ impl Findings {
         let mut all = Vec::new();
         for case in &observation.cases {
             all.push(level::of(case));
+            all.extend(found_load::of(case));
             if !observation.is_round(case) {
                 all.extend(write_cliff::of(case));
                 all.extend(steady_state::of(case));

@@ -96,6 +96,8 @@ facts! {
     Maximum = "maximum",
     /// The highest rate with latency under a bound.
     BoundedMaximum = "maximum-under-latency",
+    /// The largest load under a bound, as a search found it.
+    FoundLoad = "found-load",
     /// The lowest latency of a group of cases.
     MinimalLatency = "minimal-latency",
     /// Which block sizes suit the target.

@@ -16,6 +16,7 @@ mod explain;
 mod facts;
 mod find;
 mod finding;
+mod found_load;
 mod groups;
 mod kept_plan;
 mod level;

@@ -7,6 +7,7 @@ mod counters;
 mod limits;
 mod read;
 
+use crate::FoundLoad;
 use serde_json::{Map, Value};
 use store::CaseResult;
 
@@ -57,6 +58,8 @@ pub struct ObservedCase {
     pub moments: Vec<Moment>,
     /// Limits that were set for it or while it ran, in order of time.
     pub limits: Vec<LimitChange>,
+    /// What its search found, where it is one.
+    pub found_load: Option<FoundLoad>,
 }
 
 /// What one direction did in an interval.

@@ -12,6 +12,7 @@ mod parts;
 mod pictures;
 mod quantity;
 mod requirements;
+mod searches;
 mod stage;
 mod time_charts;
 

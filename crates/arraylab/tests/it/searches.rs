@@ -38,6 +38,13 @@ fn a_known_rate_is_found() {
     assert!((load - 975.6).abs() < 0.02 * 975.6, "{answer}");
     assert_eq!(answer["end"], "found", "{answer}");
     assert!(answer["points"].as_array().unwrap().len() <= 12, "{answer}");
+    let interval = |answer: &Value| {
+        [0, 1].map(|end| answer["confidence_95"][end].as_f64().unwrap_or_else(|| panic!("{answer}")))
+    };
+    let [low, high] = interval(&answer);
+    assert!(low < 975.6 && 975.6 < high && high - low < 0.04 * 975.6, "{answer}");
+    assert_eq!(answer["confidence_by"], "sectioning", "{answer}");
+    assert!(answer["points"][0]["standard_error_ns"].as_f64().unwrap() > 0.0, "{answer}");
     assert!(result["read"]["latency_ns"]["mean"].as_f64().unwrap() <= 20e6, "{result}");
     let rate = result["iops"].as_f64().unwrap();
     assert!((rate - answer["holds_at"].as_f64().unwrap()).abs() < 0.02 * rate, "{result} {answer}");
@@ -46,6 +53,21 @@ fn a_known_rate_is_found() {
         result["warnings"][0].as_str().unwrap().contains("the largest load with mean latency under"),
         "{result}"
     );
+
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    let findings = json_lines(&succeed(&["findings", run, "--json"]));
+    let finding = findings.iter().find(|finding| finding["kind"] == "found-load").expect("a finding");
+    assert_eq!((&finding["load"], interval(finding)), (&answer["load"], [low, high]), "{finding}");
+    let page = directory.path().join("report.html");
+    succeed(&["report", run, "--out", page.to_str().unwrap()]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("Search for the largest rate with mean latency under 20 ms"),
+        "the search is drawn"
+    );
+    assert!(page.contains("bound: 20 ms") && page.contains("found: "), "with its bound and its answer");
+    assert!(page.contains("95 % confidence: "), "and told in a sentence");
 }
 
 /// Proves that a depth is found in closed loop on a real file, that its neighbour above was measured to break the bound,

@@ -1,12 +1,15 @@
 //! Reading an observation from a run directory.
 
 use super::{Flow, Interval, Missing, Moment, Observation, ObservedCase, counters, limits};
+use crate::FOUND_LOAD_EVENT;
 use plan::Plan;
 use store::{
     CaseState, CaseStatus, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD, RunReader, StoreError,
 };
 
 const NS: f64 = 1e9;
+/// Events that record what came of a case, and did nothing to its load.
+const RECORDS: [&str; 4] = [FOUND_LOAD_EVENT, "content", "verified", "rate"];
 
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.
@@ -39,6 +42,7 @@ impl Observation {
             let moments = events
                 .iter()
                 .filter(of_case)
+                .filter(|event| !RECORDS.contains(&event.kind.as_str()))
                 .filter_map(|event| {
                     let at_ns = event.case_at_ns.or_else(|| event.at_ns.checked_sub(clock_offset_ns?))?;
                     Some(Moment { at_s: at_ns as f64 / NS, text: event.text.clone() })
@@ -47,7 +51,12 @@ impl Observation {
             let mut changes =
                 limits.get(&(record.stage.clone(), record.name.clone())).cloned().unwrap_or_default();
             changes.extend(limits::of_events(events.iter().filter(of_case)));
+            // A case that was begun anew has the answers of earlier attempts too.
+            let answers = events.iter().filter(of_case).filter(|event| event.kind == FOUND_LOAD_EVENT);
+            let found_load =
+                answers.filter_map(|event| serde_json::from_value(event.data.clone()?).ok()).next_back();
             observation.cases.push(ObservedCase {
+                found_load,
                 stage: record.stage,
                 name: record.name,
                 settings: record.settings,

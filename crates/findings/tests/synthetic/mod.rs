@@ -163,6 +163,7 @@ impl Run {
             carried: Vec::new(),
             moments: Vec::new(),
             limits: Vec::new(),
+            found_load: None,
         });
         let last = self.observation.cases.len() - 1;
         &mut self.observation.cases[last]

@@ -1,6 +1,6 @@
 //! A stage's section: charts against its settings and against time, and the table of its results.
 
-use super::{ReportError, Source, asked, asked_tables, axes, axis_charts, section_id, time_charts};
+use super::{ReportError, Source, asked, asked_tables, axes, axis_charts, searches, section_id, time_charts};
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
 use findings::Findings;
@@ -37,7 +37,8 @@ pub fn section(
     intro.append(&mut notes);
     let mut notes = Vec::new();
     let mut left_out = 0;
-    let charts = if asked::decides(source, stage) {
+    let (mut charts, searches_left_out) = searches::charts(source, found, stage);
+    charts.extend(if asked::decides(source, stage) {
         asked::charts(source, Some(stage))?
     } else {
         let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, chart_budget);
@@ -46,7 +47,10 @@ pub fn section(
         notes = more_notes;
         left_out = not_drawn;
         charts
-    };
+    });
+    if searches_left_out > 0 {
+        notes.push(format!("{searches_left_out} further searches of this stage are not drawn."));
+    }
     if left_out > 0 {
         notes.insert(0, format!("{left_out} further charts of this stage are left out to keep the page small; the table has all results."));
     }
