@@ -115,8 +115,13 @@ impl Connection {
         self.agreed.export.hold(number, HeldReply::new(self.clone(), reply));
     }
 
-    /// Carries out a request. A panic of the export is an error of that request, not the end of the server.
+    /// Carries out a request, unless the client was cut off. A panic of the export is an error of that request, not the
+    /// end of the server.
     pub(crate) fn carry_out(&self, request: &Request, payload: &[u8], reply: &mut Vec<u8>) {
+        let Some(_passed) = self.socket.pass() else {
+            let error = ExportError::new(Errno::Shutdown, "the connection has been cut off");
+            return refuse(request, &self.agreed, &error, reply);
+        };
         let start = reply.len();
         let outcome = catch_unwind(AssertUnwindSafe(|| execute(request, payload, &self.agreed, reply)));
         if outcome.is_err() {

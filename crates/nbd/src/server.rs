@@ -107,9 +107,11 @@ impl Server {
         self.shared.clients().sockets.len()
     }
 
-    /// Hangs up on every client; new ones are welcome.
+    /// Hangs up on every client; new ones are welcome. Requests that are being carried out are waited for; when this
+    /// returns nothing that those clients had sent will be carried out any more.
     pub fn drop_connections(&self) {
-        self.shared.clients().sockets.values().for_each(|socket| socket.shut_down());
+        let sockets: Vec<Arc<Socket>> = self.shared.clients().sockets.values().cloned().collect();
+        sockets.iter().for_each(|socket| socket.cut_off());
     }
 
     /// Hangs up on every client and ends all threads. Requests that were received whole are carried out.

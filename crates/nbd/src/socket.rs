@@ -4,7 +4,7 @@ use crate::tls::{Tls, TlsSettings};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 /// A connected stream socket.
@@ -13,6 +13,8 @@ pub struct Socket {
     descriptor: OwnedFd,
     /// Set once, in the handshake.
     tls: OnceLock<Tls>,
+    /// Whether nothing that came by it is to be carried out any more; shared by each request that is.
+    is_cut_off: RwLock<bool>,
 }
 
 impl From<std::os::unix::net::UnixStream> for Socket {
@@ -31,7 +33,7 @@ impl From<std::net::TcpStream> for Socket {
 
 impl Socket {
     fn new(descriptor: OwnedFd) -> Self {
-        Socket { descriptor, tls: OnceLock::new() }
+        Socket { descriptor, tls: OnceLock::new(), is_cut_off: RwLock::new(false) }
     }
 
     /// Receives what there is; 0 at the end of the stream.
@@ -82,6 +84,18 @@ impl Socket {
     pub(crate) fn shut_down(&self) {
         // It may be closed already by the other side.
         let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);
+    }
+
+    /// Ends both directions, and waits for the requests that are being carried out; of what else was received nothing is.
+    pub(crate) fn cut_off(&self) {
+        self.shut_down();
+        *self.is_cut_off.write().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    /// Lets a request be carried out, for as long as the guard lives, unless the client was cut off.
+    pub(crate) fn pass(&self) -> Option<RwLockReadGuard<'_, bool>> {
+        let guard = self.is_cut_off.read().unwrap_or_else(PoisonError::into_inner);
+        if *guard { None } else { Some(guard) }
     }
 }
 

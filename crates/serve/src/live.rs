@@ -39,6 +39,7 @@ pub(crate) struct LiveArray {
     background: Mutex<Background>,
     wake: Condvar,
     power_cuts: AtomicU64,
+    cutting: Mutex<()>,
 }
 
 impl LiveArray {
@@ -51,6 +52,7 @@ impl LiveArray {
             background: Mutex::default(),
             wake: Condvar::new(),
             power_cuts: AtomicU64::new(0),
+            cutting: Mutex::default(),
         })
     }
 
@@ -103,13 +105,14 @@ impl LiveArray {
     }
 
     /// Takes the power away, and with it any of the sectors that were not flushed; starts again as after a power
-    /// failure. `hang_up` ends the clients' connections, which a power failure does as well.
+    /// failure. `hang_up` ends the clients' connections, as a power failure does; of what they had sent nothing may be
+    /// carried out once it returns, or it would come after what other clients write then.
     pub(crate) fn cut_power(&self, seed: u64, hang_up: &dyn Fn()) -> Result<(), VolumeError> {
         let io_error = |source| VolumeError::Io { operation: "cut the power", source };
-        let mut slot = self.volume.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(volume) = slot.take() else {
+        let _one_at_a_time = self.cutting.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.volume().is_none() {
             return Err(io_error(io::Error::other("the power is off already")));
-        };
+        }
         let mut state = seed;
         let cut = self.shelf.cut(|| {
             // SplitMix64 (Steele, Lea and Flood 2014).
@@ -118,7 +121,12 @@ impl LiveArray {
             let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             (mixed ^ (mixed >> 31)) & 1 == 0
         });
+        // Without the lock below: what is under way needs it, and ends by itself now that the drives are dark.
         hang_up();
+        let mut slot = self.volume.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(volume) = slot.take() else {
+            return Err(io_error(io::Error::other("the power is off already")));
+        };
         let deadline = Instant::now() + POWER_OFF_LIMIT;
         while Arc::strong_count(&volume) > 1 {
             if Instant::now() > deadline {

@@ -6,6 +6,7 @@
 //! was flushed is never lost. `docs/models/volume.md` tells the whole of it.
 
 mod checksums;
+mod destage;
 mod directory;
 mod drive;
 mod error;

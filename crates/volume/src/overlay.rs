@@ -114,19 +114,25 @@ impl Overlay {
             .any(|page| self.shard(drive, page).pages.contains_key(&(drive, page)))
     }
 
-    /// Calls `visit` with every run of sectors, by drive and rising offset, neighbouring ones joined up to `run_limit_bytes`.
+    /// Every page that is here, by drive and rising number.
+    pub(crate) fn pages(&self) -> Vec<(u16, u64)> {
+        let mut pages: Vec<(u16, u64)> = Vec::with_capacity(self.pages.load(Ordering::Acquire));
+        for shard in &self.shards {
+            pages.extend(shard.lock().unwrap_or_else(PoisonError::into_inner).pages.keys());
+        }
+        pages.sort_unstable();
+        pages
+    }
+
+    /// Calls `visit` with every run of sectors in these pages, neighbouring ones joined up to `run_limit_bytes`.
     pub(crate) fn for_each_run<E>(
         &self,
+        pages: &[(u16, u64)],
         run_limit_bytes: usize,
         mut visit: impl FnMut(u16, u64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut keys: Vec<(u16, u64)> = Vec::with_capacity(self.pages.load(Ordering::Acquire));
-        for shard in &self.shards {
-            keys.extend(shard.lock().unwrap_or_else(PoisonError::into_inner).pages.keys());
-        }
-        keys.sort_unstable();
         let mut run: (u16, u64, Vec<u8>) = (0, 0, Vec::new());
-        for (drive, page) in keys {
+        for &(drive, page) in pages {
             let shard = self.shard(drive, page);
             let Some(entry) = shard.pages.get(&(drive, page)) else { continue };
             for sector in (0..PAGE_SECTORS).filter(|sector| entry.present >> sector & 1 == 1) {

@@ -1,6 +1,7 @@
 //! The volume: bytes in, bytes out, by any number of threads at once.
 
 use crate::VolumeError;
+use crate::destage::destage;
 use crate::drive::{Drive, DriveCondition, FORMAT_VERSION, SECTOR_BYTES, Superblock};
 use crate::error::WhileDoing;
 use crate::journal::{Change, Journal, Record};
@@ -312,10 +313,7 @@ impl Volume {
             return Ok(());
         }
         self.journal.sync()?;
-        self.overlay.for_each_run(RUN_BYTES_LIMIT, |drive, offset_bytes, bytes| {
-            carry_out(&array.layout, &array.drives, &Change::Image { drive, offset_bytes, bytes })
-        })?;
-        sync_drives(&array.drives)?;
+        destage(array, &self.overlay)?;
         self.journal.reset()?;
         self.overlay.clear();
         Ok(())
@@ -476,7 +474,7 @@ pub(crate) fn new_drive(
 
 /// Does to the drives what the journal says; durable, checksums included, after [`sync_drives`]. Doing it again changes
 /// nothing.
-fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) -> Result<(), VolumeError> {
+pub(crate) fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) -> Result<(), VolumeError> {
     match *change {
         Change::Image { drive, offset_bytes, bytes } => match drives.get(usize::from(drive)) {
             Some(drive) if !drive.holds(offset_bytes, bytes.len()) => Err(VolumeError::Damaged {
