@@ -3,7 +3,7 @@
 use crate::executor::Executor;
 use crate::real::{
     ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, Watched,
-    may_come_from_driver, note_recovered, recovered, watched_devices,
+    may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
 };
 use crate::simulated::Simulator;
 use crate::targets::target_of;
@@ -579,6 +579,12 @@ fn check_cases(
             && let Some(error) = shaped.filter_map(|load| fio::check_shape(load).err()).next()
         {
             return refused(&error.to_string());
+        }
+        let settings = case.loads.iter().map(|load| &load.settings).chain([&case.settings]);
+        if engine == EngineChoice::Fio
+            && let Some(why) = settings.filter_map(not_of_fio).next()
+        {
+            return refused(why);
         }
         // A stripe uses of each target what the smallest has.
         let striped = if several {

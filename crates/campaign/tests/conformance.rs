@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use load::{
-    Arrival, Band, Direction, DirectionSample, Distribution, LoadShape, LoadSpec, Pattern, RateCurve,
-    Schedule, SizeShare,
+    Arrival, Band, Direction, DirectionRates, DirectionSample, Distribution, LoadShape, LoadSpec, Pattern,
+    RateCurve, Schedule, SizeShare,
 };
 use ring::{OpenTarget, RingCase, RingOptions, RingTargets};
 use target::{Guard, Roots, TargetSpec, WritePermit, inspect};
@@ -100,10 +100,36 @@ fn shapes() -> Vec<(&'static str, LoadSpec, bool)> {
             "increment",
             LoadSpec {
                 pattern: Pattern::Rw,
-                ..shape(LoadShape { offset_increment_bytes: Some(8 << 20), ..plain })
+                ..shape(LoadShape { offset_increment_bytes: Some(8 << 20), ..plain.clone() })
             },
             false,
         ),
+        ("trims", shape(LoadShape { trim_percent: 20, ..plain.clone() }), false),
+        (
+            "trims of sizes",
+            shape(LoadShape {
+                trim_percent: 50,
+                sizes: vec![size(4096, 50), size(65536, 50)],
+                ..plain.clone()
+            }),
+            false,
+        ),
+        (
+            "direction limits",
+            LoadSpec {
+                iodepth: 64,
+                ..shape(LoadShape {
+                    rates: DirectionRates {
+                        read_iops: Some(1400.0),
+                        write_iops: Some(600.0),
+                        trim_iops: None,
+                    },
+                    ..plain.clone()
+                })
+            },
+            true,
+        ),
+        ("verified", shape(LoadShape { verify: true, ..plain }), false),
     ]
 }
 
@@ -114,8 +140,9 @@ fn expected(load: &LoadSpec, has_rate: bool) -> Did {
     for job in 0..load.numjobs {
         for _ in 0..20_000 {
             let planned = schedule.next(job);
+            // With limits of their own, directions do not reach the end at the same draw.
             if has_rate && planned.not_before_ns >= load.runtime_ns {
-                break;
+                continue;
             }
             let (ios, bytes) = &mut did.0[planned.operation.direction as usize];
             *ios += 1;
@@ -229,5 +256,153 @@ fn every_shape_means_the_same_everywhere() {
             agrees(name, "fio", did, expected, has_rate);
         }
     }
-    assert_eq!(by_fio_too, 9, "shapes that fio has");
+    assert_eq!(by_fio_too, 10, "shapes that fio has");
+}
+
+/// How far into the range a block lies, and how many there are.
+const BLOCKS: usize = (RANGE_BYTES / 4096) as usize;
+/// I/Os of a load whose addresses are looked at.
+const ADDRESS_IOS: u64 = 8000;
+
+/// What an address distribution leaves behind: how many different blocks were touched, in each fifth of the range.
+fn fifths(touched: impl Iterator<Item = usize>) -> [f64; 5] {
+    let mut seen = vec![false; BLOCKS];
+    touched.for_each(|block| seen[block] = true);
+    std::array::from_fn(|fifth| {
+        let part = &seen[fifth * BLOCKS / 5..(fifth + 1) * BLOCKS / 5];
+        part.iter().filter(|seen| **seen).count() as f64
+    })
+}
+
+fn addressed(load: &LoadSpec) -> impl Iterator<Item = usize> {
+    let mut schedule = Schedule::new(load, RANGE_BYTES).unwrap();
+    let of_each = ADDRESS_IOS / u64::from(load.numjobs);
+    (0..load.numjobs)
+        .flat_map(move |job| std::iter::repeat_n(job, of_each as usize))
+        .map(move |job| (schedule.next(job).operation.offset_bytes / 4096) as usize)
+}
+
+/// Blocks of a file that are no hole: nobody but the load has written it.
+fn written(file: &Path) -> impl Iterator<Item = usize> {
+    let bytes = std::fs::read(file).unwrap();
+    (0..bytes.len() / 4096).filter(move |block| bytes[block * 4096..][..4096].iter().any(|byte| *byte != 0))
+}
+
+/// Answers after a while, and notes addresses.
+struct Noting {
+    now_ns: u64,
+    pending: std::collections::VecDeque<load::Completion>,
+    left: u64,
+    blocks: Vec<usize>,
+}
+
+impl load::Device for Noting {
+    fn capacity_bytes(&self) -> u64 {
+        RANGE_BYTES
+    }
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+    fn submit(&mut self, at_ns: u64, tag: u32, operation: load::Operation) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.blocks.push((operation.offset_bytes / 4096) as usize);
+        }
+        let at_ns = at_ns + 100_000;
+        self.pending.push_back(load::Completion {
+            tag,
+            issued_at_ns: at_ns - 100_000,
+            at_ns,
+            outcome: Ok(()),
+        });
+    }
+    fn next_completion(&mut self, until_ns: u64) -> Option<load::Completion> {
+        let completion = self.pending.pop_front_if(|completion| completion.at_ns <= until_ns);
+        self.now_ns = completion.map_or(until_ns, |completion| completion.at_ns);
+        completion
+    }
+}
+
+/// Proves that addresses are spread the same: through our own engine on a file they are those of the load to the block, and
+/// in simulated time and through fio as many blocks are touched in each fifth of the range as other seeds of the same load
+/// touch, within five standard deviations.
+#[test]
+fn addresses_are_spread_the_same() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let band = |access_percent, size_percent| Band { access_percent, size_percent };
+    let spread = |distribution| LoadSpec {
+        pattern: Pattern::Randwrite,
+        rwmixread: 0,
+        runtime_ns: 60 * RUNTIME_NS,
+        ..shape(LoadShape { distribution, ..LoadShape::default() })
+    };
+    let quarter = LoadSpec {
+        shape: LoadShape { working_set_percent: 25, ..LoadShape::default() },
+        ..spread(Distribution::Uniform)
+    };
+    for (number, (name, load)) in [
+        ("uniform", spread(Distribution::Uniform)),
+        ("no repeat", spread(Distribution::NoRepeat)),
+        ("zipf", spread(Distribution::Zipf { theta: 1.1 })),
+        ("pareto", spread(Distribution::Pareto { h: 0.2 })),
+        ("bands", spread(Distribution::Bands(vec![band(80, 20), band(20, 80)]))),
+        ("working set", quarter),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let own = directory.path().join(number.to_string());
+        std::fs::create_dir(&own).unwrap();
+        let permit = permit(&own);
+        let file = [OpenTarget::writing(&permit, true).unwrap()];
+        let options = RingOptions::default();
+        let io_size_bytes = Some(ADDRESS_IOS * 4096);
+        let targets = RingTargets::Open(&file);
+        let case = RingCase { targets, load: &load, options: &options, io_size_bytes, journal: None };
+        let outcome = ring::run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        assert_eq!(outcome.write.ios, ADDRESS_IOS, "{name}");
+        let mut own_blocks: Vec<usize> = addressed(&load).collect();
+        own_blocks.sort_unstable();
+        own_blocks.dedup();
+        assert!(
+            written(&own.join("target")).eq(own_blocks.iter().copied()),
+            "{name}: other blocks through ring"
+        );
+
+        // What other seeds of the same load touch says how far chance goes.
+        let others: Vec<[f64; 5]> =
+            (0..30).map(|seed| fifths(addressed(&LoadSpec { seed: 1000 + seed, ..load.clone() }))).collect();
+        let near = |way: &str, found: [f64; 5]| {
+            for fifth in 0..5 {
+                let mean = others.iter().map(|other| other[fifth]).sum::<f64>() / 30.0;
+                let variance = others.iter().map(|other| (other[fifth] - mean).powi(2)).sum::<f64>() / 29.0;
+                let allowed = 5.0 * variance.sqrt().max(1.0);
+                assert!(
+                    (found[fifth] - mean).abs() <= allowed,
+                    "{name} by {way}: {} blocks of fifth {fifth}, {mean} ± {allowed}",
+                    found[fifth]
+                );
+            }
+        };
+        let mut noting =
+            Noting { now_ns: 0, pending: Default::default(), left: ADDRESS_IOS, blocks: Vec::new() };
+        let short = LoadSpec { runtime_ns: RUNTIME_NS / 2, ..load.clone() };
+        load::run_simulated(&mut noting, &short, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        near("simulation", fifths(noting.blocks.into_iter()));
+        if fio::check_shape(&load).is_ok() {
+            let file = own.join("fio-target");
+            std::fs::File::create(&file).unwrap().set_len(RANGE_BYTES).unwrap();
+            let engine = fio::Engine::find().unwrap();
+            let case = fio::FioCase {
+                target: &fio::Target::Path(file.clone()),
+                load: &load,
+                io_size_bytes,
+                options: &[],
+                directory: &own,
+            };
+            let outcome = engine.run(&case, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+            assert_eq!(outcome.write.ios, ADDRESS_IOS, "{name}");
+            near("fio", fifths(written(&file)));
+        }
+    }
 }

@@ -44,7 +44,8 @@ pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, Pub
 pub use quantity::{QUANTITIES, Quantity};
 pub use schema::{Kind, schema};
 pub use setting::{
-    BS_BYTES_LIMIT, HostSettingPlace, RATE_IOPS_LIMIT, SETTINGS, Setting, SettingKind, SettingScope, setting,
+    BS_BYTES_LIMIT, HostSettingPlace, RATE_IOPS_LIMIT, SETTINGS, Setting, SettingKind, SettingScope,
+    parse_processors, setting,
 };
 pub use shipped::{Shipped, ShippedTable, published, shipped_arrays, shipped_plans};
 pub use yaml::{FILE_BYTES_LIMIT, parse_yaml};

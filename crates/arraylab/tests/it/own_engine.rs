@@ -1,6 +1,8 @@
 //! Our own engine on files and loop devices, as a user runs it.
 
-use crate::support::{LoopDevice, arraylab, command, consent_id, refuse, results, succeed, text, tool};
+use crate::support::{
+    LoopDevice, arraylab, command, consent_id, full_or_tenth, query, refuse, results, succeed, text, tool,
+};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -233,6 +235,181 @@ fn errors_are_counted_or_end_the_case() {
     let errors = results[1]["read"]["errors"].as_u64().unwrap();
     assert!(errors > 0, "{}", results[1]);
     assert!(results[1]["warnings"].to_string().contains("reads failed: "), "{}", results[1]);
+}
+
+/// Proves that a file that is cut short under a load, so that reads come back with fewer bytes than asked for, ends the case
+/// as failed, or is counted by kind while the case goes on to its end, as the plan says; and that nothing hangs.
+#[test]
+fn short_reads_are_counted_or_end_the_case() {
+    for (policy, code) in [("none", 3), ("all", 0)] {
+        let bench = Bench::new(&format!(
+            "title: t\nwatch: {{ interval: 50ms }}\ndefaults: {{ rw: randread, bs: 4k, iodepth: 4, numjobs: 2, direct: 0, runtime: 3, continue_on_error: {policy} }}\nstages:\n  cut: {{}}\n"
+        ));
+        let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+        let targets = [bench.file_target()];
+        let child = command(&words(&plan, &run, &targets)).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while intervals_so_far(&bench.path("run")) < 5 {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no intervals came while it ran");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Half of the file, and 512 bytes: one block is there in part, the others behind it not at all.
+        File::options().write(true).open(bench.path("target")).unwrap().set_len((8 << 20) + 512).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(40), "it hung for {:?}", begun.elapsed());
+        assert_eq!(output.status.code(), Some(code), "{policy}: {}", text(&output.stderr));
+        let result = &results(&bench.path("run"))[0];
+        let said = result["warnings"].to_string();
+        assert!(said.contains("reads failed: fewer bytes than asked for"), "{policy}: {result}");
+        assert!(result["read"]["ios"].as_u64() > Some(100), "{policy}: what was counted is kept: {result}");
+        let errors = result["read"]["errors"].as_u64().unwrap();
+        if policy == "all" {
+            assert!(errors > 100 && result["duration_s"] == 3.0, "{result}");
+        } else {
+            let why = result["error"].as_str().unwrap();
+            assert!(why.contains("fewer bytes than asked for"), "{why}");
+            assert!((1..=8).contains(&errors), "no more than were under way: {result}");
+        }
+    }
+}
+
+/// Intervals that a run under way has kept; 0 before it has any.
+fn intervals_so_far(run: &Path) -> u64 {
+    let database = run.join("run.sqlite");
+    let output = std::process::Command::new("sqlite3")
+        .args(["-readonly", database.to_str().unwrap(), "SELECT count(*) FROM intervals;"])
+        .output()
+        .expect("sqlite3 is needed (scripts/install-test-clients.sh installs it)");
+    text(&output.stdout).trim().parse().unwrap_or(0)
+}
+
+/// Proves that threads of a load run on the processors that the plan names, one after the other, and that what fio does
+/// otherwise is refused where fio is asked for.
+#[test]
+fn threads_are_pinned_as_the_plan_says() {
+    let bench = Bench::new(
+        "title: t\ndefaults: { rw: randread, bs: 4k, numjobs: 2, runtime: 3, cpus_allowed: \"0-1\" }\nstages:\n  pinned: {}\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [bench.file_target()];
+    let mut child =
+        command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    let mut allowed = Vec::new();
+    while allowed.len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no two threads of the load: {allowed:?}");
+        std::thread::sleep(Duration::from_millis(20));
+        allowed = processors_of(child.id(), "ring-");
+    }
+    assert_eq!(allowed, ["0", "1"]);
+    assert!(child.wait().unwrap().success());
+    fs::write(
+        bench.path("plan.yaml"),
+        "title: t\nstages:\n  zeroed: { settings: { rw: randread, bs: 4k, rwmixtrim: 100, trim_by: zeroes, runtime: 1 } }\n",
+    )
+    .unwrap();
+    let other = bench.text("other");
+    let (code, said) = refuse(&[&words(&plan, &other, &targets)[..], &["--engine", "fio"]].concat());
+    assert!(code == Some(2) && said.contains("a trim of fio is a discard"), "{said}");
+}
+
+/// What the threads of a process whose names begin so may run on, as the kernel says, in order.
+fn processors_of(process: u32, name: &str) -> Vec<String> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    let mut allowed: Vec<String> = tasks
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("status")).ok())
+        .filter(|status| status.lines().next().is_some_and(|line| line.contains(name)))
+        .filter_map(|status| {
+            Some(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().to_owned())
+        })
+        .collect();
+    allowed.sort();
+    allowed
+}
+
+/// Proves that a plan's trims write zeroes where it says so, on a device that had data, and that writes that must be on
+/// stable storage are issued.
+#[test]
+fn zeroes_and_stable_writes_on_a_device() {
+    let device = LoopDevice::new(4 << 20);
+    let bench = Bench::new(
+        "title: t\ndefaults: { bs: 64k, runtime: 20, io_size: 100% }\nstages:\n  data: { settings: { rw: write, sync: dsync, fsync: 8 } }\n  zeroed: { settings: { rw: read, rwmixtrim: 100, trim_by: zeroes } }\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [device.path.clone()];
+    let written = || fs::read(&device.path).unwrap().iter().filter(|byte| **byte != 0).count();
+    let once = |run: &str, stage: &str| {
+        let words = [&words(&plan, run, &targets)[..], &["--stage", stage]].concat();
+        let id = consent_id(&words);
+        succeed(&[&words[..], &["--overwrite-data", &id]].concat());
+        results(Path::new(run)).remove(0)
+    };
+    let data = once(&run, "data");
+    assert_eq!((&data["write"]["ios"], &data["write"]["errors"]), (&64.into(), &0.into()), "{data}");
+    assert!(written() > 3 << 20);
+    let zeroed = once(&bench.text("zeroed"), "zeroed");
+    assert_eq!((&zeroed["trim"]["ios"], &zeroed["trim"]["errors"]), (&64.into(), &0.into()), "{zeroed}");
+    assert_eq!(written(), 0);
+}
+
+/// Proves that what content came to is kept with its case, and that nothing is said where it is as asked.
+#[test]
+fn content_is_measured_and_kept() {
+    let bench = Bench::new(
+        "title: t\nstages:\n  content: { settings: { rw: randwrite, bs: 8k, io_size: 100%, runtime: 20, buffer_compress_percentage: 60, dedupe_percentage: 25 } }\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    succeed(&words(&plan, &run, &[bench.file_target()]));
+    let result = &results(&bench.path("run"))[0];
+    assert!(result["warnings"].as_array().is_none_or(Vec::is_empty), "{result}");
+    let kept: Value =
+        serde_json::from_str(&query(&bench.path("run"), "SELECT data FROM events WHERE kind = 'content';"))
+            .unwrap();
+    assert_eq!(kept["blocks"], 4096, "{kept}");
+    for (share, asked) in [("compress_percent", 60.0), ("dedupe_percent", 25.0)] {
+        assert!((kept[share].as_f64().unwrap() - asked).abs() < 5.0, "{kept}");
+    }
+}
+
+/// Proves that a load at half a million I/Os a second, sampled ten times a second into the run directory, stays under 200 MB
+/// of memory and does not grow: ten minutes with `ARRAYLAB_LONG`, six seconds without. Where this host cannot deliver
+/// the rate, the result says what was delivered.
+#[test]
+fn memory_is_bounded() {
+    let seconds = if full_or_tenth(10) == 10 { 600 } else { 6 };
+    let bench = Bench::new(&format!(
+        "title: t\nwatch: {{ interval: 100ms }}\nstages:\n  fast: {{ settings: {{ rw: randread, bs: 4k, numjobs: 2, iodepth: 64, rate_iops: 250000, rate_process: poisson, runtime: {seconds} }} }}\n",
+    ));
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    let targets = [format!("file:{},size=64m", bench.text("target"))];
+    let mut child =
+        command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let peak_kib = |process: u32| -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().strip_suffix(" kB")?.trim().parse().ok()
+    };
+    let (begun, mut peaks) = (Instant::now(), Vec::new());
+    while child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(seconds + 60), "it does not end");
+        peaks.extend(peak_kib(child.id()).map(|kib| (begun.elapsed(), kib)));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(child.wait().unwrap().success());
+    let result = &results(&bench.path("run"))[0];
+    let (_, most_kib) = peaks[peaks.len() - 1];
+    let settled =
+        peaks.iter().find(|(since, _)| *since > Duration::from_secs(3)).expect("it ran for seconds").1;
+    println!("{} IOPS, {most_kib} KiB at most, {} more than after 3 s", result["iops"], most_kib - settled);
+    assert!(most_kib < 200_000_000 / 1024, "{most_kib} KiB");
+    assert!(most_kib - settled < 16 * 1024, "it grew by {} KiB", most_kib - settled);
+    let rate = result["iops"].as_f64().unwrap();
+    assert!(
+        rate > 495_000.0 || result["warnings"].to_string().contains("I/Os were asked for and"),
+        "what was delivered is said: {result}"
+    );
+    let intervals: u64 = query(&bench.path("run"), "SELECT count(*) FROM intervals;").parse().unwrap();
+    assert_eq!(intervals, seconds * 10);
 }
 
 /// Proves that a device that goes away in the middle of a load ends the case, that nothing hangs, and that what was counted

@@ -1,12 +1,14 @@
 //! What issues loads on real targets: our own engine or fio.
 
 use plan::{SettingScope, SettingValues};
-use ring::{ErrorPolicy, RingOptions};
+use ring::{ErrorPolicy, RingOptions, TrimKind};
 use serde_json::Value;
 use std::sync::Arc;
 
 use crate::CampaignError;
 
+/// The setting that says what a trim does.
+const TRIM_BY: &str = "trim_by";
 /// The only engine of fio that reaches an NBD address.
 pub(crate) const NBD_ENGINE: &str = "nbd";
 
@@ -92,6 +94,11 @@ pub(crate) fn ring_options(settings: &SettingValues, stripe_chunk_bytes: u64) ->
         registered_files: number("registerfiles") != Some(0),
         poll: number("hipri") == Some(1),
         sqpoll: number("sqthread_poll") == Some(1),
+        cpus: word("cpus_allowed").and_then(plan::parse_processors).unwrap_or_default(),
+        trim: match word(TRIM_BY) {
+            Some("zeroes") => TrimKind::WriteZeroes,
+            _ => TrimKind::Discard,
+        },
         stripe_chunk_bytes,
         ..RingOptions::default()
     }
@@ -100,16 +107,29 @@ pub(crate) fn ring_options(settings: &SettingValues, stripe_chunk_bytes: u64) ->
 /// Settings of the engine as fio takes them. A plan that names an engine for devices also runs on an NBD address, which
 /// only one of fio's engines reaches.
 pub(crate) fn fio_options(settings: &SettingValues, is_nbd: bool) -> Vec<(String, String)> {
-    let is_of_engine =
-        |name: &str| plan::setting(name).is_some_and(|setting| setting.scope == SettingScope::Engine);
-    settings
+    let is_of_engine = |name: &str| {
+        plan::setting(name).is_some_and(|setting| setting.scope == SettingScope::Engine && setting.is_fio)
+    };
+    let mut options: Vec<(String, String)> = settings
         .iter()
         .filter(|(name, _)| is_of_engine(name))
         .map(|(name, value)| match name.as_str() {
             "ioengine" if is_nbd => (name.clone(), NBD_ENGINE.to_owned()),
+            "cpus_allowed" => (name.clone(), shown(value).replace(':', ",")),
             _ => (name.clone(), shown(value)),
         })
-        .collect()
+        .collect();
+    if settings.contains_key("cpus_allowed") {
+        // One after the other, as our own engine does, and not all jobs on all of them.
+        options.push(("cpus_allowed_policy".to_owned(), "split".to_owned()));
+    }
+    options
+}
+
+/// Why fio cannot carry these settings out.
+pub(crate) fn not_of_fio(settings: &SettingValues) -> Option<&'static str> {
+    let zeroes = settings.get(TRIM_BY).and_then(Value::as_str) == Some("zeroes");
+    zeroes.then_some("`trim_by` is `zeroes`: a trim of fio is a discard; use `--engine ring`")
 }
 
 /// A setting's value as it is written.

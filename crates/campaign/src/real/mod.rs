@@ -15,7 +15,7 @@ mod worker;
 
 pub(crate) use array::ArraySetter;
 pub use engine::EngineChoice;
-pub(crate) use engine::RealEngine;
+pub(crate) use engine::{RealEngine, not_of_fio};
 pub(crate) use held::{Held, HeldTargets, may_come_from_driver};
 pub(crate) use host::{append_change, note_recovered, recovered};
 pub(crate) use host_watch::{HostWatch, Watched, owned};

@@ -1,6 +1,6 @@
 //! The types of settings: how each is read, and its JSON Schema.
 
-use super::shape;
+use super::{processors, shape};
 use schemars::json_schema;
 use serde_json::Value;
 use units::{parse_bytes, parse_nanos};
@@ -56,6 +56,8 @@ pub enum SettingKind {
     SizeMix,
     /// How random addresses are spread, as fio's `random_distribution`; kept as a text.
     Distribution,
+    /// Processors, as fio's `cpus_allowed`; kept as a text.
+    Processors,
 }
 
 /// The largest share of an [`SettingKind::Amount`], in percent.
@@ -144,6 +146,10 @@ impl SettingKind {
                 let spread = shape::parse_distribution(text).ok_or_else(|| self.must_be())?;
                 Ok(shape::print_distribution(&spread).into())
             }
+            SettingKind::Processors => {
+                let numbers = processors::parse_processors(text).ok_or_else(|| self.must_be())?;
+                Ok(processors::print(&numbers).into())
+            }
             SettingKind::Attribute => {
                 let fits = (1..=ATTRIBUTE_CHARS_LIMIT).contains(&text.chars().count())
                     && !text.chars().any(|c| c.is_control() || c == ',');
@@ -203,6 +209,7 @@ impl SettingKind {
             SettingKind::RateShare => format!("`max`, or 1 to {RATE_SHARE_LIMIT} percent of it"),
             SettingKind::SizeMix => shape::SIZES_MUST_BE.to_owned(),
             SettingKind::Distribution => shape::DISTRIBUTION_MUST_BE.to_owned(),
+            SettingKind::Processors => processors::MUST_BE.to_owned(),
             SettingKind::Attribute => format!(
                 "a number or a text without commas and control characters, at most {ATTRIBUTE_CHARS_LIMIT} characters"
             ),
@@ -226,7 +233,9 @@ impl SettingKind {
             SettingKind::Rate { most } => {
                 json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": most })
             }
-            SettingKind::Amount | SettingKind::RateShare => json_schema!({ "type": ["integer", "string"] }),
+            SettingKind::Amount | SettingKind::RateShare | SettingKind::Processors => {
+                json_schema!({ "type": ["integer", "string"] })
+            }
             SettingKind::SizeMix | SettingKind::Distribution => json_schema!({ "type": "string" }),
             SettingKind::Attribute => json_schema!({ "type": ["integer", "string", "boolean"] }),
         }
@@ -250,6 +259,7 @@ impl SettingKind {
             SettingKind::Attribute => "attribute",
             SettingKind::SizeMix => "sizes",
             SettingKind::Distribution => "distribution",
+            SettingKind::Processors => "processors",
         }
     }
 }

@@ -3,11 +3,13 @@
 
 mod host;
 mod kind;
+mod processors;
 mod shape;
 
 pub use host::HostSettingPlace;
 pub(crate) use host::{NAME_PATTERN as HOST_NAME_PATTERN, split as split_host_name};
 pub use kind::SettingKind;
+pub use processors::parse_processors;
 pub(crate) use shape::{parse_distribution, parse_sizes};
 
 use crate::suggest::did_you_mean;
@@ -264,6 +266,19 @@ pub const SETTINGS: &[Setting] = &[
     ),
     engine("hipri", SettingKind::Flag, "1 to poll for completions, on devices that have queues for it"),
     engine("sqthread_poll", SettingKind::Flag, "1 to have a thread of the kernel take submissions"),
+    engine(
+        "cpus_allowed",
+        SettingKind::Processors,
+        "processors that the threads of the load are pinned to, one after the other, as in 0-3:8; without it they run anywhere",
+    ),
+    Setting {
+        name: "trim_by",
+        kind: SettingKind::Word(&["discard", "zeroes"]),
+        scope: SettingScope::Engine,
+        is_fio: false,
+        default: None,
+        doc: "what a trim does: `discard` gives the range up, `zeroes` has the device write zeroes; `discard` without it",
+    },
     engine("randrepeat", SettingKind::Flag, "0 to draw other addresses in every run"),
     engine("thread", SettingKind::Flag, "1 for threads, 0 for processes"),
     Setting {
