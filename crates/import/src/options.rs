@@ -318,11 +318,9 @@ const REASONS: [(&str, &[&str]); 14] = [
         ],
     ),
     (
-        "plans do not bind jobs to processors, memory or priorities",
+        "plans do not bind jobs to nodes, memory or priorities",
         &[
-            "cpus_allowed",
             "cpumask",
-            "cpus_allowed_policy",
             "numa_cpu_nodes",
             "numa_mem_policy",
             "nice",
@@ -513,6 +511,7 @@ pub(crate) fn map_job(options: &[OptionLine], place: NotCarried) -> MappedJob {
         mapping.end();
         start = mapping.start();
         mapping.scheduler();
+        mapping.processors();
         mapping.rest();
     }
     let settings = is_load.then_some(mapping.settings);
@@ -771,6 +770,18 @@ impl Mapping {
             self.settings.set("queue.scheduler", value);
         } else {
             self.refuse(&option, "it is no setting of a plan");
+        }
+    }
+
+    /// A plan's threads have a processor each.
+    fn processors(&mut self) {
+        let policy = self.take("cpus_allowed_policy");
+        let is_split = policy.is_some_and(|policy| policy.value() == "split");
+        if let Some(option) = self.options.get("cpus_allowed").cloned().filter(|_| !is_split) {
+            let why = "fio lets every job run on all of these; the plan pins its threads to them, one after the other";
+            self.refuse(&option, why);
+            self.carry(&option);
+            self.options.remove("cpus_allowed");
         }
     }
 

@@ -78,6 +78,8 @@ const SILENT: [&str; 16] = [
     "invalidate=1",
     "offset=0",
     "bs",
+    // What a plan does with its processors.
+    "cpus_allowed_policy=split",
 ];
 
 /// Proves that no option of any job file is lost: its word is in the plan, in the list, a target, or on the short
