@@ -61,7 +61,7 @@ fn vdbench_parameter_files_become_plans() {
 }
 
 /// Options that only say how jobs are called, grouped and reported, and usual values: what an import may pass over.
-const SILENT: [&str; 16] = [
+const SILENT: [&str; 17] = [
     "name",
     "description",
     "group_reporting",
