@@ -75,8 +75,12 @@ pub enum Access {
 
 /// A disk for clients. Offsets and lengths are multiples of 512 and lie within it; many threads call at once.
 pub trait Export: Send + Sync {
-    /// Its size; does not change.
+    /// Its size. Clients are told of it once, when they choose the export; a request is held against what it is then.
     fn size_bytes(&self) -> u64;
+    /// Whether it was taken away: [`crate::Server::drop_gone`] hangs up on its clients.
+    fn is_gone(&self) -> bool {
+        false
+    }
     /// Whether writes are refused.
     fn is_read_only(&self) -> bool;
     /// In words, for `INFO`.

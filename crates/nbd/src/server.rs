@@ -2,7 +2,7 @@
 
 use crate::budget::SharedBudget;
 use crate::connection::Connection;
-use crate::export::Exports;
+use crate::export::{Export, Exports};
 use crate::negotiate::negotiate;
 use crate::pool::Pool;
 use crate::reader::{read_requests, set_limits};
@@ -61,6 +61,8 @@ impl Listener {
 #[derive(Default)]
 struct Clients {
     sockets: BTreeMap<u64, Arc<Socket>>,
+    /// What each has chosen.
+    exports: BTreeMap<u64, Arc<dyn Export>>,
     next: u64,
     is_stopping: bool,
 }
@@ -112,6 +114,16 @@ impl Server {
     pub fn drop_connections(&self) {
         let sockets: Vec<Arc<Socket>> = self.shared.clients().sockets.values().cloned().collect();
         sockets.iter().for_each(|socket| socket.cut_off());
+    }
+
+    /// Takes no more requests from clients whose export was taken away; what is under way is answered first.
+    pub fn drop_gone(&self) {
+        let clients = self.shared.clients();
+        for (number, _) in clients.exports.iter().filter(|(_, export)| export.is_gone()) {
+            if let Some(socket) = clients.sockets.get(number) {
+                socket.stop_receiving();
+            }
+        }
     }
 
     /// Hangs up on every client and ends all threads. Requests that were received whole are carried out.
@@ -189,7 +201,10 @@ struct Leaves<'a> {
 
 impl Drop for Leaves<'_> {
     fn drop(&mut self) {
-        self.shared.clients().sockets.remove(&self.number);
+        let mut clients = self.shared.clients();
+        clients.sockets.remove(&self.number);
+        clients.exports.remove(&self.number);
+        drop(clients);
         self.shared.client_left.notify_all();
     }
 }
@@ -198,6 +213,7 @@ fn serve_client(shared: &Shared, number: u64, socket: Arc<Socket>) {
     let mut stream = Deadline { socket: &socket, deadline: Instant::now() + HANDSHAKE_LIMIT };
     // A client that breaks off a handshake, or the protocol in it, is hung up on; there is nobody to tell.
     if let Ok(Some(agreed)) = negotiate(&mut stream, &*shared.exports, shared.tls.as_ref()) {
+        shared.clients().exports.insert(number, agreed.export.clone());
         let connection = Connection::new(number, socket, agreed, shared.budget.clone());
         if set_limits(&connection).is_ok() {
             read_requests(&connection, &shared.pool);

@@ -80,6 +80,12 @@ impl Socket {
         Ok(())
     }
 
+    /// Receives no more; what is to be sent still goes.
+    pub(crate) fn stop_receiving(&self) {
+        // It may be closed already by the other side.
+        let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Read);
+    }
+
     /// Ends both directions; whoever waits on them is woken.
     pub(crate) fn shut_down(&self) {
         // It may be closed already by the other side.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use target::TargetSpec;
 use twin::disk_array::Level;
 use twin::{ArrayDescription, Twin};
-use volume::VolumeSpec;
+use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
 /// Placement in a pool is part of the array; the twin's is the same.
 const POOL_SEED: u64 = 1;
@@ -15,8 +15,6 @@ const POOL_SEED: u64 = 1;
 pub(crate) const MODEL_SEED: u64 = 1;
 /// Settings of a model that the bytes have as well.
 pub(crate) const SHAPING: [&str; 4] = ["raid", "layout", "disks", "segment"];
-/// Volumes begin and end at multiples of this.
-pub(crate) const VOLUME_ALIGNMENT_BYTES: u64 = 4096;
 /// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
 const POOL_PIECES_MINIMUM: u64 = 32;
 
@@ -132,6 +130,12 @@ impl ServedArray {
     /// Whether its volumes are the description's own, with names.
     pub(crate) fn has_named_volumes(&self) -> bool {
         self.twin.as_ref().is_some_and(|twin| twin.description.replicated.is_some())
+    }
+
+    /// Ranges of volumes begin and end at multiples of this.
+    pub(crate) fn volume_unit_bytes(&self) -> u64 {
+        // An object belongs to one volume, whose template it follows.
+        if self.has_named_volumes() { self.spec.layout.stripe_bytes() } else { VOLUME_ALIGNMENT_BYTES }
     }
 
     /// Names and sizes of the volumes.

@@ -5,7 +5,8 @@ use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
 use crate::paced::{Paced, Pacer, REAL_SPEED};
-use crate::replicated::{drive_name, services};
+use crate::replicated::{drive_name, drive_number, services};
+use crate::volumes::{LIMIT, TEMPLATE, lost_drives};
 use driver::Settings;
 use driver::protocol::{
     ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
@@ -13,10 +14,11 @@ use driver::protocol::{
 use serde_json::{Value, json};
 use std::io::{BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use twin::TwinCounter;
+use twin::replicated::Description;
+use twin::{Limit, TwinCounter};
 use volume::{DriveCondition, VolumeError};
 
 /// The most control connections at a time; more are hung up on.
@@ -36,6 +38,8 @@ pub(crate) struct Controlled {
     pub server: Arc<nbd::Server>,
     /// None where the array is served as fast as it goes.
     pub pacer: Option<Arc<Pacer>>,
+    /// One change of the volumes at a time.
+    pub changes: Mutex<()>,
 }
 
 /// Answers control connections until it is told to stop.
@@ -84,11 +88,11 @@ fn converse(stream: UnixStream, controlled: &Controlled) -> std::io::Result<()> 
     Ok(())
 }
 
-fn refuse(kind: ErrorKind, message: impl Into<String>) -> ResponseError {
+pub(crate) fn refuse(kind: ErrorKind, message: impl Into<String>) -> ResponseError {
     ResponseError { kind, message: message.into() }
 }
 
-fn failed(error: &VolumeError) -> ResponseError {
+pub(crate) fn failed(error: &VolumeError) -> ResponseError {
     let kind = match error {
         VolumeError::Drive { .. } => ErrorKind::Refused,
         _ => ErrorKind::Failed,
@@ -102,7 +106,10 @@ impl Controlled {
             Verb::Status => self.status(),
             Verb::Ready => Ok(json!(self.ready())),
             Verb::Set { settings } => self.set(settings),
-            Verb::Event { name, arguments } => self.happen(&Event::parse(name, arguments)?),
+            Verb::Event { name, arguments } => {
+                let find_drive = |name: &str| self.system().and_then(|system| drive_number(system, name));
+                self.happen(&Event::parse(name, arguments, &find_drive)?)
+            }
         }
     }
 
@@ -118,10 +125,11 @@ impl Controlled {
                 continue;
             }
             if key == VOLUME && self.exports.has_named_volumes() {
-                match self.exports.position(&text_of(value)) {
-                    Some(index) => volume = Some(index),
-                    None => return refused(format!("there is no volume {value}")),
+                let name = text_of(value);
+                if self.exports.volume(&name).is_none() {
+                    return refused(format!("there is no volume {value}"));
                 }
+                volume = Some(name);
             } else if SHAPING.contains(&key.as_str()) {
                 return refused(format!(
                     "`{key}` of an array that holds data cannot be changed; serve it anew with `{key}={}`",
@@ -141,12 +149,13 @@ impl Controlled {
                     names.join(", ")
                 ));
             };
-            let made = pacer.ask(move |paced| paced.rebuild(of_model));
+            let lost = lost_drives(&self.live);
+            let made = pacer.ask(move |paced| paced.rebuild(of_model, &lost));
             made.map_err(|problem| refuse(ErrorKind::Failed, problem))?
                 .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
         }
-        if let Some(index) = volume {
-            self.exports.choose(index);
+        if let Some(name) = volume {
+            self.exports.choose(&name);
         }
         Ok(json!({}))
     }
@@ -162,35 +171,84 @@ impl Controlled {
             // As plans mean it: the volume under load.
             arguments.entry(VOLUME).or_insert_with(|| self.exports.chosen().into());
         }
-        pacer
-            .ask(move |paced| paced.model.act(paced.now_ns, &action, &arguments))
+        let (action, told) = (action.clone(), arguments);
+        let lasts = (action.clone(), told.clone());
+        let acted = pacer.ask(move |paced| {
+            paced.model.act(paced.now_ns, &action, &told)?;
+            let name = told.get(VOLUME).and_then(Value::as_str).unwrap_or_default();
+            Ok(paced.model.limit_set(name))
+        });
+        let limit = acted
             .map_err(|problem| refuse(ErrorKind::Failed, problem))?
-            .map_err(|problem| refuse(ErrorKind::Refused, problem))?;
+            .map_err(|problem: String| refuse(ErrorKind::Refused, problem))?;
+        self.keep_with_volume(&lasts.0, &lasts.1, limit)?;
         Ok(json!({}))
     }
 
-    /// The model loses a drive as well, if its kind of array can: the others go on as if it were whole.
-    fn fail_in_model(&self, drive: u16) {
-        let Some(pacer) = &self.pacer else { return };
-        let system = self.live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-        let name = match system {
-            Some(system) => Value::from(drive_name(system, drive)),
-            None => Value::from(drive),
-        };
-        let arguments = Settings::from_iter([("drive".to_owned(), name)]);
-        let asked = pacer.ask(move |paced| paced.model.act(paced.now_ns, "drive-failure", &arguments));
-        if let Ok(Err(problem)) | Err(problem) = asked {
-            self.live.note(&format!("the time of drive {drive}'s loss is not modelled: {problem}"));
+    /// What a volume was told lasts beyond the next start.
+    fn keep_with_volume(
+        &self,
+        action: &str,
+        told: &Settings,
+        limit: Option<Limit>,
+    ) -> Result<(), ResponseError> {
+        let Some(name) = told.get(VOLUME).and_then(Value::as_str) else { return Ok(()) };
+        match (action, told.get(TEMPLATE)) {
+            (LIMIT, _) => self.keep(name, LIMIT, limit.map_or(Value::Null, |limit| json!(limit))),
+            (TEMPLATE, Some(template)) => self.keep(name, TEMPLATE, template.clone()),
+            _ => Ok(()),
         }
+    }
+
+    fn system(&self) -> Option<&Description> {
+        self.live.array.twin.as_ref()?.description.replicated.as_ref()
+    }
+
+    /// A drive as the model names it.
+    fn model_drive(&self, drive: u16) -> Value {
+        self.system().map_or_else(|| Value::from(drive), |system| Value::from(drive_name(system, drive)))
+    }
+
+    /// The model learns which drives were lost before the start.
+    pub(crate) fn tell_of_lost_drives(&self) {
+        for drive in lost_drives(&self.live) {
+            self.tell_model_of("drive-failure", &drive);
+        }
+    }
+
+    /// Something happens to a drive of the model as well, if its kind of array can: otherwise time goes on as if it had not.
+    fn tell_model_of(&self, action: &'static str, drive: &Value) {
+        let Some(pacer) = &self.pacer else { return };
+        let arguments = Settings::from_iter([("drive".to_owned(), drive.clone())]);
+        let asked = pacer.ask(move |paced| paced.model.act(paced.now_ns, action, &arguments));
+        if let Ok(Err(problem)) | Err(problem) = asked {
+            self.live.note(&format!("the time of `{action}` of drive {drive} is not modelled: {problem}"));
+        }
+    }
+
+    fn slow(&self, drive: u16, factor: f64) -> Result<Value, ResponseError> {
+        let told = [("drive".to_owned(), self.model_drive(drive)), ("factor".to_owned(), factor.into())];
+        self.act("drive-slow", &Settings::from_iter(told))
+    }
+
+    /// A service of a node stops or starts in the model; the bytes are served by the replicas that are left.
+    fn run_service(&self, service: &str, runs: bool) -> Result<Value, ResponseError> {
+        let told = Settings::from_iter([("service".to_owned(), Value::from(service))]);
+        self.act(if runs { "service-start" } else { "service-stop" }, &told)
     }
 
     fn happen(&self, event: &Event) -> Result<Value, ResponseError> {
         let live = &self.live;
-        if let Event::Model { action, arguments } = event {
-            return self.act(action, arguments);
+        match event {
+            Event::Model { action, arguments } => return self.act(action, arguments),
+            Event::Volume(order) => return self.order(order),
+            Event::Slow { drive, factor } => return self.slow(*drive, *factor),
+            Event::Service { service, runs } => return self.run_service(service, *runs),
+            _ => {}
         }
         if let Event::PowerCut { seed } = event {
             live.cut_power(*seed, &|| self.server.drop_connections()).map_err(|error| failed(&error))?;
+            self.read_volumes_again();
             return Ok(json!({}));
         }
         let volume = live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
@@ -213,11 +271,25 @@ impl Controlled {
                 live.background().scrub = Some(Scrub { is_running: true, ..Scrub::default() });
                 Ok(())
             }
-            Event::PowerCut { .. } | Event::Model { .. } => Ok(()),
+            Event::PowerCut { .. }
+            | Event::Model { .. }
+            | Event::Volume(_)
+            | Event::Slow { .. }
+            | Event::Service { .. } => Ok(()),
         }
         .map_err(|error| failed(&error))?;
-        if let Event::Fail { drive } | Event::Pull { drive } = *event {
-            self.fail_in_model(drive);
+        match *event {
+            Event::Fail { drive } | Event::Pull { drive } => {
+                self.tell_model_of("drive-failure", &self.model_drive(drive));
+            }
+            Event::Replace { drive } => {
+                // Whatever it was like, the new one is as described.
+                if self.pacer.is_some() {
+                    let _ = self.slow(drive, 1.0);
+                }
+                self.tell_model_of("drive-replacement", &self.model_drive(drive));
+            }
+            _ => {}
         }
         live.wake();
         Ok(json!({}))
@@ -238,8 +310,13 @@ impl Controlled {
     fn status(&self) -> Result<Value, ResponseError> {
         let live = &self.live;
         let volume = live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
-        let exports: Vec<Value> =
-            self.exports.sizes().map(|(name, size)| json!({"name": name, "size_bytes": size})).collect();
+        let exports: Vec<Value> = self
+            .exports
+            .sizes()
+            .into_iter()
+            .map(|(name, size)| json!({"name": name, "size_bytes": size}))
+            .collect();
+        let map = volume.volume_map();
         let layout = &live.array.spec.layout;
         let background = live.background().clone();
         let model = match &self.pacer {
@@ -250,12 +327,22 @@ impl Controlled {
                 asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?
             }
         };
+        let parts = model["parts"].as_object().into_iter().flatten();
+        let stopped = parts.filter(|(_, part)| part["fill_stopped"] == 1).map(|(name, _)| name.as_str());
+        let stopped: Vec<&str> = stopped.collect();
         let volumes: Vec<Value> = self
             .exports
             .volumes()
             .iter()
             .map(|volume| {
-                json!({"name": volume.name, "size_bytes": volume.size_bytes, "served": volume.tally.read()})
+                let mapped = map.as_ref().and_then(|map| map.find(&volume.name).ok());
+                json!({
+                    "name": volume.name,
+                    "size_bytes": volume.size_bytes(),
+                    "served": volume.tally.read(),
+                    "runs": mapped.map_or(0, |mapped| mapped.runs.len()),
+                    "kept": mapped.map(|mapped| &mapped.attributes),
+                })
             })
             .collect();
         Ok(json!({
@@ -271,8 +358,9 @@ impl Controlled {
             },
             "volume": volume.status(),
             "volumes": volumes,
+            "free_bytes": map.as_ref().map(volume::VolumeMap::free_bytes),
             "model": model,
-            "services": live.array.twin.as_ref().map_or(Value::Null, |twin| services(&twin.description)),
+            "services": live.array.twin.as_ref().map_or(Value::Null, |twin| services(&twin.description, &stopped)),
             "spares": live.array.spares,
             "exports": exports,
             "connections": self.server.connections(),

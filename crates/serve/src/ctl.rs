@@ -40,7 +40,7 @@ pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
         event => {
             let arguments = Event::arguments(event, arguments);
             // Refused here, so that what is mistyped costs nothing.
-            Event::parse(event, &arguments).map_err(|_| usage())?;
+            Event::parse(event, &arguments, &|_| Some(0)).map_err(|_| usage())?;
             driver.event(event, &arguments).map_err(refused)?;
             Ok(json!({}))
         }

@@ -1,6 +1,7 @@
 //! What can be made to happen to a served array, by name and arguments.
 
 use crate::verbs::{self, Scope};
+use crate::volumes::VolumeOrder;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::Value;
@@ -24,26 +25,71 @@ pub(crate) enum Event {
     Scrub,
     /// Everything is brought to the drives.
     Checkpoint,
+    /// A drive takes so many times as long; 1 is as described.
+    Slow { drive: u16, factor: f64 },
+    /// A service of a node of a replicated system stops or starts.
+    Service { service: String, runs: bool },
+    /// Volumes change.
+    Volume(VolumeOrder),
     /// Something that only the array's model knows.
     Model { action: String, arguments: Settings },
 }
 
 impl Event {
-    /// Reads an event; numbers may be texts.
-    pub(crate) fn parse(name: &str, arguments: &Settings) -> Result<Event, ResponseError> {
+    /// Reads an event, by its name here or in plans; numbers may be texts. `find_drive` knows drives by name.
+    pub(crate) fn parse(
+        name: &str,
+        arguments: &Settings,
+        find_drive: &dyn Fn(&str) -> Option<u16>,
+    ) -> Result<Event, ResponseError> {
         let bad = |message: String| ResponseError { kind: ErrorKind::BadRequest, message };
         let number = |key: &str| {
             let value = arguments.get(key)?;
             value.as_u64().or_else(|| value.as_str()?.parse().ok())
         };
         let drive = || {
-            let drive = number("drive").and_then(|drive| u16::try_from(drive).ok());
+            let named = || find_drive(arguments.get("drive")?.as_str()?);
+            let drive = number("drive").and_then(|drive| u16::try_from(drive).ok()).or_else(named);
             drive.ok_or_else(|| bad(format!("event `{name}` needs the number of a drive, `drive`")))
+        };
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
+        let volume = || {
+            // A volume may be called 7.
+            let number = || arguments.get("volume").filter(|value| value.is_u64()).map(Value::to_string);
+            let given = text("volume").or_else(number);
+            given.ok_or_else(|| bad(format!("event `{name}` needs the name of a volume, `volume`")))
+        };
+        let size_bytes = || {
+            let given = number("size").or_else(|| units::parse_bytes(&text("size")?).ok());
+            given.ok_or_else(|| bad(format!("event `{name}` needs a size in bytes, `size`, for example 64m")))
+        };
+        let service = || {
+            let given = text("service");
+            given.ok_or_else(|| bad(format!("event `{name}` needs a service, for example node-0/server-0")))
         };
         Ok(match name {
             "fail" => Event::Fail { drive: drive()? },
+            // In plans without a drive, the first.
+            "drive-failure" if !arguments.contains_key("drive") => Event::Fail { drive: 0 },
+            "drive-failure" => Event::Fail { drive: drive()? },
             "pull" => Event::Pull { drive: drive()? },
-            "replace" => Event::Replace { drive: drive()? },
+            "replace" | "drive-replacement" => Event::Replace { drive: drive()? },
+            "slow" | "drive-slow" => {
+                let factor = arguments.get("factor").and_then(Value::as_f64).filter(|factor| *factor >= 1.0);
+                let factor =
+                    factor.ok_or_else(|| bad("`factor` is needed, a number from 1 on".to_owned()))?;
+                Event::Slow { drive: drive()?, factor }
+            }
+            "stop" | "service-stop" => Event::Service { service: service()?, runs: false },
+            "start" | "service-start" => Event::Service { service: service()?, runs: true },
+            "create" => Event::Volume(VolumeOrder::Create {
+                name: volume().ok(),
+                size_bytes: size_bytes()?,
+                template: text("template"),
+            }),
+            "resize" => Event::Volume(VolumeOrder::Resize { name: volume()?, size_bytes: size_bytes()? }),
+            "delete" => Event::Volume(VolumeOrder::Delete { name: volume()? }),
+            "initialise" => Event::Volume(VolumeOrder::Initialise { name: volume()? }),
             "break" => Event::Break { drive: drive()? },
             "corrupt" => Event::Corrupt {
                 drive: drive()?,

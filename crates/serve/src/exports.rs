@@ -1,62 +1,165 @@
-//! What clients see: the whole array under the empty name, and its volumes.
+//! What clients see: the whole array under the empty name, and its volumes, which may change while they are used.
 
 use crate::live::LiveArray;
-use crate::paced::{Pacer, Tally};
-use nbd::{Access, Arrival, Export, ExportError, Exports, Extent, HeldReply};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::paced::{At, Pacer, Tally};
+use nbd::{Access, Arrival, Errno, Export, ExportError, Exports, Extent, HeldReply};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
+use volume::{MappedVolume, Run, Volume, VolumeError, VolumeMap};
 
-/// A volume: a range of the array, and what it has served, by whichever name.
+/// A volume, and what it has served, by whichever name.
 pub(crate) struct ServedVolume {
+    /// By which the model knows it; no two volumes of one server have had the same.
+    pub number: u32,
     pub name: String,
-    start_bytes: u64,
-    pub size_bytes: u64,
     pub tally: Arc<Tally>,
+    /// Shared by each request, alone to change it: a change waits for what is under way.
+    mapped: RwLock<Mapped>,
+}
+
+/// Where a volume lies at present.
+struct Mapped {
+    runs: Vec<Run>,
+    size_bytes: u64,
+    is_gone: bool,
+}
+
+impl ServedVolume {
+    fn mapped(&self) -> RwLockReadGuard<'_, Mapped> {
+        self.mapped.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.mapped().size_bytes
+    }
+
+    fn change(&self, runs: &[Run], size_bytes: u64, is_gone: bool) {
+        let mut mapped = self.mapped.write().unwrap_or_else(PoisonError::into_inner);
+        *mapped = Mapped { runs: runs.to_vec(), size_bytes, is_gone };
+    }
+}
+
+impl Mapped {
+    /// The parts of the array that a range of the volume is, with their place in the range.
+    fn parts(&self, offset_bytes: u64, length_bytes: u64) -> Result<Vec<(u64, u64, u64)>, ExportError> {
+        if self.is_gone {
+            return Err(ExportError::new(Errno::Shutdown, "the volume has been deleted"));
+        }
+        let (mut skip_bytes, mut done_bytes) = (offset_bytes, 0);
+        let mut parts = Vec::with_capacity(1);
+        for run in &self.runs {
+            let skipped = skip_bytes.min(run.length_bytes);
+            skip_bytes -= skipped;
+            let count = (run.length_bytes - skipped).min(length_bytes - done_bytes);
+            if count > 0 {
+                parts.push((run.start_bytes + skipped, done_bytes, count));
+                done_bytes += count;
+            }
+        }
+        if done_bytes < length_bytes {
+            return Err(ExportError::new(Errno::NoSpace, "the volume has been made smaller"));
+        }
+        Ok(parts)
+    }
+}
+
+/// What a client has chosen.
+enum Part {
+    /// All of the array.
+    Whole { size_bytes: u64 },
+    /// One volume.
+    Volume(Arc<ServedVolume>),
 }
 
 /// A part of the array.
 pub(crate) struct Slice {
     live: Arc<LiveArray>,
-    name: String,
-    start_bytes: u64,
-    size_bytes: u64,
-    volumes: Arc<[ServedVolume]>,
+    part: Part,
+    regions: Arc<RwLock<Vec<Region>>>,
     pacer: Option<Arc<Pacer>>,
 }
 
+/// Whose a range of the array is.
+struct Region {
+    run: Run,
+    /// Where in the volume it begins.
+    in_volume_bytes: u64,
+    volume: Arc<ServedVolume>,
+}
+
 pub(crate) struct ArrayExports {
-    slices: Vec<Arc<Slice>>,
-    volumes: Arc<[ServedVolume]>,
+    live: Arc<LiveArray>,
+    pacer: Option<Arc<Pacer>>,
+    whole: Arc<Slice>,
+    volumes: RwLock<Vec<Arc<ServedVolume>>>,
+    regions: Arc<RwLock<Vec<Region>>>,
+    next_number: AtomicU32,
     /// Where volumes have names, the empty name is for this one of them, not for the whole array.
-    chosen: Option<AtomicUsize>,
+    chosen: Option<RwLock<String>>,
 }
 
 impl ArrayExports {
-    pub(crate) fn new(live: &Arc<LiveArray>, pacer: Option<&Arc<Pacer>>) -> Self {
-        let whole = live.array.spec.layout.capacity_bytes() / 512 * 512;
-        let mut start_bytes = 0;
-        let volumes = live.array.volumes().into_iter().map(|(name, size_bytes)| {
-            let volume = ServedVolume { name, start_bytes, size_bytes, tally: Arc::default() };
-            start_bytes += size_bytes;
-            volume
-        });
-        let volumes: Arc<[ServedVolume]> = volumes.collect();
-        let slice = |name: &str, start_bytes, size_bytes| {
-            Arc::new(Slice {
-                live: live.clone(),
-                name: name.to_owned(),
-                start_bytes,
-                size_bytes,
-                volumes: volumes.clone(),
-                pacer: pacer.cloned(),
-            })
+    pub(crate) fn new(live: &Arc<LiveArray>, pacer: Option<&Arc<Pacer>>, map: &VolumeMap) -> Self {
+        let regions = Arc::new(RwLock::default());
+        let whole = Slice {
+            live: live.clone(),
+            part: Part::Whole { size_bytes: live.array.spec.layout.capacity_bytes() / 512 * 512 },
+            regions: Arc::clone(&regions),
+            pacer: pacer.cloned(),
         };
-        let mut slices = vec![slice("", 0, whole)];
-        slices
-            .extend(volumes.iter().map(|volume| slice(&volume.name, volume.start_bytes, volume.size_bytes)));
-        let chosen = live.array.has_named_volumes().then(AtomicUsize::default);
-        ArrayExports { slices, volumes, chosen }
+        let first = map.volumes().first().map_or_else(String::new, |volume| volume.name.clone());
+        let exports = ArrayExports {
+            live: live.clone(),
+            pacer: pacer.cloned(),
+            whole: Arc::new(whole),
+            volumes: RwLock::default(),
+            regions,
+            next_number: AtomicU32::new(0),
+            chosen: live.array.has_named_volumes().then(|| RwLock::new(first)),
+        };
+        exports.adopt(map);
+        exports
+    }
+
+    /// Makes the volumes those of a map. Returns when nobody uses what is no longer theirs.
+    pub(crate) fn adopt(&self, map: &VolumeMap) {
+        let before = self.volumes();
+        let volumes = map.volumes().iter().map(|mapped| {
+            let MappedVolume { name, size_bytes, runs, .. } = mapped;
+            match before.iter().find(|volume| volume.name == *name) {
+                Some(volume) => {
+                    volume.change(runs, *size_bytes, false);
+                    volume.clone()
+                }
+                None => Arc::new(ServedVolume {
+                    number: self.next_number.fetch_add(1, Ordering::Relaxed),
+                    name: name.clone(),
+                    tally: Arc::default(),
+                    mapped: RwLock::new(Mapped {
+                        runs: runs.clone(),
+                        size_bytes: *size_bytes,
+                        is_gone: false,
+                    }),
+                }),
+            }
+        });
+        let volumes: Vec<Arc<ServedVolume>> = volumes.collect();
+        for gone in before.iter().filter(|old| !volumes.iter().any(|volume| volume.number == old.number)) {
+            let size_bytes = gone.size_bytes();
+            gone.change(&[], size_bytes, true);
+        }
+        let mut regions = Vec::new();
+        for volume in &volumes {
+            let mut in_volume_bytes = 0;
+            for run in &volume.mapped().runs {
+                regions.push(Region { run: *run, in_volume_bytes, volume: volume.clone() });
+                in_volume_bytes += run.length_bytes;
+            }
+        }
+        regions.sort_by_key(|region| region.run.start_bytes);
+        *self.regions.write().unwrap_or_else(PoisonError::into_inner) = regions;
+        *self.volumes.write().unwrap_or_else(PoisonError::into_inner) = volumes;
     }
 
     /// Whether the empty name is for a volume that is chosen.
@@ -64,52 +167,98 @@ impl ArrayExports {
         self.chosen.is_some()
     }
 
-    /// Number of a volume.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.volumes.iter().position(|volume| volume.name == name)
+    /// The volume of a name.
+    pub(crate) fn volume(&self, name: &str) -> Option<Arc<ServedVolume>> {
+        self.volumes().into_iter().find(|volume| volume.name == name)
     }
 
     /// From now on the empty name is for this volume.
-    pub(crate) fn choose(&self, volume: usize) {
+    pub(crate) fn choose(&self, volume: &str) {
         if let Some(chosen) = &self.chosen {
-            chosen.store(volume, Ordering::Release);
+            volume.clone_into(&mut chosen.write().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     /// Name of the volume that the empty name is for.
-    pub(crate) fn chosen(&self) -> &str {
-        let chosen = self.chosen.as_ref().map_or(0, |chosen| chosen.load(Ordering::Acquire));
-        self.volumes.get(chosen).map_or("", |volume| &volume.name)
+    pub(crate) fn chosen(&self) -> String {
+        let chosen = self.chosen.as_ref().map(|chosen| chosen.read().unwrap_or_else(PoisonError::into_inner));
+        chosen.map_or_else(String::new, |chosen| chosen.clone())
     }
 
-    /// Name and size of each.
-    pub(crate) fn sizes(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.slices.iter().map(|slice| (slice.name.as_str(), slice.size_bytes))
+    /// Name and size of each export.
+    pub(crate) fn sizes(&self) -> Vec<(String, u64)> {
+        let volumes = self.volumes().into_iter().map(|volume| (volume.name.clone(), volume.size_bytes()));
+        [(String::new(), self.whole.size_bytes())].into_iter().chain(volumes).collect()
     }
 
     /// The volumes, with what they have served.
-    pub(crate) fn volumes(&self) -> &[ServedVolume] {
-        &self.volumes
+    pub(crate) fn volumes(&self) -> Vec<Arc<ServedVolume>> {
+        self.volumes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Exports for ArrayExports {
     fn names(&self) -> Vec<String> {
-        self.slices.iter().map(|slice| slice.name.clone()).collect()
+        self.sizes().into_iter().map(|(name, _)| name).collect()
     }
 
     fn find(&self, name: &str) -> Option<Arc<dyn Export>> {
-        let name = if name.is_empty() && self.has_named_volumes() { self.chosen() } else { name };
-        let found = self.slices.iter().find(|slice| slice.name == name)?;
-        Some(found.clone())
+        if name.is_empty() && !self.has_named_volumes() {
+            return Some(self.whole.clone());
+        }
+        let volume = if name.is_empty() { self.volume(&self.chosen()) } else { self.volume(name) };
+        Some(Arc::new(Slice {
+            live: self.live.clone(),
+            part: Part::Volume(volume?),
+            regions: self.regions.clone(),
+            pacer: self.pacer.clone(),
+        }))
     }
 }
 
 impl Slice {
-    /// Whose range an address of the array is in; what lies behind the last one counts as that one's.
-    fn tally_at(&self, at_bytes: u64) -> Option<&Arc<Tally>> {
-        let after = self.volumes.partition_point(|volume| volume.start_bytes <= at_bytes);
-        self.volumes.get(after.saturating_sub(1)).map(|volume| &volume.tally)
+    /// Whose a range is, and where the model has it. What is no volume's has no time of its own.
+    fn at(&self, offset_bytes: u64) -> Option<(At, Arc<Tally>)> {
+        match &self.part {
+            Part::Volume(volume) => {
+                let parts = volume.mapped().parts(offset_bytes, 512).ok()?;
+                let (array_bytes, _, _) = *parts.first()?;
+                let at = At { volume: Some(volume.number), volume_bytes: offset_bytes, array_bytes };
+                Some((at, volume.tally.clone()))
+            }
+            Part::Whole { .. } => {
+                let regions = self.regions.read().unwrap_or_else(PoisonError::into_inner);
+                let after = regions.partition_point(|region| region.run.start_bytes <= offset_bytes);
+                let region = regions.get(after.checked_sub(1)?)?;
+                let volume_bytes = region.in_volume_bytes + offset_bytes - region.run.start_bytes;
+                let is_inside = offset_bytes - region.run.start_bytes < region.run.length_bytes;
+                let volume = is_inside.then_some(region.volume.number);
+                Some((At { volume, volume_bytes, array_bytes: offset_bytes }, region.volume.tally.clone()))
+            }
+        }
+    }
+
+    /// Carries something out on each part of a range.
+    fn each(
+        &self,
+        offset_bytes: u64,
+        length_bytes: u64,
+        mut carry_out: impl FnMut(&Volume, u64, std::ops::Range<usize>) -> Result<(), VolumeError>,
+    ) -> Result<(), ExportError> {
+        let volume = match &self.part {
+            Part::Whole { .. } => {
+                let range = 0..length_bytes as usize;
+                return self.live.attempt(|volume| carry_out(volume, offset_bytes, range.clone()));
+            }
+            Part::Volume(volume) => volume,
+        };
+        // Held until it is done: whoever takes a range away waits.
+        let mapped = volume.mapped();
+        for (at_bytes, from, count) in mapped.parts(offset_bytes, length_bytes)? {
+            let range = from as usize..(from + count) as usize;
+            self.live.attempt(|volume| carry_out(volume, at_bytes, range.clone()))?;
+        }
+        Ok(())
     }
 
     /// Counts what is answered at once.
@@ -120,8 +269,8 @@ impl Slice {
         length_bytes: usize,
         carry_out: impl FnOnce() -> Result<T, ExportError>,
     ) -> Result<T, ExportError> {
-        let tally = if self.pacer.is_none() { self.tally_at(self.start_bytes + offset_bytes) } else { None };
-        let Some(tally) = tally else { return carry_out() };
+        let at = if self.pacer.is_none() { self.at(offset_bytes) } else { None };
+        let Some((_, tally)) = at else { return carry_out() };
         let began = Instant::now();
         tally.begin();
         let outcome = carry_out();
@@ -132,7 +281,14 @@ impl Slice {
 
 impl Export for Slice {
     fn size_bytes(&self) -> u64 {
-        self.size_bytes
+        match &self.part {
+            Part::Whole { size_bytes } => *size_bytes,
+            Part::Volume(volume) => volume.size_bytes(),
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(&self.part, Part::Volume(volume) if volume.mapped().is_gone)
     }
 
     fn is_read_only(&self) -> bool {
@@ -140,31 +296,37 @@ impl Export for Slice {
     }
 
     fn description(&self) -> String {
-        match self.name.as_str() {
-            "" => self.live.array.title.clone(),
-            name => format!("{name} of {}", self.live.array.title),
+        match &self.part {
+            Part::Whole { .. } => self.live.array.title.clone(),
+            Part::Volume(volume) => format!("{} of {}", volume.name, self.live.array.title),
         }
     }
 
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> Result<(), ExportError> {
         self.count(Access::Read, offset_bytes, buffer.len(), || {
-            self.live.attempt(|volume| volume.read_at(self.start_bytes + offset_bytes, buffer))
+            self.each(offset_bytes, buffer.len() as u64, |volume, at_bytes, range| {
+                volume.read_at(at_bytes, &mut buffer[range])
+            })
         })
     }
 
     fn write_at(&self, offset_bytes: u64, bytes: &[u8], fua: bool) -> Result<(), ExportError> {
         self.count(Access::Write, offset_bytes, bytes.len(), || {
-            self.live.attempt(|volume| volume.write_at(self.start_bytes + offset_bytes, bytes, fua))
+            self.each(offset_bytes, bytes.len() as u64, |volume, at_bytes, range| {
+                volume.write_at(at_bytes, &bytes[range], fua)
+            })
         })
     }
 
     fn flush(&self) -> Result<(), ExportError> {
-        self.live.attempt(volume::Volume::flush)
+        self.live.attempt(Volume::flush)
     }
 
     fn trim(&self, offset_bytes: u64, length_bytes: u64, _: bool) -> Result<(), ExportError> {
         // Durable anyway.
-        self.live.attempt(|volume| volume.trim(self.start_bytes + offset_bytes, length_bytes))
+        self.each(offset_bytes, length_bytes, |volume, at_bytes, range| {
+            volume.trim(at_bytes, range.len() as u64)
+        })
     }
 
     fn write_zeroes(
@@ -174,24 +336,34 @@ impl Export for Slice {
         may_punch: bool,
         fua: bool,
     ) -> Result<(), ExportError> {
-        let at = self.start_bytes + offset_bytes;
-        self.live.attempt(|volume| volume.write_zeroes(at, length_bytes, may_punch, fua))
+        self.each(offset_bytes, length_bytes, |volume, at_bytes, range| {
+            volume.write_zeroes(at_bytes, range.len() as u64, may_punch, fua)
+        })
     }
 
     fn block_status(&self, offset_bytes: u64, length_bytes: u64) -> Result<Vec<Extent>, ExportError> {
-        let at = self.start_bytes + offset_bytes;
-        let extents = self.live.attempt(|volume| volume.block_status(at, length_bytes))?;
-        let extent = |extent: volume::BlockExtent| Extent {
-            length_bytes: extent.length_bytes,
-            is_allocated: extent.is_allocated,
-        };
-        Ok(extents.into_iter().map(extent).collect())
+        let mut found = Vec::new();
+        let mut is_cut = false;
+        self.each(offset_bytes, length_bytes, |volume, at_bytes, range| {
+            if is_cut {
+                return Ok(());
+            }
+            let extents = volume.block_status(at_bytes, range.len() as u64)?;
+            let reached: u64 = extents.iter().map(|extent| extent.length_bytes).sum();
+            // What lies behind the end of a part that was cut short is left out.
+            is_cut = reached < range.len() as u64;
+            found.extend(extents.into_iter().map(|extent| Extent {
+                length_bytes: extent.length_bytes,
+                is_allocated: extent.is_allocated,
+            }));
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     fn arrive(&self, arrival: &Arrival) -> Option<u32> {
-        let at_bytes = self.start_bytes + arrival.offset_bytes;
-        let (pacer, tally) = (self.pacer.as_ref()?, self.tally_at(at_bytes)?);
-        pacer.arrive(arrival.at, arrival.access, (at_bytes, arrival.length_bytes), arrival.connection, tally)
+        let (pacer, (at, tally)) = (self.pacer.as_ref()?, self.at(arrival.offset_bytes)?);
+        pacer.arrive(arrival, at, tally)
     }
 
     fn hold(&self, number: u32, reply: HeldReply) {

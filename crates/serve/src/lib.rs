@@ -21,6 +21,7 @@ mod run;
 mod upkeep;
 mod verbs;
 mod view;
+mod volumes;
 
 pub use array::ServedArray;
 pub use bench::{BenchRow, bench, quick_directory};

@@ -2,13 +2,14 @@
 
 use crate::array::ServedArray;
 use crate::power::PoweredShelf;
+use crate::volumes::begin;
 use layout::Redundancy;
 use nbd::{Errno, ExportError};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use volume::{DriveCondition, RebuildProgress, RehomeProgress, ScrubReport, Volume, VolumeError};
+use volume::{DriveCondition, RebuildProgress, RehomeProgress, ScrubReport, Volume, VolumeError, VolumeMap};
 
 /// How long requests under way may take to notice that the power is off.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
@@ -43,9 +44,14 @@ pub(crate) struct LiveArray {
 }
 
 impl LiveArray {
-    pub(crate) fn open(array: ServedArray, shelf: PoweredShelf) -> Result<LiveArray, VolumeError> {
+    /// The array and its volumes.
+    pub(crate) fn open(
+        array: ServedArray,
+        shelf: PoweredShelf,
+    ) -> Result<(LiveArray, VolumeMap), VolumeError> {
         let volume = Volume::open(shelf.clone(), array.spec.clone())?;
-        Ok(LiveArray {
+        let map = begin(&volume, &array)?;
+        let live = LiveArray {
             array,
             shelf,
             volume: RwLock::new(Some(Arc::new(volume))),
@@ -53,7 +59,8 @@ impl LiveArray {
             wake: Condvar::new(),
             power_cuts: AtomicU64::new(0),
             cutting: Mutex::default(),
-        })
+        };
+        Ok((live, map))
     }
 
     /// The volume, unless the power is off.

@@ -114,7 +114,7 @@ impl Scrape {
             .map(of("volume"));
         gauges(encoder, "volume_queue", "I/Os that have arrived and are not answered", under_way)?;
         let sizes =
-            volumes.iter().map(|volume| (volume.name.as_str(), volume.size_bytes as f64)).map(of("volume"));
+            volumes.iter().map(|volume| (volume.name.as_str(), volume.size_bytes() as f64)).map(of("volume"));
         gauges(encoder, "volume_size_bytes", "Size of the volume", sizes)
     }
 }

@@ -1,17 +1,20 @@
 //! A replicated system as it is served: three copies of each object, no two on one node.
 
 use crate::ServeError;
-use crate::array::{MODEL_SEED, ServedArray, VOLUME_ALIGNMENT_BYTES, is_of_model, refused, text_of, typed};
+use crate::array::{MODEL_SEED, ServedArray, is_of_model, refused, text_of, typed};
 use crate::paced::TwinSpec;
 use layout::{Layout, ReplicaSpec};
 use serde_json::{Map, Value, json};
 use twin::ArrayDescription;
 use twin::replicated::Description;
-use volume::VolumeSpec;
+use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
 const COPIES: usize = 3;
 /// The share of the drives' room that volumes may take: placement needs some to choose from, and lost drives a place.
 const ROOM_PERCENT: u64 = 50;
+/// An array is laid out for so many times what its description's volumes take: a map of all the room on large drives would
+/// be long.
+const CAPACITY_OF_VOLUMES: u64 = 4;
 /// On drives that were made small, objects are made smaller as well, so that each has at least so many.
 const OBJECTS_MINIMUM: u64 = 64;
 
@@ -55,12 +58,15 @@ pub(crate) fn served(
     let unit = VOLUME_ALIGNMENT_BYTES;
     let object_bytes = system.object_bytes.get().min(smallest / OBJECTS_MINIMUM / unit * unit).max(unit);
     let room: u64 = drive_capacity_bytes.iter().sum::<u64>() / COPIES as u64 / 100 * ROOM_PERCENT;
-    let each = room / (system.volumes.len() as u64).max(1) / object_bytes * object_bytes;
+    // One part more than there are volumes, so that some is free for others.
+    let each = room / (system.volumes.len() as u64 + 1);
+    let in_objects = |bytes: u64| (bytes / object_bytes).max(1) * object_bytes;
     let volumes_bytes: Vec<u64> =
-        system.volumes.iter().map(|volume| volume.bytes.get().min(each) / unit * unit).collect();
+        system.volumes.iter().map(|volume| in_objects(volume.bytes.get().min(each))).collect();
+    let described: u64 = volumes_bytes.iter().sum();
     let all: Vec<u16> = (0..drives.len() as u16).collect();
     let layout = Layout::replicas(&ReplicaSpec {
-        capacity_bytes: volumes_bytes.iter().sum(),
+        capacity_bytes: in_objects(room.min(described.saturating_mul(CAPACITY_OF_VOLUMES))),
         object_bytes,
         groups: vec![all; COPIES],
         drive_capacity_bytes: drive_capacity_bytes.clone(),
@@ -94,8 +100,16 @@ pub(crate) fn drive_name(system: &Description, drive: u16) -> String {
     }
 }
 
-/// The services of each node with their slices of processors and memory; null where there are none.
-pub(crate) fn services(description: &ArrayDescription) -> Value {
+/// The number of a drive that the model knows by this name.
+pub(crate) fn drive_number(system: &Description, name: &str) -> Option<u16> {
+    let per_node = system.nvme.count.get() + system.hdd.count.get();
+    let drives = (system.nodes.count.get() * per_node) as u16;
+    (0..drives).find(|&drive| drive_name(system, drive) == name)
+}
+
+/// The services of each node with their slices of processors and memory, and those of some nodes that are `stopped`; null
+/// where there are none.
+pub(crate) fn services(description: &ArrayDescription, stopped: &[&str]) -> Value {
     let Some(system) = &description.replicated else { return Value::Null };
     let slices: Vec<Value> = system
         .slices
@@ -121,5 +135,5 @@ pub(crate) fn services(description: &ArrayDescription) -> Value {
             })
         })
         .collect();
-    json!({"nodes": system.nodes.count.get(), "slices": slices, "services": services})
+    json!({"nodes": system.nodes.count.get(), "slices": slices, "services": services, "stopped": stopped})
 }

@@ -11,6 +11,7 @@ use crate::options::{Endpoint, Options};
 use crate::paced::{LatenessReport, Model, Pacer};
 use crate::power::PoweredShelf;
 use crate::upkeep::look_after;
+use crate::volumes::known;
 use metrics::{Exposure, MetricsServer};
 use nbd::{Listener, Server, TlsSettings};
 use std::fs;
@@ -21,10 +22,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use volume::Directory;
+use volume::{Directory, VolumeMap};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -76,12 +77,13 @@ pub fn serve_array(
     let volume_error = |source| ServeError::Volume { data: options.data.clone(), source };
     let named = named_drives(options)?;
     let directory = Directory::lock(&options.data, named).map_err(volume_error)?;
-    let live = Arc::new(LiveArray::open(array, PoweredShelf::new(directory)).map_err(volume_error)?);
+    let (live, map) = LiveArray::open(array, PoweredShelf::new(directory)).map_err(volume_error)?;
+    let live = Arc::new(live);
     let pacer = match options.speed_millionths {
-        Some(speed_millionths) => Some(Arc::new(start_pacer(&live.array, speed_millionths)?)),
+        Some(speed_millionths) => Some(Arc::new(start_pacer(&live, &map, speed_millionths)?)),
         None => None,
     };
-    let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref()));
+    let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref(), &map));
     let (listener, address, socket) = listen(&options.endpoint, tls.is_some())?;
     let control_path = options.control_path();
     let control = bind(&control_path)?;
@@ -90,8 +92,14 @@ pub fn serve_array(
         .map_err(ServeError::io("protect the control socket"))?;
     let server =
         Arc::new(Server::start(listener, exports.clone(), tls).map_err(ServeError::io("start the server"))?);
-    let controlled =
-        Arc::new(Controlled { live: live.clone(), exports, server: server.clone(), pacer: pacer.clone() });
+    let controlled = Arc::new(Controlled {
+        live: live.clone(),
+        exports,
+        server: server.clone(),
+        pacer: pacer.clone(),
+        changes: Mutex::default(),
+    });
+    controlled.tell_of_lost_drives();
     let monitoring: Arc<dyn metrics::Source> = Arc::new(Monitoring(controlled.clone()));
     let monitoring = match options.metrics {
         Some(address) => {
@@ -133,14 +141,18 @@ pub fn serve_array(
     Ok(Served { outcome: outcome?, lateness })
 }
 
-fn start_pacer(array: &ServedArray, speed_millionths: u64) -> Result<Pacer, ServeError> {
+fn start_pacer(live: &LiveArray, map: &VolumeMap, speed_millionths: u64) -> Result<Pacer, ServeError> {
+    let array = &live.array;
     let Some(twin) = array.twin.clone() else {
         return Err(ServeError::Array {
             problem: format!("`{}` has no model of its time", array.name),
             hint: "serve it as fast as it goes, with --untimed",
         });
     };
-    Pacer::start(Model::new(twin, &array.volumes())?, speed_millionths)
+    // The exports number them in the same order.
+    let number_of =
+        |name: &str| map.volumes().iter().position(|volume| volume.name == name).map(|at| at as u32);
+    Pacer::start(Model::new(twin, &known(array, map, &number_of))?, speed_millionths)
 }
 
 fn wait_for(stop: &AtomicBool) -> Result<Outcome, ServeError> {

@@ -57,6 +57,12 @@ pub(crate) enum Kind {
     Controller,
     /// The templates of a replicated system, by name.
     Template,
+    /// A name for a volume that there is not yet.
+    NewVolume,
+    /// A size in bytes, as in 64m.
+    Size,
+    /// The services of a replicated system's nodes, as in node-0/server-0.
+    Service,
     /// Any whole number.
     Number,
 }
@@ -98,15 +104,17 @@ pub(crate) const VERBS: &[VerbSpec] = &[
     harmful(verb(Scope::Bytes, "fail", DRIVE, "the drive fails")),
     harmful(verb(Scope::Bytes, "pull", DRIVE, "the drive is pulled out")),
     verb(Scope::Bytes, "replace", DRIVE, "a new drive takes its place and is rebuilt"),
+    verb(
+        Scope::Model,
+        "slow",
+        &[needed("drive", Kind::Drive), needed("factor", Kind::Number)],
+        "the drive takes so many times as long; 1 is as described",
+    ),
     harmful(verb(Scope::Bytes, "break", DRIVE, "the drive refuses writes; the array finds out")),
     harmful(verb(
         Scope::Bytes,
         "corrupt",
-        &[
-            needed("drive", Kind::Drive),
-            optional("offset", Kind::Number),
-            optional("sectors", Kind::Number),
-        ],
+        &[needed("drive", Kind::Drive), optional("offset", Kind::Number), optional("sectors", Kind::Number)],
         "sectors of the drive change silently",
     )),
     harmful(verb(
@@ -117,6 +125,24 @@ pub(crate) const VERBS: &[VerbSpec] = &[
     )),
     verb(Scope::Bytes, "scrub", &[], "everything is read, checked and repaired in the background"),
     verb(Scope::Bytes, "checkpoint", &[], "everything goes from the journal to the drives"),
+    verb(
+        Scope::Bytes,
+        "create",
+        &[
+            needed("volume", Kind::NewVolume),
+            needed("size", Kind::Size),
+            optional("template", Kind::Template),
+        ],
+        "makes a volume, all zeros",
+    ),
+    harmful(verb(
+        Scope::Bytes,
+        "resize",
+        &[needed("volume", Kind::Volume), needed("size", Kind::Size)],
+        "gives the volume another size; what is cut off is gone",
+    )),
+    harmful(verb(Scope::Bytes, "initialise", VOLUME, "makes all of the volume zero")),
+    harmful(verb(Scope::Bytes, "delete", VOLUME, "the volume and its data are gone")),
     with_pairs(
         verb(Scope::Model, "limit", VOLUME, "limits the volume; none lifts a limit"),
         "iops=N|bw_bytes_per_s=N|…=none",
@@ -126,6 +152,18 @@ pub(crate) const VERBS: &[VerbSpec] = &[
         "template",
         &[needed("volume", Kind::Volume), needed("template", Kind::Template)],
         "moves the volume to other classes of drives",
+    ),
+    harmful(verb(
+        Scope::Model,
+        "stop",
+        &[needed("service", Kind::Service)],
+        "the service stops: its drives serve nothing meanwhile",
+    )),
+    verb(
+        Scope::Model,
+        "start",
+        &[needed("service", Kind::Service)],
+        "the service starts: its drives catch up and serve again",
     ),
     verb(Scope::Model, "firmware-update", &[], "controllers leave and come back one after the other"),
     verb(

@@ -11,6 +11,7 @@ mod directory;
 mod drive;
 mod error;
 mod journal;
+mod map;
 mod medium;
 mod memory;
 mod overlay;
@@ -20,12 +21,18 @@ mod rehome;
 mod stripe;
 mod upkeep;
 mod volume;
+mod volumes;
 
 pub use directory::{Directory, NamedDrive};
 pub use drive::{DriveCondition, SECTOR_BYTES};
 pub use error::VolumeError;
+pub use map::{
+    MapError, MappedVolume, Run, VOLUME_ALIGNMENT_BYTES, VOLUME_NAME_BYTES_LIMIT, VOLUME_RUNS_LIMIT,
+    VOLUMES_LIMIT, VolumeMap,
+};
 pub use medium::{FileMedium, Medium, Shelf};
 pub use memory::{MemoryMedium, MemoryShelf};
 pub use rehome::RehomeProgress;
 pub use upkeep::{DriveStatus, RebuildProgress, SCRUB_PLACES_LIMIT, ScrubReport, SectorPlace, VolumeStatus};
 pub use volume::{BLOCK_STATUS_EXTENTS_LIMIT, BlockExtent, Volume, VolumeSpec};
+pub use volumes::{PlannedChange, VolumeChange};

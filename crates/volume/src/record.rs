@@ -2,6 +2,7 @@
 
 use crate::drive::{DriveCondition, FORMAT_VERSION};
 use crate::error::{VolumeError, WhileDoing};
+use crate::map::MappedVolume;
 use crate::medium::Shelf;
 use layout::{Move, Piece};
 
@@ -15,7 +16,7 @@ pub(crate) struct DriveRecord {
 }
 
 /// The whole array's.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ArrayRecord {
     pub format: u32,
@@ -26,6 +27,17 @@ pub(crate) struct ArrayRecord {
     pub drives: Vec<DriveRecord>,
     /// Pieces that have moved since the array was laid out, in order.
     pub moves: Vec<MoveRecord>,
+    /// The volumes and the unit of their ranges; nothing where the array was never told of any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<MapRecord>,
+}
+
+/// The map of volumes.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MapRecord {
+    pub unit_bytes: u64,
+    pub volumes: Vec<MappedVolume>,
 }
 
 /// One move: group, entry, drive and slot it left, drive and slot it went to.

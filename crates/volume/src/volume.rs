@@ -5,9 +5,10 @@ use crate::destage::destage;
 use crate::drive::{Drive, DriveCondition, FORMAT_VERSION, SECTOR_BYTES, Superblock};
 use crate::error::WhileDoing;
 use crate::journal::{Change, Journal, Record};
+use crate::map::VolumeMap;
 use crate::medium::Shelf;
 use crate::overlay::Overlay;
-use crate::record::{ArrayRecord, DriveRecord, hexadecimal};
+use crate::record::{ArrayRecord, DriveRecord, MapRecord, hexadecimal};
 use crate::stripe::{Array, Stripes};
 use layout::{Layout, Move, Redundancy};
 use std::io::Read;
@@ -59,6 +60,7 @@ pub struct Volume {
     array: RwLock<Array>,
     /// Every piece that has moved since the volume was made, in order.
     pub(crate) moves: Mutex<Vec<Move>>,
+    map: Mutex<Option<VolumeMap>>,
     stripe_locks: Vec<RwLock<()>>,
     pub(crate) overlay: Overlay,
     journal: Journal,
@@ -92,7 +94,7 @@ impl Volume {
             drives.push(new_drive(&*shelf, id, index as u16, 0, capacity_bytes)?);
         }
         let journal = Journal::create(shelf.journal().while_doing("make the journal")?, id)?;
-        let volume = Volume::assemble(shelf, id, spec, drives, journal, Vec::new());
+        let volume = Volume::assemble(shelf, id, spec, drives, journal, Vec::new(), None);
         // Last: without it the next start begins anew.
         volume.write_record(&volume.array())?;
         Ok(volume)
@@ -118,6 +120,15 @@ impl Volume {
                 return Err(foreign("a piece it has moved does not fit the layout"));
             }
         }
+        let capacity_bytes = spec.layout.capacity_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
+        let map = match &record.volumes {
+            None => None,
+            Some(MapRecord { unit_bytes, volumes }) if *unit_bytes > 0 => {
+                let map = VolumeMap::with(capacity_bytes, *unit_bytes, volumes.clone());
+                Some(map.ok_or_else(|| foreign("its record's volumes do not fit the array"))?)
+            }
+            Some(_) => return Err(foreign("its record's volumes have no unit")),
+        };
         let id = record.volume_bytes().ok_or_else(|| foreign("its record names no volume"))?;
         let mut drives = Vec::with_capacity(record.drives.len());
         for (index, (state, &capacity_bytes)) in
@@ -152,6 +163,7 @@ impl Volume {
             drives,
             journal,
             record.moves.iter().map(|&moved| moved.into()).collect(),
+            map,
         ))
     }
 
@@ -162,6 +174,7 @@ impl Volume {
         drives: Vec<Drive>,
         journal: Journal,
         moves: Vec<Move>,
+        map: Option<VolumeMap>,
     ) -> Volume {
         let capacity_bytes = spec.layout.capacity_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         let is_whole = drives.iter().all(|drive| drive.condition == DriveCondition::Present);
@@ -171,6 +184,7 @@ impl Volume {
             identity: spec.identity,
             array: RwLock::new(Array { layout: spec.layout, drives, is_whole, moving: None }),
             moves: Mutex::new(moves),
+            map: Mutex::new(map),
             stripe_locks: (0..STRIPE_LOCKS).map(|_| RwLock::default()).collect(),
             overlay: Overlay::new(),
             journal,
@@ -413,8 +427,16 @@ impl Volume {
             drive_capacity_bytes: array.drives.iter().map(|drive| drive.capacity_bytes).collect(),
             drives,
             moves: self.moves().iter().map(|&moved| moved.into()).collect(),
+            volumes: self
+                .map()
+                .as_ref()
+                .map(|map| MapRecord { unit_bytes: map.unit_bytes(), volumes: map.volumes().to_vec() }),
         };
         record.write(&*self.shelf)
+    }
+
+    pub(crate) fn map(&self) -> MutexGuard<'_, Option<VolumeMap>> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn moves(&self) -> MutexGuard<'_, Vec<Move>> {

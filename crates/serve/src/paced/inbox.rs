@@ -1,6 +1,6 @@
 //! What others tell the thread that owns the twin, and how they wake it.
 
-use super::{Paced, Tally};
+use super::{At, Paced, Tally};
 use nbd::{Access, HeldReply};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,7 +15,7 @@ pub(super) struct Arrived {
     pub number: u32,
     pub at: Instant,
     pub access: Access,
-    pub offset_bytes: u64,
+    pub place: At,
     pub length_bytes: u32,
     pub connection: u64,
     pub tally: Arc<Tally>,

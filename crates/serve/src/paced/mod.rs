@@ -5,6 +5,7 @@
 
 mod clock;
 mod inbox;
+mod lasting;
 mod lateness;
 mod model;
 mod tally;
@@ -12,18 +13,18 @@ mod thread;
 
 pub(crate) use clock::REAL_SPEED;
 pub use lateness::LatenessReport;
-pub(crate) use model::Model;
 pub use model::TwinSpec;
+pub(crate) use model::{At, KnownVolume, Model};
 pub(crate) use tally::Tally;
 
 use crate::ServeError;
 use inbox::{Arrived, Inbox};
-use nbd::{Access, HeldReply};
+use nbd::{Arrival, HeldReply};
 use serde_json::{Map, Value};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use thread::Pacing;
 
 /// How long the thread may take to answer a question; it looks for them between any two events.
@@ -46,13 +47,19 @@ pub(crate) struct Paced<'a> {
 
 impl Paced<'_> {
     /// Puts a twin with other settings in the place of this one. What is under way is answered now.
-    pub(crate) fn rebuild(&mut self, changes: Map<String, Value>) -> Result<(), ServeError> {
+    pub(crate) fn rebuild(&mut self, changes: Map<String, Value>, lost: &[Value]) -> Result<(), ServeError> {
         let mut settings = self.model.settings().clone();
         settings.extend(changes);
         if settings != *self.model.settings() {
-            self.model.rebuild(settings, self.now_ns)?;
+            self.model.rebuild(settings, lost, self.now_ns)?;
             *self.forget = true;
         }
+        Ok(())
+    }
+
+    /// The array has other volumes from now on.
+    pub(crate) fn volumes_are(&mut self, known: Vec<KnownVolume>, lost: &[Value]) -> Result<(), ServeError> {
+        *self.forget |= self.model.volumes_are(self.now_ns, known, lost)?;
         Ok(())
     }
 }
@@ -81,24 +88,9 @@ impl Pacer {
     }
 
     /// A request has arrived. The number by which its reply is to be handed over, unless the pacer has stopped.
-    pub(crate) fn arrive(
-        &self,
-        at: Instant,
-        access: Access,
-        range: (u64, u32),
-        connection: u64,
-        tally: &Arc<Tally>,
-    ) -> Option<u32> {
-        let (offset_bytes, length_bytes) = range;
-        self.inbox.arrive(|number| Arrived {
-            number,
-            at,
-            access,
-            offset_bytes,
-            length_bytes,
-            connection,
-            tally: tally.clone(),
-        })
+    pub(crate) fn arrive(&self, arrival: &Arrival, place: At, tally: Arc<Tally>) -> Option<u32> {
+        let Arrival { at, access, length_bytes, connection, .. } = *arrival;
+        self.inbox.arrive(|number| Arrived { number, at, access, place, length_bytes, connection, tally })
     }
 
     /// The bytes of a request are done.

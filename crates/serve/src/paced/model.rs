@@ -1,16 +1,20 @@
 //! The twin of a served array, its volumes and their limits.
 
+use super::lasting::Lasting;
 use crate::ServeError;
 use load::{Completion, Device as _, Direction, Operation};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
-use twin::{ArrayDescription, Limit, Limiter, Twin, TwinCounter, TwinNote};
+use twin::replicated::VolumeDescription;
+use twin::{ArrayDescription, Limit, Limiter, Origin, Parameter, Twin, TwinCounter, TwinNote};
 
 /// Connections are the twin's jobs: so many of each volume differ.
 const JOBS_OF_VOLUME: u32 = 1024;
 
 /// The event that sets a limit.
 const LIMIT: &str = "limit";
+/// The event that gives a volume another template, and what tells which.
+const TEMPLATE: &str = "template";
 /// The last so many notes are kept.
 const NOTES_LIMIT: usize = 64;
 
@@ -39,17 +43,56 @@ impl TwinSpec {
     }
 }
 
+/// A volume as the model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KnownVolume {
+    /// By which requests name it.
+    pub number: u32,
+    pub name: String,
+    /// What clients see.
+    pub size_bytes: u64,
+    /// What the model has, where that is more: as described, whatever was served of it.
+    pub modelled_bytes: u64,
+    /// Of a replicated system.
+    pub template: Option<String>,
+    /// Where it is another than the description's.
+    pub limit: Option<Limit>,
+}
+
 /// A volume as the model sees it.
 #[derive(Debug, Clone)]
 struct Volume {
-    name: String,
-    /// Where it begins in the array.
-    start_bytes: u64,
-    size_bytes: u64,
-    limit: Limit,
+    known: KnownVolume,
     limiter: Limiter,
     /// Requests that the limit holds back.
     waiting: VecDeque<(u32, Operation)>,
+}
+
+impl Volume {
+    fn new(known: KnownVolume) -> Volume {
+        let mut volume = Volume { known, limiter: Limiter::default(), waiting: VecDeque::new() };
+        volume.set_limiter();
+        volume
+    }
+
+    fn limit(&self) -> Limit {
+        self.known.limit.unwrap_or_default()
+    }
+
+    fn set_limiter(&mut self) {
+        self.limiter.set(&self.limit(), self.known.size_bytes);
+    }
+}
+
+/// Where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct At {
+    /// Whose it is, by number.
+    pub volume: Option<u32>,
+    /// Its place in the volume.
+    pub volume_bytes: u64,
+    /// Its place on the array.
+    pub array_bytes: u64,
 }
 
 /// A twin that is used as an array of volumes.
@@ -63,36 +106,40 @@ pub(crate) struct Model {
     notes: VecDeque<TwinNote>,
     /// Completions that came up while something else was asked of the twin.
     completed: VecDeque<(u32, u64)>,
+    /// What has happened to parts of the array and lasts.
+    lasting: Lasting,
 }
 
 impl Model {
-    /// `volumes`: names and sizes, one after the other from the start of the array.
-    pub(crate) fn new(spec: TwinSpec, volumes: &[(String, u64)]) -> Result<Model, ServeError> {
-        let mut start_bytes = 0;
-        let volumes = volumes.iter().map(|(name, size_bytes)| {
-            let volume = Volume {
-                name: name.clone(),
-                start_bytes,
-                size_bytes: *size_bytes,
-                limit: Limit::default(),
-                limiter: Limiter::default(),
-                waiting: VecDeque::new(),
-            };
-            start_bytes += size_bytes;
-            volume
-        });
-        let volumes = volumes.collect();
+    pub(crate) fn new(spec: TwinSpec, volumes: &[KnownVolume]) -> Result<Model, ServeError> {
+        let has_volumes = spec.has_volumes();
+        let twin = described(&spec, volumes).build()?;
+        let volumes = volumes.iter().cloned().map(Volume::new).collect();
         let mut model = Model {
-            twin: spec.build()?,
-            has_volumes: spec.has_volumes(),
+            twin,
+            has_volumes,
             spec,
             volumes,
             began_at_ns: 0,
             notes: VecDeque::new(),
             completed: VecDeque::new(),
+            lasting: Lasting::default(),
         };
-        model.attach()?;
+        model.restore(0)?;
         Ok(model)
+    }
+
+    /// Brings a twin that is new into the state that the one before it had.
+    fn restore(&mut self, now_ns: u64) -> Result<(), ServeError> {
+        self.attach()?;
+        let limits: Vec<_> =
+            self.volumes.iter().filter_map(|volume| limit_arguments(&volume.known)).collect();
+        let limits = limits.into_iter().filter(|_| self.has_volumes).map(|told| (LIMIT.to_owned(), told));
+        for (action, arguments) in limits.chain(self.lasting.actions()).collect::<Vec<_>>() {
+            // What this kind of array cannot do it could not do before.
+            let _ = self.act_on_twin(now_ns, &action, &arguments);
+        }
+        Ok(())
     }
 
     /// Where the twin has volumes of its own, each gets a range of jobs.
@@ -101,7 +148,7 @@ impl Model {
             return Ok(());
         }
         for (index, volume) in self.volumes.iter().enumerate() {
-            let settings = Map::from_iter([("volume".to_owned(), Value::from(volume.name.as_str()))]);
+            let settings = Map::from_iter([("volume".to_owned(), Value::from(volume.known.name.as_str()))]);
             self.twin.attach(index as u32 * JOBS_OF_VOLUME, &settings).map_err(|error| {
                 ServeError::Array {
                     problem: error.to_string(),
@@ -112,36 +159,39 @@ impl Model {
         Ok(())
     }
 
-    /// The volume that holds an address of the array.
-    pub(crate) fn volume_at(&self, offset_bytes: u64) -> usize {
-        self.volumes.partition_point(|volume| volume.start_bytes <= offset_bytes).saturating_sub(1)
+    fn position(&self, number: u32) -> Option<usize> {
+        self.volumes.iter().position(|volume| volume.known.number == number)
     }
 
-    /// Hands over a request for an address of the array at a moment that is not before the last one.
+    /// Hands over a request at a moment that is not before the last one.
     pub(crate) fn submit(
         &mut self,
         now_ns: u64,
         tag: u32,
         direction: Direction,
-        range: (u64, u32),
+        (at, length_bytes): (At, u32),
         connection: u64,
     ) {
-        let (offset_bytes, length_bytes) = range;
-        let index = self.volume_at(offset_bytes);
+        let index = at.volume.and_then(|number| self.position(number));
         let connection = (connection % u64::from(JOBS_OF_VOLUME)) as u32;
-        let (mut offset_bytes, mut job) = (offset_bytes, connection);
+        let (mut offset_bytes, mut job) = (at.array_bytes, connection);
         let mut capacity_bytes = self.twin.capacity_bytes();
-        if let (true, Some(volume)) = (self.has_volumes, self.volumes.get(index)) {
-            offset_bytes -= volume.start_bytes;
+        if self.has_volumes {
+            // What has just been taken away goes as the first volume.
+            let index = index.unwrap_or(0);
+            offset_bytes = at.volume_bytes;
             job += index as u32 * JOBS_OF_VOLUME;
-            capacity_bytes = volume.size_bytes;
+            capacity_bytes = self.volumes.get(index).map_or(capacity_bytes, |volume| volume.known.size_bytes);
         }
         // Beyond what the model has it begins anew: drives that were made larger than described.
         let length_bytes = u64::from(length_bytes).min(capacity_bytes);
         let offset_bytes = (offset_bytes % capacity_bytes).min(capacity_bytes - length_bytes);
         let operation = Operation { direction, offset_bytes, length_bytes: length_bytes as u32, job };
-        match self.volumes.get_mut(index) {
-            Some(volume) if volume.limiter.is_limited() || !volume.waiting.is_empty() => {
+        let volume = index.map(|index| (index, &mut self.volumes[index]));
+        match volume {
+            Some((index, volume))
+                if !self.has_volumes && (volume.limiter.is_limited() || !volume.waiting.is_empty()) =>
+            {
                 volume.waiting.push_back((tag, operation));
                 self.admit(index, now_ns);
             }
@@ -205,19 +255,44 @@ impl Model {
         action: &str,
         arguments: &Map<String, Value>,
     ) -> Result<(), String> {
-        if action == LIMIT && !self.has_volumes {
-            return self.limit(now_ns, arguments);
+        if action == LIMIT {
+            // Checked by name before the twin is told.
+            let (index, limit) = self.limit_of(arguments)?;
+            if self.has_volumes {
+                self.act_on_twin(now_ns, action, arguments)?;
+                self.volumes[index].known.limit = Some(limit);
+                return Ok(());
+            }
+            let volume = &mut self.volumes[index];
+            volume.known.limit = Some(limit);
+            volume.set_limiter();
+            self.admit(index, now_ns);
+            return Ok(());
         }
+        self.act_on_twin(now_ns, action, arguments)?;
+        let name = |key: &str| arguments.get(key).and_then(Value::as_str);
+        if let (TEMPLATE, Some(template)) = (action, name(TEMPLATE)) {
+            let volume =
+                self.volumes.iter_mut().find(|volume| Some(volume.known.name.as_str()) == name("volume"));
+            if let Some(volume) = volume {
+                volume.known.template = Some(template.to_owned());
+            }
+        }
+        self.lasting.note(action, arguments);
+        Ok(())
+    }
+
+    fn act_on_twin(
+        &mut self,
+        now_ns: u64,
+        action: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<(), String> {
         let at_ns = self.twin_ns(now_ns);
         self.twin.act(at_ns, action, arguments).map_err(|error| error.to_string())?;
         // It takes place before whatever comes in at the same moment.
         while let Some(completion) = self.twin.next_completion(at_ns) {
             self.completed.push_back((completion.tag, completion.at_ns + self.began_at_ns));
-        }
-        if action == LIMIT {
-            // The twin keeps it; this is for whoever asks.
-            let (index, limit) = self.limit_of(arguments)?;
-            self.volumes[index].limit = limit;
         }
         Ok(())
     }
@@ -227,41 +302,83 @@ impl Model {
         let index = match arguments.get("volume") {
             None => 0,
             Some(name) => {
-                let named = |volume: &Volume| Some(volume.name.as_str()) == name.as_str();
+                let named = |volume: &Volume| Some(volume.known.name.as_str()) == name.as_str();
                 self.volumes.iter().position(named).ok_or_else(|| {
-                    let names: Vec<&str> = self.volumes.iter().map(|volume| volume.name.as_str()).collect();
+                    let names: Vec<&str> =
+                        self.volumes.iter().map(|volume| volume.known.name.as_str()).collect();
                     format!("there is no volume {name}; there are {}", names.join(", "))
                 })?
             }
         };
         let volume = self.volumes.get(index).ok_or("this array has no volumes")?;
         let parts = arguments.iter().filter(|(name, _)| name.as_str() != "volume");
-        Ok((index, volume.limit.changed(parts).map_err(|error| error.to_string())?))
+        Ok((index, volume.limit().changed(parts).map_err(|error| error.to_string())?))
     }
 
-    fn limit(&mut self, now_ns: u64, arguments: &Map<String, Value>) -> Result<(), String> {
-        let (index, limit) = self.limit_of(arguments)?;
-        let volume = &mut self.volumes[index];
-        volume.limit = limit;
-        volume.limiter.set(&limit, volume.size_bytes);
-        self.admit(index, now_ns);
-        Ok(())
+    /// The limit of a volume, where it is another than the description's.
+    pub(crate) fn limit_set(&self, name: &str) -> Option<Limit> {
+        self.volumes.iter().find(|volume| volume.known.name == name)?.known.limit
     }
 
-    /// Puts a twin with other settings in this one's place, as described: without limits that were set since. What was
-    /// under way is forgotten; the caller answers it.
-    pub(crate) fn rebuild(&mut self, settings: Map<String, Value>, now_ns: u64) -> Result<(), ServeError> {
+    /// Puts a twin with other settings in this one's place, in the state that this one has: its limits, templates and
+    /// stopped services, its slow drives, and of those it has lost `lost`, by name or number; the others have been replaced
+    /// meanwhile. What was under way is forgotten; the caller answers it.
+    pub(crate) fn rebuild(
+        &mut self,
+        settings: Map<String, Value>,
+        lost: &[Value],
+        now_ns: u64,
+    ) -> Result<(), ServeError> {
         let spec = TwinSpec { settings, ..self.spec.clone() };
-        self.twin = spec.build()?;
+        let known: Vec<KnownVolume> = self.volumes.iter().map(|volume| volume.known.clone()).collect();
+        let twin = described(&spec, &known).build()?;
+        self.lasting.lost(lost);
         self.spec = spec;
+        self.replace_twin(twin, known, now_ns)
+    }
+
+    fn replace_twin(&mut self, twin: Twin, known: Vec<KnownVolume>, now_ns: u64) -> Result<(), ServeError> {
+        // What the one before has said last is kept.
+        self.recent_notes();
+        self.twin = twin;
         self.began_at_ns = now_ns;
         self.completed.clear();
-        self.volumes.iter_mut().for_each(|volume| {
-            volume.waiting.clear();
-            volume.limit = Limit::default();
-            volume.limiter = Limiter::default();
-        });
-        self.attach()
+        self.volumes = known.into_iter().map(Volume::new).collect();
+        self.restore(now_ns)
+    }
+
+    /// The array has other volumes from now on. `true` where a new twin has taken the place of this one, so that what is
+    /// under way is to be answered.
+    pub(crate) fn volumes_are(
+        &mut self,
+        now_ns: u64,
+        known: Vec<KnownVolume>,
+        lost: &[Value],
+    ) -> Result<bool, ServeError> {
+        if self.has_volumes {
+            let twin = described(&self.spec, &known).build()?;
+            self.lasting.lost(lost);
+            self.replace_twin(twin, known, now_ns)?;
+            return Ok(true);
+        }
+        let mut before = std::mem::take(&mut self.volumes);
+        for known in known {
+            let place = before.iter().position(|volume| volume.known.number == known.number);
+            self.volumes.push(match place {
+                Some(place) => {
+                    let mut volume = before.swap_remove(place);
+                    volume.known = known;
+                    volume.set_limiter();
+                    volume
+                }
+                None => Volume::new(known),
+            });
+        }
+        let at_ns = self.twin_ns(now_ns);
+        for (tag, operation) in before.into_iter().flat_map(|gone| gone.waiting) {
+            self.twin.submit(at_ns, tag, operation);
+        }
+        Ok(false)
     }
 
     pub(crate) fn settings(&self) -> &Map<String, Value> {
@@ -293,10 +410,47 @@ impl Model {
         };
         let of = |(index, volume): (usize, &Volume)| {
             let held_back = volume.waiting.len() as u64 + in_twin.get(index).copied().unwrap_or(0);
-            (volume.name.clone(), volume.limit, held_back)
+            (volume.known.name.clone(), volume.limit(), held_back)
         };
         self.volumes.iter().enumerate().map(of).collect()
     }
+}
+
+/// The same array with volumes as they are now, where its description has volumes.
+fn described(spec: &TwinSpec, known: &[KnownVolume]) -> TwinSpec {
+    let mut spec = spec.clone();
+    let Some(system) = &mut spec.description.replicated else { return spec };
+    let first = system.templates.first().map_or_else(String::new, |template| template.name.clone());
+    let volumes = known.iter().map(|known| {
+        let own = system.volumes.iter().find(|volume| volume.name == known.name);
+        let described = own.map_or_else(|| first.clone(), |volume| volume.template.clone());
+        VolumeDescription {
+            name: known.name.clone(),
+            template: known.template.clone().unwrap_or(described),
+            bytes: Parameter {
+                value: known.modelled_bytes,
+                origin: Origin::Derived,
+                from: "the served array's volume".to_owned(),
+            },
+            limit: own.map_or_else(Limit::default, |volume| volume.limit),
+        }
+    });
+    system.volumes = volumes.collect();
+    spec
+}
+
+/// What sets a volume's limit, where it is another than the description's.
+fn limit_arguments(known: &KnownVolume) -> Option<Map<String, Value>> {
+    let limit = known.limit?;
+    let parts = [
+        ("iops", limit.iops),
+        ("iops_per_gib", limit.iops_per_gib),
+        ("bw_bytes_per_s", limit.bw_bytes_per_s),
+        ("bw_bytes_per_s_per_gib", limit.bw_bytes_per_s_per_gib),
+    ];
+    let mut arguments = Map::from_iter([("volume".to_owned(), Value::from(known.name.as_str()))]);
+    arguments.extend(parts.map(|(name, value)| (name.to_owned(), value.map_or(Value::Null, Value::from))));
+    Some(arguments)
 }
 
 #[cfg(test)]
@@ -304,11 +458,29 @@ mod tests {
     use super::*;
 
     const SECOND_NS: u64 = 1_000_000_000;
+    const VOLUME_BYTES: u64 = 64 << 20;
+
+    /// A block of a volume.
+    fn at(volume: u32, volume_bytes: u64) -> At {
+        let array_bytes = u64::from(volume) * VOLUME_BYTES + volume_bytes;
+        At { volume: Some(volume), volume_bytes, array_bytes }
+    }
 
     fn model(array: &str, volumes: &[&str]) -> Model {
         let path = format!("{}/../../arrays/{array}.yaml", env!("CARGO_MANIFEST_DIR"));
         let description = plan::load_array(&path).unwrap().description;
-        let volumes: Vec<_> = volumes.iter().map(|name| ((*name).to_owned(), 64 << 20)).collect();
+        let volumes: Vec<KnownVolume> = volumes
+            .iter()
+            .enumerate()
+            .map(|(number, name)| KnownVolume {
+                number: number as u32,
+                name: (*name).to_owned(),
+                size_bytes: VOLUME_BYTES,
+                modelled_bytes: VOLUME_BYTES,
+                template: None,
+                limit: None,
+            })
+            .collect();
         Model::new(TwinSpec { description, settings: Map::new(), seed: 1 }, &volumes).unwrap()
     }
 
@@ -332,8 +504,8 @@ mod tests {
             limit(&mut model, 0, volumes[0], rate);
             let address = |tag: u32| u64::from(tag * 37 % 4096) * 4096;
             for tag in 0..64 {
-                model.submit(0, tag, Direction::Read, (address(tag), 4096), 0);
-                model.submit(0, 64 + tag, Direction::Read, ((64 << 20) + address(tag), 4096), 0);
+                model.submit(0, tag, Direction::Read, (at(0, address(tag)), 4096), 0);
+                model.submit(0, 64 + tag, Direction::Read, (at(1, address(tag)), 4096), 0);
             }
             let mut counts = [[0u64; 40]; 2];
             let mut now_ns = 0;
@@ -351,13 +523,7 @@ mod tests {
                 now_ns = at_ns;
                 let volume = tag / 64;
                 counts[volume as usize][(at_ns * 10 / SECOND_NS).min(39) as usize] += 1;
-                model.submit(
-                    at_ns,
-                    tag,
-                    Direction::Read,
-                    (u64::from(volume) * (64 << 20) + address(tag), 4096),
-                    0,
-                );
+                model.submit(at_ns, tag, Direction::Read, (at(volume, address(tag)), 4096), 0);
             }
             let [limited, neighbour] = counts;
             let in_second = |second: usize| limited[second * 10..][..10].iter().sum::<u64>();
@@ -380,7 +546,7 @@ mod tests {
         let mut model = model("flashsystem-840", &["vol0"]);
         limit(&mut model, 0, "vol0", 1);
         for tag in 0..3 {
-            model.submit(0, tag, Direction::Read, (0, 4096), 0);
+            model.submit(0, tag, Direction::Read, (at(0, 0), 4096), 0);
         }
         assert!(model.next_completion(SECOND_NS / 2).is_some_and(|(_, at_ns)| at_ns < 1_000_000));
         assert_eq!(model.next_completion(SECOND_NS / 2), None);

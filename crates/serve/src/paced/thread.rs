@@ -127,7 +127,7 @@ impl Pacing {
     }
 
     fn submit(&mut self, arrived: Arrived) {
-        let Arrived { number, at, access, offset_bytes, length_bytes, connection, tally } = arrived;
+        let Arrived { number, at, access, place, length_bytes, connection, tally } = arrived;
         if number as usize >= self.slots.len() {
             self.slots.resize_with(number as usize + 1, || None);
         }
@@ -139,7 +139,7 @@ impl Pacing {
             Access::Write => Direction::Write,
         };
         let at_ns = self.clock.at(at);
-        self.model.submit(at_ns, number, direction, (offset_bytes, length_bytes), connection);
+        self.model.submit(at_ns, number, direction, (place, length_bytes), connection);
     }
 
     fn bytes_are_done(&mut self, number: u32, reply: HeldReply) {

@@ -1,5 +1,7 @@
 //! Small arrays of every kind, and random numbers.
 
+#![allow(dead_code, reason = "each test binary uses a part")]
+
 use layout::{Layout, PoolSpec, Raid, ReplicaSpec, Rotation};
 use volume::VolumeSpec;
 

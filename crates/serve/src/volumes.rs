@@ -1,0 +1,215 @@
+//! Volumes of a served array that are made, initialised, resized and deleted while others are used: the bytes, the
+//! exports and the model, in an order in which a crash leaves the state before or after.
+
+use crate::array::ServedArray;
+use crate::control::{Controlled, failed, refuse};
+use crate::live::LiveArray;
+use crate::paced::KnownVolume;
+use crate::replicated::drive_name;
+use driver::protocol::{ErrorKind, ResponseError};
+use serde_json::{Map, Value, json};
+use std::sync::PoisonError;
+use twin::Limit;
+use volume::{DriveCondition, MapError, Volume, VolumeChange, VolumeError, VolumeMap};
+
+/// Under these a volume's limit and template are kept with it.
+pub(crate) const LIMIT: &str = "limit";
+pub(crate) const TEMPLATE: &str = "template";
+
+/// What is to become of the volumes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum VolumeOrder {
+    /// A new one.
+    Create { name: Option<String>, size_bytes: u64, template: Option<String> },
+    /// Another size.
+    Resize { name: String, size_bytes: u64 },
+    /// It is gone.
+    Delete { name: String },
+    /// All of it becomes zero.
+    Initialise { name: String },
+}
+
+/// The volumes of an array as it was left, or as it begins.
+pub(crate) fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError> {
+    if let Some(map) = volume.volume_map() {
+        return Ok(map);
+    }
+    let mut map = VolumeMap::new(volume.capacity_bytes(), array.volume_unit_bytes());
+    for (name, size_bytes) in array.volumes() {
+        // A description's own volumes fit; one that does not is left out.
+        let _ = map.create(&name, size_bytes, Map::new());
+    }
+    volume.begin_map(map.clone())?;
+    Ok(map)
+}
+
+/// The volumes as the model is told of them.
+/// `number_of` knows the numbers by which requests name them.
+pub(crate) fn known(
+    array: &ServedArray,
+    map: &VolumeMap,
+    number_of: &dyn Fn(&str) -> Option<u32>,
+) -> Vec<KnownVolume> {
+    let described = array.volumes();
+    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+    let volumes = map.volumes().iter().filter_map(|mapped| {
+        let number = number_of(&mapped.name)?;
+        let is_as_described = described
+            .iter()
+            .any(|(name, size_bytes)| *name == mapped.name && *size_bytes == mapped.size_bytes);
+        let own = system.and_then(|system| system.volumes.iter().find(|volume| volume.name == mapped.name));
+        let modelled = own.filter(|_| is_as_described).map(|volume| volume.bytes.get());
+        Some(KnownVolume {
+            number,
+            name: mapped.name.clone(),
+            size_bytes: mapped.size_bytes,
+            modelled_bytes: modelled.unwrap_or(mapped.size_bytes),
+            template: mapped.attributes.get(TEMPLATE).and_then(Value::as_str).map(str::to_owned),
+            limit: mapped
+                .attributes
+                .get(LIMIT)
+                .and_then(|limit| serde_json::from_value::<Limit>(limit.clone()).ok()),
+        })
+    });
+    volumes.collect()
+}
+
+/// The drives that do not serve, as the model names them.
+pub(crate) fn lost_drives(live: &LiveArray) -> Vec<Value> {
+    let Some(volume) = live.volume() else { return Vec::new() };
+    let system = live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+    let drives = volume.status().drives.into_iter();
+    let lost =
+        drives.filter(|drive| matches!(drive.condition, DriveCondition::Failed | DriveCondition::Pulled));
+    lost.map(|drive| match system {
+        Some(system) => Value::from(drive_name(system, drive.drive)),
+        None => Value::from(drive.drive),
+    })
+    .collect()
+}
+
+fn refused(error: &MapError) -> ResponseError {
+    refuse(ErrorKind::Refused, error.to_string())
+}
+
+impl Controlled {
+    /// Carries out an order; the name of the volume it was about.
+    pub(crate) fn order(&self, order: &VolumeOrder) -> Result<Value, ResponseError> {
+        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let volume = self.live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
+        let before = volume.volume_map().ok_or_else(|| refuse(ErrorKind::Failed, "the array has no map"))?;
+        let change = match order {
+            VolumeOrder::Initialise { name } => return self.initialise(&volume, &before, name),
+            VolumeOrder::Create { name, size_bytes, template } => VolumeChange::Create {
+                name: name.clone().unwrap_or_else(|| before.free_name()),
+                size_bytes: *size_bytes,
+                attributes: self.attributes(template.as_deref())?,
+            },
+            VolumeOrder::Resize { name, size_bytes } => {
+                VolumeChange::Resize { name: name.clone(), size_bytes: *size_bytes }
+            }
+            VolumeOrder::Delete { name } => VolumeChange::Delete { name: name.clone() },
+        };
+        let planned = before.plan(&change).map_err(|error| refused(&error))?;
+        let takes_away = match order {
+            VolumeOrder::Delete { .. } => true,
+            VolumeOrder::Resize { name, size_bytes } => {
+                before.find(name).is_ok_and(|volume| *size_bytes < volume.size_bytes)
+            }
+            _ => false,
+        };
+        let after = planned.map().clone();
+        if takes_away {
+            // From here on nobody uses what is to be given back.
+            self.exports.adopt(&after);
+            self.server.drop_gone();
+        }
+        let told = if takes_away { self.tell_model(&after) } else { Ok(()) };
+        let outcome = told.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
+        let outcome = outcome.and_then(|()| {
+            self.exports.adopt(&after);
+            if takes_away {
+                return Ok(());
+            }
+            self.tell_model(&after).inspect_err(|_| {
+                self.exports.adopt(&before);
+                // If that fails as well the record says so, and is read below.
+                let _ = volume.change_volumes(&planned.undo(before.clone()));
+            })
+        });
+        if let Err(error) = outcome {
+            // What the record says now is what counts.
+            let map = volume.volume_map().unwrap_or(before);
+            self.exports.adopt(&map);
+            let _ = self.tell_model(&map);
+            return Err(error);
+        }
+        self.live.wake();
+        let name = match change {
+            VolumeChange::Create { name, .. }
+            | VolumeChange::Resize { name, .. }
+            | VolumeChange::Delete { name }
+            | VolumeChange::Keep { name, .. } => name,
+        };
+        Ok(json!({"volume": name, "free_bytes": after.free_bytes()}))
+    }
+
+    fn initialise(&self, volume: &Volume, map: &VolumeMap, name: &str) -> Result<Value, ResponseError> {
+        let mapped = map.find(name).map_err(|error| refused(&error))?;
+        for run in &mapped.runs {
+            volume.clear(run).map_err(|error| failed(&error))?;
+        }
+        volume.flush().map_err(|error| failed(&error))?;
+        Ok(json!({"volume": name, "free_bytes": map.free_bytes()}))
+    }
+
+    /// What is kept with a new volume.
+    fn attributes(&self, template: Option<&str>) -> Result<Map<String, Value>, ResponseError> {
+        let system = self.live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+        let names: Vec<&str> = system
+            .map(|system| system.templates.iter().map(|template| template.name.as_str()).collect())
+            .unwrap_or_default();
+        match (template, names.first()) {
+            (None, None) => Ok(Map::new()),
+            (None, Some(first)) => Ok(Map::from_iter([(TEMPLATE.to_owned(), Value::from(*first))])),
+            (Some(template), _) if names.contains(&template) => {
+                Ok(Map::from_iter([(TEMPLATE.to_owned(), Value::from(template))]))
+            }
+            (Some(template), _) => {
+                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let message = format!("there is no template `{template}`; there are {known}");
+                Err(refuse(ErrorKind::Refused, message))
+            }
+        }
+    }
+
+    /// Keeps a volume's limit or template with it, so that it is there after the next start.
+    pub(crate) fn keep(&self, name: &str, key: &str, value: Value) -> Result<(), ResponseError> {
+        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let volume = self.live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
+        let map = volume.volume_map().ok_or_else(|| refuse(ErrorKind::Failed, "the array has no map"))?;
+        let change = VolumeChange::Keep { name: name.to_owned(), key: key.to_owned(), value };
+        let planned = map.plan(&change).map_err(|error| refused(&error))?;
+        volume.change_volumes(&planned).map_err(|error| failed(&error))
+    }
+
+    /// The model has these volumes from now on.
+    fn tell_model(&self, map: &VolumeMap) -> Result<(), ResponseError> {
+        let Some(pacer) = &self.pacer else { return Ok(()) };
+        let number_of = |name: &str| self.exports.volume(name).map(|volume| volume.number);
+        let known = known(&self.live.array, map, &number_of);
+        let lost = lost_drives(&self.live);
+        let told = pacer.ask(move |paced| paced.volumes_are(known, &lost));
+        told.map_err(|problem| refuse(ErrorKind::Failed, problem))?
+            .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))
+    }
+
+    /// After a power cut: the volumes are those of the record.
+    pub(crate) fn read_volumes_again(&self) {
+        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(map) = self.live.volume().and_then(|volume| volume.volume_map()) {
+            self.exports.adopt(&map);
+            self.server.drop_gone();
+        }
+    }
+}
