@@ -109,6 +109,16 @@ fn the_cliff_and_the_level_after_it_are_those_published() {
             assert!((30e9..=most_bytes).contains(&bytes), "{bs_bytes} B: {bytes} bytes");
         }
         let before = iops(&all[..10]);
+        // Level: no minute after the first two that follow the cliff is far from their mean.
+        let level = &all[first + 24..];
+        let (mean, minutes) = (iops(level), level.chunks_exact(12).map(iops));
+        let (least, most) = minutes.fold((f64::MAX, 0.0f64), |(a, b), rate| (a.min(rate), b.max(rate)));
+        println!(
+            "RAID {raid}, {bs_bytes} B: minutes from {:.3} to {:.3} of their mean",
+            least / mean,
+            most / mean
+        );
+        assert!(least > 0.94 * mean && most < 1.06 * mean, "{bs_bytes} B: {least} to {most}, mean {mean}");
         let lasting = all[first + 6..].chunks(12).map(iops).fold(0.0, f64::max);
         assert!(lasting < 0.6 * before, "{bs_bytes} B: a minute at {lasting} after {before}");
         let settled = iops(&all[(first + 2 + all.len()) / 2..]);
@@ -261,11 +271,27 @@ fn every_switch_acts() {
         ("links", 1 << 20, 100, 16, 4),
         ("balancing", 1 << 20, 100, 16, 4),
         ("processors", 4096, 100, 64, 8),
+        ("parity", 65_536, 0, 16, 32),
+        ("parity_engine", 65_536, 0, 16, 32),
+        ("crowding", 4096, 100, 64, 64),
     ] {
         let on = peak(&[], bs_bytes, rwmixread, jobs, depth);
         let off = peak(&[(switch, "off")], bs_bytes, rwmixread, jobs, depth);
+        println!("{switch} off: × {:.2}", off / on);
         assert!((off / on - 1.0).abs() > 0.03, "{switch}: {on} and {off}");
     }
+    // What acts only where drives collect: without a reserve they do at once.
+    let collecting = |switches: &[(&str, &str)]| iops(&samples(switches, &spec(65_536, 0, 64, 64, 5)));
+    let with_reserve = collecting(&[]);
+    let without = collecting(&[("reserve", "off")]);
+    let unlimited = collecting(&[("reserve", "off"), ("parity_updates", "off")]);
+    println!(
+        "reserve off: × {:.2}; parity_updates off then: × {:.2}",
+        without / with_reserve,
+        unlimited / without
+    );
+    assert!(without < 0.6 * with_reserve, "reserve: {with_reserve} and {without}");
+    assert!(unlimited > 1.1 * without, "parity_updates: {without} and {unlimited}");
 }
 
 /// Proves that carrying over agrees with simulating everything within 2 %, over the whole load and over what follows the

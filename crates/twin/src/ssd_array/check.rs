@@ -65,6 +65,9 @@ impl Description {
         )?;
         rate("controllers.parity_engine_mb_per_s", &controllers.parity_engine_mb_per_s)?;
         rate("controllers.parity_mb_per_s", &controllers.parity_mb_per_s)?;
+        if let Some(updates) = &controllers.parity_updates {
+            whole("controllers.parity_updates", updates, 1, u64::from(WINDOW_LIMIT))?;
+        }
         rate("cache.mirror_mb_per_s", &self.cache.mirror_mb_per_s)?;
         whole("cache.dirty_limit_bytes", &self.cache.dirty_limit_bytes, 1, CAPACITY_LIMIT_BYTES)?;
         whole("cache.destage_commands", &self.cache.destage_commands, 1, u64::from(WINDOW_LIMIT))

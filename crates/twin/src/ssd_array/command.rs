@@ -78,6 +78,8 @@ pub(crate) enum Happening {
     OldRead(u32),
     /// The parity engine is done.
     ParityDone(u32),
+    /// A written change of parity is in the drives.
+    Updated(u32),
     /// A cached write is in the drives.
     Destaged(u32),
     /// The host has the answer to the command.
@@ -102,6 +104,7 @@ impl Happening {
             Happening::ParityDone(command) => (5, command),
             Happening::Destaged(command) => (6, command),
             Happening::Answer(command) => (7, command),
+            Happening::Updated(command) => (8, command),
         };
         kind << INDEX_BITS | index
     }
@@ -118,7 +121,8 @@ impl Happening {
             4 => Happening::OldRead(index),
             5 => Happening::ParityDone(index),
             6 => Happening::Destaged(index),
-            _ => Happening::Answer(index),
+            7 => Happening::Answer(index),
+            _ => Happening::Updated(index),
         }
     }
 }
@@ -139,6 +143,7 @@ mod tests {
             Happening::ParityDone(4),
             Happening::Destaged(5),
             Happening::Answer(6),
+            Happening::Updated(7),
         ] {
             assert_eq!(Happening::unpack(happening.pack()), happening);
         }

@@ -20,6 +20,9 @@ pub(crate) struct Timing {
     mirror: Rate,
     dirty_limit_bytes: u64,
     destage_commands: u32,
+    parity_updates: u32,
+    /// Whether changes of parity wait for one another at all.
+    pub limits_parity_updates: bool,
     pub read_answer_ns: u64,
     pub write_answer_ns: u64,
     pub cached_answer_ns: u64,
@@ -34,6 +37,7 @@ impl Timing {
         } else {
             (&paths.plain_read, &paths.plain_write)
         };
+        let updates = controllers.parity_updates.as_ref().filter(|_| settings.parity_updates);
         let command_ns = |us: f64| if settings.processors { nanos_of_us(us) } else { 0 };
         let engine_rate = |mb_per_s: f64| {
             if settings.parity_engine { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
@@ -52,6 +56,8 @@ impl Timing {
             mirror: Rate::from_mb_per_s(description.cache.mirror_mb_per_s.get()),
             dirty_limit_bytes: description.cache.dirty_limit_bytes.get(),
             destage_commands: description.cache.destage_commands.get(),
+            parity_updates: updates.map_or(u32::MAX, |updates| updates.get()),
+            limits_parity_updates: updates.is_some(),
             read_answer_ns: nanos_of_us(controllers.read_answer_us.get()),
             write_answer_ns: nanos_of_us(controllers.write_answer_us.get()),
             cached_answer_ns: nanos_of_us(description.cache.answer_us.get()),
@@ -86,6 +92,9 @@ pub(crate) struct Controller {
     destaging: u32,
     /// Cached commands that wait to go to the drives.
     to_destage: VecDeque<u32>,
+    updating: u32,
+    /// Commands whose change of parity waits for another to end.
+    to_update: VecDeque<u32>,
     pub commands: u64,
 }
 
@@ -101,6 +110,8 @@ impl Controller {
             waiting: VecDeque::new(),
             destaging: 0,
             to_destage: VecDeque::new(),
+            updating: 0,
+            to_update: VecDeque::new(),
             commands: 0,
         }
     }
@@ -168,6 +179,27 @@ impl Controller {
         let next = self.to_destage.pop_front();
         if next.is_none() {
             self.destaging -= 1;
+        }
+        next
+    }
+
+    /// A command asks to change parity; where too many do already it waits.
+    #[inline]
+    pub fn may_update(&mut self, command: u32) -> bool {
+        if self.updating < self.timing.parity_updates {
+            self.updating += 1;
+            return true;
+        }
+        self.to_update.push_back(command);
+        false
+    }
+
+    /// A change of parity is in the drives. Returns the command whose change goes next in its place.
+    #[inline]
+    pub fn updated(&mut self) -> Option<u32> {
+        let next = self.to_update.pop_front();
+        if next.is_none() {
+            self.updating -= 1;
         }
         next
     }

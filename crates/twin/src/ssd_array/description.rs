@@ -82,6 +82,9 @@ pub struct Controllers {
     pub parity_engine_mb_per_s: Parameter<f64>,
     /// Rate at which one controller computes parity, in 10^6 bytes of parity a second, beside moving the bytes.
     pub parity_mb_per_s: Parameter<f64>,
+    /// Changes of parity that one controller has under way at once, from the first read of old data to the last write; more
+    /// wait in order. `null` where nothing limits them.
+    pub parity_updates: Option<Parameter<u32>>,
     /// Microseconds of a read that hold up nobody else.
     pub read_answer_us: Parameter<f64>,
     /// Microseconds of a write that hold up nobody else, where the drives have it before it is answered.

@@ -321,6 +321,14 @@ impl Model {
             self.write(index);
             return;
         }
+        let controller = usize::from(self.commands.get(index).controller);
+        if !self.timing.limits_parity_updates || self.controllers[controller].may_update(index) {
+            self.begin_update(index);
+        }
+    }
+
+    #[inline]
+    fn begin_update(&mut self, index: u32) {
         if !self.without_parity.is_empty() {
             self.claim_parity(index);
         }
@@ -337,6 +345,18 @@ impl Model {
         }
         let done_ns = self.drives.read(self.now_ns, self.plan.reads());
         self.queue.push(done_ns, Happening::OldRead(index).pack());
+    }
+
+    /// A change of parity is in the drives: another may begin.
+    #[inline]
+    fn end_update(&mut self, index: u32) {
+        if !self.has_parity || !self.timing.limits_parity_updates {
+            return;
+        }
+        let controller = usize::from(self.commands.get(index).controller);
+        if let Some(next) = self.controllers[controller].updated() {
+            self.begin_update(next);
+        }
     }
 
     /// Notes whether a write is the first to one of its stripes, and that they have parity from now on.
@@ -389,6 +409,8 @@ impl Model {
         };
         if self.settings.write_cache {
             self.queue.push(done_ns, Happening::Destaged(index).pack());
+        } else if self.has_parity && self.timing.limits_parity_updates {
+            self.queue.push(done_ns, Happening::Updated(index).pack());
         } else {
             self.answer(done_ns + self.timing.write_answer_ns, index);
         }
@@ -401,7 +423,13 @@ impl Model {
         self.answer(at_ns + self.timing.read_answer_ns, index);
     }
 
+    fn updated(&mut self, index: u32) {
+        self.end_update(index);
+        self.answer(self.now_ns + self.timing.write_answer_ns, index);
+    }
+
     fn destaged(&mut self, index: u32) {
+        self.end_update(index);
         let command = *self.commands.get(index);
         self.commands.end(index);
         let controller = usize::from(command.controller);
@@ -462,6 +490,7 @@ impl Device for Model {
                 Happening::ReadDone(command) => self.read_done(command),
                 Happening::OldRead(command) => self.make_parity(command),
                 Happening::ParityDone(command) => self.write(command),
+                Happening::Updated(command) => self.updated(command),
                 Happening::Destaged(command) => self.destaged(command),
                 Happening::Answer(command) => {
                     if let Some(tag) = self.answered(command) {

@@ -6,7 +6,7 @@ use crate::TwinError;
 use crate::settings::{Setting, bad, on_or_off, unknown};
 
 /// Everything that can be set. Array settings of the plans first, then the mechanisms.
-pub(crate) const SETTINGS: [Setting; 13] = [
+pub(crate) const SETTINGS: [Setting; 14] = [
     Setting { name: "raid", takes: "0 or 5", says: "RAID level over all drives" },
     Setting {
         name: "coverage",
@@ -27,6 +27,7 @@ pub(crate) const SETTINGS: [Setting; 13] = [
     Setting::switch("crowding", "off: controllers work as fast on one command of many as on one alone"),
     Setting::switch("parity", "off: writes leave parity alone"),
     Setting::switch("parity_engine", "off: parity is made in no time"),
+    Setting::switch("parity_updates", "off: any number of changes of parity may be under way"),
     Setting::switch("gc", "off: the drives' garbage collection takes no time"),
     Setting::switch("reserve", "off: the drives keep no erased flash for bursts"),
 ];
@@ -56,6 +57,7 @@ pub(crate) struct Settings {
     pub crowding: bool,
     pub parity: bool,
     pub parity_engine: bool,
+    pub parity_updates: bool,
     pub gc: bool,
     pub reserve: bool,
 }
@@ -76,6 +78,7 @@ impl Settings {
             crowding: true,
             parity: true,
             parity_engine: true,
+            parity_updates: true,
             gc: true,
             reserve: true,
         };
@@ -114,6 +117,7 @@ impl Settings {
                 "crowding" => &mut settings.crowding,
                 "parity" => &mut settings.parity,
                 "parity_engine" => &mut settings.parity_engine,
+                "parity_updates" => &mut settings.parity_updates,
                 "gc" => &mut settings.gc,
                 "reserve" => &mut settings.reserve,
                 _ => return Err(unknown(name, &SETTINGS)),

@@ -28,9 +28,6 @@ const DRAWS: u32 = 400;
 /// Writes that are carried go within this share of the drive around one that was simulated.
 const NEAR_SHARE: u32 = 32;
 
-/// A place of `recent` that holds nothing yet.
-const NOTHING_WRITTEN: u64 = u64::MAX;
-
 #[derive(Debug, Clone)]
 pub(super) struct SampledTranslation {
     translation: Translation,
@@ -46,15 +43,27 @@ pub(super) struct SampledTranslation {
     charge: u64,
     /// One bit for each followed unit that is rewritten more often than others; empty where the caller told none.
     hot: Box<[u64]>,
-    /// The last units written, newest over oldest, each with its temperature in the lowest bit: what a load writes
-    /// where, for the time that is not simulated.
-    recent: Box<[u64]>,
+    /// The last runs of units that were written in order, newest over oldest: what a load writes where, for the time that
+    /// is not simulated.
+    recent: Box<[Run]>,
     next_recent: u32,
 }
 
-/// How many of the last writes are remembered. They are drawn from for the next stretch that is not simulated, so they
+/// How many of the last runs are remembered. They are drawn from for the next stretch that is not simulated, so they
 /// should be more than what is drawn: a stretch of 5 s at 4,000 units a second is 25 followed writes.
 const RECENT: usize = 256;
+
+/// Units that were written one after the other. A large write is one of them, so that as many places are remembered of
+/// large writes as of small ones.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: u32,
+    units: u32,
+    is_hot: bool,
+}
+
+/// The longest run: one that goes on for ever would be the only place that is known.
+const RUN_UNITS_LIMIT: u32 = 1024;
 
 impl SampledTranslation {
     /// The stride at which about `followed` of `drive_units` are followed.
@@ -72,7 +81,7 @@ impl SampledTranslation {
             freed_units: 0,
             charge: 0,
             hot: Box::default(),
-            recent: vec![NOTHING_WRITTEN; RECENT].into(),
+            recent: vec![Run { first: 0, units: 0, is_hot: false }; RECENT].into(),
             next_recent: 0,
         }
     }
@@ -125,13 +134,23 @@ impl SampledTranslation {
     /// Writes one unit of the drive; returns the units moved on its behalf, in 2^-20.
     #[inline]
     pub fn write(&mut self, unit: u32, temperature: Temperature) -> u64 {
-        self.recent[self.next_recent as usize % RECENT] =
-            u64::from(unit) << 1 | u64::from(temperature == Temperature::Hot);
-        self.next_recent = self.next_recent.wrapping_add(1);
+        self.remember(unit, temperature == Temperature::Hot);
         if let Some(followed) = self.followed_unit(unit) {
             self.write_followed(followed, temperature);
         }
         self.charge
+    }
+
+    #[inline]
+    fn remember(&mut self, unit: u32, is_hot: bool) {
+        let last = &mut self.recent[self.next_recent.wrapping_sub(1) as usize % RECENT];
+        let goes_on = last.first.wrapping_add(last.units) == unit && last.is_hot == is_hot;
+        if goes_on && last.units < RUN_UNITS_LIMIT {
+            last.units += 1;
+            return;
+        }
+        self.recent[self.next_recent as usize % RECENT] = Run { first: unit, units: 1, is_hot };
+        self.next_recent = self.next_recent.wrapping_add(1);
     }
 
     fn write_followed(&mut self, followed: u32, temperature: Temperature) {
@@ -184,37 +203,51 @@ impl SampledTranslation {
         }
     }
 
-    /// Carries the state over `drive_units` host writes that go where the last ones went: near each of them in turn, and
-    /// within their range. Exactly there would be wrong: a load rarely rewrites at once what it has just written.
+    /// Carries the state over `drive_units` host writes that go where the last ones went: near each of them in turn, as
+    /// often as it is long, and within their range. Exactly there would be wrong: a load rarely rewrites at once what it has
+    /// just written.
     pub fn carry(&mut self, drive_units: u64, random: &mut Random) {
-        let known = (self.next_recent as usize).min(RECENT);
+        let runs: Vec<Run> = self.recent.iter().copied().filter(|run| run.units > 0).collect();
         let followed_units = self.translation.geometry().user_units;
         // A fraction of a followed write is one with that probability.
         let stride = u64::from(self.stride);
         let count = (drive_units + random.below(stride)) / stride;
-        if known == 0 || count == 0 {
+        if runs.is_empty() || count == 0 {
             return;
         }
         let drive_stride = self.stride;
-        let followed = |written: u64| ((written >> 1) as u32 / drive_stride).min(followed_units - 1);
-        let places = || self.recent[..known].iter().map(|&written| followed(written));
-        let (least, most) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
+        let followed = |run: &Run| (run.first / drive_stride).min(followed_units - 1);
+        let (least, most) = runs
+            .iter()
+            .map(followed)
+            .fold((u32::MAX, 0), |(least, most), place| (least.min(place), most.max(place)));
         let near = (most - least + 1).min(followed_units / NEAR_SHARE + 1);
-        for turn in 0..count as usize {
-            let written = self.recent[turn % known];
-            let from = followed(written).saturating_sub(near / 2).clamp(least, most + 1 - near);
-            let temperature = if written & 1 == 1 { Temperature::Hot } else { Temperature::Cold };
-            let mut draw = || from + random.below(u64::from(near)) as u32;
-            let mut drawn = draw();
-            // Drawn anew rather than taken from the next place that fits, which would favour the edges of hot ranges.
-            for _ in 0..DRAWS {
-                if self.hot.is_empty() || self.temperature_of(drawn) == temperature {
-                    break;
-                }
-                drawn = draw();
+        let known: u64 = runs.iter().map(|run| u64::from(run.units)).sum();
+        // Every so many of the known units, from anywhere on.
+        let mut due = random.below(known);
+        for run in &runs {
+            due += u64::from(run.units) * count;
+            let from = followed(run).saturating_sub(near / 2).clamp(least, most + 1 - near);
+            while due >= known {
+                due -= known;
+                self.carry_near(from, near, run.is_hot, random);
             }
-            self.write_followed(drawn, self.temperature_of(drawn));
         }
+    }
+
+    /// Writes one of `near` followed units from `from` on, of the given temperature.
+    fn carry_near(&mut self, from: u32, near: u32, is_hot: bool, random: &mut Random) {
+        let temperature = if is_hot { Temperature::Hot } else { Temperature::Cold };
+        let mut draw = || from + random.below(u64::from(near)) as u32;
+        let mut drawn = draw();
+        // Drawn anew rather than taken from the next place that fits, which would favour the edges of hot ranges.
+        for _ in 0..DRAWS {
+            if self.hot.is_empty() || self.temperature_of(drawn) == temperature {
+                break;
+            }
+            drawn = draw();
+        }
+        self.write_followed(drawn, self.temperature_of(drawn));
     }
 
     /// Writes units `first` to `end` in order, on behalf of host writes that are not simulated.
@@ -239,6 +272,60 @@ impl SampledTranslation {
     pub fn trim(&mut self, unit: u32) {
         if let Some(followed) = self.followed_unit(unit) {
             self.translation.trim(followed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::translation::{Collection, Frontiers, Geometry};
+    use super::*;
+
+    /// Units of the drive of which one is followed, and units of one large write.
+    const STRIDE: u32 = 401;
+    const LARGE: u32 = 16;
+
+    fn sampled() -> SampledTranslation {
+        let geometry = Geometry::scaled(256, 64, 0.4, 3);
+        let translation = Translation::fresh(geometry, Collection::Greedy, Frontiers::One, 1).unwrap();
+        let mut sampled = SampledTranslation::new(translation, STRIDE);
+        sampled.fill(u32::MAX, true);
+        sampled
+    }
+
+    /// Proves that large writes at random are remembered each as one place, so that what is carried goes all over the
+    /// drive; and that a run in order is one place, by its length.
+    #[test]
+    fn large_writes_are_carried_everywhere() {
+        let mut sampled = sampled();
+        let mut random = Random::from_seed(3);
+        let followed = sampled.translation.geometry().user_units;
+        let places = followed * STRIDE / LARGE;
+        for _ in 0..RECENT {
+            let first = random.below(u64::from(places)) as u32 * LARGE;
+            (first..first + LARGE).for_each(|unit| {
+                sampled.write(unit, Temperature::Cold);
+            });
+        }
+        assert!(sampled.recent.iter().all(|run| run.units >= LARGE));
+        let stretch = |run: &Run| run.first / STRIDE / (followed / 32);
+        let known: std::collections::BTreeSet<u32> = sampled.recent.iter().map(stretch).collect();
+        assert!(known.len() >= 31, "{} of 32 stretches are known", known.len());
+        let before = sampled.translation.counters().host_units;
+        sampled.carry(u64::from(STRIDE) * 1000, &mut random);
+        assert_eq!(sampled.translation.counters().host_units - before, 1000);
+    }
+
+    /// Proves that a drive whose collected units go to blocks of their own keeps as large a reserve in a pause as one that
+    /// mixes them.
+    #[test]
+    fn a_pause_fills_the_reserve_with_any_frontiers() {
+        for frontiers in [Frontiers::One, Frontiers::HostAndCollection] {
+            let geometry = Geometry::scaled(256, 64, 0.4, 3);
+            let mut translation = Translation::fresh(geometry, Collection::Greedy, frontiers, 1).unwrap();
+            translation.fill_steady(geometry.user_units);
+            translation.collect_until_free(2000);
+            assert!(translation.free_units() >= 2000, "{frontiers:?}: {}", translation.free_units());
         }
     }
 }

@@ -326,11 +326,10 @@ impl Translation {
     /// Collects, as in a pause, until so many units can be written before collection must start, or until there is nothing
     /// to be won: the emptiest blocks are full.
     pub fn collect_until_free(&mut self, units: u64) {
-        let mut cost = WriteCost::default();
         while self.free_units() < units {
-            let before = self.free_units();
+            let mut cost = WriteCost::default();
             self.collect(&mut cost);
-            if self.free_units() <= before {
+            if cost.units_moved == cost.blocks_erased * self.geometry.units_per_block {
                 break;
             }
         }
