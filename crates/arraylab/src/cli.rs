@@ -249,7 +249,7 @@ pub struct RunArgs {
     /// Simulate loads on a twin from end to end: none of a long one is taken to be like what went before
     #[arg(long, conflicts_with = "resume")]
     pub exact: bool,
-    /// Serve the running case as Prometheus text at this address (127.0.0.1:9101), path /metrics; port 0 takes a free one
+    /// Show the run at this address (127.0.0.1:9101): a page at /, Prometheus text at /metrics; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<std::net::SocketAddr>,
     /// Let other hosts read --metrics, which have no password
@@ -459,9 +459,12 @@ pub struct ServeArgs {
     /// Answer as fast as it goes, not at the array's modelled speed
     #[arg(long)]
     pub untimed: bool,
-    /// Loopback address and port where Prometheus may scrape (127.0.0.1:9100; port 0 takes a free one)
+    /// Loopback address (127.0.0.1:9101; port 0 takes a free one) of a page at / and Prometheus text at /metrics
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<std::net::SocketAddr>,
+    /// File of the token that the page's buttons need; made where it is not there. By default `token` in --data
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub token_file: Option<PathBuf>,
     /// How much faster than the clock the model's time goes
     #[arg(long, value_name = "X", conflicts_with = "untimed")]
     pub speed: Option<f64>,

@@ -1,6 +1,6 @@
 //! Who hears how a campaign goes: a person, and whoever scrapes its metrics.
 
-use crate::progress::ProgressView;
+use crate::progress::{ProgressView, in_words};
 use campaign::{Progress, Watcher};
 use load::Sample;
 use metrics::{LiveRun, MetricsError, MetricsListener, MetricsServer, RunLabels, RunProgress};
@@ -32,7 +32,7 @@ impl LiveView {
             target: targets.join(" "),
             version: manifest.arraylab_version.clone(),
         });
-        let server = listener.serve(Arc::new(run.clone()))?;
+        let server = listener.serve(Arc::new(run.clone()), None)?;
         let address = server.address();
         self.metrics = Some((run, server));
         Ok(address)
@@ -71,7 +71,9 @@ impl Watcher for LiveView {
     }
 
     fn case_waiting(&mut self, case: &CaseRecord, text: &str, progress: &Progress) {
-        self.live(progress);
+        if let Some(run) = self.live(progress) {
+            run.event(&format!("{} {}: {text}", case.stage, case.name));
+        }
         self.view.case_waiting(case, text, progress);
     }
 
@@ -90,11 +92,16 @@ impl Watcher for LiveView {
     fn case_ended(&mut self, case: &CaseRecord, result: &CaseResult, progress: &Progress) {
         if let Some(run) = self.live(progress) {
             run.case_ended(case.index, result.status);
+            run.event(&format!("{} {}: {}", case.stage, case.name, in_words(result)));
+            result.warnings.iter().for_each(|warning| run.event(&format!("warning: {warning}")));
         }
         self.view.case_ended(case, result, progress);
     }
 
     fn notice(&mut self, text: &str) {
+        if let Some((run, _)) = &self.metrics {
+            run.event(text);
+        }
         self.view.notice(text);
     }
 }

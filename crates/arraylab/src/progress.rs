@@ -110,7 +110,7 @@ impl Watcher for ProgressView {
 }
 
 /// A case's result in one line.
-fn in_words(result: &CaseResult) -> String {
+pub fn in_words(result: &CaseResult) -> String {
     if result.status != CaseStatus::Done {
         let why = result.error.as_deref().unwrap_or("no reason was given");
         return format!("{}: {why}", result.status.name());

@@ -1,21 +1,36 @@
-//! A run that is under way, as Prometheus text over HTTP.
+//! What is under way, over HTTP: as Prometheus text for a scraper, and as a page for people.
 //!
-//! [`MetricsServer`] answers `GET /metrics` with what a [`Source`] says at that moment. [`LiveRun`] is such a source:
-//! whoever watches a campaign tells it what happens.
+//! [`MetricsServer`] answers `GET /metrics`, `GET /` and `GET /state.json` with what a [`Source`] says at that moment,
+//! and hands it the commands of whoever has the [`Token`]. [`LiveRun`] is such a source: whoever watches a campaign
+//! tells it what happens. A served array is another.
 
+mod answer;
+mod connection;
+mod fresh;
 mod live;
 mod names;
+mod places;
 mod request;
 mod server;
+mod token;
 
 pub use live::{LiveRun, RunLabels, RunProgress};
 pub use names::{Labels, counters, exposition, gauges, sums};
-pub use server::{
-    CONNECTIONS_LIMIT, Exposure, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT,
-};
+pub use places::CONNECTIONS_LIMIT;
+pub use request::{RequestKind, decode_head};
+pub use server::{Exposure, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
+pub use token::{Token, TokenError};
 
 /// Something that can be exposed.
 pub trait Source: Send + Sync {
     /// Everything it has to say now, as OpenMetrics text, `# EOF` included.
     fn exposition(&self) -> String;
+
+    /// What the page shows now: a JSON object whose `kind` is `array` or `run`.
+    fn state(&self) -> String;
+
+    /// Carries out a command of somebody who has shown the token. What it has to say, or why it was not done.
+    fn command(&self, _body: &[u8]) -> Result<serde_json::Value, String> {
+        Err("nothing can be changed here".to_owned())
+    }
 }

@@ -1,11 +1,14 @@
 //! What a run under way has to say.
 
+mod page;
+
 use crate::Source;
 use crate::names::{Buckets, Labels, counters, exposition, gauges, histograms};
 use load::{Direction, Histogram, Sample, bin_low_ns};
+use page::{History, Said};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,7 +61,11 @@ pub struct LiveRun {
 struct State {
     labels: RunLabels,
     progress: RunProgress,
+    began_at: Instant,
     cases: BTreeMap<u32, LiveCase>,
+    /// The case that ended last, for its chart.
+    last: Option<LiveCase>,
+    events: VecDeque<Said>,
     ended: BTreeMap<&'static str, u64>,
     totals: [Totals; DIRECTIONS.len()],
     counters: BTreeMap<[String; 3], (f64, Instant)>,
@@ -71,6 +78,7 @@ struct LiveCase {
     share: f64,
     /// The last interval of each load.
     loads: BTreeMap<String, Sample>,
+    history: History,
 }
 
 #[derive(Debug, Default)]
@@ -87,7 +95,10 @@ impl LiveRun {
         let state = State {
             labels,
             progress: RunProgress::default(),
+            began_at: Instant::now(),
             cases: BTreeMap::new(),
+            last: None,
+            events: VecDeque::new(),
             ended: BTreeMap::new(),
             totals: Default::default(),
             counters: BTreeMap::new(),
@@ -102,6 +113,7 @@ impl LiveRun {
             name: case.name.clone(),
             share: 0.0,
             loads: BTreeMap::new(),
+            history: History::default(),
         };
         self.lock().cases.insert(case.index, live);
     }
@@ -131,6 +143,7 @@ impl LiveRun {
             }
         }
         let Some(case) = state.cases.get_mut(&case_index) else { return };
+        case.history.add(sample);
         match case.loads.get_mut(load) {
             Some(last) => last.clone_from(sample),
             None => drop(case.loads.insert(load.to_owned(), sample.clone())),
@@ -152,7 +165,9 @@ impl LiveRun {
     /// A case has its outcome; what was last known of it is forgotten.
     pub fn case_ended(&self, case_index: u32, status: CaseStatus) {
         let mut state = self.lock();
-        state.cases.remove(&case_index);
+        if let Some(case) = state.cases.remove(&case_index) {
+            state.last = Some(case);
+        }
         *state.ended.entry(status.name()).or_default() += 1;
     }
 
@@ -165,6 +180,10 @@ impl LiveRun {
 impl Source for LiveRun {
     fn exposition(&self) -> String {
         exposition(self.clone())
+    }
+
+    fn state(&self) -> String {
+        self.lock().page().to_string()
     }
 }
 

@@ -1,69 +1,128 @@
-//! The head of an HTTP/1 request (RFC 9112), as far as a server of one page needs it.
+//! The head of an HTTP/1 request (RFC 9112) as `httparse` reads it, and whether whoever sends it may ask at all.
 
 use std::net::IpAddr;
 
-/// The longest head: a Prometheus scrape has 300 bytes of it.
+/// The longest head: a browser's has 1 KiB, a Prometheus scrape 300 bytes.
 pub(crate) const HEAD_LIMIT_BYTES: usize = 8 << 10;
+/// A browser sends about 15.
+const HEADERS_LIMIT: usize = 64;
+/// The longest command.
+pub(crate) const BODY_LIMIT_BYTES: usize = 16 << 10;
+/// The header that permits changes. A page of another origin cannot send it without asking first, which we never allow.
+pub(crate) const TOKEN_HEADER: &str = "x-arraylab-token";
 
-/// What is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// The page, with or without its body.
-    Page { has_body: bool },
-    /// Something else, by its status.
-    Refusal(&'static str),
-}
-
-pub(crate) const TOO_LONG: &str = "431 Request Header Fields Too Large";
+pub(crate) const BAD: &str = "400 Bad Request";
+pub(crate) const UNAUTHORISED: &str = "401 Unauthorized";
+const FORBIDDEN: &str = "403 Forbidden";
+pub(crate) const NOT_FOUND: &str = "404 Not Found";
+pub(crate) const WRONG_METHOD: &str = "405 Method Not Allowed";
 pub(crate) const TOO_SLOW: &str = "408 Request Timeout";
+const NO_LENGTH: &str = "411 Length Required";
+const TOO_LARGE: &str = "413 Content Too Large";
+const WRONG_TYPE: &str = "415 Unsupported Media Type";
+pub(crate) const TOO_LONG: &str = "431 Request Header Fields Too Large";
 pub(crate) const TOO_MANY: &str = "503 Service Unavailable";
-const BAD: &str = "400 Bad Request";
+const WRONG_VERSION: &str = "505 HTTP Version Not Supported";
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestKind {
+    /// To be shown something.
+    Get {
+        /// Without what follows a question mark.
+        path: String,
+        /// `false` for `HEAD`.
+        has_body: bool,
+    },
+    /// To have something done.
+    Post {
+        /// As above.
+        path: String,
+        /// What was shown as the token; empty without.
+        token: Vec<u8>,
+        /// What follows the head.
+        body_bytes: usize,
+    },
+}
 
 /// Where the head ends, once all of it is there.
 pub(crate) fn head_end(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|window| window == b"\r\n\r\n")
+    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// What to answer to a head. With `is_local_only`, only to one that names this host as a local one: a web page whose
-/// name resolves to 127.0.0.1 must not read what only local users may.
-pub(crate) fn answer(head: &[u8], is_local_only: bool) -> Answer {
-    let Ok(text) = str::from_utf8(head) else { return Answer::Refusal(BAD) };
-    let mut lines = text.split("\r\n");
-    let words: Vec<&str> = lines.next().unwrap_or("").split(' ').collect();
-    let [method, target, version] = words[..] else { return Answer::Refusal(BAD) };
-    if !matches!(version, "HTTP/1.0" | "HTTP/1.1") {
-        return Answer::Refusal(if version.starts_with("HTTP/") {
-            "505 HTTP Version Not Supported"
-        } else {
-            BAD
-        });
+/// What a head asks for, or the status by which it is refused. With `is_local_only`, only a request that names this
+/// host as a local one is let in: a web page whose name resolves to 127.0.0.1 must not read what only local users may.
+pub fn decode_head(head: &[u8], is_local_only: bool) -> Result<RequestKind, &'static str> {
+    let mut room = [httparse::EMPTY_HEADER; HEADERS_LIMIT];
+    let mut parsed = httparse::Request::new(&mut room);
+    let status = parsed.parse(head).map_err(|error| match error {
+        httparse::Error::TooManyHeaders => TOO_LONG,
+        httparse::Error::Version => WRONG_VERSION,
+        _ => BAD,
+    })?;
+    let (Some(method), Some(target), Some(version)) = (parsed.method, parsed.path, parsed.version) else {
+        return Err(BAD);
+    };
+    if status.is_partial() {
+        return Err(BAD);
     }
-    let mut hosts = Vec::new();
-    for line in lines {
-        let Some((name, value)) = line.split_once(':') else { return Answer::Refusal(BAD) };
-        if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) {
-            return Answer::Refusal(BAD);
-        }
-        if name.eq_ignore_ascii_case("host") {
-            hosts.push(value.trim());
-        }
-    }
-    let is_named_well = match hosts[..] {
-        [] => version == "HTTP/1.0",
-        [host] => !is_local_only || is_local(host),
-        _ => false,
+    let headers = Headers(parsed.headers);
+    let host = headers.only("host")?;
+    let is_named_well = match host {
+        None => version == 0,
+        Some(host) => !is_local_only || is_local(host),
     };
     if !is_named_well {
-        return Answer::Refusal(BAD);
+        return Err(BAD);
     }
-    let has_body = match method {
-        "GET" => true,
-        "HEAD" => false,
-        _ => return Answer::Refusal("405 Method Not Allowed"),
-    };
-    match target.split('?').next() {
-        Some("/metrics") => Answer::Page { has_body },
-        _ => Answer::Refusal("404 Not Found"),
+    let path = target.split('?').next().unwrap_or("").to_owned();
+    match method {
+        "GET" => Ok(RequestKind::Get { path, has_body: true }),
+        "HEAD" => Ok(RequestKind::Get { path, has_body: false }),
+        "POST" => decode_post(&headers, host.unwrap_or(""), path),
+        _ => Err(WRONG_METHOD),
+    }
+}
+
+/// A browser says where a request comes from, and only our own page may send one; other programs do not say.
+fn decode_post(headers: &Headers<'_>, host: &str, path: String) -> Result<RequestKind, &'static str> {
+    if headers.only("origin")?.is_some_and(|origin| !origin.eq_ignore_ascii_case(&format!("http://{host}"))) {
+        return Err(FORBIDDEN);
+    }
+    if headers.only("sec-fetch-site")?.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        return Err(FORBIDDEN);
+    }
+    if headers.only("transfer-encoding")?.is_some() {
+        return Err(NO_LENGTH);
+    }
+    let kind = headers.only("content-type")?.and_then(|kind| kind.split(';').next()).unwrap_or("");
+    if !kind.trim().eq_ignore_ascii_case("application/json") {
+        return Err(WRONG_TYPE);
+    }
+    let length = headers.only("content-length")?.ok_or(NO_LENGTH)?;
+    // "+5" is a number for Rust, and none for HTTP.
+    let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+    let body_bytes = if is_number { length.parse().unwrap_or(usize::MAX) } else { return Err(BAD) };
+    if body_bytes > BODY_LIMIT_BYTES {
+        return Err(TOO_LARGE);
+    }
+    let token = headers.only(TOKEN_HEADER)?.unwrap_or("").as_bytes().to_vec();
+    Ok(RequestKind::Post { path, token, body_bytes })
+}
+
+struct Headers<'a>(&'a [httparse::Header<'a>]);
+
+impl<'a> Headers<'a> {
+    /// The value of a header that may be there once.
+    fn only(&self, name: &str) -> Result<Option<&'a str>, &'static str> {
+        let mut values = self.0.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+        match (values.next(), values.next()) {
+            (None, _) => Ok(None),
+            (Some(header), None) => {
+                str::from_utf8(header.value).map(|text| Some(text.trim())).map_err(|_| BAD)
+            }
+            _ => Err(BAD),
+        }
     }
 }
 
@@ -81,18 +140,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(text: &str) -> Answer {
-        answer(text.as_bytes(), true)
+    fn of(text: &str) -> Result<RequestKind, &'static str> {
+        decode_head(format!("{text}\r\n\r\n").as_bytes(), true)
     }
 
-    /// Proves what is answered and what is refused, each with its status.
+    fn get(path: &str, has_body: bool) -> Result<RequestKind, &'static str> {
+        Ok(RequestKind::Get { path: path.to_owned(), has_body })
+    }
+
+    const POST: &str = "POST /control HTTP/1.1\r\nHost: localhost:9101\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\
+                        X-Arraylab-Token: secret";
+
+    /// Proves what is understood and what is refused, each with its status.
     #[test]
     fn heads_are_understood() {
-        let page = Answer::Page { has_body: true };
-        assert_eq!(of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9100\r\nX: y"), page);
-        assert_eq!(of("GET /metrics?a=b HTTP/1.1\r\nhost: [::1]:9100"), page);
-        assert_eq!(of("GET /metrics HTTP/1.0"), page);
-        assert_eq!(of("HEAD /metrics HTTP/1.1\r\nHost: localhost"), Answer::Page { has_body: false });
+        assert_eq!(of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9100\r\nX: y"), get("/metrics", true));
+        assert_eq!(of("GET /metrics?a=b HTTP/1.1\r\nhost: [::1]:9100"), get("/metrics", true));
+        assert_eq!(of("GET /metrics HTTP/1.0"), get("/metrics", true));
+        assert_eq!(of("HEAD /metrics HTTP/1.1\r\nHost: localhost"), get("/metrics", false));
         for (text, status) in [
             ("", "400"),
             ("GET /metrics", "400"),
@@ -103,22 +168,74 @@ mod tests {
             ("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nnonsense", "400"),
             ("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n folded: x", "400"),
             ("GET /metrics HTTP/2.0\r\nHost: 127.0.0.1", "505"),
-            ("POST /metrics HTTP/1.1\r\nHost: 127.0.0.1", "405"),
-            ("GET /metrics/../etc HTTP/1.1\r\nHost: 127.0.0.1", "404"),
+            ("PUT /metrics HTTP/1.1\r\nHost: 127.0.0.1", "405"),
+            ("OPTIONS /control HTTP/1.1\r\nHost: 127.0.0.1", "405"),
+            (&format!("GET / HTTP/1.1\r\nHost: localhost{}", "\r\nA: b".repeat(HEADERS_LIMIT)), "431"),
         ] {
-            let Answer::Refusal(said) = of(text) else { panic!("{text}") };
+            let said = of(text).unwrap_err();
             assert!(said.starts_with(status), "{text}: {said}");
         }
-        assert_eq!(answer(b"GET /metrics HTTP/1.1\r\nHost: lab.example", false), page);
+        assert_eq!(
+            decode_head(b"GET /metrics HTTP/1.1\r\nHost: lab.example\r\n\r\n", false),
+            get("/metrics", true)
+        );
+        assert_eq!(decode_head(b"GET / HTTP/1.1\r\nHost: localhost\r\n", true), Err(BAD), "half a head");
+    }
+
+    /// Proves that a command comes from our own page or from a program, with a type and a length, and nothing else.
+    #[test]
+    fn commands_are_let_in_from_here_only() {
+        let own = RequestKind::Post { path: "/control".into(), token: b"secret".to_vec(), body_bytes: 2 };
+        assert_eq!(of(POST), Ok(own.clone()));
+        assert_eq!(
+            of(&format!("{POST}\r\nOrigin: http://localhost:9101\r\nSec-Fetch-Site: same-origin")),
+            Ok(own)
+        );
+        for (more, status) in [
+            ("\r\nOrigin: http://evil.example", "403"),
+            ("\r\nOrigin: null", "403"),
+            ("\r\nOrigin: http://localhost:80", "403"),
+            ("\r\nSec-Fetch-Site: cross-site", "403"),
+            ("\r\nSec-Fetch-Site: same-site", "403"),
+            ("\r\nTransfer-Encoding: chunked", "411"),
+            ("\r\nContent-Length: 2", "400"),
+            ("\r\nX-Arraylab-Token: other", "400"),
+        ] {
+            let said = of(&format!("{POST}{more}")).unwrap_err();
+            assert!(said.starts_with(status), "{more}: {said}");
+        }
+        for (from, to, status) in [
+            ("application/json", "text/plain", "415"),
+            ("Content-Length: 2", "Content-Length: +2", "400"),
+            ("Content-Length: 2", "Content-Length: 99999", "413"),
+            ("Content-Length: 2", "Content-Length: 99999999999999999999999", "413"),
+            ("Content-Length: 2", "X: y", "411"),
+            ("localhost:9101", "rebound.example", "400"),
+        ] {
+            let said = of(&POST.replace(from, to)).unwrap_err();
+            assert!(said.starts_with(status), "{to}: {said}");
+        }
     }
 
     proptest! {
-        /// Proves that no bytes panic, and that noise is never answered with the page.
+        /// Proves that no bytes panic, and that noise is never understood.
         #[test]
         fn no_head_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300), text in "(GET|PUT)? ?/?[a-z]{0,9} ?(HTTP/1.1)?(\r\n[A-Za-z: ]{0,9}){0,4}") {
             head_end(&bytes);
-            prop_assert!(matches!(answer(&bytes, true), Answer::Refusal(_)));
-            prop_assert!(matches!(of(&text), Answer::Refusal(_)));
+            prop_assert!(decode_head(&bytes, true).is_err());
+            prop_assert!(of(&text).is_err());
+        }
+
+        /// Proves that a command whose bytes were changed is refused or still has a bounded body and our own host.
+        #[test]
+        fn changed_commands_stay_bounded(at in 0usize..150, byte in any::<u8>(), cut in 0usize..200) {
+            let mut head = format!("{POST}\r\n\r\n").into_bytes();
+            let length = head.len();
+            head[at % length] = byte;
+            head.truncate(length.saturating_sub(cut % 3 * cut));
+            if let Ok(RequestKind::Post { body_bytes, path, .. }) = decode_head(&head, true) {
+                prop_assert!(body_bytes <= BODY_LIMIT_BYTES && path.len() <= head.len());
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The control socket: JSON lines as in `driver::protocol`, for the owner only.
 
 use crate::array::{SHAPING, is_of_model, text_of};
+use crate::bounds::{bounds, parts_of_drives};
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
@@ -101,7 +102,8 @@ pub(crate) fn failed(error: &VolumeError) -> ResponseError {
 }
 
 impl Controlled {
-    fn answer(&self, verb: &Verb) -> Result<Value, ResponseError> {
+    /// Answers whoever may ask.
+    pub(crate) fn answer(&self, verb: &Verb) -> Result<Value, ResponseError> {
         match verb {
             Verb::Status => self.status(),
             Verb::Ready => Ok(json!(self.ready())),
@@ -307,7 +309,7 @@ impl Controlled {
         Ready { ready: is_whole, progress_percent: percent, message: message.to_owned() }
     }
 
-    fn status(&self) -> Result<Value, ResponseError> {
+    pub(crate) fn status(&self) -> Result<Value, ResponseError> {
         let live = &self.live;
         let volume = live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
         let exports: Vec<Value> = self
@@ -324,12 +326,17 @@ impl Controlled {
             Some(pacer) => {
                 let speed = pacer.speed_millionths() as f64 / REAL_SPEED as f64;
                 let asked = pacer.ask(move |paced| model_status(paced, speed));
-                asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?
+                let mut model = asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
+                model["bounds"] =
+                    live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));
+                model
             }
         };
         let parts = model["parts"].as_object().into_iter().flatten();
         let stopped = parts.filter(|(_, part)| part["fill_stopped"] == 1).map(|(name, _)| name.as_str());
         let stopped: Vec<&str> = stopped.collect();
+        let parts_of_drives =
+            live.array.twin.as_ref().map(|twin| parts_of_drives(&twin.description, layout.drives() as u16));
         let volumes: Vec<Value> = self
             .exports
             .volumes()
@@ -361,6 +368,7 @@ impl Controlled {
             "free_bytes": map.as_ref().map(volume::VolumeMap::free_bytes),
             "model": model,
             "services": live.array.twin.as_ref().map_or(Value::Null, |twin| services(&twin.description, &stopped)),
+            "parts_of_drives": parts_of_drives,
             "spares": live.array.spares,
             "exports": exports,
             "connections": self.server.connections(),

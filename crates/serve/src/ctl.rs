@@ -4,47 +4,64 @@ use crate::ServeError;
 use crate::array::typed;
 use crate::events::Event;
 use crate::verbs;
+use driver::protocol::Verb;
 use driver::{ArrayDriver as _, CtlDriver, Readiness, SetOutcome};
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// The question about a part of the status, and that part's name.
+const SERVICES: &str = "services";
+
 /// Says one thing to a served array and returns its answer, for printing.
 pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
     let refused = |error: driver::DriverError| ServeError::Refused(error.to_string());
-    let Some((verb, arguments)) = words.split_first() else {
-        return Err(usage());
-    };
+    // Refused here, so that what is mistyped costs nothing.
+    let verb = verb_of(words)?;
     let mut driver = CtlDriver::connect(socket).map_err(refused)?;
-    match verb.as_str() {
-        "status" => driver.status().map_err(refused),
-        "ready" => Ok(match driver.ready().map_err(refused)? {
+    match verb {
+        Verb::Status => Ok(asked_for(words, driver.status().map_err(refused)?)),
+        Verb::Ready => Ok(match driver.ready().map_err(refused)? {
             Readiness::Ready => json!({"ready": true}),
             Readiness::Busy(progress) => {
                 json!({"ready": false, "progress_percent": progress.percent, "message": progress.message})
             }
         }),
-        "services" => {
-            let mut status = driver.status().map_err(refused)?;
-            Ok(status["services"].take())
+        Verb::Set { settings } => match driver.set(&settings).map_err(refused)? {
+            SetOutcome::Made { .. } => Ok(json!({})),
+            SetOutcome::Refused { reason } => Err(ServeError::Refused(reason)),
+        },
+        Verb::Event { name, arguments } => {
+            driver.event(&name, &arguments).map_err(refused)?;
+            Ok(json!({}))
         }
+    }
+}
+
+/// What a user typed, or chose on the page, as the control socket has it.
+pub(crate) fn verb_of(words: &[String]) -> Result<Verb, ServeError> {
+    let Some((name, arguments)) = words.split_first() else { return Err(usage()) };
+    match name.as_str() {
+        "status" | SERVICES => Ok(Verb::Status),
+        "ready" => Ok(Verb::Ready),
         "set" => {
             let pairs: Option<Vec<_>> = arguments.iter().map(|word| word.split_once('=')).collect();
             let pairs = pairs.filter(|pairs| !pairs.is_empty()).ok_or_else(usage)?;
             let settings =
                 pairs.into_iter().map(|(name, text)| (name.to_owned(), typed(name, text))).collect();
-            match driver.set(&settings).map_err(refused)? {
-                SetOutcome::Made { .. } => Ok(json!({})),
-                SetOutcome::Refused { reason } => Err(ServeError::Refused(reason)),
-            }
+            Ok(Verb::Set { settings })
         }
         event => {
             let arguments = Event::arguments(event, arguments);
             // Refused here, so that what is mistyped costs nothing.
             Event::parse(event, &arguments, &|_| Some(0)).map_err(|_| usage())?;
-            driver.event(event, &arguments).map_err(refused)?;
-            Ok(json!({}))
+            Ok(Verb::Event { name: event.to_owned(), arguments })
         }
     }
+}
+
+/// The part of a status that was asked for.
+pub(crate) fn asked_for(words: &[String], mut status: Value) -> Value {
+    if words.first().is_some_and(|name| name == SERVICES) { status[SERVICES].take() } else { status }
 }
 
 fn usage() -> ServeError {

@@ -50,6 +50,12 @@ pub enum ServeError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The server of metrics and the page.
+    #[error(transparent)]
+    Metrics(#[from] metrics::MetricsError),
+    /// The token that permits changes there.
+    #[error(transparent)]
+    Token(#[from] metrics::TokenError),
     /// The served array said no.
     #[error("{0}")]
     Refused(String),
@@ -72,14 +78,19 @@ impl ServeError {
             ServeError::Volume { .. } => {
                 Some("the data is as it was; mend what the message says and start again")
             }
-            ServeError::Description(_) | ServeError::Io { .. } | ServeError::Refused(_) => None,
+            // The others say it themselves, or there is nothing to do.
+            ServeError::Description(_)
+            | ServeError::Io { .. }
+            | ServeError::Metrics(_)
+            | ServeError::Token(_)
+            | ServeError::Refused(_) => None,
         }
     }
 
     /// The exit status of the command line: 2 refused before anything was written, 3 afterwards.
     pub fn exit_status(&self) -> u8 {
         match self {
-            ServeError::Io { .. } => 3,
+            ServeError::Io { .. } | ServeError::Metrics(_) => 3,
             ServeError::Volume { source: VolumeError::Io { .. } | VolumeError::Damaged { .. }, .. } => 3,
             ServeError::Refused(_) => 1,
             _ => 2,

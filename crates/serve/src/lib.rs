@@ -3,6 +3,7 @@
 
 mod array;
 mod bench;
+mod bounds;
 mod control;
 mod ctl;
 mod error;
@@ -14,10 +15,12 @@ mod named_drives;
 mod options;
 mod paced;
 mod paced_bench;
+mod page;
 mod parity_bench;
 mod power;
 mod replicated;
 mod run;
+mod scene;
 mod upkeep;
 mod verbs;
 mod view;

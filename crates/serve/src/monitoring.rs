@@ -2,9 +2,12 @@
 
 use crate::control::Controlled;
 use crate::paced::LatenessReport;
+use crate::page::Page;
+use crate::scene::{Place, place_of};
 use metrics::{Labels, Source, counters, exposition, gauges, sums};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +18,11 @@ const SECOND_NS: f64 = 1e9;
 /// Levels of a twin's counters, as opposed to counts.
 const LEVEL: &str = "fill_";
 
-/// What is scraped.
-pub(crate) struct Monitoring(pub Arc<Controlled>);
+/// What is scraped and looked at.
+pub(crate) struct Monitoring {
+    pub controlled: Arc<Controlled>,
+    pub page: Page,
+}
 
 /// What the model says at one moment.
 struct Moment {
@@ -34,7 +40,7 @@ struct Part<'a> {
 
 impl Source for Monitoring {
     fn exposition(&self) -> String {
-        let moment = self.0.pacer.as_ref().and_then(|pacer| {
+        let moment = self.controlled.pacer.as_ref().and_then(|pacer| {
             let asked = pacer.ask(|paced| Moment {
                 lateness: paced.lateness,
                 limits: paced.model.limits(),
@@ -42,7 +48,15 @@ impl Source for Monitoring {
             });
             asked.ok()
         });
-        exposition(Scrape { controlled: self.0.clone(), moment })
+        exposition(Scrape { controlled: self.controlled.clone(), moment })
+    }
+
+    fn state(&self) -> String {
+        self.page.state()
+    }
+
+    fn command(&self, body: &[u8]) -> Result<Value, String> {
+        self.page.command(body)
     }
 }
 
@@ -164,24 +178,13 @@ fn encode_moment(encoder: &mut DescriptorEncoder<'_>, moment: &Moment) -> fmt::R
     Ok(())
 }
 
-/// What a counter's entity is. Volumes are left out: they are counted as they are served.
+/// What a counter's entity is, as a family and its labels. Volumes are left out: they are counted as they are served.
 fn part_of(entity: &str) -> Option<Part<'_>> {
-    let of = |kind, labels| Some(Part { kind, labels });
-    if let Some((node, rest)) = entity.split_once('/') {
-        return match rest.split('-').next() {
-            Some("nvme" | "hdd") => of("drive", vec![("node", node), ("drive", entity)]),
-            _ => of("service", vec![("node", node), ("service", rest)]),
-        };
-    }
-    match entity.split('-').next() {
-        Some("node" | "client") => of("node", vec![("node", entity)]),
-        Some("link") => of("link", vec![("link", entity)]),
-        Some("controller") => of("controller", vec![("controller", entity)]),
-        Some("module") => of("drive", vec![("drive", entity)]),
-        Some("drive") if entity == "drive-links" => of("link", vec![("link", entity)]),
-        Some("drive") => of("drive", vec![("drive", entity)]),
-        _ => None,
-    }
+    let Place { kind, node, name } = place_of(entity).filter(|place| place.kind != "volume")?;
+    let mut labels: Labels<'_> = node.map(|node| ("node", node)).into_iter().collect();
+    // A drive's number says nothing without its node; services are the same on every node.
+    labels.push((kind, if kind == "drive" { entity } else { name }));
+    Some(Part { kind, labels })
 }
 
 #[cfg(test)]

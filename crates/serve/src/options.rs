@@ -32,8 +32,10 @@ pub struct Options {
     pub command: Option<String>,
     /// `--drive`: files or devices for the first drives.
     pub drives: Vec<PathBuf>,
-    /// `--metrics`: where Prometheus may scrape; loopback only.
+    /// `--metrics`: where Prometheus may scrape and the page is; loopback only.
     pub metrics: Option<SocketAddr>,
+    /// `--token-file`: what permits changes over `metrics`; by default `token` in the data directory.
+    pub token_file: Option<PathBuf>,
     /// `--speed`: the model's time in millionths of ours; none where the array is served as fast as it goes.
     pub speed_millionths: Option<u64>,
     /// `--overwrite-data`: IDs of drives whose data may go.
@@ -71,9 +73,15 @@ impl Options {
             command: None,
             drives: Vec::new(),
             metrics: None,
+            token_file: None,
             speed_millionths: None,
             overwrite_data: Vec::new(),
         }
+    }
+
+    /// Where the token is that permits changes over HTTP.
+    pub fn token_path(&self) -> PathBuf {
+        self.token_file.clone().unwrap_or_else(|| self.data.join("token"))
     }
 
     /// Where the control socket is.

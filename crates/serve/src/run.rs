@@ -9,10 +9,11 @@ use crate::monitoring::Monitoring;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
 use crate::paced::{LatenessReport, Model, Pacer};
+use crate::page::Page;
 use crate::power::PoweredShelf;
 use crate::upkeep::look_after;
 use crate::volumes::known;
-use metrics::{Exposure, MetricsServer};
+use metrics::{Exposure, MetricsError, MetricsListener, MetricsServer, Token};
 use nbd::{Listener, Server, TlsSettings};
 use std::fs;
 use std::io;
@@ -43,8 +44,10 @@ pub enum Outcome {
 pub struct Announcement<'a> {
     /// NBD address.
     pub uri: &'a str,
-    /// Where Prometheus may scrape.
+    /// Where Prometheus may scrape, and where the page is.
     pub metrics: Option<SocketAddr>,
+    /// The file of the token that permits changes there.
+    pub token: &'a Path,
 }
 
 /// An array that was served.
@@ -100,24 +103,20 @@ pub fn serve_array(
         changes: Mutex::default(),
     });
     controlled.tell_of_lost_drives();
-    let monitoring: Arc<dyn metrics::Source> = Arc::new(Monitoring(controlled.clone()));
-    let monitoring = match options.metrics {
-        Some(address) => {
-            Some(MetricsServer::start(address, Exposure::Loopback, monitoring).map_err(|error| {
-                ServeError::Io {
-                    operation: format!("serve metrics on {address}"),
-                    source: io::Error::other(error),
-                }
-            })?)
-        }
-        None => None,
-    };
+    let monitoring =
+        Arc::new(Monitoring { controlled: controlled.clone(), page: Page::new(controlled.clone()) });
+    let token_path = options.token_path();
+    let metrics =
+        options.metrics.map(|address| serve_metrics(address, &token_path, &monitoring)).transpose()?;
     let is_stopping = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| look_after(&live, &is_stopping));
         scope.spawn(|| accept(&control, &controlled, &is_stopping));
-        let metrics = monitoring.as_ref().map(MetricsServer::address);
-        on_ready(&Announcement { uri: &address, metrics });
+        if metrics.is_some() {
+            scope.spawn(|| monitoring.page.look_on(&is_stopping));
+        }
+        let at = metrics.as_ref().map(MetricsServer::address);
+        on_ready(&Announcement { uri: &address, metrics: at, token: &token_path });
         let outcome = match &options.command {
             None => wait_for(stop),
             Some(command) => run_command(command, &address, &control_path, stop),
@@ -126,7 +125,7 @@ pub fn serve_array(
         live.wake();
         outcome
     });
-    drop(monitoring);
+    drop(metrics);
     // Before the server, which waits for replies that are held.
     let lateness = pacer.as_ref().and_then(|pacer| pacer.stop());
     server.stop();
@@ -139,6 +138,22 @@ pub fn serve_array(
         volume.checkpoint().map_err(volume_error)?;
     }
     Ok(Served { outcome: outcome?, lateness })
+}
+
+fn serve_metrics(
+    address: SocketAddr,
+    token: &Path,
+    monitoring: &Arc<Monitoring>,
+) -> Result<MetricsServer, ServeError> {
+    let listener = MetricsListener::bind(address, Exposure::Loopback).map_err(|error| match error {
+        MetricsError::NotLoopback(address) => ServeError::Options {
+            problem: format!("--metrics {address} can be reached from other hosts"),
+            hint: "take 127.0.0.1; from another host it is reached with `ssh -L PORT:127.0.0.1:PORT`",
+        },
+        error => ServeError::Metrics(error),
+    })?;
+    let token = Token::read_or_make(token)?;
+    Ok(listener.serve(monitoring.clone(), Some(token))?)
 }
 
 fn start_pacer(live: &LiveArray, map: &VolumeMap, speed_millionths: u64) -> Result<Pacer, ServeError> {

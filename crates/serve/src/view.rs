@@ -1,5 +1,6 @@
 //! A served array in a terminal: what happened between two answers to `status`.
 
+use crate::scene::{PartScene, Scene, VolumeScene};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -8,116 +9,97 @@ const PARTS_SHOWN: usize = 12;
 const NOTES_SHOWN: usize = 3;
 /// Cells of a bar.
 const BAR_CELLS: usize = 20;
+/// Shares below this are nothing.
+const SHARE_SHOWN: f64 = 0.001;
 
 /// Lines of text about the time between two statuses, so many seconds apart.
 pub fn view(before: &Value, now: &Value, seconds: f64) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = write_view(&mut text, before, now, seconds.max(1e-3));
+    let _ = write_view(&mut text, &Scene::between(before, now, seconds));
     text
 }
 
-fn write_view(text: &mut String, before: &Value, now: &Value, seconds: f64) -> std::fmt::Result {
-    let words = |value: &Value| value.as_str().unwrap_or("").to_owned();
-    let drives: &[Value] = now["volume"]["drives"].as_array().map_or(&[], Vec::as_slice);
-    let lost: Vec<String> = drives
-        .iter()
-        .filter(|drive| drive["condition"] != "present")
-        .map(|drive| format!("drive {} {}", drive["drive"], words(&drive["condition"])))
-        .collect();
-    let condition = if lost.is_empty() { format!("{} drives, whole", drives.len()) } else { lost.join(", ") };
-    writeln!(text, "{}: {condition}; {} connections", words(&now["title"]), now["connections"])?;
-    let rebuild = &now["background"]["rebuild"];
-    if rebuild["is_complete"] == false {
-        let share = number(&rebuild["done_stripes"]) / number(&rebuild["stripes"]).max(1.0);
-        writeln!(text, "rebuild  {} {:.1} %", bar(share), share * 100.0)?;
+fn write_view(text: &mut String, scene: &Scene) -> std::fmt::Result {
+    let connections = if scene.connections == 1 { "connection" } else { "connections" };
+    writeln!(text, "{}\n{}; {} {connections}", scene.title, scene.condition, scene.connections)?;
+    for (what, share) in &scene.background {
+        writeln!(text, "{what:<8} {} {:.1} %", bar(*share), share * 100.0)?;
     }
-    writeln!(
-        text,
-        "\n{:<12} {:>10} {:>10} {:>12} {:>6}  limit",
-        "volume", "IOPS", "MB/s", "latency", "queue"
-    )?;
-    let none = Vec::new();
-    let volumes = now["volumes"].as_array().unwrap_or(&none);
-    for (index, volume) in volumes.iter().enumerate() {
-        let since = |field: &str| {
-            ["read", "write"]
-                .iter()
-                .map(|direction| {
-                    number(&volume["served"][direction][field])
-                        - number(&before["volumes"][index]["served"][direction][field])
-                })
-                .sum::<f64>()
-        };
-        let ios = since("ios");
-        let latency =
-            if ios > 0.0 { format!("{:.3} ms", since("latency_ns") / ios / 1e6) } else { "-".to_owned() };
-        writeln!(
-            text,
-            "{:<12} {:>10.0} {:>10.1} {:>12} {:>6}  {}",
-            words(&volume["name"]),
-            ios / seconds,
-            since("bytes") / seconds / 1e6,
-            latency,
-            number(&volume["served"]["under_way"]),
-            limit_of(now, &volume["name"]),
-        )?;
+    if let Some(problem) = &scene.last_error {
+        writeln!(text, "last problem: {problem}")?;
     }
-    let model = &now["model"];
-    if model.is_null() {
+    write_volumes(text, &scene.volumes)?;
+    let Some(late) = &scene.lateness else {
         return writeln!(text, "\nserved as fast as it goes");
-    }
-    write_parts(text, &before["model"], model)?;
-    let late = &model["lateness"];
+    };
+    write_parts(text, &scene.parts)?;
     writeln!(
         text,
-        "\nlate     {:.1} µs median, {:.1} µs p99; {} replies",
-        number(&late["p50_ns"]) / 1e3,
-        number(&late["p99_ns"]) / 1e3,
-        late["replies"]
+        "\nreplies leave late by {:.1} µs (median), {:.1} µs (p99); {} so far",
+        late.p50_us, late.p99_us, late.replies
     )?;
-    let notes = model["notes"].as_array().unwrap_or(&none);
-    for note in notes.iter().rev().take(NOTES_SHOWN).rev() {
-        writeln!(text, "{:>7.1} s  {}", number(&note["at_ns"]) / 1e9, words(&note["says"]))?;
+    for (second, says) in scene.notes.iter().rev().take(NOTES_SHOWN).rev() {
+        writeln!(text, "{second:>7.1} s  {says}")?;
     }
     Ok(())
 }
 
-/// The share of the model's time that each part was busy.
-fn write_parts(text: &mut String, before: &Value, model: &Value) -> std::fmt::Result {
-    let span_ns = number(&model["clock_ns"]) - number(&before["clock_ns"]);
-    let Some(parts) = model["parts"].as_object().filter(|_| span_ns > 0.0) else { return Ok(()) };
-    let mut busy: Vec<(f64, String)> = Vec::new();
-    for (part, counters) in parts {
-        let Some(counters) = counters.as_object() else { continue };
-        for (name, value) in counters {
-            let what = name.strip_suffix("busy_ns").map(|what| what.trim_end_matches('_').replace('_', " "));
-            let what = what.or_else(|| name.strip_suffix("_ns").map(str::to_owned));
-            // Latencies add up over everything that is under way; they are no part's time.
-            let Some(what) = what.filter(|what| !what.ends_with("latency")) else { continue };
-            let share = (number(value) - number(&before["parts"][part][name])) / span_ns;
-            busy.push((share, format!("{part} {what}")));
-        }
+fn write_volumes(text: &mut String, volumes: &[VolumeScene]) -> std::fmt::Result {
+    writeln!(
+        text,
+        "\n{:<12} {:>10} {:>10} {:>10} {:>11} {:>11} {:>6}  limit",
+        "volume", "read IOPS", "write IOPS", "MB/s", "read", "write", "queue"
+    )?;
+    for volume in volumes {
+        let latency = |latency_ms: Option<f64>| latency_ms.map_or("-".to_owned(), |ms| format!("{ms:.3} ms"));
+        writeln!(
+            text,
+            "{:<12} {:>10.0} {:>10.0} {:>10.1} {:>11} {:>11} {:>6}  {}",
+            volume.name,
+            volume.read.iops,
+            volume.write.iops,
+            (volume.read.bytes_per_s + volume.write.bytes_per_s) / 1e6,
+            latency(volume.read.latency_ms),
+            latency(volume.write.latency_ms),
+            volume.queue,
+            limit_of(volume),
+        )?;
     }
-    busy.retain(|(share, _)| *share >= 0.001);
+    Ok(())
+}
+
+/// The share of the model's time that each part was busy, and what has a limit and holds something.
+fn write_parts(text: &mut String, parts: &[PartScene]) -> std::fmt::Result {
+    let shares = |part: &PartScene| {
+        let name = part.name.clone();
+        part.shares.clone().into_iter().map(move |(what, share)| (share, format!("{name} {what}")))
+    };
+    let mut busy: Vec<(f64, String)> = parts.iter().flat_map(shares).collect();
+    busy.retain(|(share, _)| *share >= SHARE_SHOWN);
     busy.sort_by(|(a, a_name), (b, b_name)| b.total_cmp(a).then_with(|| a_name.cmp(b_name)));
     writeln!(text)?;
     for (share, name) in busy.iter().take(PARTS_SHOWN) {
-        writeln!(text, "{name:<30} {} {:>5.1} %", bar(*share), share * 100.0)?;
+        writeln!(text, "{name:<30} {} {:>5.1} % busy", bar(*share), share * 100.0)?;
     }
     if busy.is_empty() {
         writeln!(text, "nothing is busy")?;
+    } else if busy.len() > PARTS_SHOWN {
+        writeln!(text, "and {} that were busy less", busy.len() - PARTS_SHOWN)?;
+    }
+    let levels = parts.iter().filter(|part| part.kind == "controller").flat_map(|part| {
+        let full = part.levels.iter().filter_map(|level| Some((level, level.value / level.bound?)));
+        full.map(|(level, share)| (format!("{} {}", part.name, level.what), share))
+    });
+    for (name, share) in levels.filter(|(_, share)| *share >= SHARE_SHOWN) {
+        writeln!(text, "{name:<30} {} {:>5.1} % full", bar(share), share * 100.0)?;
     }
     Ok(())
 }
 
-fn limit_of(now: &Value, volume: &Value) -> String {
-    let none = Vec::new();
-    let limits = now["model"]["limits"].as_array().unwrap_or(&none);
-    let Some(limit) = limits.iter().find(|limit| &limit["volume"] == volume) else { return String::new() };
-    let parts = limit["limit"].as_object().into_iter().flatten();
-    let parts: Vec<String> = parts.map(|(name, value)| format!("{name} {value}")).collect();
-    match number(&limit["held_back"]) {
+fn limit_of(volume: &VolumeScene) -> String {
+    let parts: Vec<String> = volume.limits.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    match volume.held_back {
         held if held > 0.0 => format!("{} ({held} held back)", parts.join(", ")),
         _ => parts.join(", "),
     }
@@ -126,10 +108,6 @@ fn limit_of(now: &Value, volume: &Value) -> String {
 fn bar(share: f64) -> String {
     let full = (share.clamp(0.0, 1.0) * BAR_CELLS as f64).round() as usize;
     format!("[{}{}]", "#".repeat(full), ".".repeat(BAR_CELLS - full))
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -152,7 +130,11 @@ mod tests {
                 "clock_ns": clock_ns,
                 "limits": [{"volume": "vol0", "limit": {"iops": 500.0}, "held_back": 7}],
                 "lateness": {"p50_ns": 12_300, "p99_ns": 456_000, "replies": ios},
-                "parts": {"link-0": {"to_host_busy_ns": busy_ns, "to_host_bytes": 5}},
+                "bounds": {"controller": {"processors": 4, "dirty_blocks": 8, "block_bytes": 65536}},
+                "parts": {
+                    "link-0": {"to_host_busy_ns": busy_ns, "to_host_bytes": 5},
+                    "controller-0": {"processors_busy_ns": busy_ns * 4, "fill_dirty_blocks": 2},
+                },
                 "notes": [{"at_ns": 1_500_000_000u64, "says": "drive-1 fails"}],
             },
         })
@@ -168,9 +150,11 @@ mod tests {
         for words in [
             "drive 1 failed",
             "[#####...............] 25.0 %",
-            "vol0               1000        4.1     2.000 ms      3  iops 500.0 (7 held back)",
-            "link-0 to host                 [#####...............]  25.0 %",
-            "late     12.3 µs median, 456.0 µs p99; 3000 replies",
+            "vol0               1000          0        4.1    2.000 ms           -      3  iops 500 (7 held back)",
+            "link-0 to host                 [#####...............]  25.0 % busy",
+            "controller-0 processors        [#####...............]  25.0 % busy",
+            "controller-0 dirty bytes       [#####...............]  25.0 % full",
+            "replies leave late by 12.3 µs (median), 456.0 µs (p99); 3000 so far",
             "1.5 s  drive-1 fails",
         ] {
             assert!(text.contains(words), "{words}:\n{text}");

@@ -29,6 +29,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         let address =
             view.expose(listener, campaign.manifest()).map_err(|error| Failure::Failed(error.into()))?;
         say(&format!("metrics: http://{address}/metrics"));
+        say(&format!("page: http://{address}/"));
     }
     let carried = campaign::carry_out(campaign, &interrupt, &mut view);
     view.end();

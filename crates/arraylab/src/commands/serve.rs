@@ -22,6 +22,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         command: arguments.run.clone(),
         drives: arguments.drives.clone(),
         metrics: arguments.metrics,
+        token_file: arguments.token_file.clone(),
         speed_millionths: parse_speed(arguments.untimed, arguments.speed)?,
         overwrite_data: arguments.overwrite_data.clone(),
     };
@@ -30,6 +31,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
     let ready = |at: &Announcement<'_>| {
         if let Some(metrics) = at.metrics {
             say(&format!("metrics: http://{metrics}/metrics"));
+            say(&format!("page: http://{metrics}/ (its buttons need the token in {})", at.token.display()));
         }
         // Whoever started us may read the address from a pipe; without a reader the array is served all the same.
         let _ = print(&format!("{}\n", at.uri));

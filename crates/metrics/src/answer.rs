@@ -1,0 +1,116 @@
+//! What is answered to whom.
+
+use crate::Source;
+use crate::fresh::Fresh;
+use crate::request::{NOT_FOUND, UNAUTHORISED, WRONG_METHOD};
+use crate::token::Token;
+use std::sync::Arc;
+
+const OK: &str = "200 OK";
+/// What was asked for was understood and not done.
+const NOT_DONE: &str = "409 Conflict";
+/// Where commands go.
+const CONTROL: &str = "/control";
+const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const JSON_TYPE: &str = "application/json";
+const TEXT_TYPE: &str = "text/plain; charset=utf-8";
+const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
+/// Nothing is loaded, sent to, or framed by anyone else; nothing in the page itself is run.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The page, as files that a browser takes as they are.
+const FILES: &[(&str, &str, &str)] = &[
+    ("/", "text/html; charset=utf-8", include_str!("../assets/page.html")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("../assets/page.css")),
+    ("/page.js", SCRIPT_TYPE, include_str!("../assets/page.js")),
+    ("/parts.js", SCRIPT_TYPE, include_str!("../assets/parts.js")),
+    ("/chart.js", SCRIPT_TYPE, include_str!("../assets/chart.js")),
+    ("/array.js", SCRIPT_TYPE, include_str!("../assets/array.js")),
+    ("/control.js", SCRIPT_TYPE, include_str!("../assets/control.js")),
+    ("/run.js", SCRIPT_TYPE, include_str!("../assets/run.js")),
+    ("/icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+];
+
+pub(crate) struct Answer {
+    status: &'static str,
+    kind: &'static str,
+    pub(crate) body: Arc<str>,
+}
+
+/// Everything that is served.
+pub(crate) struct Site {
+    source: Arc<dyn Source>,
+    /// Without one nothing can be changed.
+    token: Option<Token>,
+    /// Whether only this host's own names are answered to.
+    pub(crate) is_local_only: bool,
+    exposition: Fresh,
+    state: Fresh,
+}
+
+impl Site {
+    pub(crate) fn new(source: Arc<dyn Source>, token: Option<Token>, is_local_only: bool) -> Site {
+        Site { source, token, is_local_only, exposition: Fresh::default(), state: Fresh::default() }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        let of = |kind, body| Answer { status: OK, kind, body };
+        match path {
+            "/metrics" => of(METRICS_TYPE, self.exposition.get(|| self.source.exposition())),
+            "/state.json" => of(JSON_TYPE, self.state.get(|| self.source.state())),
+            CONTROL => Answer::refusal(WRONG_METHOD),
+            _ => match FILES.iter().find(|(name, ..)| *name == path) {
+                Some((_, kind, text)) => of(kind, (*text).into()),
+                None => Answer::refusal(NOT_FOUND),
+            },
+        }
+    }
+
+    /// Whether whoever showed this may have something done there.
+    pub(crate) fn admit(&self, path: &str, shown: &[u8]) -> Result<(), Answer> {
+        if path != CONTROL {
+            return Err(Answer::refusal(match self.is_there(path) {
+                true => WRONG_METHOD,
+                false => NOT_FOUND,
+            }));
+        }
+        match &self.token {
+            Some(token) if token.is(shown) => Ok(()),
+            _ => Err(Answer::error(UNAUTHORISED, "the token is missing or wrong")),
+        }
+    }
+
+    pub(crate) fn command(&self, body: &[u8]) -> Answer {
+        match self.source.command(body) {
+            Ok(said) => Answer { status: OK, kind: JSON_TYPE, body: said.to_string().into() },
+            Err(why) => Answer::error(NOT_DONE, &why),
+        }
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        ["/metrics", "/state.json"].contains(&path) || FILES.iter().any(|(name, ..)| *name == path)
+    }
+}
+
+impl Answer {
+    pub(crate) fn refusal(status: &'static str) -> Answer {
+        Answer { status, kind: TEXT_TYPE, body: format!("{status}\n").into() }
+    }
+
+    fn error(status: &'static str, why: &str) -> Answer {
+        let body = serde_json::json!({"error": why}).to_string().into();
+        Answer { status, kind: JSON_TYPE, body }
+    }
+
+    pub(crate) fn head(&self) -> String {
+        let Answer { status, kind, body } = self;
+        let allow = if *status == WRONG_METHOD { "Allow: GET, HEAD, POST\r\n" } else { "" };
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{allow}Cache-Control: no-store\r\n\
+             Content-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+             Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
+            body.len()
+        )
+    }
+}

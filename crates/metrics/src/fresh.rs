@@ -1,0 +1,58 @@
+//! Something that costs work to say, and is asked for by whoever likes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// It is said anew at most so often: what is asked of a served array costs its clients time.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Says the same to everyone who asked before it began to be said, and never anything older.
+#[derive(Default)]
+pub(crate) struct Fresh(Mutex<Option<(Instant, Arc<str>)>>);
+
+impl Fresh {
+    pub(crate) fn get(&self, say: impl FnOnce() -> String) -> Arc<str> {
+        let asked_at = Instant::now();
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((began_at, said)) = &*last {
+            if *began_at >= asked_at {
+                return Arc::clone(said);
+            }
+            // Whoever asks meanwhile waits at the lock, and shares what is said then.
+            thread::sleep(INTERVAL.saturating_sub(began_at.elapsed()));
+        }
+        let began_at = Instant::now();
+        let said: Arc<str> = say().into();
+        *last = Some((began_at, Arc::clone(&said)));
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Proves that many who ask at once cost no more than one each interval, and that none hears what was said before
+    /// it asked.
+    #[test]
+    fn many_share_one_answer() {
+        let (fresh, said) = (Fresh::default(), AtomicU64::new(0));
+        let began = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        let before = said.load(Ordering::SeqCst);
+                        let heard = fresh.get(|| (said.fetch_add(1, Ordering::SeqCst) + 1).to_string());
+                        assert!(heard.parse::<u64>().unwrap() > before, "an old answer");
+                    }
+                });
+            }
+        });
+        let intervals = began.elapsed().as_millis() as u64 / INTERVAL.as_millis() as u64 + 1;
+        let said = said.load(Ordering::SeqCst);
+        assert!((5..=intervals).contains(&said), "{said} in {intervals} intervals");
+    }
+}

@@ -1,0 +1,54 @@
+//! What the levels and busy times of a model's parts are measured by: how much there is of each.
+
+use crate::replicated::drive_name;
+use serde_json::{Value, json};
+use twin::ArrayDescription;
+
+/// By kind of part: the number of its processors, the limits of its levels (`fill_…` without the prefix), and what a
+/// level's unit is in bytes where it counts something else. Services are by their names.
+pub(crate) fn bounds(description: &ArrayDescription) -> Value {
+    if let Some(array) = &description.flash_modules {
+        let controllers = &array.controllers;
+        return json!({"controller": {
+            "processors": controllers.processors.get(),
+            "commands": controllers.window_commands.get(),
+            "bytes": controllers.window_bytes.get(),
+        }});
+    }
+    if let Some(array) = &description.ssd_array {
+        return json!({
+            "controller": {
+                "processors": array.controllers.processors.get(),
+                "dirty_bytes": array.cache.dirty_limit_bytes.get(),
+            },
+            "drive": {"erased_bytes": array.drives.erased_reserve_bytes.get()},
+        });
+    }
+    if let Some(array) = &description.disk_array {
+        let block_bytes = array.cache.block_bytes.get();
+        return json!({"controller": {
+            "processors": array.controllers.processors.get(),
+            "dirty_blocks": array.cache.write_bytes.get() / block_bytes.max(1),
+            "block_bytes": block_bytes,
+        }});
+    }
+    let Some(system) = &description.replicated else { return json!({}) };
+    let services = system.services.iter().map(|service| {
+        (service.name.clone(), json!({"processors": service.processors.get().ceil().max(1.0)}))
+    });
+    let mut bounds: serde_json::Map<String, Value> = services.collect();
+    bounds.insert("node".to_owned(), json!({"processors": system.nodes.processors.get()}));
+    bounds.insert("client".to_owned(), json!({"processors": system.clients.processors.get()}));
+    bounds.insert("write-buffer".to_owned(), json!({"bytes": system.write_buffer.bytes.get()}));
+    Value::Object(bounds)
+}
+
+/// By what names the model knows the drives of the layout, which has so many.
+pub(crate) fn parts_of_drives(description: &ArrayDescription, drives: u16) -> Vec<String> {
+    let name = |drive| match (&description.replicated, &description.flash_modules) {
+        (Some(system), _) => drive_name(system, drive),
+        (None, Some(_)) => format!("module-{drive}"),
+        (None, None) => format!("drive-{drive}"),
+    };
+    (0..drives).map(name).collect()
+}

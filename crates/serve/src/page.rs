@@ -1,0 +1,209 @@
+//! What the page of a served array shows, and what its buttons do.
+//!
+//! One thread looks at the array once a second, whoever watches: a page costs the array nothing.
+
+use crate::control::Controlled;
+use crate::ctl::{asked_for, verb_of};
+use crate::scene::{MovedScene, Scene};
+use crate::verbs::{Scope, VERBS, VerbSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the array is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// After a command it is looked at so soon: whoever pressed the button waits for it.
+const LOOK_AFTER_COMMAND: Duration = Duration::from_millis(150);
+/// The charts go back so many looks.
+const POINTS_LIMIT: usize = 600;
+/// The page shows what happened in so many notes, newest first.
+const NOTES_LIMIT: usize = 20;
+
+/// The page of one array.
+pub(crate) struct Page {
+    controlled: Arc<Controlled>,
+    seen: Mutex<Seen>,
+    wake: Condvar,
+}
+
+struct Seen {
+    began_at: Instant,
+    last: Option<(Instant, Value)>,
+    scene: Scene,
+    points: VecDeque<Point>,
+    has_command: bool,
+}
+
+/// One look, all volumes together.
+struct Point {
+    at_s: f64,
+    read: MovedScene,
+    write: MovedScene,
+}
+
+/// What a button sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Command {
+    /// As typed after `ctl SOCKET`.
+    words: Vec<String>,
+}
+
+impl Page {
+    pub(crate) fn new(controlled: Arc<Controlled>) -> Page {
+        let seen = Seen {
+            began_at: Instant::now(),
+            last: None,
+            scene: Scene::default(),
+            points: VecDeque::new(),
+            has_command: false,
+        };
+        Page { controlled, seen: Mutex::new(seen), wake: Condvar::new() }
+    }
+
+    /// Looks at the array until it is told to stop.
+    pub(crate) fn look_on(&self, is_stopping: &AtomicBool) {
+        while !is_stopping.load(Ordering::Acquire) {
+            self.look();
+            let mut seen = self.seen();
+            let until = Instant::now() + LOOK_EVERY;
+            while !seen.has_command && !is_stopping.load(Ordering::Acquire) {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                // In short stretches, so that stopping is soon heard.
+                let stretch = left.min(LOOK_AFTER_COMMAND);
+                (seen, _) = self.wake.wait_timeout(seen, stretch).unwrap_or_else(PoisonError::into_inner);
+            }
+            if std::mem::take(&mut seen.has_command) {
+                drop(seen);
+                std::thread::sleep(LOOK_AFTER_COMMAND);
+            }
+        }
+    }
+
+    fn look(&self) {
+        // Not under the lock: while the power is off this takes long, and the page is to say so.
+        let status = self.controlled.status();
+        let at = Instant::now();
+        let mut seen = self.seen();
+        match status {
+            Err(problem) => {
+                seen.scene.condition = problem.message;
+                seen.scene.is_whole = false;
+            }
+            Ok(now) => {
+                let (before_at, before) = seen.last.take().unwrap_or_else(|| (at, now.clone()));
+                seen.scene = Scene::between(&before, &now, at.duration_since(before_at).as_secs_f64());
+                seen.last = Some((at, now));
+                let point = seen.point(at);
+                if seen.points.len() == POINTS_LIMIT {
+                    seen.points.pop_front();
+                }
+                seen.points.push_back(point);
+            }
+        }
+    }
+
+    /// For the browser.
+    pub(crate) fn state(&self) -> String {
+        let seen = self.seen();
+        let scene = &seen.scene;
+        let mut state = json!(scene);
+        let points: Vec<Value> = seen.points.iter().map(Point::in_json).collect();
+        let notes: Vec<_> = scene.notes.iter().rev().take(NOTES_LIMIT).collect();
+        let more = json!({
+            "kind": "array",
+            "elapsed_s": seen.began_at.elapsed().as_secs_f64(),
+            "points": points,
+            "notes": notes,
+            "verbs": VERBS.iter().filter(|verb| is_button(verb)).collect::<Vec<_>>(),
+            "choices": self.choices(scene),
+            "settings": seen.last.as_ref().map(|(_, status)| &status["model"]["settings"]),
+        });
+        if let (Some(state), Value::Object(more)) = (state.as_object_mut(), more) {
+            state.extend(more);
+        }
+        state.to_string()
+    }
+
+    /// Carries out what somebody with the token sent.
+    pub(crate) fn command(&self, body: &[u8]) -> Result<Value, String> {
+        let Command { words } =
+            serde_json::from_slice(body).map_err(|error| format!("this is no command: {error}"))?;
+        let verb = verb_of(&words).map_err(|error| error.to_string())?;
+        let answer = self.controlled.answer(&verb).map_err(|refused| refused.message)?;
+        self.seen().has_command = true;
+        self.wake.notify_all();
+        Ok(asked_for(&words, answer))
+    }
+
+    /// What arguments are chosen from: what is sent, and what is shown.
+    fn choices(&self, scene: &Scene) -> Value {
+        let drives = scene.drives.iter().filter_map(|drive| {
+            let number = drive.number?;
+            let part = drive.part.as_deref().filter(|part| part.contains('/')).unwrap_or("");
+            Some(json!([number.to_string(), format!("{number} {part} ({})", drive.state).replace("  ", " ")]))
+        });
+        let same = |name: &str| json!([name, name]);
+        let controllers = scene.parts.iter().filter(|part| part.kind == "controller");
+        let controllers = controllers.enumerate().map(|(index, part)| json!([index.to_string(), part.name]));
+        let twin = self.controlled.live.array.twin.as_ref();
+        let system = twin.and_then(|twin| twin.description.replicated.as_ref());
+        let templates = system.map_or(&[][..], |system| &system.templates);
+        json!({
+            "drive": drives.collect::<Vec<_>>(),
+            "volume": scene.volumes.iter().map(|volume| same(&volume.name)).collect::<Vec<_>>(),
+            "controller": controllers.collect::<Vec<_>>(),
+            "template": templates.iter().map(|template| same(&template.name)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Questions are answered by the page itself.
+fn is_button(verb: &VerbSpec) -> bool {
+    verb.scope != Scope::Question
+}
+
+impl Seen {
+    fn point(&self, at: Instant) -> Point {
+        let sum = |of: fn(&crate::scene::VolumeScene) -> MovedScene| {
+            let all = self.scene.volumes.iter().map(of);
+            let (mut sum, mut waited_ms) = (MovedScene::default(), 0.0);
+            for one in all {
+                sum.iops += one.iops;
+                sum.bytes_per_s += one.bytes_per_s;
+                waited_ms += one.iops * one.latency_ms.unwrap_or(0.0);
+            }
+            sum.latency_ms = (sum.iops > 0.0).then(|| waited_ms / sum.iops);
+            sum
+        };
+        Point {
+            at_s: at.duration_since(self.began_at).as_secs_f64(),
+            read: sum(|volume| volume.read),
+            write: sum(|volume| volume.write),
+        }
+    }
+}
+
+impl Point {
+    /// `[seconds, read IOPS, write IOPS, read latency ms, write latency ms]`, as a run's page has it.
+    fn in_json(&self) -> Value {
+        let short = |value: f64| (value * 1e3).round() / 1e3;
+        json!([
+            short(self.at_s),
+            short(self.read.iops),
+            short(self.write.iops),
+            self.read.latency_ms.map(short),
+            self.write.latency_ms.map(short),
+        ])
+    }
+}
