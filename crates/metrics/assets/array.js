@@ -30,6 +30,7 @@ function gauge(x, y, width, what, share, words = percent(share), isGoodWhenFull 
 }
 
 function gaugesOf(part) {
+  if (part.state === "stopped") return [["processors", 0, "STOPPED"]];
   const shares = part.shares.map(([what, share]) => [what, share, percent(share)]);
   const levels = part.levels
     .filter((level) => level.bound > 0)
@@ -237,7 +238,7 @@ function partRow(part, states) {
     return `${level.what.replace(/ ?bytes$/, "") || "holds"} ${words(level.value)}${bound}`;
   });
   const rates = part.rates.filter(([, value]) => value > 0).map(([what, value]) => `${what.replace(/ ?bytes$/, "")} ${what.endsWith("bytes") ? rate(value) : count(value)}`);
-  return [part.name, states.get(part.name) ?? "", part.busy === null ? "not counted" : percent(part.busy), shares.join(", "), levels.join(", "), rates.join(", ")];
+  return [part.name, states.get(part.name) ?? part.state ?? "", part.busy === null ? "not counted" : percent(part.busy), shares.join(", "), levels.join(", "), rates.join(", ")];
 }
 
 export function showArray(state) {

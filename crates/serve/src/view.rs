@@ -98,7 +98,7 @@ fn write_parts(text: &mut String, parts: &[PartScene]) -> std::fmt::Result {
 }
 
 fn limit_of(volume: &VolumeScene) -> String {
-    let parts: Vec<String> = volume.limits.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let parts: Vec<String> = volume.limits.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
     match volume.held_back {
         held if held > 0.0 => format!("{} ({held} held back)", parts.join(", ")),
         _ => parts.join(", "),
@@ -150,7 +150,7 @@ mod tests {
         for words in [
             "drive 1 failed",
             "[#####...............] 25.0 %",
-            "vol0               1000          0        4.1    2.000 ms           -      3  iops 500 (7 held back)",
+            "vol0               1000          0        4.1    2.000 ms           -      3  iops 500.0 (7 held back)",
             "link-0 to host                 [#####...............]  25.0 % busy",
             "controller-0 processors        [#####...............]  25.0 % busy",
             "controller-0 dirty bytes       [#####...............]  25.0 % full",

@@ -92,7 +92,8 @@ impl Scene {
         let seconds = seconds.max(1e-3);
         let model = &now["model"];
         let span_ns = number(&model["clock_ns"]) - number(&before["model"]["clock_ns"]);
-        let drives = drives(now);
+        let parts = part::parts(&before["model"], model, span_ns);
+        let drives = drives(now, &parts);
         let lost = drives.iter().filter(|drive| !matches!(drive.state.as_str(), "ok" | "slowed" | "spare"));
         let lost: Vec<String> =
             lost.map(|drive| format!("drive {} {}", drive.number.unwrap_or(0), drive.state)).collect();
@@ -110,7 +111,7 @@ impl Scene {
                 .enumerate()
                 .map(|(index, volume)| volume_scene(&before["volumes"][index], volume, model, seconds))
                 .collect(),
-            parts: part::parts(&before["model"], model, span_ns),
+            parts,
             background: background(now),
             lateness: lateness(model),
             notes: list(&model["notes"])
@@ -135,7 +136,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn drives(now: &Value) -> Vec<DriveScene> {
+fn drives(now: &Value, parts: &[PartScene]) -> Vec<DriveScene> {
     let stripes = number(&now["volume"]["stripes"]).max(1.0);
     let all = list(&now["volume"]["drives"]);
     let mut drives: Vec<DriveScene> = all
@@ -145,7 +146,11 @@ fn drives(now: &Value) -> Vec<DriveScene> {
             let part = now["parts_of_drives"][index].as_str().map(str::to_owned);
             let condition = words(&drive["condition"]);
             let is_rebuilding = condition == "rebuilding";
-            let state = if condition == "present" { "ok".to_owned() } else { condition };
+            let own = part.as_ref().and_then(|part| parts.iter().find(|other| other.name == *part));
+            let state = match condition.as_str() {
+                "present" => own.and_then(|part| part.state).unwrap_or("ok").to_owned(),
+                _ => condition,
+            };
             let rebuilt = is_rebuilding.then(|| number(&drive["rebuilt_below_stripe"]) / stripes);
             DriveScene { number: drive["drive"].as_u64(), state, part, rebuilt }
         })
@@ -233,8 +238,9 @@ mod tests {
                 {"drive": 0, "condition": "present", "generation": 0, "rebuilt_below_stripe": 0},
                 {"drive": 1, "condition": "rebuilding", "generation": 1, "rebuilt_below_stripe": 25},
                 {"drive": 2, "condition": "failed", "generation": 0, "rebuilt_below_stripe": 0},
+                {"drive": 3, "condition": "present", "generation": 0, "rebuilt_below_stripe": 0},
             ]},
-            "parts_of_drives": ["drive-0", "drive-1", "drive-2"],
+            "parts_of_drives": ["drive-0", "drive-1", "drive-2", "drive-3"],
             "background": {
                 "rebuild": {"is_complete": false, "done_stripes": 25, "stripes": 100},
                 "scrub": {"is_running": true, "done_stripes": 50},
@@ -253,7 +259,8 @@ mod tests {
                     "drive-0": {"reads": done * 10, "seek_ns": done * 300_000_000, "rotation_ns": done * 400_000_000,
                                 "read_latency_ns": done * 900_000_000},
                     "controller-0": {"processors_busy_ns": done * 1_000_000_000, "mirror_busy_ns": 0, "fill_dirty_bytes": 40},
-                    "node-0/server-1": {"busy_ns": done * 1_000_000_000},
+                    "node-0/server-1": {"busy_ns": done * 1_000_000_000, "fill_stopped": 1},
+                    "drive-3": {"fill_slowness_thousandths": 4000},
                     "volume-vol0": {"reads": 1},
                 },
                 "notes": [{"at_ns": 1_500_000_000u64, "says": "drive-2 fails"}],
@@ -267,7 +274,7 @@ mod tests {
     fn a_scene_is_of_the_time_between() {
         let scene = Scene::between(&status(1), &status(3), 2.0);
         let states: Vec<&str> = scene.drives.iter().map(|drive| drive.state.as_str()).collect();
-        assert_eq!(states, ["ok", "rebuilding", "failed", "spare", "spare"]);
+        assert_eq!(states, ["ok", "rebuilding", "failed", "slowed", "spare", "spare"]);
         assert_eq!((scene.drives[1].rebuilt, scene.is_whole), (Some(0.25), false));
         assert_eq!(scene.condition, "drive 1 rebuilding, drive 2 failed");
         assert_eq!(scene.background, [("rebuild", 0.25), ("rehoming", 0.25), ("scrub", 0.5)]);
@@ -278,10 +285,14 @@ mod tests {
         );
         assert_eq!((volume.limits.as_slice(), volume.held_back), (&[("iops".to_owned(), 5.0)][..], 1.0));
         let busy: Vec<_> = scene.parts.iter().map(|part| (part.name.as_str(), part.busy)).collect();
-        assert_eq!(
-            busy,
-            [("drive-0", Some(0.7)), ("controller-0", Some(0.5)), ("node-0/server-1", Some(0.25))]
-        );
+        let expected = [
+            ("drive-0", Some(0.7)),
+            ("controller-0", Some(0.5)),
+            ("node-0/server-1", Some(0.25)),
+            ("drive-3", None),
+        ];
+        assert_eq!(busy, expected);
+        assert_eq!((scene.parts[0].state, scene.parts[2].state), (None, Some("stopped")));
         assert_eq!(scene.parts[0].rates, [("reads".to_owned(), 10.0)]);
         assert_eq!((scene.parts[1].levels[0].value, scene.parts[1].levels[0].bound), (40.0, Some(100.0)));
         assert_eq!(scene.notes, [(1.5, "drive-2 fails".to_owned())]);

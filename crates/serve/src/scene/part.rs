@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 /// Levels of a twin's counters, as opposed to counts.
 const LEVEL: &str = "fill_";
+/// Levels that are there only while a part is not as described.
+const STATES: [(&str, &str); 2] = [("fill_stopped", "stopped"), ("fill_slowness_thousandths", "slowed")];
 
 /// A part of the model.
 #[derive(Debug, Clone, Serialize)]
@@ -17,6 +19,8 @@ pub(crate) struct PartScene {
     pub kind: &'static str,
     /// The node that it is in.
     pub node: Option<String>,
+    /// `stopped` or `slowed`, where it is not as described.
+    pub state: Option<&'static str>,
     /// The largest of its shares; none where the model does not count its time.
     pub busy: Option<f64>,
     /// The share of time that each of its resources was busy.
@@ -60,6 +64,7 @@ fn part(
         name: entity.to_owned(),
         kind: place.kind,
         node: place.node.map(str::to_owned),
+        state: None,
         busy: None,
         shares: Vec::new(),
         rates: Vec::new(),
@@ -71,7 +76,9 @@ fn part(
     for (name, value) in counters.as_object().unwrap_or(&none) {
         let since =
             if span_ns > 0.0 { (number(value) - number(&before[name])).max(0.0) / span_ns } else { 0.0 };
-        if let Some(level) = name.strip_prefix(LEVEL) {
+        if let Some((_, state)) = STATES.iter().find(|(level, _)| level == name) {
+            part.state = Some(state);
+        } else if let Some(level) = name.strip_prefix(LEVEL) {
             part.levels.push(level_of(level, number(value), bounds));
         } else if let Some(what) = busy_of(name) {
             let processors = bounds.get(&what).map_or(1.0, number).max(1.0);
