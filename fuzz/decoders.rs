@@ -17,10 +17,11 @@ use volume::{MemoryShelf, Shelf as _, Volume, VolumeSpec};
 pub type Decoder = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const DECODERS: [Decoder; 13] = [
+pub const DECODERS: [Decoder; 14] = [
     ("nbd", nbd_messages),
     ("nbd-client", nbd_servers),
     ("control", control_lines),
+    ("http", http_heads),
     ("fio", fio_output),
     ("workloads", workload_files),
     ("plan", plans),
@@ -95,6 +96,19 @@ pub fn control_lines(bytes: &[u8]) {
             control::Request::parse(&line).expect("what was written can be read");
         }
         let _ = control::Response::parse(&line);
+    }
+}
+
+/// Heads of HTTP requests to the server of metrics and the page.
+pub fn http_heads(bytes: &[u8]) {
+    let Ok(understood) = metrics::decode_head(bytes, true) else { return };
+    // Whoever is let in from this host is let in from anywhere, and has named this host if a name was needed.
+    assert_eq!(metrics::decode_head(bytes, false), Ok(understood.clone()));
+    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let is_named = ["localhost", "127.", "[::1", "[0:"].iter().any(|name| text.contains(name));
+    assert!(is_named || text.contains("http/1.0"));
+    if let metrics::RequestKind::Post { body_bytes, .. } = understood {
+        assert!(body_bytes <= 16 << 10 && text.contains("application/json"));
     }
 }
 

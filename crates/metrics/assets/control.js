@@ -59,14 +59,20 @@ function argumentField(verb, argument) {
   return [element("label", { for: id }, label), field];
 }
 
-function formOf(verb) {
+function formOf(verb, choices) {
   const form = element("form", { class: "verb", "data-verb": verb.name });
   const fields = verb.arguments.map((argument) => argumentField(verb, argument));
   if (verb.pairs) {
     const id = `${verb.name}-pairs`;
     const field = element("input", { id, type: "text", placeholder: verb.pairs, autocomplete: "off", spellcheck: "false", size: "26" });
     field.required = true;
-    fields.push([element("label", { for: id }, verb.pairs.includes("SETTING") ? "settings" : "values"), field]);
+    const isSettings = verb.pairs.startsWith("SETTING");
+    fields.push([element("label", { for: id }, isSettings ? "settings" : "values"), field]);
+    if (isSettings) {
+      field.setAttribute("list", `${id}-list`);
+      const known = choices.setting ?? [];
+      form.append(element("datalist", { id: `${id}-list` }, ...known.map(([name, takes]) => new Option(takes, `${name}=`))));
+    }
   }
   const button = element("button", { type: "submit" }, verb.name.replaceAll("-", " "));
   if (verb.is_harmful) button.className = "harmful";
@@ -163,7 +169,7 @@ export function showControl(section, state) {
     const possible = state.verbs.filter((verb) =>
       verb.arguments.every((argument) => argument.kind === "number" || argument.is_optional || (state.choices[argument.kind] ?? []).length > 0),
     );
-    forms = possible.map(formOf);
+    forms = possible.map((verb) => formOf(verb, state.choices));
     place.querySelector("#verbs").replaceChildren(...forms);
   }
   if (isOpen) offer(state.choices);

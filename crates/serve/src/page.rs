@@ -154,11 +154,14 @@ impl Page {
         let controllers = controllers.enumerate().map(|(index, part)| json!([index.to_string(), part.name]));
         let twin = self.controlled.live.array.twin.as_ref();
         let system = twin.and_then(|twin| twin.description.replicated.as_ref());
+        let settings = twin.map_or_else(Vec::new, |twin| twin::Twin::settings(&twin.description));
+        let settings = settings.iter().map(|setting| json!([setting.name, setting.takes]));
         let templates = system.map_or(&[][..], |system| &system.templates);
         json!({
             "drive": drives.collect::<Vec<_>>(),
             "volume": scene.volumes.iter().map(|volume| same(&volume.name)).collect::<Vec<_>>(),
             "controller": controllers.collect::<Vec<_>>(),
+            "setting": settings.collect::<Vec<_>>(),
             "template": templates.iter().map(|template| same(&template.name)).collect::<Vec<_>>(),
         })
     }

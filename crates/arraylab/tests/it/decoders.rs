@@ -240,6 +240,19 @@ fn control_samples() -> Vec<Vec<u8>> {
     .collect()
 }
 
+fn http_samples() -> Vec<Vec<u8>> {
+    [
+        "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9101\r\nUser-Agent: Prometheus/2.42\r\nAccept: */*;q=0.1\r\n\r\n",
+        "HEAD / HTTP/1.0\r\n\r\n",
+        "GET /state.json?x=y HTTP/1.1\r\nhost: [::1]:9101\r\nSec-Fetch-Site: same-origin\r\n\r\n",
+        "POST /control HTTP/1.1\r\nHost: localhost:9101\r\nOrigin: http://localhost:9101\r\nContent-Type: application/json\r\n\
+         Content-Length: 24\r\nX-Arraylab-Token: 0123456789abcdef\r\n\r\n",
+    ]
+    .iter()
+    .map(|head| head.as_bytes().to_vec())
+    .collect()
+}
+
 /// Proves that no decoder panics on what was changed at random, and that what is understood is written as it was:
 /// ten million messages of NBD and of the control socket with `ARRAYLAB_LONG=1`, a fiftieth otherwise.
 #[test]
@@ -251,6 +264,7 @@ fn changed_samples_are_survived() {
                 let (samples, count) = match name {
                     "nbd" => (nbd_samples(), TEXTS * BINARY_FACTOR),
                     "control" => (control_samples(), TEXTS * BINARY_FACTOR),
+                    "http" => (http_samples(), TEXTS * BINARY_FACTOR),
                     "fio" => (files("crates/fio/tests/samples/fio-3.33", ""), TEXTS),
                     "workloads" => {
                         let mut samples = files("crates/import/tests/fio", ".fio");

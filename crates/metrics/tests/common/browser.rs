@@ -79,7 +79,8 @@ impl Browser {
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         let number = self.next;
         self.next += 1;
-        let mut message = json!({"id": number, "method": method, "params": parameters});
+        let mut message = json!({"id": number, "method": method});
+        message["params"] = parameters;
         if !self.session.is_empty() {
             message["sessionId"] = json!(self.session);
         }
