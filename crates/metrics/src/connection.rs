@@ -1,6 +1,7 @@
 //! One request of one client, within its time.
 
 use crate::answer::{Answer, Site};
+use crate::places::{Place, Stage};
 use crate::request::{
     BODY_LIMIT_BYTES, HEAD_LIMIT_BYTES, RequestKind, TOO_LONG, TOO_SLOW, decode_head, head_end,
 };
@@ -26,8 +27,10 @@ impl Connection {
         Ok(Connection { stream, deadline: Instant::now() + REQUEST_TIME_LIMIT, bytes: Vec::new() })
     }
 
-    pub(crate) fn serve(mut self, site: &Site) -> io::Result<()> {
-        let (answer, has_body) = match self.read_head(site.is_local_only)? {
+    pub(crate) fn serve(mut self, site: &Site, place: &Place) -> io::Result<()> {
+        let head = self.read_head(site.is_local_only)?;
+        place.reach(Stage::Waiting);
+        let (answer, has_body) = match head {
             Ok(RequestKind::Get { path, has_body }) => (site.get(&path), has_body),
             Ok(RequestKind::Post { path, token, body_bytes }) => match site.admit(&path, &token) {
                 // Before its body is looked at.
@@ -45,6 +48,7 @@ impl Connection {
         if has_body {
             self.write(answer.body.as_bytes())?;
         }
+        place.reach(Stage::Leaving);
         self.linger()
     }
 

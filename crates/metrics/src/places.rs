@@ -1,16 +1,35 @@
-//! Who is being answered: a bounded number of connections, of which the oldest gives way.
+//! Who is being answered: a bounded number of connections, of which one that only holds on gives way.
 //!
-//! Whoever has been there longest is most likely one that says nothing or takes nothing; a scraper is done within
-//! milliseconds. So a newcomer is let in at its cost, and clients that only hold on keep nobody out.
+//! A scraper sends its request at once, and is done within milliseconds. So a newcomer is let in at the cost of whoever
+//! has its answer and does not leave, or else of whoever has said nothing whole for longest; those who wait for their
+//! answer come last. Clients that only hold on keep nobody out, however fast they come back.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many clients are answered at once; one more takes the place of the oldest.
-pub const CONNECTIONS_LIMIT: usize = 32;
+/// So many clients are connected at once; one more takes another's place.
+pub const CONNECTIONS_LIMIT: usize = 128;
 /// Threads of connections that were hung up on need a moment to end; with so many of them nobody is let in.
-const THREADS_LIMIT: usize = 4 * CONNECTIONS_LIMIT;
+const THREADS_LIMIT: usize = 2 * CONNECTIONS_LIMIT;
+
+/// How far a connection is, in the order in which they give way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// It has its answer.
+    Leaving,
+    /// Its request has not come.
+    Asking,
+    /// It waits for its answer.
+    Waiting,
+}
+
+struct Held {
+    number: u64,
+    stage: Stage,
+    /// A second handle, to hang up by.
+    stream: TcpStream,
+}
 
 #[derive(Default)]
 pub(crate) struct Places(Mutex<Taken>);
@@ -19,8 +38,8 @@ pub(crate) struct Places(Mutex<Taken>);
 struct Taken {
     next: u64,
     threads: usize,
-    /// Oldest first; a second handle of each connection, to hang up by.
-    held: VecDeque<(u64, TcpStream)>,
+    /// Oldest first.
+    held: VecDeque<Held>,
 }
 
 /// A place among the connections, until it is dropped.
@@ -32,21 +51,18 @@ pub(crate) struct Place {
 impl Places {
     /// A place for a connection; none while too many are still ending.
     pub(crate) fn take(self: &Arc<Self>, stream: &TcpStream) -> Option<Place> {
-        let handle = stream.try_clone().ok()?;
+        let stream = stream.try_clone().ok()?;
         let mut taken = self.lock();
         if taken.threads >= THREADS_LIMIT {
             return None;
         }
-        if taken.held.len() >= CONNECTIONS_LIMIT
-            && let Some((_, oldest)) = taken.held.pop_front()
-        {
-            // Its thread wakes up and ends; a client that has gone by itself is no matter.
-            let _ = oldest.shutdown(Shutdown::Both);
+        if taken.held.len() >= CONNECTIONS_LIMIT {
+            taken.hang_up();
         }
         let number = taken.next;
         taken.next += 1;
         taken.threads += 1;
-        taken.held.push_back((number, handle));
+        taken.held.push_back(Held { number, stage: Stage::Asking, stream });
         Some(Place { number, places: Arc::clone(self) })
     }
 
@@ -55,10 +71,32 @@ impl Places {
     }
 }
 
+impl Taken {
+    /// On the oldest of those that give way first.
+    fn hang_up(&mut self) {
+        let first = self.held.iter().enumerate().min_by_key(|(index, held)| (held.stage, *index));
+        let Some((index, _)) = first else { return };
+        if let Some(held) = self.held.remove(index) {
+            // Its thread wakes up and ends; a client that has gone by itself is no matter.
+            let _ = held.stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Place {
+    /// The connection has come so far.
+    pub(crate) fn reach(&self, stage: Stage) {
+        let mut taken = self.places.lock();
+        if let Some(held) = taken.held.iter_mut().find(|held| held.number == self.number) {
+            held.stage = stage;
+        }
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.lock();
         taken.threads -= 1;
-        taken.held.retain(|(number, _)| *number != self.number);
+        taken.held.retain(|held| held.number != self.number);
     }
 }

@@ -148,8 +148,7 @@ fn listen(listener: &TcpListener, site: &Arc<Site>, stop: &AtomicBool) {
         let site = Arc::clone(site);
         let serve = move || {
             // A client that breaks off has harmed only itself.
-            let _ = Connection::new(stream).and_then(|connection| connection.serve(&site));
-            drop(place);
+            let _ = Connection::new(stream).and_then(|connection| connection.serve(&site, &place));
         };
         // Without a thread the connection is closed, which tells the client as much as we could.
         let _ = thread::Builder::new().name("metrics-client".into()).spawn(serve);

@@ -65,7 +65,7 @@ fn the_page_follows_a_campaign() {
     }
     browser.wait_for("document.querySelector('#cases tbody').rows[0].cells[5].textContent === '1,000'");
     browser.wait_for("document.querySelector('#cases tbody').rows[0].cells[7].textContent === '1 ms'");
-    browser.wait_for("document.querySelectorAll('#iops path').length === 1");
+    browser.wait_for("document.querySelectorAll('#latency path').length === 1");
     browser.wait_for("document.getElementById('events').textContent.includes('<script>alert(1)</script>')");
     assert_eq!(browser.value("document.querySelectorAll('form, #main script, #main b').length"), 0);
 
@@ -75,7 +75,7 @@ fn the_page_follows_a_campaign() {
     run.run_progress(progress(4, 1.0));
     browser.wait_for("document.body.innerText.includes('the run is done')");
     browser.wait_for("document.querySelector('#cases tbody').rows.length === 0");
-    browser.wait_for("document.querySelectorAll('#iops path').length === 1");
+    browser.wait_for("document.querySelectorAll('#latency path').length === 1");
     browser.look(360, 800, "dark");
     browser.wait_for("document.documentElement.scrollWidth <= innerWidth");
     browser.keep_picture("run-360-dark", 360, "dark");
