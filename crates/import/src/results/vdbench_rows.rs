@@ -158,5 +158,21 @@ pub(super) fn time_of_day_ms(text: &str) -> Option<u64> {
     let minutes: u64 = parts.next()?.parse().ok()?;
     let seconds: f64 = parts.next()?.parse().ok()?;
     (hours < 24 && minutes < 60 && (0.0..61.0).contains(&seconds))
-        .then_some((hours * 60 + minutes) * 60_000 + (seconds * 1000.0) as u64)
+        .then(|| (hours * 60 + minutes) * 60_000 + (seconds * 1000.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a time of day is read to the millisecond, and that damaged digits are no time and no overflow.
+    #[test]
+    fn times_of_day() {
+        assert_eq!(time_of_day_ms("11:18:42.014"), Some(40_722_014));
+        for damaged in
+            ["24:00:00.0", "18446744073709551615:0:0", "0:18446744073709551615:0", "0:0:61", "0:0", "0:0:nan"]
+        {
+            assert_eq!(time_of_day_ms(damaged), None, "{damaged}");
+        }
+    }
 }
