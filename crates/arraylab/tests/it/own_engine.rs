@@ -154,9 +154,11 @@ fn killed_and_verified() {
         assert!(begun.elapsed() < Duration::from_secs(30), "no intervals came while it ran");
         std::thread::sleep(Duration::from_millis(50));
     }
+    // Ten more intervals end before the kill; a busy host may keep the last few late.
+    std::thread::sleep(Duration::from_millis(500));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(intervals() >= 10);
+    assert!(intervals() >= 15, "{} intervals", intervals());
     let intact = succeed(&["verify", &run, "--json"]);
     let intact: Value = serde_json::from_str(intact.trim()).unwrap();
     assert!(intact["checked_blocks"].as_u64() > Some(100), "{intact}");
@@ -327,13 +329,13 @@ fn processors_of(process: u32, name: &str) -> Vec<String> {
     allowed
 }
 
-/// Proves that a plan's trims write zeroes where it says so, on a device that had data, and that writes that must be on
-/// stable storage are issued.
+/// Proves that a plan's trims write zeroes where it says so and give ranges up elsewhere, on a device that had data, and that
+/// writes that must be on stable storage are issued.
 #[test]
 fn zeroes_and_stable_writes_on_a_device() {
     let device = LoopDevice::new(4 << 20);
     let bench = Bench::new(
-        "title: t\ndefaults: { bs: 64k, runtime: 20, io_size: 100% }\nstages:\n  data: { settings: { rw: write, sync: dsync, fsync: 8 } }\n  zeroed: { settings: { rw: read, rwmixtrim: 100, trim_by: zeroes } }\n",
+        "title: t\ndefaults: { bs: 64k, runtime: 20, io_size: 100% }\nstages:\n  data: { settings: { rw: write, sync: dsync, fsync: 8 } }\n  zeroed: { settings: { rw: read, rwmixtrim: 100, trim_by: zeroes } }\n  given-up: { settings: { rw: read, rwmixtrim: 100 } }\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
     let targets = [device.path.clone()];
@@ -350,6 +352,11 @@ fn zeroes_and_stable_writes_on_a_device() {
     let zeroed = once(&bench.text("zeroed"), "zeroed");
     assert_eq!((&zeroed["trim"]["ios"], &zeroed["trim"]["errors"]), (&64.into(), &0.into()), "{zeroed}");
     assert_eq!(written(), 0);
+    // Zeroes that were written are there; a range that was given up is not.
+    assert!(device.allocated_bytes() >= 4 << 20, "{}", device.allocated_bytes());
+    let given_up = once(&bench.text("given-up"), "given-up");
+    assert_eq!(given_up["trim"]["ios"], 64, "{given_up}");
+    assert_eq!(device.allocated_bytes(), 0);
 }
 
 /// Proves that what content came to is kept with its case, and that nothing is said where it is as asked.

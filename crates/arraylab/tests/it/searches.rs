@@ -42,7 +42,7 @@ fn a_known_rate_is_found() {
         [0, 1].map(|end| answer["confidence_95"][end].as_f64().unwrap_or_else(|| panic!("{answer}")))
     };
     let [low, high] = interval(&answer);
-    assert!(low < 975.6 && 975.6 < high && high - low < 0.04 * 975.6, "{answer}");
+    assert!(low < 975.6 && 975.6 < high && high - low < 0.015 * 975.6, "{answer}");
     assert_eq!(answer["confidence_by"], "sectioning", "{answer}");
     assert!(answer["points"][0]["standard_error_ns"].as_f64().unwrap() > 0.0, "{answer}");
     assert!(result["read"]["latency_ns"]["mean"].as_f64().unwrap() <= 20e6, "{result}");

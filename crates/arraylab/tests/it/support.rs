@@ -91,6 +91,11 @@ impl LoopDevice {
         LoopDevice { path, backing }
     }
 
+    /// What the bytes of the device take up behind it: what was given up takes up nothing.
+    pub fn allocated_bytes(&self) -> u64 {
+        std::os::unix::fs::MetadataExt::blocks(&self.backing.as_file().metadata().expect("metadata")) * 512
+    }
+
     /// Takes the bytes from here on away: the device answers with errors there, and still has its size.
     pub fn cut(&self, at_bytes: u64) {
         self.backing.as_file().set_len(at_bytes).expect("a shorter file");
