@@ -251,6 +251,28 @@ impl Layout {
         Ok(())
     }
 
+    /// One step of a verification: reads every member of a stripe that is there.
+    ///
+    /// # Errors
+    /// The stripe has lost too much.
+    pub fn verify<C: Condition>(
+        &self,
+        stripe: u64,
+        condition: &C,
+        ios: &mut IoList,
+    ) -> Result<(), StripeLost> {
+        ios.clear();
+        let missing = self.missing(stripe, condition)?;
+        let row = self.row(stripe);
+        for member in (0..self.members()).filter(|&member| !missing.contains(member)) {
+            let place = self.place_in(&row, member);
+            if !condition.is_missing(stripe, place.drive) {
+                ios.push_read(place, self.segment_bytes, self.role(member));
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn updates_by_modify(&self, columns: u32, parity: u32) -> bool {
         columns + parity < self.data - columns || (self.always_modifies && columns < self.data)

@@ -7,19 +7,20 @@ pub enum Event {
     FirmwareUpdate,
     /// A drive is lost; a spare or the pool's free capacity takes its place where there is one.
     DriveFailure,
+    /// A new drive takes the place of a lost one and is rebuilt.
+    DriveReplacement,
+    /// One controller leaves and comes back, once.
+    ControllerFailover,
 }
 
 impl Event {
     /// All that plans can name without telling more.
-    pub(crate) const ALL: [Event; 2] = [Event::FirmwareUpdate, Event::DriveFailure];
+    pub(crate) const ALL: [Event; 4] =
+        [Event::FirmwareUpdate, Event::DriveFailure, Event::DriveReplacement, Event::ControllerFailover];
 
     /// The event of that name in plans.
     pub fn from_name(name: &str) -> Option<Event> {
-        match name {
-            "firmware-update" => Some(Event::FirmwareUpdate),
-            "drive-failure" => Some(Event::DriveFailure),
-            _ => None,
-        }
+        Event::ALL.into_iter().find(|event| event.name() == name)
     }
 
     /// Its name in plans.
@@ -27,6 +28,8 @@ impl Event {
         match self {
             Event::FirmwareUpdate => "firmware-update",
             Event::DriveFailure => "drive-failure",
+            Event::DriveReplacement => "drive-replacement",
+            Event::ControllerFailover => "controller-failover",
         }
     }
 }

@@ -5,6 +5,7 @@
 //! drives a real device through [`load::Device`] drives a twin.
 
 mod counters;
+mod course;
 mod description;
 pub mod disk_array;
 pub mod drive;
@@ -19,6 +20,7 @@ pub mod ssd_array;
 mod twin;
 
 pub use counters::TwinCounter;
+pub use course::{FirmwareUpdate, Rebuild};
 pub use description::{ArrayDescription, Bench, BenchPart, DescriptionError, Origin, Parameter};
 pub use error::TwinError;
 pub use event::{Event, TwinNote};

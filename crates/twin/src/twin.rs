@@ -32,19 +32,11 @@ pub(crate) trait ArrayModel: Device + Sized {
         seed: u64,
     ) -> Result<Self, TwinError>;
 
-    /// Whether its description gives a course for an event.
-    fn can_do(&self, event: Event) -> Result<(), TwinError>;
+    /// Whether it can do an event or another action, as plans name it, with what it is told.
+    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError>;
 
-    /// Lets something that it can do happen at a moment of its clock.
-    fn schedule(&mut self, at_ns: u64, event: Event);
-
-    /// Whether it can do an action that is told something, as plans name it.
-    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        Err(unknown_action(action, arguments, &[]))
-    }
-
-    /// Lets an action happen that it can do.
-    fn act(&mut self, _at_ns: u64, _action: &str, _arguments: &Map<String, Value>) {}
+    /// Lets an action that it can do happen at a moment of its clock.
+    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>);
 
     /// The drive that a value names.
     fn find_drive(&self, value: &Value) -> Option<u32>;
@@ -93,19 +85,6 @@ pub(crate) trait ArrayModel: Device + Sized {
     fn carry_written(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
 }
 
-/// Why an action that a kind of array does not have, or that is told too much, does not happen.
-pub(crate) fn unknown_action(action: &str, arguments: &Map<String, Value>, own: &[&str]) -> TwinError {
-    let event = action.to_owned();
-    let own: Vec<&str> = own.iter().copied().chain([DRIVE_SLOW]).collect();
-    match (Event::from_name(action), arguments.keys().next()) {
-        (Some(_), Some(argument)) => TwinError::UnknownArgument { event, argument: argument.clone() },
-        _ => {
-            let known: Vec<&str> = Event::ALL.map(Event::name).into_iter().chain(own).collect();
-            TwinError::UnknownEvent { event, known: known.join(", ") }
-        }
-    }
-}
-
 /// The setting that every kind of array has beside its own.
 const EXACT: Setting = Setting {
     name: "exact",
@@ -133,7 +112,6 @@ pub struct Twin {
 /// Something that is going to happen to a twin.
 #[derive(Debug, Clone)]
 enum Coming {
-    Event(Event),
     Action { name: String, arguments: Map<String, Value> },
     Slow(Change),
 }
@@ -235,17 +213,11 @@ impl Twin {
 
     /// Lets something happen at a moment of the twin's clock ([`Twin::time_ns`]).
     pub fn schedule(&mut self, at_ns: u64, event: Event) -> Result<(), TwinError> {
-        self.check_moment(at_ns, event.name())?;
-        on_model!(&self.model, model => model.can_do(event))?;
-        self.plan(at_ns, Coming::Event(event));
-        Ok(())
+        self.act(at_ns, event.name(), &Map::new())
     }
 
     /// The same for an action as plans name it, with what it is told: `limit` with `iops: 1000`.
     pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        if let Some(event) = Event::from_name(action).filter(|_| arguments.is_empty()) {
-            return self.schedule(at_ns, event);
-        }
         self.check_moment(at_ns, action)?;
         if action == DRIVE_SLOW {
             let change = on_model!(&self.model, model => {
@@ -286,7 +258,6 @@ impl Twin {
         {
             let at_ns = self.next_event_ns.max(self.now_ns());
             match coming {
-                Coming::Event(event) => on_model!(&mut self.model, model => model.schedule(at_ns, *event)),
                 Coming::Action { name, arguments } => {
                     on_model!(&mut self.model, model => model.act(at_ns, name, arguments));
                 }

@@ -7,8 +7,7 @@ use super::arrangement::Arrangement;
 use super::settings::Settings;
 use crate::DescriptionError;
 use crate::description::{
-    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, PHASE_LIMIT_S, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse,
-    whole, within,
+    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
 };
 use crate::drive::disk::HardDisk;
 
@@ -37,10 +36,13 @@ impl Description {
         self.check_cache()?;
         self.check_drives()?;
         self.check_layout()?;
-        let Some(rebuild) = &self.rebuild else { return Ok(()) };
-        within("rebuild.begins_after_s", &rebuild.begins_after_s, 0.0, PHASE_LIMIT_S)?;
-        whole("rebuild.stripes", &rebuild.stripes, 1, u64::from(WINDOW_LIMIT))?;
-        rate("rebuild.mb_per_s", &rebuild.mb_per_s)
+        if let Some(rebuild) = &self.rebuild {
+            rebuild.check()?;
+        }
+        match &self.firmware_update {
+            Some(update) => update.check(self.controllers.count.get(), self.drives.capacity_bytes.get()),
+            None => Ok(()),
+        }
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {

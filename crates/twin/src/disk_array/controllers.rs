@@ -89,6 +89,13 @@ impl Controller {
         ]
     }
 
+    /// Its memory loses what was read.
+    pub fn forget_reads(&mut self) {
+        if let Some(cache) = &mut self.read_cache {
+            cache.forget();
+        }
+    }
+
     /// A window of a fast-forward begins.
     pub fn begin_window(&mut self) {
         self.fill_at_window = self.fill();

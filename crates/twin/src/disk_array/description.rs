@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Parameter;
+use crate::{FirmwareUpdate, Parameter, Rebuild};
 
 /// An array of hard disks: hosts, links, controllers with a cache, a layout, and drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,9 @@ pub struct Description {
     /// How a lost drive is rebuilt; without it, a lost drive stays lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<Rebuild>,
+    /// How controllers leave for new firmware or fail over, where the array can do that under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware_update: Option<FirmwareUpdate>,
 }
 
 /// The machines that issue the load.
@@ -264,16 +267,4 @@ pub struct Drives {
     pub buffer_segment_bytes: Parameter<u64>,
     /// Bytes of written data that the drive acknowledges before they are on the media; 0 for none.
     pub write_buffer_bytes: Parameter<u64>,
-}
-
-/// How a lost drive is rebuilt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Rebuild {
-    /// Seconds from the loss of a drive until the rebuild begins.
-    pub begins_after_s: Parameter<f64>,
-    /// Stripes that are rebuilt at the same time.
-    pub stripes: Parameter<u32>,
-    /// Highest rate of the rebuild, in 10^6 rebuilt bytes a second.
-    pub mb_per_s: Parameter<f64>,
 }

@@ -32,6 +32,8 @@ pub(crate) enum Happening {
     DriveWakes(u32),
     /// A drive is lost.
     DriveFails(u32),
+    /// A new drive takes the place of a lost one.
+    DriveIsReplaced(u32),
     /// The rebuild goes on.
     Rebuild,
 }
@@ -52,6 +54,7 @@ impl Happening {
             Happening::DriveFails(drive) => (8, drive),
             Happening::Rebuild => (9, 0),
             Happening::DrivesRead(work) => (10, work),
+            Happening::DriveIsReplaced(drive) => (11, drive),
         };
         kind << INDEX_BITS | index
     }
@@ -71,7 +74,8 @@ impl Happening {
             7 => Happening::DriveWakes(index),
             8 => Happening::DriveFails(index),
             9 => Happening::Rebuild,
-            _ => Happening::DrivesRead(index),
+            10 => Happening::DrivesRead(index),
+            _ => Happening::DriveIsReplaced(index),
         }
     }
 }
@@ -95,6 +99,7 @@ mod tests {
             Happening::DriveFails(14),
             Happening::Rebuild,
             Happening::DrivesRead(15),
+            Happening::DriveIsReplaced(16),
         ] {
             assert_eq!(Happening::unpack(happening.pack()), happening);
         }

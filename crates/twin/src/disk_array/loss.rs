@@ -1,192 +1,151 @@
 //! Drives that are lost, and their rebuild onto a spare or into preservation capacity.
 
-use layout::{DriveIndex, DriveSet, Move, Rebuilding};
+use layout::{DriveIndex, Layout, Move};
 
 use super::Model;
-use super::arrangement::Arrangement;
-use super::description::Description;
 use super::happening::Happening;
 use crate::TwinNote;
+use crate::course::Turn;
 
-/// The drive that the event `drive-failure` takes: as good as any, drives are alike.
-pub(crate) const FIRST_TO_FAIL: DriveIndex = 0;
-
-/// How rebuilds go, and how far this one is.
+/// In a pool: what a lost drive held, and the new homes that it gets.
 #[derive(Debug, Clone)]
-struct Course {
-    begins_after_ns: u64,
-    stripes_limit: u32,
-    /// Between the starts of two stripes.
-    pace_ns: u64,
-    next_allowed_ns: u64,
-    timer_is_set: bool,
-    under_way: u32,
-    next_stripe: u64,
-    /// Stripes from here on hold no volume.
-    end_stripe: u64,
-    is_running: bool,
-    /// In a pool: pieces that get a new home, in order, and which one is being filled.
+pub(crate) struct Rehoming {
+    pub is_pool: bool,
+    stripes_per_group: u64,
+    /// Pieces that get a new home, in order, and which one is being filled.
     moves: Vec<Move>,
     current: usize,
 }
 
-/// Which drives are lost, and what has taken their place.
-#[derive(Debug, Clone)]
-pub(crate) struct Loss {
-    pub condition: Rebuilding,
-    /// By drive of the layout: the drive fitted in its place.
-    pub slots: Box<[u32]>,
-    spares: Vec<u32>,
-    is_pool: bool,
-    stripes_per_group: u64,
-    course: Option<Course>,
-}
-
-impl Loss {
-    pub fn new(description: &Description, arrangement: &Arrangement) -> Loss {
-        let layout = &arrangement.layout;
+impl Rehoming {
+    pub fn new(layout: &Layout) -> Rehoming {
         let groups = layout.groups().count() as u64;
-        let fitted = description.drives.count.get();
-        let used_stripes = arrangement.capacity_bytes().div_ceil(layout.stripe_bytes());
-        let course = description.rebuild.as_ref().map(|rebuild| Course {
-            begins_after_ns: (rebuild.begins_after_s.get() * 1e9) as u64,
-            stripes_limit: rebuild.stripes.get(),
-            pace_ns: (f64::from(layout.segment_bytes()) * 1000.0 / rebuild.mb_per_s.get()) as u64,
-            next_allowed_ns: 0,
-            timer_is_set: false,
-            under_way: 0,
-            next_stripe: 0,
-            end_stripe: used_stripes,
-            is_running: false,
-            moves: Vec::new(),
-            current: 0,
-        });
-        Loss {
-            condition: Rebuilding { failed: DriveSet::EMPTY, rebuilt_below_stripe: 0 },
-            slots: (0..layout.drives()).collect(),
-            spares: (layout.drives()..fitted).rev().collect(),
+        Rehoming {
             is_pool: groups > 0,
             stripes_per_group: layout.stripes().checked_div(groups).unwrap_or(1),
-            course,
+            moves: Vec::new(),
+            current: 0,
         }
     }
 
-    /// Whether a rebuild runs or is about to begin.
-    pub fn is_rebuilding(&self) -> bool {
-        self.course.as_ref().is_some_and(|course| course.is_running)
+    /// The piece that is being filled.
+    fn current(&self) -> Option<&Move> {
+        self.moves.get(self.current)
+    }
+
+    /// The stripes of the piece that is being filled.
+    fn stripes(&self) -> Option<std::ops::Range<u64>> {
+        let first = self.current()?.group * self.stripes_per_group;
+        Some(first..first + self.stripes_per_group)
     }
 }
 
 impl Model {
-    fn note(&mut self, says: String) {
+    pub(super) fn note(&mut self, says: String) {
         self.notes.push(TwinNote { at_ns: self.now_ns, says });
     }
 
     /// A drive is lost. What it was already given it still does.
-    pub(super) fn drive_fails(&mut self, drive: u32) {
-        let index = drive as DriveIndex;
-        if !self.loss.condition.failed.insert(index) {
+    pub(super) fn drive_fails(&mut self, drive: DriveIndex) {
+        if !self.recovery.lose(self.now_ns, drive, &mut self.notes) {
             return;
         }
-        self.note(format!("drive-{} fails", self.loss.slots[drive as usize]));
-        self.loss.condition.rebuilt_below_stripe = 0;
-        let layout = &self.arrangement.layout;
-        let failed = self.loss.condition.failed;
-        let spare = if self.loss.is_pool { None } else { self.loss.spares.pop() };
-        let Some(course) = &mut self.loss.course else { return };
-        if self.loss.is_pool {
-            let stripes_per_group = self.loss.stripes_per_group;
-            course.moves = layout.plan_rehoming(index, &failed).moves;
-            course.moves.retain(|movement| movement.group * stripes_per_group < course.end_stripe);
-            course.current = 0;
-            course.next_stripe = 0;
-            if course.moves.is_empty() {
-                return;
-            }
+        if self.rehoming.is_pool {
+            self.give_new_homes(drive);
         } else {
-            let Some(spare) = spare else { return };
-            self.loss.slots[drive as usize] = spare;
-            course.next_stripe = 0;
+            self.recovery.take_spare(drive);
+            self.fill_places();
         }
-        course.is_running = true;
-        course.timer_is_set = true;
-        let begins_ns = self.now_ns + course.begins_after_ns;
-        self.queue.push(begins_ns, Happening::Rebuild.pack());
+    }
+
+    /// A new drive takes the place of one that is lost.
+    pub(super) fn drive_is_replaced(&mut self, drive: DriveIndex) {
+        if self.recovery.take_new(self.now_ns, drive, &mut self.notes) {
+            self.fill_places();
+        }
+    }
+
+    fn fill_places(&mut self) {
+        let layout = &self.arrangement.layout;
+        if let Some(begins_ns) =
+            self.recovery.fill_places(self.now_ns, layout, &mut self.plan, &mut self.notes)
+        {
+            self.queue.push(begins_ns, Happening::Rebuild.pack());
+        }
+    }
+
+    /// In a pool what a drive held gets new homes.
+    fn give_new_homes(&mut self, drive: DriveIndex) {
+        let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
+        let mut moves = self.arrangement.layout.plan_rehoming(drive, recovery.loss.failed()).moves;
+        moves.retain(|movement| movement.group * rehoming.stripes_per_group < recovery.used_stripes);
+        (rehoming.moves, rehoming.current) = (moves, 0);
+        let (Some(stripes), Some(course)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
+        if let Some(begins_ns) = course.begin(self.now_ns, stripes) {
+            self.queue.push(begins_ns, Happening::Rebuild.pack());
+        }
     }
 
     /// The rebuild may go on.
     pub(super) fn rebuild_timer(&mut self) {
-        if let Some(course) = &mut self.loss.course {
-            course.timer_is_set = false;
+        if let Some(course) = &mut self.recovery.rebuild {
+            course.timer_is_due();
         }
         self.rebuild_on();
     }
 
     fn rebuild_on(&mut self) {
         loop {
-            let Some(course) = &mut self.loss.course else { return };
-            if !course.is_running || course.timer_is_set || course.under_way >= course.stripes_limit {
-                return;
-            }
-            let stripe = match course.moves.get(course.current) {
-                Some(movement) => {
-                    // One piece at a time: the next begins when the last stripe of this one is there.
-                    let first = movement.group * self.loss.stripes_per_group;
-                    if course.next_stripe == self.loss.stripes_per_group {
-                        return;
-                    }
-                    first + course.next_stripe
+            let Some(course) = &mut self.recovery.rebuild else { return };
+            match course.turn(self.now_ns) {
+                Turn::Stripe(stripe) => self.begin_rebuild(stripe),
+                Turn::At(at_ns) => {
+                    self.queue.push(at_ns, Happening::Rebuild.pack());
+                    return;
                 }
-                None if course.next_stripe >= course.end_stripe => return,
-                None => course.next_stripe,
-            };
-            if course.next_allowed_ns > self.now_ns {
-                course.timer_is_set = true;
-                self.queue.push(course.next_allowed_ns, Happening::Rebuild.pack());
-                return;
+                Turn::Rest => return,
             }
-            course.next_allowed_ns = course.next_allowed_ns.max(self.now_ns) + course.pace_ns;
-            course.next_stripe += 1;
-            course.under_way += 1;
-            self.begin_rebuild(stripe);
         }
     }
 
     /// Plans a stripe of the rebuild; false where there is nothing to do or too much is lost.
     pub(super) fn plan_rebuild(&mut self, stripe: u64) -> bool {
         let layout = &self.arrangement.layout;
-        // Every failed drive counts, wherever the mark stands.
-        let failed = self.loss.condition.failed;
-        let movement = self.loss.course.as_ref().and_then(|course| course.moves.get(course.current));
-        let retarget = |place| movement.map_or(place, |movement| layout.retarget(movement, place));
-        layout.rebuild(stripe, &failed, retarget, &mut self.plan).is_ok()
+        match self.rehoming.current() {
+            None => self.recovery.plan_stripe(stripe, layout, &mut self.plan),
+            Some(movement) => {
+                let retarget = |place| layout.retarget(movement, place);
+                layout.rebuild(stripe, self.recovery.loss.failed(), retarget, &mut self.plan).is_ok()
+            }
+        }
     }
 
     /// A stripe is whole again.
     pub(super) fn stripe_is_rebuilt(&mut self) {
-        let Some(course) = &mut self.loss.course else { return };
-        course.under_way -= 1;
-        let mut is_over = false;
-        if let Some(movement) = course.moves.get(course.current).copied() {
-            if course.under_way == 0 && course.next_stripe == self.loss.stripes_per_group {
-                self.arrangement.layout.apply_move(&movement);
-                course.current += 1;
-                course.next_stripe = 0;
-                is_over = course.current == course.moves.len();
-            }
+        if let Some(movement) = self.rehoming.current().copied() {
+            self.stripe_has_its_home(&movement);
         } else {
-            self.loss.condition.rebuilt_below_stripe = course.next_stripe - u64::from(course.under_way);
-            is_over = course.under_way == 0 && course.next_stripe >= course.end_stripe;
-        }
-        if is_over {
-            course.is_running = false;
-            course.moves.clear();
-            // In a pool the drive stays away, but nothing of a volume lies on it any more.
-            if !self.loss.is_pool {
-                self.loss.condition.failed = DriveSet::EMPTY;
-            }
-            self.note("the rebuild is done".into());
+            self.recovery.stripe_is_whole(self.now_ns, &mut self.notes);
         }
         self.rebuild_on();
+    }
+
+    /// In a pool: when all stripes of a piece are at home, the next piece follows. The drive stays away, but in the end
+    /// nothing of a volume lies on it any more.
+    fn stripe_has_its_home(&mut self, movement: &Move) {
+        let Some(course) = &mut self.recovery.rebuild else { return };
+        if !course.stripe_is_whole() {
+            return;
+        }
+        self.arrangement.layout.apply_move(movement);
+        self.rehoming.current += 1;
+        match self.rehoming.stripes() {
+            Some(stripes) => course.go_on_with(stripes),
+            None => {
+                course.stop();
+                self.rehoming.moves.clear();
+                self.note("the rebuild is done".into());
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ mod description;
 mod destage;
 mod drives;
 mod fabric;
+mod failover;
 mod happening;
 mod loss;
 mod phases;
@@ -22,36 +23,33 @@ mod settings;
 mod work;
 mod write_cache;
 
-use layout::IoList;
-use load::{Completion, Device, Direction, IoError, Operation, Random};
+use layout::{DriveIndex, IoList};
+use load::{Completion, Device, Direction, Operation, Random};
 use serde_json::{Map, Value};
 
+use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Recovery};
 use crate::drive::Slowness;
 use crate::engine::EventQueue;
-use crate::settings::{Setting, bad, numbered};
-use crate::twin::{ArrayModel, unknown_action};
-use crate::{Event, TwinCounter, TwinError, TwinNote};
+use crate::settings::{Setting, numbered};
+use crate::twin::ArrayModel;
+use crate::{TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
 use controllers::Controller;
 use drives::Drives;
 use fabric::Fabric;
 use happening::Happening;
-use loss::Loss;
+use loss::Rehoming;
 use read_ahead::{Fetch, Source};
 use settings::Settings;
 use work::{HostIo, Works};
 
 pub use description::{
     Cache, Controllers, Description, DestageOrder, DriveLinks, Drives as HardDisks, FileSystem, Hosts,
-    Layout, Level, Links, ParityUpdate, Pool, Rebuild, Volumes,
+    Layout, Level, Links, ParityUpdate, Pool, Volumes,
 };
 
-/// errno of an I/O whose data is lost: EIO.
-const EIO: i32 = 5;
-
-/// The event that may be told which drive is lost.
-const DRIVE_FAILURE: &str = "drive-failure";
-const DRIVE: &str = "drive";
+/// What lets such an array lose a controller for a while.
+const UPDATE_REMEDY: &str = "describe its course under `disk_array.firmware_update`";
 
 /// An array of hard disks brought to life in simulated time.
 #[derive(Debug, Clone)]
@@ -67,7 +65,11 @@ pub(crate) struct Model {
     controllers: Box<[Controller]>,
     drives: Drives,
     works: Works,
-    loss: Loss,
+    recovery: Recovery,
+    rehoming: Rehoming,
+    course: ControllerCourse,
+    /// Written data is answered only when both controllers have it: with one away, only when the drives have it.
+    mirrors: bool,
     /// Picks mirrors.
     random: Random,
     /// Filled again for each plan.
@@ -85,6 +87,9 @@ impl Model {
     /// A command reaches its controller.
     #[inline]
     fn arrive(&mut self, tag: u32) {
+        if self.course.is_any_away() && self.reroute(tag) {
+            return;
+        }
         let io = self.works.io(tag);
         let controller = &mut self.controllers[io.controller as usize];
         let ready_ns = match io.direction {
@@ -104,7 +109,9 @@ impl Model {
         let io = self.works.io(tag);
         if io.direction == Direction::Read {
             self.start_read(tag, &io);
-        } else if let Some(cache) = &mut self.controllers[io.controller as usize].write_cache {
+        } else if let Some(cache) = &mut self.controllers[io.controller as usize].write_cache
+            && !(self.mirrors && self.course.is_any_away())
+        {
             if cache.take_in(tag, io.offset_bytes, u64::from(io.length_bytes)) {
                 self.answer_cached_write(tag, &io);
             }
@@ -190,7 +197,7 @@ impl Model {
             }
             Happening::Complete(tag) => {
                 let io = self.works.io(tag);
-                let outcome = if io.is_lost { Err(IoError::Os(EIO)) } else { Ok(()) };
+                let outcome = if io.is_lost { Err(DATA_LOST) } else { Ok(()) };
                 return Some(Completion { tag, issued_at_ns: io.issued_at_ns, at_ns: self.now_ns, outcome });
             }
             Happening::DriveWakes(drive) => {
@@ -198,7 +205,8 @@ impl Model {
                     self.drive_is_done(done.tag);
                 }
             }
-            Happening::DriveFails(drive) => self.drive_fails(drive),
+            Happening::DriveFails(drive) => self.drive_fails(drive as DriveIndex),
+            Happening::DriveIsReplaced(drive) => self.drive_is_replaced(drive as DriveIndex),
             Happening::Rebuild => self.rebuild_timer(),
         }
         None
@@ -219,7 +227,8 @@ impl Device for Model {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         self.now_ns = at_ns;
         let issued_at_ns = at_ns + self.fabric.submission_ns;
-        let controller = self.controller_of(operation.offset_bytes);
+        let owner = self.controller_of(operation.offset_bytes);
+        let controller = self.course.reached(owner, issued_at_ns);
         let link = self.controllers[controller as usize].next_link();
         self.works.put(
             tag,
@@ -258,7 +267,13 @@ impl Device for Model {
             self.drives.ask_touched(|drive, at_ns| {
                 queue.push(at_ns, Happening::DriveWakes(drive).pack());
             });
-            let Some((at_ns, payload)) = self.queue.pop_until(until_ns) else {
+            let step_at_ns = self.course.next_at_ns();
+            let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
+                if step_at_ns <= until_ns && step_at_ns != u64::MAX {
+                    self.now_ns = step_at_ns;
+                    self.course_step();
+                    continue;
+                }
                 if until_ns != u64::MAX {
                     self.now_ns = self.now_ns.max(until_ns);
                 }
@@ -296,7 +311,21 @@ impl ArrayModel for Model {
             queue: EventQueue::new(),
             updates_parity: settings.parity || !has_parity,
             returns_at_once: fabric.costs_nothing() && !settings.processors && !settings.read_cache,
-            loss: Loss::new(description, &arrangement),
+            recovery: Recovery::new(
+                "drive",
+                description.rebuild.as_ref(),
+                &arrangement.layout,
+                description.drives.count.get(),
+                arrangement.capacity_bytes(),
+            ),
+            rehoming: Rehoming::new(&arrangement.layout),
+            course: ControllerCourse::new(
+                description.firmware_update.as_ref(),
+                count,
+                u64::from(arrangement.layout.segment_bytes()),
+                arrangement.layout.stripes(),
+            ),
+            mirrors: settings.mirroring && description.cache.mirror_mb_per_s.is_some() && count > 1,
             arrangement,
             fabric,
             controllers,
@@ -309,38 +338,21 @@ impl ArrayModel for Model {
         })
     }
 
-    fn can_do(&self, event: Event) -> Result<(), TwinError> {
-        match event {
-            Event::DriveFailure => Ok(()),
-            Event::FirmwareUpdate => {
-                let remedy = "arrays of flash modules (`flash_modules`) describe how one goes";
-                Err(TwinError::NoSuchEvent { event: event.name(), remedy })
-            }
-        }
-    }
-
-    fn schedule(&mut self, at_ns: u64, event: Event) {
-        if event == Event::DriveFailure {
-            let drive = Happening::DriveFails(u32::from(loss::FIRST_TO_FAIL));
-            self.queue.push(at_ns, drive.pack());
-        }
-    }
-
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        let mut named = arguments.iter();
-        let (Some((name, value)), None, DRIVE_FAILURE) = (named.next(), named.next(), action) else {
-            return Err(unknown_action(action, arguments, &[]));
-        };
-        let drives = u64::from(self.arrangement.layout.drives());
-        match value.as_u64().filter(|&drive| name == DRIVE && drive < drives) {
-            Some(_) => Ok(()),
-            None => Err(bad(name, value, "the number of a drive of the set")),
-        }
+        self.faculties().occurrence(action, arguments).map(|_| ())
     }
 
-    fn act(&mut self, at_ns: u64, _action: &str, arguments: &Map<String, Value>) {
-        if let Some(drive) = arguments.get(DRIVE).and_then(Value::as_u64) {
-            self.queue.push(at_ns, Happening::DriveFails(drive as u32).pack());
+    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        match self.faculties().occurrence(action, arguments) {
+            Ok(Occurrence::DriveFails(drive)) => {
+                self.queue.push(at_ns, Happening::DriveFails(u32::from(drive)).pack());
+            }
+            Ok(Occurrence::DriveIsReplaced(drive)) => {
+                self.queue.push(at_ns, Happening::DriveIsReplaced(u32::from(drive)).pack());
+            }
+            Ok(Occurrence::FirmwareUpdate) => self.course.begin_update(at_ns),
+            Ok(Occurrence::ControllerFails(controller)) => self.course.begin_failover(at_ns, controller),
+            Err(error) => self.note(error.to_string()),
         }
     }
 
@@ -352,7 +364,14 @@ impl ArrayModel for Model {
 
     fn steady_for_ns(&self, _window_ns: u64) -> u64 {
         let caches_are_steady = self.controllers.iter().all(Controller::is_steady);
-        if caches_are_steady && !self.loss.is_rebuilding() { u64::MAX } else { 0 }
+        if !caches_are_steady || self.recovery.is_rebuilding() {
+            return 0;
+        }
+        self.course.steady_for_ns(self.now_ns)
+    }
+
+    fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
+        self.course.carry(duration_ns);
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
@@ -360,15 +379,15 @@ impl ArrayModel for Model {
     }
 
     fn drive_entity(&self, drive: u32) -> String {
-        format!("drive-{}", self.loss.slots[drive as usize])
+        format!("drive-{}", self.recovery.fitted()[drive as usize])
     }
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
-        self.drives.slow_down(self.loss.slots[drive as usize], slowness);
+        self.drives.slow_down(self.recovery.fitted()[drive as usize], slowness);
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns()
+        self.queue.first_at_ns().min(self.course.next_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {

@@ -68,13 +68,19 @@ impl Model {
     pub(super) fn read_from_drives(&mut self, work: u32, offset: u64, length: u64) {
         let pick = self.mirror_pick();
         let layout = &self.arrangement.layout;
-        if layout.read(offset, length, &self.loss.condition, pick, &mut self.plan).is_err() {
+        if layout.read(offset, length, &self.recovery.loss, pick, &mut self.plan).is_err() {
             self.lose(work);
             return;
         }
+        self.read_planned(work);
+    }
+
+    /// Begins the reads that were planned.
+    #[inline]
+    pub(super) fn read_planned(&mut self, work: u32) {
         let mut issued = Issued::nothing(self.now_ns);
         for io in self.plan.reads() {
-            issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Read, io);
+            issued.add(&mut self.drives, self.recovery.fitted(), self.now_ns, work, Direction::Read, io);
         }
         self.await_reads(work, &issued);
     }
@@ -151,11 +157,17 @@ impl Model {
             } else {
                 self.send_writes(work);
             }
-        } else if let Purpose::ReadAhead { controller, chunk } = self.works.background(work).purpose {
-            self.works.close(work);
-            self.has_read_ahead(controller, chunk);
-        } else {
-            self.send_writes(work);
+            return;
+        }
+        match self.works.background(work).purpose {
+            Purpose::ReadAhead { controller, chunk } => {
+                self.works.close(work);
+                self.has_read_ahead(controller, chunk);
+            }
+            Purpose::Verify => {
+                self.works.close(work);
+            }
+            _ => self.send_writes(work),
         }
     }
 
@@ -164,7 +176,7 @@ impl Model {
     fn plan_write(&mut self, offset: u64, length: u64) -> bool {
         let layout = &self.arrangement.layout;
         if self.updates_parity {
-            layout.write(offset, length, &self.loss.condition, &mut self.plan).is_ok()
+            layout.write(offset, length, &self.recovery.loss, &mut self.plan).is_ok()
         } else {
             layout.map(offset, length, &mut self.plan);
             true
@@ -191,7 +203,7 @@ impl Model {
                 continue;
             }
             for io in self.plan.reads() {
-                issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Read, io);
+                issued.add(&mut self.drives, self.recovery.fitted(), self.now_ns, work, Direction::Read, io);
             }
             for io in self.plan.writes() {
                 write_bytes += u64::from(io.length_bytes);
@@ -233,8 +245,8 @@ impl Model {
             return self.works.io(work).controller;
         }
         match self.works.background(work).purpose {
-            Purpose::Destage { controller, .. } => controller,
-            _ => 0,
+            Purpose::Destage { controller, .. } => self.course.stand_in(controller),
+            _ => self.course.stand_in(0),
         }
     }
 
@@ -245,8 +257,16 @@ impl Model {
         let rebuilt = if work < BACKGROUND { None } else { self.works.background(work).purpose.stripe() };
         if let Some(stripe) = rebuilt {
             if self.plan_rebuild(stripe) {
-                for io in self.plan.writes() {
-                    issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Write, io);
+                for io in self.plan.writes().iter().filter(|io| !self.recovery.loss.is_empty_place(io.drive))
+                {
+                    issued.add(
+                        &mut self.drives,
+                        self.recovery.fitted(),
+                        self.now_ns,
+                        work,
+                        Direction::Write,
+                        io,
+                    );
                 }
             }
         } else {
@@ -258,7 +278,14 @@ impl Model {
                 // A plain map lists places, not phases.
                 let ios = if self.updates_parity { self.plan.writes() } else { self.plan.reads() };
                 for io in ios {
-                    issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Write, io);
+                    issued.add(
+                        &mut self.drives,
+                        self.recovery.fitted(),
+                        self.now_ns,
+                        work,
+                        Direction::Write,
+                        io,
+                    );
                 }
             }
         }
@@ -285,7 +312,7 @@ impl Model {
         match self.works.close(work) {
             Purpose::Destage { controller, blocks } => self.stripe_is_written(controller, blocks),
             Purpose::Rebuild { .. } => self.stripe_is_rebuilt(),
-            Purpose::Free | Purpose::ReadAhead { .. } => {}
+            Purpose::Free | Purpose::ReadAhead { .. } | Purpose::Verify => {}
         }
     }
 
@@ -296,7 +323,7 @@ impl Model {
         let mut write_bytes = 0;
         if self.plan_rebuild(stripe) {
             for io in self.plan.reads() {
-                issued.add(&mut self.drives, &self.loss.slots, self.now_ns, work, Direction::Read, io);
+                issued.add(&mut self.drives, self.recovery.fitted(), self.now_ns, work, Direction::Read, io);
             }
             write_bytes = self.plan.writes().iter().map(|io| u64::from(io.length_bytes)).sum();
         }

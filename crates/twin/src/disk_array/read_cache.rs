@@ -41,6 +41,12 @@ impl ReadCache {
         self.filled_blocks
     }
 
+    /// Everything is gone.
+    pub fn forget(&mut self) {
+        self.places.fill(0);
+        self.filled_blocks = 0;
+    }
+
     /// Whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
         self.filled_blocks >= self.places.len() as u64 / 20 * 19

@@ -60,6 +60,8 @@ pub(crate) enum Purpose {
     ReadAhead { controller: u32, chunk: u32 },
     /// Rebuilds a stripe.
     Rebuild { stripe: u64 },
+    /// Reads a stripe to verify it.
+    Verify,
 }
 
 impl Purpose {

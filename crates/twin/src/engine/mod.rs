@@ -4,6 +4,8 @@
 mod closed_network;
 mod queue;
 mod server;
+mod slab;
 
 pub(crate) use queue::EventQueue;
 pub(crate) use server::{Rate, Server, ServerPool, nanos_of_us};
+pub(crate) use slab::Slab;

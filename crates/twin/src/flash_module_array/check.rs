@@ -3,8 +3,7 @@
 use super::Description;
 use crate::DescriptionError;
 use crate::description::{
-    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, PHASE_LIMIT_S, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse,
-    whole, within,
+    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
 };
 
 impl Description {
@@ -19,7 +18,13 @@ impl Description {
         self.check_controllers()?;
         self.check_drives()?;
         self.check_layout()?;
-        self.check_firmware_update()
+        if let Some(rebuild) = &self.rebuild {
+            rebuild.check()?;
+        }
+        match &self.firmware_update {
+            Some(update) => update.check(self.controllers.count.get(), self.drives.capacity_bytes.get()),
+            None => Ok(()),
+        }
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {
@@ -100,27 +105,9 @@ impl Description {
                 "it must be a power of two, at least 512 and at most the drive's capacity",
             );
         }
-        Ok(())
-    }
-
-    fn check_firmware_update(&self) -> Result<(), DescriptionError> {
-        let Some(update) = &self.firmware_update else { return Ok(()) };
-        if self.controllers.count.get() < 2 {
-            return refuse(
-                "firmware_update",
-                "a single controller cannot leave under load".into(),
-                "leave the section out, or give the array a second controller",
-            );
+        match self.set() {
+            Ok(_) => Ok(()),
+            Err(error) => refuse("layout", error.to_string(), "change the drives or the layout"),
         }
-        within("firmware_update.controller_away_s", &update.controller_away_s, 0.0, PHASE_LIMIT_S)?;
-        within("firmware_update.controller_gap_s", &update.controller_gap_s, 0.0, PHASE_LIMIT_S)?;
-        within("firmware_update.path_failover_s", &update.path_failover_s, 0.0, PHASE_LIMIT_S)?;
-        rate("firmware_update.verification_mb_per_s", &update.verification_mb_per_s)?;
-        whole(
-            "firmware_update.verification_bytes",
-            &update.verification_bytes,
-            0,
-            self.drives.capacity_bytes.get(),
-        )
     }
 }

@@ -11,11 +11,21 @@ pub(crate) struct Io {
     pub job: u32,
     pub link: u32,
     pub direction: Direction,
+    /// Its data is lost: it ends in an error.
+    pub is_lost: bool,
 }
 
 impl Default for Io {
     fn default() -> Self {
-        Io { issued_at_ns: 0, offset_bytes: 0, length_bytes: 0, job: 0, link: 0, direction: Direction::Read }
+        Io {
+            issued_at_ns: 0,
+            offset_bytes: 0,
+            length_bytes: 0,
+            job: 0,
+            link: 0,
+            direction: Direction::Read,
+            is_lost: false,
+        }
     }
 }
 
@@ -83,6 +93,8 @@ pub(crate) enum Happening {
     WriteDone(u32),
     /// The host has its answer.
     Complete(u32),
+    /// The array does something on its own account.
+    Own(u32),
 }
 
 /// Bits of a payload that hold a number; the others say what happens. Tags stay below `load::OUTSTANDING_LIMIT`.
@@ -101,6 +113,7 @@ impl Happening {
             Happening::Write(command) => (3, command),
             Happening::WriteDone(command) => (4, command),
             Happening::Complete(tag) => (5, tag),
+            Happening::Own(own) => (6, own),
         };
         kind << INDEX_BITS | index
     }
@@ -115,7 +128,8 @@ impl Happening {
             2 => Happening::ReadDone(index),
             3 => Happening::Write(index),
             4 => Happening::WriteDone(index),
-            _ => Happening::Complete(index),
+            5 => Happening::Complete(index),
+            _ => Happening::Own(index),
         }
     }
 }
@@ -134,6 +148,7 @@ mod tests {
             Happening::Write(8),
             Happening::WriteDone(9),
             Happening::Complete(10),
+            Happening::Own(11),
         ] {
             assert_eq!(Happening::unpack(happening.pack()), happening);
         }

@@ -6,19 +6,9 @@ use super::Controllers;
 use super::Settings;
 use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
 
-/// Whether a controller serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// It serves.
-    Up,
-    /// It has left; its hosts learn of it at the given moment.
-    Away { noticed_at_ns: u64 },
-}
-
 /// One controller.
 #[derive(Debug, Clone)]
 pub(crate) struct Controller {
-    pub presence: Presence,
     command_ns: u64,
     buffer_rate: Rate,
     window_commands: u32,
@@ -35,7 +25,6 @@ pub(crate) struct Controller {
 impl Controller {
     pub fn new(description: &Controllers, settings: Settings) -> Self {
         Controller {
-            presence: Presence::Up,
             command_ns: if settings.processors { nanos_of_us(description.command_us.get()) } else { 0 },
             buffer_rate: if settings.processors {
                 Rate::from_mb_per_s(description.write_buffer_mb_per_s.get())
@@ -112,15 +101,6 @@ impl Controller {
     /// Everything that waits, when the controller leaves.
     pub fn abandon_waiting(&mut self) -> VecDeque<(u32, u32)> {
         std::mem::take(&mut self.waiting)
-    }
-
-    /// True where its hosts have reason to send it commands.
-    #[inline]
-    pub fn is_known_up(&self, now_ns: u64) -> bool {
-        match self.presence {
-            Presence::Up => true,
-            Presence::Away { noticed_at_ns } => now_ns < noticed_at_ns,
-        }
     }
 
     /// Busy times of the processors together and of the write buffer's entry.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bench, BenchPart, Parameter};
+use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
 
 /// Hosts, links, controllers and flash modules in RAID 5.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,9 +23,22 @@ pub struct Description {
     /// How a firmware update goes, where the array can do one under load.
     #[serde(default)]
     pub firmware_update: Option<FirmwareUpdate>,
+    /// How a spare or a new module is filled; left out where lost modules stay lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<Rebuild>,
 }
 
 impl Description {
+    /// The RAID set over its members. Its controllers update parity by reading it and what it is changed by.
+    pub(super) fn set(&self) -> Result<layout::Layout, layout::LayoutError> {
+        let raid = layout::Raid {
+            drives: self.layout.members.get(),
+            drive_capacity_bytes: self.drives.capacity_bytes.get(),
+            segment_bytes: self.layout.segment_bytes.get(),
+        };
+        Ok(layout::Layout::raid5(raid, layout::Rotation::LeftSymmetric)?.modifying_always())
+    }
+
     /// The parts, counted and labelled for a drawing.
     pub fn bench(&self) -> Bench {
         let members = self.layout.members.get();
@@ -136,21 +149,4 @@ pub struct FlashModules {
     pub read_latency_us: Parameter<f64>,
     /// Microseconds until a write is safe in the module, which hold up nobody else.
     pub write_latency_us: Parameter<f64>,
-}
-
-/// How a firmware update goes: each controller in turn leaves while its peers serve, then a pass over all RAID
-/// stripes verifies them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FirmwareUpdate {
-    /// Seconds that a controller is away.
-    pub controller_away_s: Parameter<f64>,
-    /// Seconds between the return of one and the leave of the next.
-    pub controller_gap_s: Parameter<f64>,
-    /// Seconds that commands wait on a path whose controller has just left, before they take another path.
-    pub path_failover_s: Parameter<f64>,
-    /// Rate at which the verification reads each module, in 10^6 bytes a second.
-    pub verification_mb_per_s: Parameter<f64>,
-    /// Bytes of each module that the verification reads.
-    pub verification_bytes: Parameter<u64>,
 }

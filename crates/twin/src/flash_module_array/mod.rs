@@ -8,38 +8,35 @@ mod command;
 mod controller;
 mod description;
 mod fabric;
-mod firmware;
+mod loss;
 mod modules;
 mod report;
 mod settings;
 mod streams;
 mod stripes;
 
+use layout::{Condition as _, IoList};
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
+use crate::course::{ControllerCourse, DATA_LOST, Due, Faculties, Occurrence, Own, Recovery};
 use crate::drive::Slowness;
-use crate::engine::{EventQueue, nanos_of_us};
-use crate::settings::{Setting, bad, numbered};
-use crate::twin::{ArrayModel, unknown_action};
-use crate::{Event, TwinCounter, TwinError, TwinNote};
+use crate::engine::{EventQueue, Slab, nanos_of_us};
+use crate::settings::{Setting, numbered};
+use crate::twin::ArrayModel;
+use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use command::{Commands, Happening, Io};
-use controller::{Controller, Presence};
+use controller::Controller;
 use fabric::Fabric;
-use firmware::{Step, Update};
 use modules::Modules;
 use settings::Settings;
 use streams::Streams;
 use stripes::Stripes;
 
-pub use description::{Controllers, Description, FirmwareUpdate, FlashModules, Hosts, Layout, Links};
+pub use description::{Controllers, Description, FlashModules, Hosts, Layout, Links};
 
 /// What lets such an array be updated.
 const UPDATE_REMEDY: &str = "describe its course under `flash_modules.firmware_update`";
-
-/// The event that takes one controller away for a while.
-const FAILOVER: &str = "controller-failover";
-const CONTROLLER: &str = "controller";
 
 /// An array of flash modules brought to life in simulated time.
 #[derive(Debug, Clone)]
@@ -60,9 +57,13 @@ pub(crate) struct Model {
     ios: Vec<Io>,
     /// What is under way in the modules; outlives its tag where a write was answered early.
     commands: Commands,
-    update: Option<Update>,
-    /// When the update goes on, and how. Apart from the queue: carried time brings it nearer, and nothing else.
-    next_step: Option<(u64, Step)>,
+    /// The same set as `stripes`, for what a lost module asks for.
+    set: layout::Layout,
+    recovery: Recovery,
+    plan: IoList,
+    /// What the array does on its own account, by the number under which it is in the queue.
+    own: Slab<Own>,
+    course: ControllerCourse,
     notes: Vec<TwinNote>,
 }
 
@@ -77,25 +78,27 @@ impl Model {
         let now_ns = self.now_ns;
         let io = self.ios[tag as usize];
         let index = self.fabric.controller_of(io.link);
-        let controller = &mut self.controllers[index as usize];
-        if let Presence::Away { noticed_at_ns } = controller.presence {
-            self.reroute(tag, noticed_at_ns);
+        if self.course.is_any_away() && self.reroute(tag, index) {
             return;
         }
+        let controller = &mut self.controllers[index as usize];
         let is_write = io.direction == Direction::Write;
         let ready_ns = controller.take_in(now_ns, if is_write { u64::from(io.length_bytes) } else { 0 });
         self.queue.push(ready_ns, Happening::Enter(tag).pack());
     }
 
-    /// Sends a command another way once its host has noticed that this one is closed.
-    fn reroute(&mut self, tag: u32, noticed_at_ns: u64) {
-        let again_ns = noticed_at_ns.max(self.now_ns);
-        let controllers = &self.controllers;
-        let link = self.fabric.choose(self.ios[tag as usize].job, |controller| {
-            controllers[controller as usize].is_known_up(again_ns)
-        });
+    /// Sends a command that has come to a controller which is away another way, once its host has noticed; false where
+    /// the controller is there.
+    #[cold]
+    fn reroute(&mut self, tag: u32, controller: u32) -> bool {
+        let Some(again_ns) = self.course.again_at_ns(controller, self.now_ns) else { return false };
+        let course = &self.course;
+        let link = self
+            .fabric
+            .choose(self.ios[tag as usize].job, |controller| course.is_known_up(controller, again_ns));
         self.ios[tag as usize].link = link;
         self.queue.push(again_ns, Happening::Arrive(tag).pack());
+        true
     }
 
     /// A command asks its controller for a place in the window.
@@ -103,10 +106,10 @@ impl Model {
     fn enter(&mut self, tag: u32) {
         let io = self.ios[tag as usize];
         let index = self.fabric.controller_of(io.link);
-        let controller = &mut self.controllers[index as usize];
-        if let Presence::Away { noticed_at_ns } = controller.presence {
-            self.reroute(tag, noticed_at_ns);
-        } else if controller.enter(tag, io.length_bytes) {
+        if self.course.is_any_away() && self.reroute(tag, index) {
+            return;
+        }
+        if self.controllers[index as usize].enter(tag, io.length_bytes) {
             self.start(tag, index);
         }
     }
@@ -121,6 +124,9 @@ impl Model {
         let is_sequential = self.streams.follows(first, last);
         let command = self.commands.begin(&io, tag, controller, is_sequential);
         if io.direction == Direction::Read {
+            if !self.recovery.loss.is_whole() {
+                return self.read_degraded(command);
+            }
             let mut done_ns = now_ns;
             let modules = &mut self.modules;
             self.stripes.for_each_piece(io.offset_bytes, u64::from(io.length_bytes), |piece| {
@@ -142,6 +148,9 @@ impl Model {
     /// Old data and old parity, for the new parity: first phase of a read-modify-write.
     #[inline]
     fn read_before_write(&mut self, command: u32) {
+        if !self.recovery.loss.is_whole() {
+            return self.read_before_degraded_write(command);
+        }
         let now_ns = self.now_ns;
         let extent = self.commands.get(command);
         let mut done_ns = now_ns;
@@ -157,6 +166,9 @@ impl Model {
     /// New data and new parity. Where whole stripes are gathered, parity is written once, at the stripe's end.
     #[inline]
     fn write(&mut self, command: u32) {
+        if !self.recovery.loss.is_whole() {
+            return self.write_degraded(command);
+        }
         let now_ns = self.now_ns;
         let extent = self.commands.get(command);
         let parity = self.settings.parity;
@@ -207,56 +219,37 @@ impl Model {
         self.finish(command);
     }
 
-    /// Whether the hosts know of every controller that is away.
-    fn has_noticed(&self) -> bool {
-        self.controllers.iter().all(|controller| match controller.presence {
-            Presence::Up => true,
-            Presence::Away { noticed_at_ns } => noticed_at_ns < self.now_ns,
-        })
+    /// The next step of a failover or an update.
+    fn course_step(&mut self) {
+        let (due, says) = self.course.step(self.now_ns);
+        match due {
+            Due::Left(index) => {
+                for (tag, _) in self.controllers[index as usize].abandon_waiting() {
+                    self.reroute(tag, index);
+                }
+            }
+            Due::Verify(_) => {
+                for drive in
+                    (0..self.members).filter(|&drive| !self.recovery.loss.is_empty_place(drive as u16))
+                {
+                    self.modules.read(self.now_ns, drive, self.segment_bytes, true);
+                }
+            }
+            Due::Nothing => {}
+        }
+        if let Some(says) = says {
+            self.note(says);
+        }
     }
 
-    fn update_step(&mut self, step: Step) {
-        let Some(update) = &mut self.update else { return };
-        match step {
-            Step::Leave(index) => {
-                let why = if update.is_failover { "fails" } else { "leaves for its new firmware" };
-                let noticed_at_ns = self.now_ns + update.failover_ns;
-                self.next_step = Some((self.now_ns + update.away_ns, Step::Return(index)));
-                let controller = &mut self.controllers[index as usize];
-                controller.presence = Presence::Away { noticed_at_ns };
-                for (tag, _) in controller.abandon_waiting() {
-                    self.reroute(tag, noticed_at_ns);
-                }
-                self.note(format!("controller-{index} {why}"));
-            }
-            Step::Return(index) => {
-                self.controllers[index as usize].presence = Presence::Up;
-                let next = index + 1;
-                if update.is_failover {
-                    self.next_step = None;
-                } else if (next as usize) < self.controllers.len() {
-                    self.next_step = Some((self.now_ns + update.gap_ns, Step::Leave(next)));
-                } else {
-                    update.stripes_left = update.stripes;
-                    self.next_step = Some((self.now_ns + update.gap_ns, Step::Verify));
-                }
-                self.note(format!("controller-{index} is back"));
-            }
-            Step::Verify => {
-                let (all, left) = (update.stripes, update.stripes_left);
-                if left > 0 {
-                    update.stripes_left -= 1;
-                    self.next_step = Some((self.now_ns + update.stripe_ns, Step::Verify));
-                    for drive in 0..self.members {
-                        self.modules.read(self.now_ns, drive, self.segment_bytes, true);
-                    }
-                }
-                if left == all {
-                    self.note("verification of the RAID stripes begins".into());
-                } else if left == 0 {
-                    self.note("verification of the RAID stripes is done".into());
-                }
-            }
+    /// What can happen to this array.
+    fn faculties(&self) -> Faculties {
+        Faculties {
+            drives: self.members,
+            replaces_drives: true,
+            controllers: self.controllers.len() as u32,
+            update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
+            is_busy: self.course.is_busy(),
         }
     }
 }
@@ -276,6 +269,13 @@ impl ArrayModel for Model {
         let members = description.layout.members.get();
         let segment_bytes = description.layout.segment_bytes.get();
         let stripes = Stripes::new(members, segment_bytes);
+        let set = description.set().map_err(|error| {
+            TwinError::Description(DescriptionError {
+                path: "flash_modules.layout".into(),
+                problem: error.to_string(),
+                hint: "change the drives or the layout".into(),
+            })
+        })?;
         let controller = Controller::new(&description.controllers, settings);
         Ok(Model {
             now_ns: 0,
@@ -292,77 +292,49 @@ impl ArrayModel for Model {
             modules: Modules::new(&description.drives, settings),
             ios: Vec::new(),
             commands: Commands::default(),
-            update: description.firmware_update.as_ref().map(|update| Update::new(update, segment_bytes)),
-            next_step: None,
+            recovery: Recovery::new(
+                "module",
+                description.rebuild.as_ref(),
+                &set,
+                description.drives.count.get(),
+                set.capacity_bytes(),
+            ),
+            set,
+            plan: IoList::with_capacity(64),
+            own: Slab::default(),
+            course: ControllerCourse::new(
+                description.firmware_update.as_ref(),
+                description.controllers.count.get(),
+                segment_bytes,
+                u64::MAX,
+            ),
             notes: Vec::new(),
         })
     }
 
-    fn can_do(&self, event: Event) -> Result<(), TwinError> {
-        let remedy = match event {
-            Event::FirmwareUpdate if self.update.is_some() => return Ok(()),
-            Event::FirmwareUpdate => UPDATE_REMEDY,
-            Event::DriveFailure => {
-                "arrays of hard disks (`disk_array`) and replicated systems (`replicated`) can lose a drive"
-            }
-        };
-        Err(TwinError::NoSuchEvent { event: event.name(), remedy })
-    }
-
-    fn schedule(&mut self, at_ns: u64, _event: Event) {
-        if let Some(update) = &mut self.update {
-            update.is_failover = false;
-        }
-        self.next_step = Some((at_ns, Step::Leave(0)));
-    }
-
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        if action != FAILOVER {
-            return Err(unknown_action(action, arguments, &[FAILOVER]));
-        }
-        if self.update.is_none() {
-            return Err(TwinError::NoSuchEvent { event: FAILOVER, remedy: UPDATE_REMEDY });
-        }
-        if self.next_step.is_some() {
-            return Err(TwinError::Busy { event: FAILOVER });
-        }
-        let count = self.controllers.len() as u64;
-        match arguments
-            .iter()
-            .find(|(name, value)| *name != CONTROLLER || value.as_u64().is_none_or(|n| n >= count))
-        {
-            Some((name, value)) => Err(bad(name, value, "the number of a controller")),
-            None => Ok(()),
-        }
+        self.faculties().occurrence(action, arguments).map(|_| ())
     }
 
-    fn act(&mut self, at_ns: u64, _action: &str, arguments: &Map<String, Value>) {
-        let controller = arguments.get(CONTROLLER).and_then(Value::as_u64).unwrap_or(0);
-        if let Some(update) = &mut self.update {
-            update.is_failover = true;
+    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        match self.faculties().occurrence(action, arguments) {
+            Ok(Occurrence::FirmwareUpdate) => self.course.begin_update(at_ns),
+            Ok(Occurrence::ControllerFails(controller)) => self.course.begin_failover(at_ns, controller),
+            Ok(Occurrence::DriveFails(drive)) => self.plan_own(at_ns, Own::DriveFails(drive)),
+            Ok(Occurrence::DriveIsReplaced(drive)) => self.plan_own(at_ns, Own::DriveIsReplaced(drive)),
+            Err(error) => self.note(error.to_string()),
         }
-        self.next_step = Some((at_ns, Step::Leave(controller as u32)));
     }
 
     fn steady_for_ns(&self, _window_ns: u64) -> u64 {
-        match (self.next_step, &self.update) {
-            (None, _) | (_, None) => u64::MAX,
-            // Within the verification one step is like another.
-            (Some((_, Step::Verify)), Some(update)) if (1..update.stripes).contains(&update.stripes_left) => {
-                (update.stripes_left - 1) * update.stripe_ns
-            }
-            (Some((at_ns, _)), _) if self.has_noticed() => at_ns.saturating_sub(self.now_ns + 1),
-            _ => 0,
+        if self.recovery.is_rebuilding() {
+            return 0;
         }
+        self.course.steady_for_ns(self.now_ns)
     }
 
     fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
-        let (Some((at_ns, step)), Some(update)) = (&mut self.next_step, &mut self.update) else { return };
-        if *step == Step::Verify && (1..update.stripes).contains(&update.stripes_left) {
-            update.stripes_left -= duration_ns / update.stripe_ns;
-        } else {
-            *at_ns -= duration_ns;
-        }
+        self.course.carry(duration_ns);
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
@@ -370,7 +342,7 @@ impl ArrayModel for Model {
     }
 
     fn drive_entity(&self, drive: u32) -> String {
-        format!("module-{drive}")
+        format!("module-{}", self.recovery.fitted()[drive as usize])
     }
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
@@ -378,7 +350,7 @@ impl ArrayModel for Model {
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns().min(self.next_step.map_or(u64::MAX, |(at_ns, _)| at_ns))
+        self.queue.first_at_ns().min(self.course.next_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
@@ -402,9 +374,8 @@ impl Device for Model {
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         let issued_at_ns = self.fabric.issued_at_ns(at_ns);
-        let controllers = &self.controllers;
-        let link =
-            self.fabric.choose(operation.job, |index| controllers[index as usize].is_known_up(issued_at_ns));
+        let course = &self.course;
+        let link = self.fabric.choose(operation.job, |index| course.is_known_up(index, issued_at_ns));
         if tag as usize >= self.ios.len() {
             self.ios.resize(tag as usize + 1, Io::default());
         }
@@ -415,6 +386,7 @@ impl Device for Model {
             job: operation.job,
             link,
             direction: operation.direction,
+            is_lost: false,
         };
         match operation.direction {
             Direction::Read => {
@@ -434,15 +406,13 @@ impl Device for Model {
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
         loop {
-            let step_at_ns = self.next_step.map_or(u64::MAX, |(at_ns, _)| at_ns);
+            let step_at_ns = self.course.next_at_ns();
             let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
                 if step_at_ns > until_ns || step_at_ns == u64::MAX {
                     break;
                 }
                 self.now_ns = step_at_ns;
-                if let Some((_, step)) = self.next_step.take() {
-                    self.update_step(step);
-                }
+                self.course_step();
                 continue;
             };
             self.now_ns = at_ns;
@@ -453,9 +423,11 @@ impl Device for Model {
                 Happening::Write(command) => self.write(command),
                 Happening::WriteDone(command) => self.write_done(command),
                 Happening::Complete(tag) => {
-                    let issued_at_ns = self.ios[tag as usize].issued_at_ns;
-                    return Some(Completion { tag, issued_at_ns, at_ns, outcome: Ok(()) });
+                    let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
+                    let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
+                    return Some(Completion { tag, issued_at_ns, at_ns, outcome });
                 }
+                Happening::Own(own) => self.own_happens(own),
             }
         }
         if until_ns != u64::MAX {

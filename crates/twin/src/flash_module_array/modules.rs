@@ -1,5 +1,7 @@
 //! Flash modules: a command processor, a read path and a write path each, and times that hold up nobody else.
 
+use layout::DriveIndex;
+
 use super::FlashModules;
 use super::Settings;
 use crate::drive::Slowness;
@@ -43,7 +45,10 @@ impl Module {
 #[derive(Debug, Clone)]
 pub(crate) struct Modules {
     timing: Timing,
+    /// By place: those of the set, then spares and what spares have taken the places of.
     modules: Box<[Module]>,
+    /// By number: the place that a module is in.
+    places: Box<[u32]>,
 }
 
 const SCALE_BITS: u32 = 16;
@@ -72,6 +77,7 @@ impl Modules {
                 write_latency_ns: nanos_of_us(description.write_latency_us.get()),
             },
             modules: vec![Module::default(); description.count.get() as usize].into(),
+            places: (0..description.count.get()).collect(),
         }
     }
 
@@ -112,8 +118,24 @@ impl Modules {
         self.modules[drive as usize].slowness = slowness;
     }
 
-    /// The modules, for their counters.
+    /// The module with this number and the one in this place of the set change places.
+    pub fn fit(&mut self, place: DriveIndex, number: u32) {
+        let from = self.places[number as usize];
+        let to = u32::from(place);
+        self.modules.swap(from as usize, to as usize);
+        for at in &mut self.places {
+            *at = if *at == from {
+                to
+            } else if *at == to {
+                from
+            } else {
+                *at
+            };
+        }
+    }
+
+    /// The modules by their numbers, for their counters.
     pub fn iter(&self) -> impl Iterator<Item = &Module> {
-        self.modules.iter()
+        self.places.iter().map(|&place| &self.modules[place as usize])
     }
 }

@@ -35,7 +35,7 @@ use crate::drive::flash::{Condition, FlashDrive};
 use crate::engine::EventQueue;
 use crate::settings::Setting;
 use crate::twin::ArrayModel;
-use crate::{DescriptionError, Event, TwinCounter, TwinError, TwinNote};
+use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
 use happening::Happening;
 use network::Network;
@@ -221,16 +221,6 @@ impl ArrayModel for Model {
             settings,
             description: description.clone(),
         })
-    }
-
-    fn can_do(&self, event: Event) -> Result<(), TwinError> {
-        self.planned(event.name(), &Map::new()).map(|_| ())
-    }
-
-    fn schedule(&mut self, at_ns: u64, event: Event) {
-        if let Ok(planned) = self.planned(event.name(), &Map::new()) {
-            self.plan(at_ns, planned);
-        }
     }
 
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {

@@ -30,7 +30,14 @@ impl Description {
         within("links.command_us", &self.links.command_us, 0.0, STEP_LIMIT_US)?;
         self.check_controllers()?;
         self.check_layout()?;
-        self.check_drives()
+        self.check_drives()?;
+        if let Some(rebuild) = &self.rebuild {
+            rebuild.check()?;
+        }
+        match &self.firmware_update {
+            Some(update) => update.check(self.controllers.count.get(), self.drives.capacity_bytes.get()),
+            None => Ok(()),
+        }
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {
@@ -116,6 +123,9 @@ impl Description {
     fn check_drives(&self) -> Result<(), DescriptionError> {
         let drives = &self.drives;
         whole("drives.count", &drives.count, 3, u64::from(DRIVE_LIMIT))?;
+        if let Some(spares) = &drives.spares {
+            whole("drives.spares", spares, 0, u64::from(DRIVE_LIMIT))?;
+        }
         if drives.capacity_bytes.get() == 0 {
             return refuse("drives.capacity_bytes", "a drive of no size".into(), "give its usable bytes");
         }

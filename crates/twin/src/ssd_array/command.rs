@@ -8,6 +8,8 @@ pub(crate) struct Io {
     pub issued_at_ns: u64,
     /// Commands that are not answered yet.
     pub commands_left: u32,
+    /// Data of it is lost: it ends in an error.
+    pub is_lost: bool,
 }
 
 /// A host command to one LUN.
@@ -23,6 +25,8 @@ pub(crate) struct Command {
     pub direction: Direction,
     /// The write initialises the parity of its stripes.
     pub is_first: bool,
+    /// The write was taken into the cache.
+    pub is_cached: bool,
     /// Bytes that a change of parity reads and writes, and those of them that are new parity.
     pub moved_bytes: u64,
     pub parity_bytes: u64,
@@ -84,6 +88,8 @@ pub(crate) enum Happening {
     Destaged(u32),
     /// The host has the answer to the command.
     Answer(u32),
+    /// The array does something on its own account.
+    Own(u32),
 }
 
 /// Bits of a payload that hold a number; the others say what happens.
@@ -105,6 +111,7 @@ impl Happening {
             Happening::Destaged(command) => (6, command),
             Happening::Answer(command) => (7, command),
             Happening::Updated(command) => (8, command),
+            Happening::Own(own) => (9, own),
         };
         kind << INDEX_BITS | index
     }
@@ -122,7 +129,8 @@ impl Happening {
             5 => Happening::ParityDone(index),
             6 => Happening::Destaged(index),
             7 => Happening::Answer(index),
-            _ => Happening::Updated(index),
+            8 => Happening::Updated(index),
+            _ => Happening::Own(index),
         }
     }
 }
@@ -144,6 +152,7 @@ mod tests {
             Happening::Destaged(5),
             Happening::Answer(6),
             Happening::Updated(7),
+            Happening::Own(8),
         ] {
             assert_eq!(Happening::unpack(happening.pack()), happening);
         }

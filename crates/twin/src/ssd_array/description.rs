@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use crate::drive::flash::{CollectionPolicy, FlashDescription, WriteFrontiers};
-use crate::{Bench, BenchPart, Parameter};
+use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
 
 /// A host with a stripe over LUNs, links, two or more controllers that own the LUNs, and solid-state drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,12 @@ pub struct Description {
     pub layout: Layout,
     /// What holds the data.
     pub drives: Drives,
+    /// How a spare or a new drive is filled; left out where lost drives stay lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<Rebuild>,
+    /// How controllers leave for new firmware or fail over, where the array can do that under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware_update: Option<FirmwareUpdate>,
 }
 
 /// The machine that issues the load. Its stripe over the LUNs is what a case's range is a range of.
@@ -142,6 +148,9 @@ pub struct Drives {
     pub label: String,
     /// How many, all of them in the RAID set.
     pub count: Parameter<u32>,
+    /// Hot spares beside them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spares: Option<Parameter<u32>>,
     /// Bytes of one that the RAID set lies over.
     pub capacity_bytes: Parameter<u64>,
     /// Spare flash as a share of `capacity_bytes`.
@@ -191,6 +200,11 @@ pub struct Drives {
 }
 
 impl Drives {
+    /// Drives in all, hot spares included.
+    pub(super) fn fitted(&self) -> u32 {
+        self.count.get() + self.spares.as_ref().map_or(0, Parameter::get)
+    }
+
     /// One drive, as the flash model takes it.
     pub(super) fn flash(&self) -> FlashDescription {
         let nanos = |us: &Parameter<f64>| Nanos((us.get() * 1e3).round() as u64);
@@ -227,14 +241,17 @@ impl Drives {
 impl Description {
     /// The parts, counted and labelled for a drawing.
     pub fn bench(&self) -> Bench {
+        let label = format!("{}, RAID {}", self.drives.label, self.layout.raid.get());
+        let mut drives = vec![BenchPart::new(&label, self.drives.count.get())];
+        let spares = self.drives.fitted() - self.drives.count.get();
+        if spares > 0 {
+            drives.push(BenchPart::new(&format!("{}, hot spare", self.drives.label), spares));
+        }
         Bench {
             hosts: vec![BenchPart::new(&self.host.label, 1)],
             links: vec![BenchPart::new(&self.links.label, self.links.count.get())],
             controllers: vec![BenchPart::new(&self.controllers.label, self.controllers.count.get())],
-            drives: vec![BenchPart::new(
-                &format!("{}, RAID {}", self.drives.label, self.layout.raid.get()),
-                self.drives.count.get(),
-            )],
+            drives,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The drives of the array: brought into their condition when first needed, and carried over time that is not simulated.
 
+use layout::DriveIndex;
 use load::Random;
 
 use super::Description;
@@ -21,11 +22,17 @@ const AGEING_DRIVE_WRITES: f64 = 1.0;
 pub(crate) struct Drives {
     template: FlashDrive,
     count: u32,
+    /// Those of the set and the hot spares, which are numbered behind them.
+    all: u32,
     seed: u64,
     condition: Condition,
     layout: layout::Layout,
     /// Empty until the first command: most builds only ask whether the settings make an array.
     drives: Vec<FlashDrive>,
+    /// By place in the set: the number of the drive that is fitted in it.
+    fitted: Box<[u32]>,
+    /// What drives have counted that are no longer in the set, with their numbers.
+    retired: Vec<(u32, FlashCounters)>,
     /// Units written by the host to each drive when the window began.
     at_window: Vec<u64>,
 }
@@ -54,6 +61,9 @@ impl Drives {
         Ok(Drives {
             template,
             count: description.drives.count.get(),
+            all: description.drives.fitted(),
+            fitted: (0..description.drives.count.get()).collect(),
+            retired: Vec::new(),
             seed,
             condition: settings.condition,
             layout: layout.clone(),
@@ -66,22 +76,23 @@ impl Drives {
     #[inline]
     pub fn prepare(&mut self) {
         if self.drives.is_empty() {
-            self.drives = (0..self.count).map(|index| self.prepared(index)).collect();
+            self.drives = (0..self.count).map(|place| self.prepared(place, place, self.condition)).collect();
         }
     }
 
-    fn prepared(&self, index: u32) -> FlashDrive {
+    /// A drive with its number for a place in the set.
+    fn prepared(&self, number: u32, place: u32, condition: Condition) -> FlashDrive {
         let mut drive = self.template.clone();
-        drive.reseed(Random::from_seed_and_stream(self.seed, u64::from(index)).next_u64());
+        drive.reseed(Random::from_seed_and_stream(self.seed, u64::from(number)).next_u64());
         let has_parity = matches!(self.layout.redundancy(), layout::Redundancy::Parity(1..));
         if has_parity {
             let units_per_segment = (self.layout.segment_bytes() / drive.unit_bytes()).max(1);
             drive.mark_hot(|unit| {
                 let stripe = u64::from(unit / units_per_segment);
-                u32::from(self.layout.place(stripe, self.layout.data_members()).drive) == index
+                u32::from(self.layout.place(stripe, self.layout.data_members()).drive) == place
             });
         }
-        match self.condition {
+        match condition {
             Condition::Fresh => {}
             Condition::Written => drive.put_in(DriveCondition::Filled(1.0)),
             Condition::Filled | Condition::Steady => {
@@ -89,7 +100,7 @@ impl Drives {
                 if has_parity {
                     drive.age(AGEING_DRIVE_WRITES, PARITY_SHARE_OF_WRITES);
                 }
-                if self.condition == Condition::Filled {
+                if condition == Condition::Filled {
                     drive.rest();
                 }
             }
@@ -98,14 +109,22 @@ impl Drives {
     }
 
     /// From now on a drive takes so many thousandths of its time.
-    pub fn slow_down(&mut self, drive: u32, slowness: Slowness) {
+    pub fn slow_down(&mut self, place: u32, slowness: Slowness) {
         self.prepare();
-        self.drives[drive as usize].slow_down(slowness);
+        self.drives[place as usize].slow_down(slowness);
     }
 
-    /// How many there are.
-    pub fn count(&self) -> u32 {
-        self.count
+    /// An erased drive, a spare or a new one, comes into a place of the set.
+    pub fn fit(&mut self, place: DriveIndex, number: u32) {
+        self.prepare();
+        let fresh = self.prepared(number, u32::from(place), Condition::Fresh);
+        let index = usize::from(place);
+        let lost = std::mem::replace(&mut self.drives[index], fresh);
+        self.retired.push((self.fitted[index], lost.counters()));
+        self.fitted[index] = number;
+        if let Some(units) = self.at_window.get_mut(index) {
+            *units = 0;
+        }
     }
 
     /// When all these reads, begun now, are done.
@@ -175,11 +194,16 @@ impl Drives {
         }
     }
 
-    /// Counters of each drive and its erased reserve; zeros before the first command.
+    /// Counters of each drive by its number, and its erased reserve; zeros before the first command.
     pub fn report(&self) -> impl Iterator<Item = (FlashCounters, u64)> {
-        (0..self.count as usize).map(|index| match self.drives.get(index) {
-            None => (FlashCounters::default(), 0),
-            Some(drive) => (drive.counters(), drive.free_reserve_bytes()),
+        (0..self.all).map(|number| {
+            let retired = self.retired.iter().filter(|(retired, _)| *retired == number);
+            let before = retired.fold(FlashCounters::default(), |sum, (_, counters)| sum.plus(counters));
+            let place = self.fitted.iter().position(|&fitted| fitted == number);
+            match place.and_then(|place| self.drives.get(place)) {
+                None => (before, 0),
+                Some(drive) => (before.plus(&drive.counters()), drive.free_reserve_bytes()),
+            }
         })
     }
 }

@@ -9,19 +9,22 @@ mod command;
 mod controller;
 mod description;
 mod drives;
+mod failover;
 mod host;
+mod loss;
 mod report;
 mod settings;
 
-use layout::{Healthy, IoList, Raid, Rotation};
+use layout::{Condition as _, Healthy, IoList, Raid, Rotation};
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
+use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Own, Recovery};
 use crate::drive::Slowness;
-use crate::engine::EventQueue;
+use crate::engine::{EventQueue, Slab};
 use crate::settings::{Setting, numbered};
 use crate::twin::ArrayModel;
-use crate::{DescriptionError, Event, TwinCounter, TwinError, TwinNote};
+use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use command::{Command, Commands, Happening, Io};
 use controller::{Controller, Timing};
 use drives::Drives;
@@ -32,6 +35,9 @@ pub use description::{
     Cache, CodePaths, Controllers, Description, Drives as DrivesDescription, Host as HostDescription, Layout,
     Links,
 };
+
+/// What lets such an array lose a controller for a while.
+const UPDATE_REMEDY: &str = "describe its course under `ssd_array.firmware_update`";
 
 /// An array of solid-state drives brought to life in simulated time.
 #[derive(Debug, Clone)]
@@ -57,6 +63,10 @@ pub(crate) struct Model {
     /// One bit for each stripe whose parity was never made; empty where all were.
     without_parity: Vec<u64>,
     notes: Vec<TwinNote>,
+    recovery: Recovery,
+    course: ControllerCourse,
+    /// What the array does on its own account, by the number under which it is in the queue.
+    own: Slab<Own>,
     /// What is carried next was told as ranges already.
     is_sequential: bool,
 }
@@ -105,6 +115,12 @@ impl ArrayModel for Model {
         };
         let timing = Timing::new(description, settings, settings.raid == 5);
         let controller = Controller::new(timing, description.controllers.processors.get());
+        let course = ControllerCourse::new(
+            description.firmware_update.as_ref(),
+            description.controllers.count.get(),
+            u64::from(set.segment_bytes()),
+            set.stripes(),
+        );
         Ok(Model {
             now_ns: 0,
             queue: EventQueue::new(),
@@ -116,35 +132,46 @@ impl ArrayModel for Model {
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
             under_way: 0,
             drives: Drives::new(description, settings, &set, seed)?,
-            set,
-            stripe,
             ios: Vec::new(),
             commands: Commands::default(),
             plan: IoList::with_capacity(64),
             without_parity,
             notes: Vec::new(),
+            recovery: Recovery::new(
+                "drive",
+                description.rebuild.as_ref(),
+                &set,
+                description.drives.fitted(),
+                stripe.capacity_bytes(),
+            ),
+            course,
+            own: Slab::default(),
+            set,
+            stripe,
             is_sequential: false,
         })
     }
 
-    fn can_do(&self, event: Event) -> Result<(), TwinError> {
-        let remedy = match event {
-            Event::FirmwareUpdate => "arrays of flash modules (`flash_modules`) describe how one goes",
-            Event::DriveFailure => {
-                "arrays of hard disks (`disk_array`) and replicated systems (`replicated`) can lose a drive"
-            }
-        };
-        Err(TwinError::NoSuchEvent { event: event.name(), remedy })
+    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        self.faculties().occurrence(action, arguments).map(|_| ())
     }
 
-    fn schedule(&mut self, _at_ns: u64, _event: Event) {}
+    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        match self.faculties().occurrence(action, arguments) {
+            Ok(Occurrence::DriveFails(drive)) => self.plan_own(at_ns, Own::DriveFails(drive)),
+            Ok(Occurrence::DriveIsReplaced(drive)) => self.plan_own(at_ns, Own::DriveIsReplaced(drive)),
+            Ok(Occurrence::FirmwareUpdate) => self.course.begin_update(at_ns),
+            Ok(Occurrence::ControllerFails(controller)) => self.course.begin_failover(at_ns, controller),
+            Err(error) => self.note(error.to_string()),
+        }
+    }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
-        numbered(value, self.drives.count())
+        numbered(value, self.set.drives())
     }
 
     fn drive_entity(&self, drive: u32) -> String {
-        format!("drive-{drive}")
+        format!("drive-{}", self.recovery.fitted()[drive as usize])
     }
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
@@ -152,7 +179,7 @@ impl ArrayModel for Model {
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns()
+        self.queue.first_at_ns().min(self.course.next_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
@@ -169,10 +196,10 @@ impl ArrayModel for Model {
     }
 
     fn steady_for_ns(&self, window_ns: u64) -> u64 {
-        if !self.controllers.iter().all(Controller::is_level) {
+        if !self.controllers.iter().all(Controller::is_level) || self.recovery.is_rebuilding() {
             return 0;
         }
-        self.drives.steady_for_ns(window_ns)
+        self.drives.steady_for_ns(window_ns).min(self.course.steady_for_ns(self.now_ns))
     }
 
     fn carry(&mut self, duration_ns: u64, window_ns: u64) {
@@ -180,6 +207,7 @@ impl ArrayModel for Model {
             self.drives.carry(duration_ns, window_ns);
         }
         self.is_sequential = false;
+        self.course.carry(duration_ns);
     }
 
     fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
@@ -200,6 +228,10 @@ impl ArrayModel for Model {
 }
 
 impl Model {
+    fn note(&mut self, says: String) {
+        self.notes.push(TwinNote { at_ns: self.now_ns, says });
+    }
+
     /// A range of the RAID set is written in order, in time that is not simulated: its stripes have parity, and data and
     /// parity are written once.
     fn carry_set_written(&mut self, offset_bytes: u64, length_bytes: u64) {
@@ -210,13 +242,16 @@ impl Model {
                 *word &= !(1 << (stripe % 64));
             }
         }
-        let _ = self.set.write(offset_bytes, length_bytes, &Healthy, &mut self.plan);
+        let _ = self.set.write(offset_bytes, length_bytes, &self.recovery.loss, &mut self.plan);
         self.drives.carry_in_order(self.plan.writes());
     }
 
     /// A command reaches its controller.
     #[inline]
     fn take_in(&mut self, index: u32) {
+        if self.course.is_any_away() && self.reroute(index) {
+            return;
+        }
         let command = *self.commands.get(index);
         self.under_way += 1;
         let controller = &mut self.controllers[usize::from(command.controller)];
@@ -249,6 +284,7 @@ impl Model {
     fn start(&mut self, index: u32) {
         let command = *self.commands.get(index);
         match command.direction {
+            Direction::Read if !self.recovery.loss.is_whole() => self.read_degraded(index),
             Direction::Read => {
                 // A set without a failed drive loses nothing, so planning cannot fail here or below.
                 let _ = self.set.read(
@@ -261,8 +297,10 @@ impl Model {
                 let done_ns = self.drives.read(self.now_ns, self.plan.reads());
                 self.queue.push(done_ns, Happening::ReadDone(index).pack());
             }
-            Direction::Write if self.settings.write_cache => {
+            // With one controller away there is nobody to mirror to: writes go through.
+            Direction::Write if self.settings.write_cache && !self.course.is_any_away() => {
                 self.under_way -= 1;
+                self.commands.get_mut(index).is_cached = true;
                 let controller = &mut self.controllers[usize::from(command.controller)];
                 if controller.enter_cache(index, command.length_bytes) {
                     self.cache(index);
@@ -288,7 +326,7 @@ impl Model {
         let command = *self.commands.get(index);
         self.commands.end(index);
         // A cached write is in nobody's way once it is in the cache.
-        if command.direction != Direction::Write || !self.settings.write_cache {
+        if !command.is_cached {
             self.under_way -= 1;
         }
         if let Some(next) = self.host.answered(&command) {
@@ -332,7 +370,9 @@ impl Model {
         if !self.without_parity.is_empty() {
             self.claim_parity(index);
         }
-        self.plan_write(index);
+        if !self.plan_write(index) {
+            return self.lose(index);
+        }
         let command = self.commands.get_mut(index);
         (command.moved_bytes, command.parity_bytes) = (0, 0);
         for io in self.plan.reads() {
@@ -371,16 +411,20 @@ impl Model {
         }
     }
 
+    /// Plans a write; false where too much is lost for it.
     #[inline]
-    fn plan_write(&mut self, index: u32) {
+    fn plan_write(&mut self, index: u32) -> bool {
         let command = self.commands.get(index);
         let (offset_bytes, length_bytes) = (command.offset_bytes, u64::from(command.length_bytes));
-        let _ = if command.is_first {
+        let planned = if !self.recovery.loss.is_whole() {
+            self.set.write(offset_bytes, length_bytes, &self.recovery.loss, &mut self.plan)
+        } else if command.is_first {
             let way = layout::ParityInitialisation::ReadAndCompute;
             self.set.first_write(offset_bytes, length_bytes, way, &mut self.plan)
         } else {
             self.set.write(offset_bytes, length_bytes, &Healthy, &mut self.plan)
         };
+        planned.is_ok()
     }
 
     /// Old data and old parity are there: the parity engine makes the new parity.
@@ -388,15 +432,33 @@ impl Model {
     fn make_parity(&mut self, index: u32) {
         let command = self.commands.get(index);
         let (moved_bytes, parity_bytes) = (command.moved_bytes, command.parity_bytes);
-        let controller = &mut self.controllers[usize::from(command.controller)];
-        let done_ns = controller.make_parity(self.now_ns, moved_bytes, parity_bytes, self.under_way);
+        let done_ns = self.compute_parity(u32::from(command.controller), moved_bytes, parity_bytes);
         self.queue.push(done_ns, Happening::ParityDone(index).pack());
+    }
+
+    /// The parity engine of a controller, or of the one that stands in for it, has so much to do; returns when it is done.
+    #[inline]
+    fn compute_parity(&mut self, controller: u32, moved_bytes: u64, parity_bytes: u64) -> u64 {
+        let controller = &mut self.controllers[self.course.stand_in(controller) as usize];
+        controller.make_parity(self.now_ns, moved_bytes, parity_bytes, self.under_way)
+    }
+
+    /// Parity, or what a read had lost, is computed.
+    #[inline]
+    fn is_computed(&mut self, index: u32) {
+        if self.commands.get(index).direction == Direction::Write {
+            self.write(index);
+        } else {
+            self.read_done(index);
+        }
     }
 
     /// New data and new parity go to the drives.
     #[inline]
     fn write(&mut self, index: u32) {
-        self.plan_write(index);
+        if !self.plan_write(index) {
+            return self.lose(index);
+        }
         let writes = self.plan.writes();
         let done_ns = if self.has_parity {
             self.drives.write(self.now_ns, writes)
@@ -407,7 +469,7 @@ impl Model {
                 done_ns.max(self.drives.write(self.now_ns, std::slice::from_ref(io)))
             })
         };
-        if self.settings.write_cache {
+        if self.commands.get(index).is_cached {
             self.queue.push(done_ns, Happening::Destaged(index).pack());
         } else if self.has_parity && self.timing.limits_parity_updates {
             self.queue.push(done_ns, Happening::Updated(index).pack());
@@ -461,9 +523,10 @@ impl Device for Model {
         }
         self.stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut self.plan);
         let pieces = self.plan.reads();
-        self.ios[tag as usize] = Io { issued_at_ns, commands_left: pieces.len() as u32 };
+        self.ios[tag as usize] = Io { issued_at_ns, commands_left: pieces.len() as u32, is_lost: false };
         for piece in pieces {
-            let controller = piece.drive % self.controllers.len() as u16;
+            let owner = piece.drive % self.controllers.len() as u16;
+            let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
             let command = self.commands.begin(Command {
                 offset_bytes: u64::from(piece.drive) * self.lun_bytes + piece.offset_bytes,
                 length_bytes: piece.length_bytes,
@@ -473,6 +536,7 @@ impl Device for Model {
                 link: self.host.choose_link(controller),
                 direction: operation.direction,
                 is_first: false,
+                is_cached: false,
                 moved_bytes: 0,
                 parity_bytes: 0,
             });
@@ -481,7 +545,16 @@ impl Device for Model {
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        while let Some((at_ns, payload)) = self.queue.pop_until(until_ns) {
+        loop {
+            let step_at_ns = self.course.next_at_ns();
+            let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
+                if step_at_ns > until_ns || step_at_ns == u64::MAX {
+                    break;
+                }
+                self.now_ns = step_at_ns;
+                self.course_step();
+                continue;
+            };
             self.now_ns = at_ns;
             match Happening::unpack(payload) {
                 Happening::Issue(command) => self.issue(command),
@@ -489,15 +562,17 @@ impl Device for Model {
                 Happening::Start(command) => self.start(command),
                 Happening::ReadDone(command) => self.read_done(command),
                 Happening::OldRead(command) => self.make_parity(command),
-                Happening::ParityDone(command) => self.write(command),
                 Happening::Updated(command) => self.updated(command),
+                Happening::ParityDone(command) => self.is_computed(command),
                 Happening::Destaged(command) => self.destaged(command),
                 Happening::Answer(command) => {
                     if let Some(tag) = self.answered(command) {
-                        let issued_at_ns = self.ios[tag as usize].issued_at_ns;
-                        return Some(Completion { tag, issued_at_ns, at_ns, outcome: Ok(()) });
+                        let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
+                        let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
+                        return Some(Completion { tag, issued_at_ns, at_ns, outcome });
                     }
                 }
+                Happening::Own(own) => self.own_happens(own),
             }
         }
         if until_ns != u64::MAX {

@@ -61,7 +61,8 @@ impl Total {
 }
 
 impl Run {
-    fn spec(&self) -> LoadSpec {
+    /// As a load runs it.
+    pub fn spec(&self) -> LoadSpec {
         LoadSpec {
             pattern: self.pattern,
             rwmixread: self.rwmixread,

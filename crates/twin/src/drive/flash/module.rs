@@ -44,6 +44,21 @@ pub struct FlashCounters {
     pub erases: u64,
 }
 
+impl FlashCounters {
+    /// These and others together.
+    pub fn plus(&self, other: &FlashCounters) -> FlashCounters {
+        FlashCounters {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            host_units: self.host_units + other.host_units,
+            moved_units: self.moved_units + other.moved_units,
+            programs: self.programs + other.programs,
+            collection_reads: self.collection_reads + other.collection_reads,
+            erases: self.erases + other.erases,
+        }
+    }
+}
+
 /// A resource that serves in order.
 #[derive(Debug, Clone, Copy, Default)]
 struct Server {

@@ -1,0 +1,17 @@
+//! Courses of timed events: what an array does by itself over minutes and hours, whatever its parts are.
+//!
+//! A course says what is due and when; the kind of array that follows it knows what that costs its parts.
+
+mod controllers;
+mod event;
+mod loss;
+mod rebuild;
+mod recovery;
+
+pub use controllers::FirmwareUpdate;
+pub(crate) use controllers::{ControllerCourse, Due};
+pub(crate) use event::{Faculties, Occurrence};
+pub(crate) use loss::DATA_LOST;
+pub use rebuild::Rebuild;
+pub(crate) use rebuild::Turn;
+pub(crate) use recovery::{Own, Recovery};

@@ -1,0 +1,55 @@
+//! Controllers that leave: who serves their volumes, and the verification pass of a firmware update.
+
+use super::happening::Happening;
+use super::work::Purpose;
+use super::{Model, UPDATE_REMEDY};
+use crate::course::{Due, Faculties};
+
+impl Model {
+    /// What can happen to this array.
+    pub(super) fn faculties(&self) -> Faculties {
+        Faculties {
+            drives: self.arrangement.layout.drives(),
+            replaces_drives: !self.rehoming.is_pool,
+            controllers: self.controllers.len() as u32,
+            update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
+            is_busy: self.course.is_busy(),
+        }
+    }
+
+    /// The next step of a failover or an update.
+    pub(super) fn course_step(&mut self) {
+        let (due, says) = self.course.step(self.now_ns);
+        match due {
+            // What was read is gone with its memory; what was written lies in the peer's as well.
+            Due::Left(controller) => self.controllers[controller as usize].forget_reads(),
+            Due::Verify(stripe) => self.verify(stripe),
+            Due::Nothing => {}
+        }
+        if let Some(says) = says {
+            self.note(says);
+        }
+    }
+
+    /// Sends a command that has come to a controller which is away to the one that stands in for it, once its hosts have
+    /// noticed; false where its controller is there.
+    #[cold]
+    pub(super) fn reroute(&mut self, tag: u32) -> bool {
+        let io = &mut self.works.ios[tag as usize];
+        let Some(again_ns) = self.course.again_at_ns(io.controller, self.now_ns) else { return false };
+        io.controller = self.course.stand_in(io.controller);
+        io.link = self.controllers[io.controller as usize].next_link();
+        self.queue.push(again_ns, Happening::Arrive(tag).pack());
+        true
+    }
+
+    /// Reads a stripe to see whether its parity is right.
+    fn verify(&mut self, stripe: u64) {
+        let layout = &self.arrangement.layout;
+        if layout.verify(stripe, &self.recovery.loss, &mut self.plan).is_err() {
+            return;
+        }
+        let work = self.works.open(Purpose::Verify);
+        self.read_planned(work);
+    }
+}

@@ -1,0 +1,163 @@
+//! Modules that are lost: degraded reads and writes, and the rebuild onto a hot spare or a new module.
+
+use layout::{Condition, DriveIndex};
+
+use super::Model;
+use super::command::Happening;
+use crate::course::{Own, Turn};
+
+impl Model {
+    /// Something of the array's own happens at a moment.
+    pub(super) fn plan_own(&mut self, at_ns: u64, own: Own) {
+        let index = self.own.keep(own);
+        self.queue.push(at_ns, Happening::Own(index).pack());
+    }
+
+    /// Something of the array's own happens now.
+    pub(super) fn own_happens(&mut self, index: u32) {
+        match self.own.take(index) {
+            Own::DriveFails(drive) => {
+                if self.recovery.lose(self.now_ns, drive, &mut self.notes) {
+                    if let Some(spare) = self.recovery.take_spare(drive) {
+                        self.modules.fit(drive, spare);
+                    }
+                    self.fill_places();
+                }
+            }
+            Own::DriveIsReplaced(drive) => {
+                if self.recovery.take_new(self.now_ns, drive, &mut self.notes) {
+                    self.fill_places();
+                }
+            }
+            Own::Rebuild => {
+                if let Some(rebuild) = &mut self.recovery.rebuild {
+                    rebuild.timer_is_due();
+                }
+                self.rebuild_on();
+            }
+            // The array's hardware computes what was lost as the data passes.
+            Own::StripeRead(stripe) | Own::StripeComputed(stripe) => self.write_stripe(stripe),
+            Own::StripeWritten => {
+                self.recovery.stripe_is_whole(self.now_ns, &mut self.notes);
+                self.rebuild_on();
+            }
+        }
+    }
+
+    fn fill_places(&mut self) {
+        if let Some(begins_ns) =
+            self.recovery.fill_places(self.now_ns, &self.set, &mut self.plan, &mut self.notes)
+        {
+            self.plan_own(begins_ns, Own::Rebuild);
+        }
+    }
+
+    fn rebuild_on(&mut self) {
+        loop {
+            let Some(rebuild) = &mut self.recovery.rebuild else { return };
+            match rebuild.turn(self.now_ns) {
+                Turn::Stripe(stripe) => self.read_stripe(stripe),
+                Turn::At(at_ns) => return self.plan_own(at_ns, Own::Rebuild),
+                Turn::Rest => return,
+            }
+        }
+    }
+
+    fn read_stripe(&mut self, stripe: u64) {
+        let mut done_ns = self.now_ns;
+        if self.recovery.plan_stripe(stripe, &self.set, &mut self.plan) {
+            done_ns = self.read_planned(true);
+        }
+        self.plan_own(done_ns, Own::StripeRead(stripe));
+    }
+
+    fn write_stripe(&mut self, stripe: u64) {
+        let mut done_ns = self.now_ns;
+        if self.recovery.plan_stripe(stripe, &self.set, &mut self.plan) {
+            let loss = &self.recovery.loss;
+            for io in self.plan.writes().iter().filter(|io| !loss.is_empty_place(io.drive)) {
+                let bytes = u64::from(io.length_bytes);
+                done_ns = done_ns.max(self.modules.write(self.now_ns, u32::from(io.drive), bytes));
+            }
+        }
+        self.plan_own(done_ns, Own::StripeWritten);
+    }
+
+    /// Reads what was planned; returns when all is there.
+    fn read_planned(&mut self, is_sequential: bool) -> u64 {
+        self.plan.reads().iter().fold(self.now_ns, |done_ns, io| {
+            let bytes = u64::from(io.length_bytes);
+            done_ns.max(self.modules.read(self.now_ns, u32::from(io.drive), bytes, is_sequential))
+        })
+    }
+
+    /// A read while a module is lost: what lay on it is computed from all that is left of its stripes.
+    #[cold]
+    pub(super) fn read_degraded(&mut self, command: u32) {
+        let extent = *self.commands.get(command);
+        let (offset, length) = (extent.offset_bytes, u64::from(extent.length_bytes));
+        let planned = self.set.read(offset, length, &self.recovery.loss, 0, &mut self.plan);
+        let done_ns = match planned {
+            Ok(()) => self.read_planned(extent.is_sequential),
+            Err(_) => {
+                self.ios[extent.tag as usize].is_lost = true;
+                self.now_ns
+            }
+        };
+        self.queue.push(done_ns, Happening::ReadDone(command).pack());
+    }
+
+    /// The first phase of a write while a module is lost: what its new parity needs.
+    #[cold]
+    pub(super) fn read_before_degraded_write(&mut self, command: u32) {
+        let planned = self.plan_degraded_write(command);
+        let done_ns = if planned { self.read_planned(false) } else { self.now_ns };
+        self.queue.push(done_ns, Happening::Write(command).pack());
+    }
+
+    /// The second phase: data and parity go where there is still a module.
+    #[cold]
+    pub(super) fn write_degraded(&mut self, command: u32) {
+        let extent = *self.commands.get(command);
+        let mut done_ns = self.now_ns;
+        if extent.is_sequential || !self.settings.parity {
+            done_ns = self.write_gathered(command);
+        } else if self.plan_degraded_write(command) {
+            for io in self.plan.writes() {
+                let bytes = u64::from(io.length_bytes);
+                done_ns = done_ns.max(self.modules.write(self.now_ns, u32::from(io.drive), bytes));
+            }
+        }
+        self.queue.push(done_ns, Happening::WriteDone(command).pack());
+    }
+
+    fn plan_degraded_write(&mut self, command: u32) -> bool {
+        let extent = *self.commands.get(command);
+        let (offset, length) = (extent.offset_bytes, u64::from(extent.length_bytes));
+        let is_planned = self.set.write(offset, length, &self.recovery.loss, &mut self.plan).is_ok();
+        if !is_planned && !self.settings.write_cache {
+            self.ios[extent.tag as usize].is_lost = true;
+        }
+        is_planned
+    }
+
+    /// Whole stripes are gathered, or there is no parity: nothing is read, and what lies on the lost module is left out.
+    fn write_gathered(&mut self, command: u32) -> u64 {
+        let extent = *self.commands.get(command);
+        let (offset, length) = (extent.offset_bytes, u64::from(extent.length_bytes));
+        let mut done_ns = self.now_ns;
+        let mut stripe = self.stripes.stripe_of(offset);
+        let (now_ns, modules, loss) = (self.now_ns, &mut self.modules, &self.recovery.loss);
+        let (has_parity, segment_bytes) = (self.settings.parity, self.segment_bytes);
+        self.stripes.for_each_piece(offset, length, |piece| {
+            let parity_bytes = if has_parity && piece.ends_stripe { segment_bytes } else { 0 };
+            for (drive, bytes) in [(piece.drive, piece.length_bytes), (piece.parity_drive, parity_bytes)] {
+                if bytes > 0 && !loss.is_missing(stripe, drive as DriveIndex) {
+                    done_ns = done_ns.max(modules.write(now_ns, drive, bytes));
+                }
+            }
+            stripe += u64::from(piece.ends_stripe);
+        });
+        done_ns
+    }
+}

@@ -1,0 +1,51 @@
+//! Controllers that leave: who serves their LUNs, and the verification pass of a firmware update.
+
+use super::command::Happening;
+use super::{Model, UPDATE_REMEDY};
+use crate::course::{Due, Faculties};
+
+impl Model {
+    /// What can happen to this array.
+    pub(super) fn faculties(&self) -> Faculties {
+        Faculties {
+            drives: self.set.drives(),
+            replaces_drives: true,
+            controllers: self.controllers.len() as u32,
+            update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
+            is_busy: self.course.is_busy(),
+        }
+    }
+
+    /// The next step of a failover or an update.
+    pub(super) fn course_step(&mut self) {
+        let (due, says) = self.course.step(self.now_ns);
+        if let Due::Verify(stripe) = due
+            && self.set.verify(stripe, &self.recovery.loss, &mut self.plan).is_ok()
+        {
+            self.drives.prepare();
+            self.drives.read(self.now_ns, self.plan.reads());
+        }
+        if let Some(says) = says {
+            self.note(says);
+        }
+    }
+
+    /// Sends a command that has come to a controller which is away to the one that stands in for it, once its host has
+    /// noticed; false where its controller is there.
+    #[cold]
+    pub(super) fn reroute(&mut self, index: u32) -> bool {
+        let command = *self.commands.get(index);
+        let controller = u32::from(command.controller);
+        let Some(again_ns) = self.course.again_at_ns(controller, self.now_ns) else { return false };
+        // It waits for its new path as any other, and makes room on the old one.
+        if let Some(next) = self.host.answered(&command) {
+            self.send(next);
+        }
+        let stand_in = self.course.stand_in(controller) as u16;
+        let command = self.commands.get_mut(index);
+        command.controller = stand_in;
+        command.link = self.host.choose_link(stand_in);
+        self.queue.push(again_ns, Happening::Issue(index).pack());
+        true
+    }
+}
