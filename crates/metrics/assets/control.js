@@ -48,12 +48,19 @@ function asked(question) {
   });
 }
 
+// What is typed, by kind of argument; the others are chosen.
+const TYPED = {
+  number: { inputmode: "numeric", pattern: "[0-9]+", size: "6" },
+  size: { placeholder: "64m", size: "8" },
+  "new-volume": { placeholder: "a new name", size: "12", autocomplete: "off", spellcheck: "false" },
+};
+
 function argumentField(verb, argument) {
   const id = `${verb.name}-${argument.key}`;
-  const isChosen = argument.kind !== "number";
-  const field = isChosen
-    ? element("select", { id, "data-kind": argument.kind })
-    : element("input", { id, type: "text", inputmode: "numeric", pattern: "[0-9]*", size: "6" });
+  const typed = TYPED[argument.kind];
+  const field = typed
+    ? element("input", { id, type: "text", ...typed })
+    : element("select", { id, "data-kind": argument.kind, ...(argument.is_optional ? { "data-optional": "" } : {}) });
   field.required = !argument.is_optional;
   const label = argument.is_optional ? `${argument.key} (may be left out)` : argument.key;
   return [element("label", { for: id }, label), field];
@@ -61,7 +68,8 @@ function argumentField(verb, argument) {
 
 function formOf(verb, choices) {
   const form = element("form", { class: "verb", "data-verb": verb.name });
-  const fields = verb.arguments.map((argument) => argumentField(verb, argument));
+  const isThere = (argument) => argument.kind in TYPED || !argument.is_optional || (choices[argument.kind] ?? []).length > 0;
+  const fields = verb.arguments.filter(isThere).map((argument) => [...argumentField(verb, argument), argument]);
   if (verb.pairs) {
     const id = `${verb.name}-pairs`;
     const field = element("input", { id, type: "text", placeholder: verb.pairs, autocomplete: "off", spellcheck: "false", size: "26" });
@@ -76,10 +84,12 @@ function formOf(verb, choices) {
   }
   const button = element("button", { type: "submit" }, verb.name.replaceAll("-", " "));
   if (verb.is_harmful) button.className = "harmful";
-  form.append(element("p", { class: "does" }, verb.does), ...fields.map((pair) => element("span", { class: "field" }, ...pair)), button);
+  form.append(element("p", { class: "does" }, verb.does), ...fields.map(([label, field]) => element("span", { class: "field" }, label, field)), button);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const words = [verb.name, ...fields.flatMap(([, field]) => field.value.trim().split(/\s+/)).filter((word) => word !== "")];
+    // What may be left out is named, so that what follows it keeps its place.
+    const typed = ([, field, argument]) => field.value.trim().split(/\s+/).filter((word) => word !== "").map((word) => (argument?.is_optional ? `${argument.key}=${word}` : word));
+    const words = [verb.name, ...fields.flatMap(typed)];
     if (verb.is_harmful && !(await asked(`${words.join(" ")}: ${verb.does}. Do it?`))) return;
     tell(`${words.join(" ")} …`, false);
     try {
@@ -153,7 +163,8 @@ function build(section) {
 // Choices that have not changed are left alone: somebody may be choosing.
 function offer(choices) {
   for (const select of place.querySelectorAll("select[data-kind]")) {
-    const offered = choices[select.dataset.kind] ?? [];
+    const none = "optional" in select.dataset ? [["", "–"]] : [];
+    const offered = [...none, ...(choices[select.dataset.kind] ?? [])];
     const same = offered.length === select.options.length && offered.every(([value, text], index) => select.options[index].value === value && select.options[index].text === text);
     if (same) continue;
     const chosen = select.value;
@@ -167,7 +178,7 @@ export function showControl(section, state) {
   const isOpen = token !== null && place.querySelector("#unlock").hidden;
   if (isOpen && forms.length === 0) {
     const possible = state.verbs.filter((verb) =>
-      verb.arguments.every((argument) => argument.kind === "number" || argument.is_optional || (state.choices[argument.kind] ?? []).length > 0),
+      verb.arguments.every((argument) => argument.kind in TYPED || argument.is_optional || (state.choices[argument.kind] ?? []).length > 0),
     );
     forms = possible.map((verb) => formOf(verb, state.choices));
     place.querySelector("#verbs").replaceChildren(...forms);

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use twin::replicated::Service;
 use twin::{Limit, TwinCounter};
 use volume::DriveCondition;
 
@@ -76,6 +77,7 @@ impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.encode_array(&mut encoder)?;
         self.encode_volumes(&mut encoder)?;
+        self.encode_services(&mut encoder)?;
         match &self.moment {
             Some(moment) => encode_moment(&mut encoder, moment),
             None => Ok(()),
@@ -103,6 +105,30 @@ impl Scrape {
             (vec![("drive", name.as_str())], f64::from(u8::from(is_present)))
         });
         gauges(encoder, "array_drive_present", "1 where a drive of the layout holds all of its data", present)
+    }
+
+    /// What each service of a replicated system's nodes may use.
+    fn encode_services(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let twin = self.controlled.live.array.twin.as_ref();
+        let system = twin.and_then(|twin| twin.description.replicated.as_ref());
+        let Some(system) = system else { return Ok(()) };
+        let nodes: Vec<String> = (0..system.nodes.count.get()).map(|node| format!("node-{node}")).collect();
+        let of = |value: fn(&Service) -> f64| {
+            nodes.iter().flat_map(move |node| {
+                system.services.iter().map(move |service| {
+                    let labels = vec![
+                        ("node", node.as_str()),
+                        ("service", service.name.as_str()),
+                        ("slice", service.slice.as_str()),
+                    ];
+                    (labels, value(service) * f64::from(service.instances.get()))
+                })
+            })
+        };
+        let help = "Processors that all instances of a service ask of their slice";
+        gauges(encoder, "service_processors", help, of(|service| service.processors.get()))?;
+        let help = "Memory that all instances of a service ask of their slice";
+        gauges(encoder, "service_memory_bytes", help, of(|service| service.memory_bytes.get() as f64))
     }
 
     fn encode_volumes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

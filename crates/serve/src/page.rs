@@ -152,6 +152,18 @@ impl Page {
         let same = |name: &str| json!([name, name]);
         let controllers = scene.parts.iter().filter(|part| part.kind == "controller");
         let controllers = controllers.enumerate().map(|(index, part)| json!([index.to_string(), part.name]));
+        // Others are not on the way of I/O to drives, and cannot be stopped.
+        let services = scene.parts.iter().filter(|part| {
+            let name = part.name.split_once('/').map_or("", |(_, name)| name);
+            part.node.as_deref().is_some_and(|node| node.starts_with("node"))
+                && (name == "nvmed" || name.starts_with("server-"))
+        });
+        let services = services.map(|part| {
+            json!([
+                part.name,
+                format!("{}{}", part.name, part.state.map_or(String::new(), |state| format!(" ({state})")))
+            ])
+        });
         let twin = self.controlled.live.array.twin.as_ref();
         let system = twin.and_then(|twin| twin.description.replicated.as_ref());
         let settings = twin.map_or_else(Vec::new, |twin| twin::Twin::settings(&twin.description));
@@ -161,6 +173,7 @@ impl Page {
             "drive": drives.collect::<Vec<_>>(),
             "volume": scene.volumes.iter().map(|volume| same(&volume.name)).collect::<Vec<_>>(),
             "controller": controllers.collect::<Vec<_>>(),
+            "service": services.collect::<Vec<_>>(),
             "setting": settings.collect::<Vec<_>>(),
             "template": templates.iter().map(|template| same(&template.name)).collect::<Vec<_>>(),
         })

@@ -119,6 +119,8 @@ fn prometheus_sees_a_served_array() {
         ("count(count by (node) (arraylab_service_busy_seconds_total))", "4"),
         (r#"arraylab_volume_limit_iops{volume="nvme"}"#, "5000"),
         (r#"sum(arraylab_volume_ios_total{volume="hdd"})"#, "0"),
+        (r#"count(arraylab_service_memory_bytes{service="server"} > 0)"#, "3"),
+        (r#"count(arraylab_service_processors{slice="alloc"} > 0)"#, "9"),
     ] {
         assert_eq!(prometheus.query(query)[0]["value"][1], expected, "{query}");
     }

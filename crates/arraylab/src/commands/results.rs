@@ -35,7 +35,8 @@ pub fn results_of(run: &Path) -> Result<Vec<CaseResult>, Failure> {
     Ok(results)
 }
 
-fn table(results: &[CaseResult]) -> String {
+/// Results as a table for a terminal.
+pub fn table(results: &[CaseResult]) -> String {
     let latency = |direction: &Option<DirectionResult>, value: fn(&DirectionResult) -> Option<f64>| {
         direction.as_ref().and_then(value).map_or_else(|| "–".into(), human_latency)
     };

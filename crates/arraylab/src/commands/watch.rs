@@ -1,5 +1,6 @@
 //! `watch`: a running campaign or a served array, again and again.
 
+use super::results::table;
 use super::run::catch_signals;
 use super::status::in_words;
 use crate::cli::WatchArgs;
@@ -7,16 +8,21 @@ use crate::failure::Failure;
 use crate::output::{print, print_json_lines};
 use std::io::IsTerminal as _;
 use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{Run, RunState};
+use store::{CaseState, Run, RunReader, RunState, RunStatus, StoreError};
 
 const EVERY: Duration = Duration::from_secs(1);
 /// How soon an interruption is heard.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Back to the first line, and away with what was below it.
 const CLEAR: &str = "\x1b[H\x1b[J";
+/// Of the cases that have ended, the last so many of the plan's order.
+const RESULTS_SHOWN: usize = 10;
+/// Cells of the bar.
+const BAR_CELLS: usize = 40;
 
 /// `arraylab watch`
 pub fn watch(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
@@ -37,17 +43,45 @@ fn show(text: &str, is_first: bool) -> Result<(), Failure> {
 fn watch_run(arguments: &WatchArgs, stop: &AtomicBool) -> Result<(), Failure> {
     let mut is_first = true;
     loop {
-        let status = Run::open_read_only(&arguments.what)?.status()?;
+        let reader = Run::open_read_only(&arguments.what)?;
+        let status = reader.status()?;
         if arguments.json {
             print_json_lines([&status])?;
         } else {
-            show(&in_words(&status, &arguments.what), is_first)?;
+            show(&run_view(&reader, &status, &arguments.what)?, is_first)?;
         }
         is_first = false;
         if arguments.once || status.state != RunState::Running || !pause(stop) {
             return Ok(());
         }
     }
+}
+
+/// What is run on what, how far it is, and the last results.
+fn run_view(reader: &RunReader, status: &RunStatus, run: &Path) -> Result<String, StoreError> {
+    let manifest = reader.manifest();
+    let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
+    let ended: Vec<u32> = reader
+        .cases()?
+        .iter()
+        .filter(|case| matches!(case.state, CaseState::Ended(_)))
+        .map(|case| case.index)
+        .collect();
+    let share = ended.len() as f64 / f64::from(status.cases_total.max(1));
+    let full = (share * BAR_CELLS as f64).round() as usize;
+    let bar = format!("[{}{}]", "#".repeat(full), ".".repeat(BAR_CELLS - full.min(BAR_CELLS)));
+    let mut text =
+        format!("{} on {}\n{bar}\n{}", manifest.plan.name, targets.join(" "), in_words(status, run));
+    let mut results = Vec::new();
+    for &index in ended.iter().rev().take(RESULTS_SHOWN).rev() {
+        results.extend(reader.result(index)?);
+    }
+    if !results.is_empty() {
+        let more = ended.len() - results.len();
+        let before = if more > 0 { format!(" (and {more} before)") } else { String::new() };
+        text.push_str(&format!("\nlast results{before}:\n{}", table(&results)));
+    }
+    Ok(text)
 }
 
 /// The first view is there after a second: rates are of the time between two answers.

@@ -159,13 +159,25 @@ impl Exposed {
         Exposed { child, address: address.expect("an address") }
     }
 
-    fn scrape(&self) -> String {
+    fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("# EOF\n"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         answer
+    }
+
+    fn scrape(&self) -> String {
+        let answer = self.get("/metrics");
+        assert!(answer.ends_with("# EOF\n"), "{answer}");
+        answer
+    }
+
+    /// What the page shows.
+    fn state(&self) -> serde_json::Value {
+        let answer = self.get("/state.json");
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
     /// Scrapes until every one of these beginnings of a line is there with a value above 0.
@@ -197,7 +209,7 @@ impl Drop for Exposed {
 }
 
 /// Proves that a campaign on a twin can be scraped while it runs: progress, the rates and latencies of the case under
-/// way, totals, and the counters of the twin's parts.
+/// way, totals, and the counters of the twin's parts; and that the page's figures are those of this campaign.
 #[test]
 fn a_campaign_on_a_twin_is_scraped() {
     let directory = tempfile::tempdir().unwrap();
@@ -223,6 +235,12 @@ fn a_campaign_on_a_twin_is_scraped() {
         "arraylab_ios_total{direction=\"read\"}",
         "arraylab_observed{source=\"twin\",entity=\"controller-0\",name=\"processors_busy_ns\"}",
     ]);
+    let state = exposed.state();
+    assert_eq!((&state["kind"], &state["plan"]), (&"run".into(), &"raid-levels".into()));
+    assert_eq!(state["cases_total"], 315);
+    assert_eq!(state["cases"][0]["stage"], "sets");
+    assert!(state["chart"]["points"][0][1].as_f64().is_some_and(|iops| iops > 0.0), "{state}");
+    assert!(exposed.get("/").contains("<script type=\"module\" src=\"/page.js\">"));
 }
 
 /// Proves that a campaign on a file can be scraped while it runs: progress, the host's counters, and the totals of cases
