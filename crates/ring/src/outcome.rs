@@ -39,7 +39,13 @@ impl ErrorKind {
         matches!(
             self,
             ErrorKind::Os(
-                libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM | libc::ESHUTDOWN | libc::ENOTCONN | libc::EBADF
+                libc::ENODEV
+                    | libc::ENXIO
+                    | libc::ENOMEDIUM
+                    | libc::ESHUTDOWN
+                    | libc::ENOTCONN
+                    | libc::ECONNABORTED
+                    | libc::EBADF
             )
         )
     }

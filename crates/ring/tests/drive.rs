@@ -465,6 +465,33 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
     }
 }
 
+/// Proves that a device whose other end goes away under a load ends it at once as gone, through io_uring and through
+/// threads, also where errors shall not end it, with what was counted kept and nothing left hanging.
+#[test]
+fn a_device_that_goes_away_ends_the_load() {
+    for interface in INTERFACES {
+        let directory = tempfile::tempdir().unwrap();
+        let mut stalling = Stalling::new(directory.path());
+        let target = [open_for_reading(&stalling.mount)];
+        let options = RingOptions { on_error: ErrorPolicy::Continue, ..with(interface) };
+        let load = spec(Pattern::Randread, 60_000);
+        let begun = Instant::now();
+        let (outcome, samples) = std::thread::scope(|scope| {
+            let client = &mut stalling.client;
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                client.kill().unwrap();
+            });
+            drive(RingTargets::Open(&target), &load, &options).unwrap()
+        });
+        assert!(begun.elapsed() < Duration::from_secs(10), "{interface:?}: {:?}", begun.elapsed());
+        assert!(matches!(outcome.ended, Ended::DeviceGone(_)), "{interface:?}: {:?}", outcome.ended);
+        assert!(!outcome.errors.is_empty() && outcome.read.ios > 10, "{interface:?}: {outcome:?}");
+        assert_eq!(outcome.stuck_ios, 0, "{interface:?}");
+        assert_eq!(samples.iter().map(|sample| sample.read.ios).sum::<u64>(), outcome.read.ios);
+    }
+}
+
 /// Proves that a load whose target is cut short meanwhile counts the errors by kind, and stops or goes on as asked.
 #[test]
 fn errors_are_counted_by_kind() {

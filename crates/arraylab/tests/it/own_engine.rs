@@ -333,30 +333,34 @@ fn processors_of(process: u32, name: &str) -> Vec<String> {
 /// writes that must be on stable storage are issued.
 #[test]
 fn zeroes_and_stable_writes_on_a_device() {
-    let device = LoopDevice::new(4 << 20);
     let bench = Bench::new(
         "title: t\ndefaults: { bs: 64k, runtime: 20, io_size: 100% }\nstages:\n  data: { settings: { rw: write, sync: dsync, fsync: 8 } }\n  zeroed: { settings: { rw: read, rwmixtrim: 100, trim_by: zeroes } }\n  given-up: { settings: { rw: read, rwmixtrim: 100 } }\n",
     );
-    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
-    let targets = [device.path.clone()];
-    let written = || fs::read(&device.path).unwrap().iter().filter(|byte| **byte != 0).count();
-    let once = |run: &str, stage: &str| {
-        let words = [&words(&plan, run, &targets)[..], &["--stage", stage]].concat();
-        let id = consent_id(&words);
-        succeed(&[&words[..], &["--overwrite-data", &id]].concat());
-        results(Path::new(run)).remove(0)
-    };
-    let data = once(&run, "data");
-    assert_eq!((&data["write"]["ios"], &data["write"]["errors"]), (&64.into(), &0.into()), "{data}");
-    assert!(written() > 3 << 20);
-    let zeroed = once(&bench.text("zeroed"), "zeroed");
-    assert_eq!((&zeroed["trim"]["ios"], &zeroed["trim"]["errors"]), (&64.into(), &0.into()), "{zeroed}");
-    assert_eq!(written(), 0);
-    // Zeroes that were written are there; a range that was given up is not.
-    assert!(device.allocated_bytes() >= 4 << 20, "{}", device.allocated_bytes());
-    let given_up = once(&bench.text("given-up"), "given-up");
-    assert_eq!(given_up["trim"]["ios"], 64, "{given_up}");
-    assert_eq!(device.allocated_bytes(), 0);
+    let plan = bench.text("plan.yaml");
+    // Zeroes that were written are there; a range that was given up is not. Each on a device of its own: a kernel whose
+    // loop device cannot zero a file without writing gives up discarding on it as well.
+    for (stage, is_there) in [("zeroed", true), ("given-up", false)] {
+        let device = LoopDevice::new(4 << 20);
+        let targets = [device.path.clone()];
+        let written = || fs::read(&device.path).unwrap().iter().filter(|byte| **byte != 0).count();
+        let once = |run: &str, stage: &str| {
+            let words = [&words(&plan, run, &targets)[..], &["--stage", stage]].concat();
+            let id = consent_id(&words);
+            succeed(&[&words[..], &["--overwrite-data", &id]].concat());
+            results(Path::new(run)).remove(0)
+        };
+        let data = once(&bench.text(&format!("data-{stage}")), "data");
+        assert_eq!((&data["write"]["ios"], &data["write"]["errors"]), (&64.into(), &0.into()), "{data}");
+        assert!(written() > 3 << 20);
+        let trimmed = once(&bench.text(stage), stage);
+        assert_eq!(
+            (&trimmed["trim"]["ios"], &trimmed["trim"]["errors"]),
+            (&64.into(), &0.into()),
+            "{trimmed}"
+        );
+        assert_eq!(written(), 0);
+        assert_eq!(device.allocated_bytes() > 0, is_there, "{stage}: {}", device.allocated_bytes());
+    }
 }
 
 /// Proves that what content came to is kept with its case, and that nothing is said where it is as asked.
@@ -404,12 +408,21 @@ fn memory_is_bounded() {
     }
     assert!(child.wait().unwrap().success());
     let result = &results(&bench.path("run"))[0];
-    let (_, most_kib) = peaks[peaks.len() - 1];
+    // The kernel's counts lag by a little, in both directions.
+    let most_kib = peaks.iter().map(|(_, kib)| *kib).max().expect("it ran");
     let settled =
         peaks.iter().find(|(since, _)| *since > Duration::from_secs(3)).expect("it ran for seconds").1;
-    println!("{} IOPS, {most_kib} KiB at most, {} more than after 3 s", result["iops"], most_kib - settled);
+    println!(
+        "{} IOPS, {most_kib} KiB at most, {} more than after 3 s",
+        result["iops"],
+        most_kib.saturating_sub(settled)
+    );
     assert!(most_kib < 200_000_000 / 1024, "{most_kib} KiB");
-    assert!(most_kib - settled < 16 * 1024, "it grew by {} KiB", most_kib - settled);
+    assert!(
+        most_kib.saturating_sub(settled) < 16 * 1024,
+        "it grew by {} KiB",
+        most_kib.saturating_sub(settled)
+    );
     let rate = result["iops"].as_f64().unwrap();
     assert!(
         rate > 495_000.0 || result["warnings"].to_string().contains("I/Os were asked for and"),

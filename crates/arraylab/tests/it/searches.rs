@@ -96,6 +96,36 @@ fn a_depth_is_found_on_a_file() {
     assert!(counted.trim() != "0" && ramp.trim().parse::<u32>().unwrap() >= 3, "{counted} {ramp}");
 }
 
+/// Proves that a rate is searched over all jobs and targets at once on real files: the points are the total rate, of which
+/// each load issues its part, and the result is of all together.
+#[test]
+fn a_rate_is_found_over_two_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let written = "title: t\nstages:\n  bound:\n    settings: { rw: randread, bs: 4k, numjobs: 2, iodepth: 8, direct: 0, runtime: 1 }\n    loads: { one: { target: 0 }, two: { target: 1 } }\n    find:\n      max-under-latency: { of: p95, below: 2s, over: rate, start: 1000, limit: 2000 }\n";
+    fs::write(path("plan.yaml"), written).unwrap();
+    let targets = ["a", "b"].map(|name| format!("file:{},size=16m", path(name)));
+    let run = path("run");
+    succeed(&["run", &path("plan.yaml"), "--target", &targets[0], "--target", &targets[1], "--out", &run]);
+    let answer = tool(
+        "sqlite3",
+        &[&format!("{run}/run.sqlite"), "SELECT data FROM events WHERE kind = 'max-under-latency'"],
+    );
+    let answer = json_lines(&answer).remove(0);
+    assert_eq!((&answer["end"], &answer["holds_at"]), (&"always-holds".into(), &2000.0.into()), "{answer}");
+    assert!(answer["confidence_95"].is_null(), "every load holds, so none is the largest: {answer}");
+    for point in answer["points"].as_array().unwrap() {
+        let (load, iops) = (point["load"].as_f64().unwrap(), point["iops"].as_f64().unwrap());
+        // Five standard deviations of the arrivals.
+        assert!((iops - load).abs() < 5.0 * load.sqrt() + 0.02 * load, "{answer}");
+        assert!(point["standard_error_ns"].as_f64().unwrap() > 0.0, "{answer}");
+    }
+    let result = results(Path::new(&run)).remove(0);
+    let rates: Vec<f64> =
+        result["loads"].as_array().unwrap().iter().map(|load| load["iops"].as_f64().unwrap()).collect();
+    assert!(rates.len() == 2 && rates.iter().all(|rate| (rate - 1000.0).abs() < 180.0), "{rates:?}");
+}
+
 /// Proves that a bound that no load keeps is said so, in words, with exit status 0: it is an answer.
 #[test]
 fn a_bound_that_never_holds_is_said() {
