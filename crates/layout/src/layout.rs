@@ -370,6 +370,34 @@ impl Layout {
         }
     }
 
+    /// From now on the D-stripes or objects of a range of stripes are to lie on these drives, by piece: the drives of a class
+    /// for each replica. Says nothing about where they lie; [`Layout::plan_preferred`] does. `false` for a RAID level,
+    /// where there is no such range, or where there are more than 255 kinds of preferences.
+    pub fn prefer(&mut self, stripes: std::ops::Range<u64>, drives: &[Vec<DriveIndex>]) -> bool {
+        match &mut self.placement {
+            Placement::Table(table) if stripes.start < stripes.end && stripes.end <= self.stripes => {
+                let groups = table.group_of(stripes.start)..table.group_of(stripes.end - 1) + 1;
+                table.prefer(groups, drives)
+            }
+            _ => false,
+        }
+    }
+
+    /// The first move, from this D-stripe or object on, that brings a piece to a drive that it is to lie on; `unwell` drives
+    /// neither give nor take. Nothing where all lies as it should or there is no room.
+    pub fn plan_preferred(&self, from_group: u64, unwell: &DriveSet) -> Option<Move> {
+        self.table()?.plan_preferred(from_group, unwell)
+    }
+
+    /// Makes every move that [`Layout::plan_preferred`] would plan the truth: for a layout that holds nothing yet.
+    pub fn settle(&mut self) {
+        let mut from_group = 0;
+        while let Some(movement) = self.plan_preferred(from_group, &DriveSet::EMPTY) {
+            from_group = movement.group;
+            self.apply_move(&movement);
+        }
+    }
+
     /// Where a place lies once `movement` has been applied; the place itself if it is not concerned.
     pub fn retarget(&self, movement: &Move, place: Place) -> Place {
         self.table().map_or(place, |table| table.retarget(movement, place))

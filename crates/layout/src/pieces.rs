@@ -51,6 +51,10 @@ pub(crate) struct PieceTable {
     domains: Vec<u16>,
     /// By drive: pieces that hold nothing, the lowest last.
     free: Vec<Vec<u32>>,
+    /// By group: which of `preferences` it has, from 1; 0 for none.
+    preference_of: Vec<u8>,
+    /// Each by entry: the drives that are to hold it.
+    preferences: Vec<Vec<Vec<DriveIndex>>>,
 }
 
 /// What makes a table, beyond its entries.
@@ -95,7 +99,56 @@ impl PieceTable {
             allowed: shape.allowed,
             domains: shape.domains,
             free,
+            preference_of: vec![0; groups as usize],
+            preferences: Vec::new(),
         }
+    }
+
+    /// From now on these groups are to lie on these drives, by entry. `false` where there is no room for another kind
+    /// of preference, or no such group.
+    pub(crate) fn prefer(&mut self, groups: std::ops::Range<u64>, drives: &[Vec<DriveIndex>]) -> bool {
+        let known = self.preferences.iter().position(|known| known == drives);
+        let place = known.unwrap_or(self.preferences.len());
+        let Ok(number) = u8::try_from(place + 1) else { return false };
+        let range = groups.start as usize..groups.end as usize;
+        let Some(of) = self.preference_of.get_mut(range) else { return false };
+        of.fill(number);
+        if known.is_none() {
+            self.preferences.push(drives.to_vec());
+        }
+        true
+    }
+
+    fn preferred(&self, group: u64, entry: u32) -> Option<&[DriveIndex]> {
+        let number = usize::from(self.preference_of[group as usize]);
+        let preference = self.preferences.get(number.checked_sub(1)?)?;
+        preference.get(entry as usize).map(Vec::as_slice)
+    }
+
+    /// The first move that brings a piece of a drive that is well to one that its group prefers, from this group on.
+    pub(crate) fn plan_preferred(&self, from_group: u64, unwell: &DriveSet) -> Option<Move> {
+        (from_group..self.preference_of.len() as u64)
+            .find_map(|group| (0..self.width).find_map(|entry| self.plan_piece(group, entry, unwell)))
+    }
+
+    fn plan_piece(&self, group: u64, entry: u32, unwell: &DriveSet) -> Option<Move> {
+        let pieces = self.group(group);
+        let from = pieces[entry as usize];
+        let wanted = self.preferred(group, entry)?;
+        if wanted.contains(&from.drive) || unwell.contains(from.drive) {
+            return None;
+        }
+        let may_take = |&candidate: &DriveIndex| {
+            let mut others = pieces.iter().enumerate().filter(|(other, _)| *other != entry as usize);
+            !unwell.contains(candidate)
+                && !self.free[usize::from(candidate)].is_empty()
+                && others.all(|(_, piece)| self.domain(piece.drive) != self.domain(candidate))
+        };
+        let target = wanted.iter().copied().filter(may_take).max_by_key(|&candidate| {
+            (self.free[usize::from(candidate)].len(), std::cmp::Reverse(candidate))
+        })?;
+        let slot = *self.free[usize::from(target)].last()?;
+        Some(Move { group, entry, from, to: Piece { drive: target, slot } })
     }
 
     #[inline]
@@ -174,11 +227,13 @@ impl PieceTable {
                     &all
                 }
             };
-            let target = candidates
-                .iter()
-                .copied()
-                .filter(|&candidate| may_take(candidate))
-                .max_by_key(|&candidate| (room[usize::from(candidate)], std::cmp::Reverse(candidate)));
+            let emptiest = |candidates: &[DriveIndex]| {
+                let free = candidates.iter().copied().filter(|&candidate| may_take(candidate));
+                free.max_by_key(|&candidate| (room[usize::from(candidate)], std::cmp::Reverse(candidate)))
+            };
+            // Redundancy counts for more than the kind of drive.
+            let preferred = self.preferred(group, entry).and_then(emptiest);
+            let target = preferred.or_else(|| emptiest(candidates));
             let Some(target) = target else {
                 rehoming.homeless.push(group);
                 continue;

@@ -7,7 +7,7 @@ use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
 use crate::paced::{Paced, Pacer, REAL_SPEED};
 use crate::replicated::{drive_name, drive_number, services};
-use crate::volumes::{LIMIT, TEMPLATE, lost_drives};
+use crate::volumes::{LIMIT, TEMPLATE, lost_drives, pieces_by_class};
 use driver::Settings;
 use driver::protocol::{
     ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
@@ -164,6 +164,9 @@ impl Controlled {
 
     /// Lets something happen to the model.
     fn act(&self, action: &str, arguments: &Settings) -> Result<Value, ResponseError> {
+        if action == TEMPLATE && self.pacer.is_none() {
+            return self.move_bytes(arguments);
+        }
         let Some(pacer) = &self.pacer else {
             let message = format!("the array is served untimed, so `{action}` has no effect");
             return Err(refuse(ErrorKind::Refused, message));
@@ -184,6 +187,16 @@ impl Controlled {
             .map_err(|problem| refuse(ErrorKind::Failed, problem))?
             .map_err(|problem: String| refuse(ErrorKind::Refused, problem))?;
         self.keep_with_volume(&lasts.0, &lasts.1, limit)?;
+        Ok(json!({}))
+    }
+
+    /// A volume gets another template where there is no model to say whether it can.
+    fn move_bytes(&self, arguments: &Settings) -> Result<Value, ResponseError> {
+        let chosen = Value::from(self.exports.chosen());
+        let volume = arguments.get(VOLUME).unwrap_or(&chosen).as_str().unwrap_or_default();
+        let template = arguments.get(TEMPLATE).and_then(Value::as_str).unwrap_or_default();
+        self.check_template(template)?;
+        self.keep(volume, TEMPLATE, template.into())?;
         Ok(json!({}))
     }
 
@@ -319,6 +332,7 @@ impl Controlled {
             .map(|(name, size)| json!({"name": name, "size_bytes": size}))
             .collect();
         let map = volume.volume_map();
+        let bytes = volume.clone();
         let layout = &live.array.spec.layout;
         let background = live.background().clone();
         let model = match &self.pacer {
@@ -349,6 +363,7 @@ impl Controlled {
                     "served": volume.tally.read(),
                     "runs": mapped.map_or(0, |mapped| mapped.runs.len()),
                     "kept": mapped.map(|mapped| &mapped.attributes),
+                    "pieces": mapped.map(|mapped| pieces_by_class(&bytes, &live.array, mapped)),
                 })
             })
             .collect();
@@ -372,6 +387,7 @@ impl Controlled {
             "spares": live.array.spares,
             "exports": exports,
             "connections": self.server.connections(),
+            "relocated_pieces": bytes.relocated_pieces(),
             "background": background,
         }))
     }

@@ -2,7 +2,7 @@
 
 use crate::array::ServedArray;
 use crate::power::PoweredShelf;
-use crate::volumes::begin;
+use crate::volumes::open;
 use layout::Redundancy;
 use nbd::{Errno, ExportError};
 use std::io;
@@ -49,8 +49,7 @@ impl LiveArray {
         array: ServedArray,
         shelf: PoweredShelf,
     ) -> Result<(LiveArray, VolumeMap), VolumeError> {
-        let volume = Volume::open(shelf.clone(), array.spec.clone())?;
-        let map = begin(&volume, &array)?;
+        let (volume, map) = open(shelf.clone(), &array)?;
         let live = LiveArray {
             array,
             shelf,
@@ -146,7 +145,7 @@ impl LiveArray {
         drop(volume);
         cut.map_err(io_error)?;
         self.shelf.switch_on();
-        *slot = Some(Arc::new(Volume::open(self.shelf.clone(), self.array.spec.clone())?));
+        *slot = Some(Arc::new(open(self.shelf.clone(), &self.array)?.0));
         drop(slot);
         self.background().power_cuts = self.power_cuts.fetch_add(1, Ordering::Relaxed) + 1;
         self.wake();

@@ -6,7 +6,7 @@ use crate::paced::TwinSpec;
 use layout::{Layout, ReplicaSpec};
 use serde_json::{Map, Value, json};
 use twin::ArrayDescription;
-use twin::replicated::Description;
+use twin::replicated::{Description, DriveClass};
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
 const COPIES: usize = 3;
@@ -18,8 +18,7 @@ const CAPACITY_OF_VOLUMES: u64 = 4;
 /// On drives that were made small, objects are made smaller as well, so that each has at least so many.
 const OBJECTS_MINIMUM: u64 = 64;
 
-/// The system of a description under settings. The volumes' bytes lie on all drives alike, whatever template a volume
-/// has: which class holds a replica is the model's, as only time tells them apart.
+/// The system of a description under settings. The volumes' bytes lie on the classes of drives that their templates name.
 pub(crate) fn served(
     description: &ArrayDescription,
     system: &Description,
@@ -65,7 +64,7 @@ pub(crate) fn served(
         system.volumes.iter().map(|volume| in_objects(volume.bytes.get().min(each))).collect();
     let described: u64 = volumes_bytes.iter().sum();
     let all: Vec<u16> = (0..drives.len() as u16).collect();
-    let layout = Layout::replicas(&ReplicaSpec {
+    let mut layout = Layout::replicas(&ReplicaSpec {
         capacity_bytes: in_objects(room.min(described.saturating_mul(CAPACITY_OF_VOLUMES))),
         object_bytes,
         groups: vec![all; COPIES],
@@ -74,8 +73,10 @@ pub(crate) fn served(
         seed: MODEL_SEED,
     })
     .map_err(|error| refused(error.to_string()))?;
+    place_by_templates(&mut layout, system, &volumes_bytes, object_bytes);
+    layout.settle();
     let identity = format!(
-        "{} replicas={COPIES} drives={drive_capacity_bytes:?} object={object_bytes} volumes={volumes_bytes:?}",
+        "{} replicas={COPIES} by-template drives={drive_capacity_bytes:?} object={object_bytes} volumes={volumes_bytes:?}",
         description.name
     );
     Ok(ServedArray {
@@ -87,6 +88,43 @@ pub(crate) fn served(
         spares: 0,
         twin: Some(TwinSpec { description: description.clone(), settings: of_model, seed: MODEL_SEED }),
     })
+}
+
+/// The volumes of a description lie one after the other, each on the classes of drives that its template names; what is free
+/// lies on hard disks, so that there is room on the quicker drives.
+fn place_by_templates(layout: &mut Layout, system: &Description, volumes_bytes: &[u64], object_bytes: u64) {
+    let mut stripe = 0;
+    for (volume, bytes) in system.volumes.iter().zip(volumes_bytes) {
+        let end = stripe + bytes / object_bytes;
+        layout.prefer(stripe..end, &drives_of_template(system, &volume.template));
+        stripe = end;
+    }
+    layout.prefer(stripe..layout.stripes(), &drives_of_free(system));
+}
+
+/// The drives that a template places each replica on, head first.
+pub(crate) fn drives_of_template(system: &Description, template: &str) -> Vec<Vec<u16>> {
+    let template = system.templates.iter().find(|known| known.name == template);
+    let Some(template) = template else { return drives_of_free(system) };
+    [template.place_head, template.place_all, template.place_tail]
+        .into_iter()
+        .map(|class| drives_of_class(system, class))
+        .collect()
+}
+
+/// The drives that what belongs to no volume is placed on.
+pub(crate) fn drives_of_free(system: &Description) -> Vec<Vec<u16>> {
+    let class = if system.hdd.count.get() > 0 { DriveClass::Hdd } else { DriveClass::Nvme };
+    vec![drives_of_class(system, class); COPIES]
+}
+
+fn drives_of_class(system: &Description, class: DriveClass) -> Vec<u16> {
+    let nodes = system.nodes.count.get();
+    let nvme = (nodes * system.nvme.count.get()) as u16;
+    match class {
+        DriveClass::Nvme => (0..nvme).collect(),
+        DriveClass::Hdd => (nvme..nvme + (nodes * system.hdd.count.get()) as u16).collect(),
+    }
 }
 
 /// The name by which the model knows a drive.

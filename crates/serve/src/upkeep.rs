@@ -51,8 +51,9 @@ impl Upkeep<'_> {
         self.put_spare_in(volume)?;
         let does_rebuild = self.rebuild(volume)?;
         let does_rehome = !does_rebuild && self.rehome(volume)?;
+        let does_relocate = !does_rebuild && !does_rehome && volume.relocate_step(1)?;
         let does_scrub = self.scrub(volume)?;
-        Ok(does_rebuild || does_rehome || does_scrub)
+        Ok(does_rebuild || does_rehome || does_relocate || does_scrub)
     }
 
     /// A spare takes the place of a lost drive. Every replacement so far has used one up.

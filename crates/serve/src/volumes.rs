@@ -5,12 +5,13 @@ use crate::array::ServedArray;
 use crate::control::{Controlled, failed, refuse};
 use crate::live::LiveArray;
 use crate::paced::KnownVolume;
-use crate::replicated::drive_name;
+use crate::power::PoweredShelf;
+use crate::replicated::{drive_name, drives_of_free, drives_of_template};
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
 use std::sync::PoisonError;
 use twin::Limit;
-use volume::{DriveCondition, MapError, Volume, VolumeChange, VolumeError, VolumeMap};
+use volume::{DriveCondition, MapError, MappedVolume, Run, Volume, VolumeChange, VolumeError, VolumeMap};
 
 /// Under these a volume's limit and template are kept with it.
 pub(crate) const LIMIT: &str = "limit";
@@ -30,7 +31,7 @@ pub(crate) enum VolumeOrder {
 }
 
 /// The volumes of an array as it was left, or as it begins.
-pub(crate) fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError> {
+fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError> {
     if let Some(map) = volume.volume_map() {
         return Ok(map);
     }
@@ -41,6 +42,49 @@ pub(crate) fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, V
     }
     volume.begin_map(map.clone())?;
     Ok(map)
+}
+
+/// Opens an array's bytes and says where they are to lie.
+pub(crate) fn open(shelf: PoweredShelf, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
+    let volume = Volume::open(shelf, array.spec.clone())?;
+    let map = begin(&volume, array)?;
+    prefer_by_template(&volume, array, &map);
+    Ok((volume, map))
+}
+
+/// Each volume of a replicated system is to lie on the drives that its template names.
+fn prefer_by_template(volume: &Volume, array: &ServedArray, map: &VolumeMap) {
+    let Some(system) = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref()) else {
+        return;
+    };
+    let all = Run { start_bytes: 0, length_bytes: volume.capacity_bytes() };
+    volume.prefer_drives(&all, &drives_of_free(system));
+    for mapped in map.volumes() {
+        let own = system.volumes.iter().find(|own| own.name == mapped.name);
+        let described = own.map(|own| own.template.as_str());
+        let kept = mapped.attributes.get(TEMPLATE).and_then(Value::as_str);
+        let drives = drives_of_template(system, kept.or(described).unwrap_or_default());
+        mapped.runs.iter().for_each(|run| volume.prefer_drives(run, &drives));
+    }
+}
+
+/// How many pieces of a volume lie on drives of each class; nothing where there is one class only.
+pub(crate) fn pieces_by_class(volume: &Volume, array: &ServedArray, mapped: &MappedVolume) -> Value {
+    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+    let Some(system) = system else { return Value::Null };
+    let mut classes = Map::new();
+    for run in &mapped.runs {
+        for (drive, pieces) in volume.pieces_of(run).into_iter().enumerate() {
+            let name = drive_name(system, drive as u16);
+            let class = name
+                .split_once('/')
+                .and_then(|(_, drive)| drive.split_once('-'))
+                .map_or("", |(class, _)| class);
+            let before = classes.get(class).and_then(Value::as_u64).unwrap_or(0);
+            classes.insert(class.to_owned(), (before + pieces).into());
+        }
+    }
+    Value::Object(classes)
 }
 
 /// The volumes as the model is told of them.
@@ -144,6 +188,7 @@ impl Controlled {
             let _ = self.tell_model(&map);
             return Err(error);
         }
+        prefer_by_template(&volume, &self.live.array, &after);
         self.live.wake();
         let name = match change {
             VolumeChange::Create { name, .. }
@@ -165,22 +210,30 @@ impl Controlled {
 
     /// What is kept with a new volume.
     fn attributes(&self, template: Option<&str>) -> Result<Map<String, Value>, ResponseError> {
-        let system = self.live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-        let names: Vec<&str> = system
-            .map(|system| system.templates.iter().map(|template| template.name.as_str()).collect())
-            .unwrap_or_default();
-        match (template, names.first()) {
+        match (template, self.templates().first()) {
             (None, None) => Ok(Map::new()),
             (None, Some(first)) => Ok(Map::from_iter([(TEMPLATE.to_owned(), Value::from(*first))])),
-            (Some(template), _) if names.contains(&template) => {
+            (Some(template), _) => {
+                self.check_template(template)?;
                 Ok(Map::from_iter([(TEMPLATE.to_owned(), Value::from(template))]))
             }
-            (Some(template), _) => {
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                let message = format!("there is no template `{template}`; there are {known}");
-                Err(refuse(ErrorKind::Refused, message))
-            }
         }
+    }
+
+    /// Whether the array has such a template.
+    pub(crate) fn check_template(&self, template: &str) -> Result<(), ResponseError> {
+        let names = self.templates();
+        if names.contains(&template) {
+            return Ok(());
+        }
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Err(refuse(ErrorKind::Refused, format!("there is no template `{template}`; there are {known}")))
+    }
+
+    fn templates(&self) -> Vec<&str> {
+        let system = self.live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+        let templates = system.map_or(&[][..], |system| &system.templates);
+        templates.iter().map(|template| template.name.as_str()).collect()
     }
 
     /// Keeps a volume's limit or template with it, so that it is there after the next start.
@@ -190,7 +243,12 @@ impl Controlled {
         let map = volume.volume_map().ok_or_else(|| refuse(ErrorKind::Failed, "the array has no map"))?;
         let change = VolumeChange::Keep { name: name.to_owned(), key: key.to_owned(), value };
         let planned = map.plan(&change).map_err(|error| refused(&error))?;
-        volume.change_volumes(&planned).map_err(|error| failed(&error))
+        volume.change_volumes(&planned).map_err(|error| failed(&error))?;
+        if key == TEMPLATE {
+            prefer_by_template(&volume, &self.live.array, planned.map());
+            self.live.wake();
+        }
+        Ok(())
     }
 
     /// The model has these volumes from now on.

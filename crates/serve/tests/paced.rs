@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Served, array, count, directory, serve_timed};
+use common::{Random, Served, array, count, directory, serve, serve_timed};
 use serde_json::Value;
 use serve::{PACED_POINTS, bench_paced, ctl};
 use std::path::{Path, PathBuf};
@@ -149,6 +149,56 @@ fn a_template_is_changed_under_verified_load() {
     let status = served.ctl("status");
     let notes = status["model"]["notes"].to_string();
     assert!(notes.contains("gets the template `nvme`"), "{notes}");
+    let moved = served.wait_until("moved", |status| status["volumes"][2]["pieces"]["hdd"] == 0);
+    assert!(moved["volumes"][2]["pieces"]["nvme"].as_u64().unwrap() > 100, "{moved}");
+}
+
+/// Proves that the bytes of a volume lie on the classes of drives that its template names, at the start and after each
+/// change, also untimed and over a stop, that each change moves them while they are read and written, and that nothing is
+/// wrong on any replica afterwards.
+#[test]
+fn bytes_follow_their_template() {
+    let _alone = alone();
+    let directory = directory();
+    let array = array("storpool,capacity=32m");
+    let served = serve(&array, directory.path());
+    let pieces =
+        |status: &Value, volume: usize, class: &str| status["volumes"][volume]["pieces"][class].clone();
+    let before = served.ctl("status");
+    assert_eq!((&pieces(&before, 0, "hdd"), &pieces(&before, 2, "nvme")), (&0.into(), &0.into()));
+    let all = pieces(&before, 0, "nvme").as_u64().unwrap();
+    assert_eq!(pieces(&before, 1, "nvme"), all / 3);
+    let mut client = served.client_of("hdd");
+    let mut versions = vec![0u8; 256];
+    let mut random = Random(5);
+    for (round, (template, nvme)) in [("nvme", all), ("hybrid", all / 3), ("hdd", 0)].into_iter().enumerate()
+    {
+        served.ctl(&format!("template hdd {template}"));
+        let is_there = |status: &Value| pieces(status, 2, "nvme") == nvme;
+        while !is_there(&served.ctl("status")) {
+            for _ in 0..100 {
+                let block = random.below(256);
+                let read = client.read(block * 65536, 4096).unwrap();
+                assert!(read.iter().all(|&byte| byte == versions[block as usize]), "{template}, {block}");
+                versions[block as usize] = 1 + round as u8 * 50 + random.below(50) as u8;
+                client.write(block * 65536, &[versions[block as usize]; 4096], false).unwrap();
+            }
+        }
+        let report = served.scrub();
+        assert_eq!(
+            (&report["repaired_sectors"], &report["parity_rewritten_stripes"]),
+            (&0.into(), &0.into())
+        );
+    }
+    served.ctl("template hdd nvme");
+    drop(served);
+    let served = serve(&array, directory.path());
+    served.wait_until("moved after a stop", |status| pieces(status, 2, "nvme") == all);
+    let mut client = served.client_of("hdd");
+    for (block, version) in versions.iter().enumerate() {
+        let read = client.read(block as u64 * 65536, 4096).unwrap();
+        assert!(read.iter().all(|byte| byte == version), "{block}");
+    }
 }
 
 /// Proves what can be set while an array is served, what is refused and why, and that the model does as it is told:

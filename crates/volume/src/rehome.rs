@@ -1,10 +1,11 @@
-//! Rebuild into preservation capacity: what a lost drive of a pool, or of a replicated volume, held is made anew
-//! in the free pieces of the others.
+//! Pieces that move: to the drives that they are to lie on; and rebuild into preservation capacity, where what a lost
+//! drive of a pool, or of a replicated volume, held is made anew in the free pieces of the others.
 
 use crate::VolumeError;
 use crate::drive::DriveCondition;
 use crate::error::WhileDoing;
-use crate::stripe::Moving;
+use crate::map::Run;
+use crate::stripe::{Array, Moving};
 use crate::upkeep::fill;
 use crate::volume::{Volume, sync_drives};
 use layout::{DriveIndex, DriveSet, Move};
@@ -21,6 +22,15 @@ pub struct RehomeProgress {
     pub homeless_pieces: u64,
     /// Sectors of this step that could not be computed. They are errors until they are written again.
     pub lost_sectors: u64,
+}
+
+/// The cursor of a relocation that has nothing to do.
+const SETTLED: u64 = u64::MAX;
+
+/// The drives that do not hold all they should.
+fn unwell(array: &Array) -> DriveSet {
+    let drives = 0..array.drives.len() as DriveIndex;
+    drives.filter(|&drive| array.drives[usize::from(drive)].condition != DriveCondition::Present).collect()
 }
 
 impl Volume {
@@ -50,12 +60,81 @@ impl Volume {
         }
     }
 
+    /// From now on a range of the array is to lie on these drives, by replica. [`Volume::relocate_step`] moves it. Lasts until
+    /// the volume is closed: whoever wants it says so again after [`Volume::open`].
+    pub fn prefer_drives(&self, run: &Run, drives: &[Vec<DriveIndex>]) {
+        let mut array = self.array_alone();
+        let (first, _) = array.layout.stripe_of(run.start_bytes);
+        let end = (run.start_bytes + run.length_bytes).div_ceil(array.layout.stripe_bytes());
+        let end = end.min(array.layout.stripes());
+        if first < end && array.layout.prefer(first..end, drives) {
+            self.relocation_cursor.store(0, Ordering::Release);
+        }
+    }
+
+    /// Moves up to `pieces_limit` pieces to drives that they are to lie on, while others read and write: each piece serves
+    /// from where it was until all of it has arrived. `false` when there is nothing more to move, or no room.
+    pub fn relocate_step(&self, pieces_limit: u64) -> Result<bool, VolumeError> {
+        for _ in 0..pieces_limit {
+            let from_group = self.relocation_cursor.load(Ordering::Acquire);
+            if from_group == SETTLED {
+                return Ok(false);
+            }
+            let planned = {
+                let array = self.array();
+                array.layout.plan_preferred(from_group, &unwell(&array))
+            };
+            let Some(movement) = planned else {
+                let next = if from_group == 0 { SETTLED } else { 0 };
+                // Whoever has asked for another place meanwhile begins anew.
+                let _ = self.relocation_cursor.compare_exchange(
+                    from_group,
+                    next,
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                );
+                continue;
+            };
+            let outcome = self.carry_move(movement);
+            if outcome.is_err() {
+                self.array_alone().moving = None;
+            }
+            if outcome?.is_some() {
+                let _ = self.relocation_cursor.compare_exchange(
+                    from_group,
+                    movement.group,
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                );
+                self.relocated_pieces.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(self.relocation_cursor.load(Ordering::Acquire) != SETTLED)
+    }
+
+    /// Pieces that were moved to drives they are to lie on since the volume was opened.
+    pub fn relocated_pieces(&self) -> u64 {
+        self.relocated_pieces.load(Ordering::Relaxed)
+    }
+
+    /// How many pieces of a range each drive holds, drive by drive.
+    pub fn pieces_of(&self, run: &Run) -> Vec<u64> {
+        let array = self.array();
+        let mut pieces = vec![0; array.drives.len()];
+        let (first, _) = array.layout.stripe_of(run.start_bytes);
+        let end = (run.start_bytes + run.length_bytes).div_ceil(array.layout.stripe_bytes());
+        for stripe in first..end.min(array.layout.stripes()) {
+            for member in 0..array.layout.members() {
+                pieces[usize::from(array.layout.place(stripe, member).drive)] += 1;
+            }
+        }
+        pieces
+    }
+
     /// The most urgent move, how many there are, and for how many pieces there is no room.
     fn next_move(&self) -> (Option<Move>, u64, u64) {
         let array = self.array();
-        let unwell: DriveSet = (0..array.drives.len() as DriveIndex)
-            .filter(|&drive| array.drives[usize::from(drive)].condition != DriveCondition::Present)
-            .collect();
+        let unwell = unwell(&array);
         let (mut next, mut waiting, mut homeless) = (None, 0, 0);
         for drive in unwell.iter().filter(|&drive| !array.drives[usize::from(drive)].takes_writes()) {
             let rehoming = array.layout.plan_rehoming(drive, &unwell);
@@ -111,6 +190,12 @@ impl Volume {
         }
         self.moves().push(movement);
         self.write_record(&array)?;
+        // Gives the space back; what cannot be given back now is cleared before it is used again.
+        let source = &array.drives[usize::from(movement.from.drive)];
+        if source.takes_writes() {
+            let piece_bytes = (end - first) * u64::from(array.layout.segment_bytes());
+            let _ = source.zero(u64::from(movement.from.slot) * piece_bytes, piece_bytes);
+        }
         Ok(Some(lost_sectors))
     }
 

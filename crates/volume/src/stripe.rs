@@ -40,6 +40,18 @@ impl Array {
         (has_arrived && target != place).then_some(target)
     }
 
+    /// Where a member of a stripe is to lie as well, while its piece is on its way from a drive that serves: should the move
+    /// come to nothing, the old piece must have missed nothing.
+    fn next_home(&self, stripe: u64, member: u32) -> Option<Place> {
+        let moving = self.moving.as_ref()?;
+        let place = self.layout.place(stripe, member);
+        let has_arrived = self.layout.group_of(stripe) == moving.movement.group
+            && stripe < moving.arrived_below_stripe.load(Ordering::Acquire);
+        let target = self.layout.retarget(&moving.movement, place);
+        let is_due = has_arrived && target != place && self.drives[usize::from(place.drive)].serves(stripe);
+        is_due.then_some(target)
+    }
+
     pub(crate) fn drive_mut(&mut self, drive: u16) -> Result<&mut Drive, VolumeError> {
         let problem = "there is no such drive";
         self.drives.get_mut(usize::from(drive)).ok_or(VolumeError::Drive { drive, problem })
@@ -61,6 +73,11 @@ impl Stripes<'_> {
     /// Where a member is, if its drive serves the stripe.
     pub(crate) fn home(&self, stripe: u64, member: u32) -> Option<Place> {
         self.array.home(stripe, member)
+    }
+
+    /// Where a member is to be as well, if its piece is on its way.
+    pub(crate) fn next_home(&self, stripe: u64, member: u32) -> Option<Place> {
+        self.array.next_home(stripe, member)
     }
 
     /// The members that cannot be read, if they are no more than the parity covers.
@@ -237,6 +254,9 @@ impl Stripes<'_> {
                 if let Some(place) = self.home(stripe, member) {
                     record.push(place.drive, place.offset_bytes + u64::from(band.low), data_of(column));
                     is_kept = true;
+                }
+                if let Some(place) = self.array.next_home(stripe, member) {
+                    record.push(place.drive, place.offset_bytes + u64::from(band.low), data_of(column));
                 }
             }
             if !is_kept {

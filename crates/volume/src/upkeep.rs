@@ -312,10 +312,12 @@ impl Volume {
         }
         let mut record = Record::images();
         for (member, (found, wanted)) in members.iter().zip(&expected).enumerate() {
-            if found != wanted
-                && let Some(place) = self.stripes(array).home(stripe, member as u32)
-            {
-                record.push(place.drive, place.offset_bytes + row, wanted);
+            if found != wanted {
+                let stripes = self.stripes(array);
+                let homes = [stripes.home(stripe, member as u32), stripes.next_home(stripe, member as u32)];
+                for place in homes.into_iter().flatten() {
+                    record.push(place.drive, place.offset_bytes + row, wanted);
+                }
             }
         }
         let differs = !record.is_empty();
@@ -344,7 +346,7 @@ impl Volume {
     }
 }
 
-/// Computes a member of a stripe and writes it to `target`. Returns how many sectors could not be computed; they
+/// Reads or computes a member of a stripe and writes it to `target`. Returns how many sectors could not be computed; they
 /// are made unreadable.
 pub(crate) fn fill(
     stripes: &Stripes<'_>,
@@ -361,12 +363,12 @@ pub(crate) fn fill(
         let count = buffer.len().min(segment_bytes - row);
         let run = &mut buffer[..count];
         let offset = target.offset_bytes + row as u64;
-        if stripes.solve(stripe, member, row as u64, run).is_ok() {
+        if stripes.read_rows(stripe, member, row as u64, run).is_ok() {
             drive.write(offset, run).while_doing("write to a replacement")?;
         } else {
             for (index, sector) in run.chunks_exact_mut(SECTOR_BYTES).enumerate() {
                 let within = (index * SECTOR_BYTES) as u64;
-                if stripes.solve(stripe, member, row as u64 + within, sector).is_ok() {
+                if stripes.read_rows(stripe, member, row as u64 + within, sector).is_ok() {
                     drive.write(offset + within, sector).while_doing("write to a replacement")?;
                 } else {
                     drive.poison(offset + within).while_doing("write to a replacement")?;

@@ -61,6 +61,9 @@ pub struct Volume {
     /// Every piece that has moved since the volume was made, in order.
     pub(crate) moves: Mutex<Vec<Move>>,
     map: Mutex<Option<VolumeMap>>,
+    /// Groups before this one lie as they should.
+    pub(crate) relocation_cursor: AtomicU64,
+    pub(crate) relocated_pieces: AtomicU64,
     stripe_locks: Vec<RwLock<()>>,
     pub(crate) overlay: Overlay,
     journal: Journal,
@@ -185,6 +188,8 @@ impl Volume {
             array: RwLock::new(Array { layout: spec.layout, drives, is_whole, moving: None }),
             moves: Mutex::new(moves),
             map: Mutex::new(map),
+            relocation_cursor: AtomicU64::new(0),
+            relocated_pieces: AtomicU64::new(0),
             stripe_locks: (0..STRIPE_LOCKS).map(|_| RwLock::default()).collect(),
             overlay: Overlay::new(),
             journal,
