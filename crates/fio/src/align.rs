@@ -147,6 +147,7 @@ pub(crate) fn samples(
             part.ios = ios[index];
             part.bytes = bytes[index];
             part.latency = latency;
+            part.latency.compact();
         }
         // fio counts a job's errors, but not when they came; the job ended with the first one.
         if let Some(last) = samples.last_mut() {

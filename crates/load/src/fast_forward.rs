@@ -195,7 +195,8 @@ impl<'a> Progress<'a> {
             self.window_ns = next_window_ns(window_ns, ios);
             self.at_ns += window_ns + carried_ns;
             if self.at_ns == self.current.end_ns {
-                let sample = std::mem::take(&mut self.current);
+                let mut sample = std::mem::take(&mut self.current);
+                sample.compact();
                 on_sample(run.device(), sample)?;
                 self.begin_interval();
             }

@@ -42,10 +42,54 @@ pub fn bin_middle_ns(index: usize) -> u64 {
     bin_low_ns(index) + bin_width_ns(index) / 2
 }
 
-/// Counts of latencies in fio's bins, with exact count, sum, minimum and maximum.
-#[derive(Clone, PartialEq, Eq)]
+/// Counts by bin: a place for each while they are being counted, those that are filled once they are kept.
+#[derive(Clone, Default)]
+struct Bins {
+    dense: Option<Box<[u64; BIN_COUNT]>>,
+    /// In rising order of the bin; empty where `dense` is there.
+    sparse: Box<[(u16, u64)]>,
+}
+
+impl Bins {
+    fn sparse(filled: impl Iterator<Item = (usize, u64)>) -> Bins {
+        Bins { dense: None, sparse: filled.map(|(index, count)| (index as u16, count)).collect() }
+    }
+
+    /// Filled bins with their counts, in rising order.
+    fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let dense = self.dense.iter().flat_map(|bins| bins.iter().copied().enumerate());
+        let sparse = self.sparse.iter().map(|&(index, count)| (usize::from(index), count));
+        dense.chain(sparse).filter(|&(_, count)| count > 0)
+    }
+
+    /// A place for each bin, to count into.
+    #[inline]
+    fn to_count_into(&mut self) -> &mut [u64; BIN_COUNT] {
+        let sparse = &mut self.sparse;
+        self.dense.get_or_insert_with(|| spread(sparse))
+    }
+
+    fn compact(&mut self) {
+        if self.dense.is_some() {
+            *self = Bins::sparse(self.filled());
+        }
+    }
+}
+
+#[cold]
+fn spread(sparse: &mut Box<[(u16, u64)]>) -> Box<[u64; BIN_COUNT]> {
+    let mut bins = Box::new([0; BIN_COUNT]);
+    for (index, count) in std::mem::take(sparse) {
+        bins[usize::from(index)] = count;
+    }
+    bins
+}
+
+/// Counts of latencies in fio's bins, with exact count, sum, minimum and maximum. Takes memory for every bin while it
+/// is counted into, and for those that are filled after [`Histogram::compact`].
+#[derive(Clone)]
 pub struct Histogram {
-    bins: Box<[u64; BIN_COUNT]>,
+    bins: Bins,
     count: u64,
     /// How many of `count` no bin holds.
     unbinned: u64,
@@ -53,6 +97,15 @@ pub struct Histogram {
     min_ns: u64,
     max_ns: u64,
 }
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let told = |one: &Self| (one.count, one.unbinned, one.sum_ns, one.min_ns, one.max_ns);
+        told(self) == told(other) && self.filled_bins().eq(other.filled_bins())
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Default for Histogram {
     fn default() -> Self {
@@ -74,20 +127,24 @@ impl std::fmt::Debug for Histogram {
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        Histogram {
-            bins: Box::new([0; BIN_COUNT]),
-            count: 0,
-            unbinned: 0,
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
+        Histogram { bins: Bins::default(), count: 0, unbinned: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Gives back the memory of bins that are empty; counting on is possible, and takes it again.
+    pub fn compact(&mut self) {
+        self.bins.compact();
+    }
+
+    /// Whether there is memory for filled bins only.
+    #[cfg(test)]
+    pub(crate) fn is_compact(&self) -> bool {
+        self.bins.dense.is_none()
     }
 
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
-        self.bins[bin_index(latency_ns)] += 1;
+        self.bins.to_count_into()[bin_index(latency_ns)] += 1;
         self.count += 1;
         self.sum_ns += u128::from(latency_ns);
         self.min_ns = self.min_ns.min(latency_ns);
@@ -100,7 +157,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        self.bins[index] += count;
+        self.bins.to_count_into()[index] += count;
         self.count += count;
         self.sum_ns += u128::from(bin_middle_ns(index)) * u128::from(count);
         self.min_ns = self.min_ns.min(bin_low_ns(index));
@@ -151,24 +208,34 @@ impl Histogram {
     /// the total is as exact as one division.
     pub fn scaled(&self, numerator: u64, denominator: u64) -> Histogram {
         let scale = |count: u128| count * u128::from(numerator) / u128::from(denominator.max(1));
-        let mut scaled = self.clone();
         let (mut before, mut until) = (0, 0u128);
-        for bin in scaled.bins.iter_mut().filter(|bin| **bin > 0) {
-            until += u128::from(*bin);
+        let bins = self.filled_bins().map(|(index, count)| {
+            until += u128::from(count);
             let after = scale(until);
-            *bin = (after - before) as u64;
-            before = after;
+            let scaled = (after - std::mem::replace(&mut before, after)) as u64;
+            (index, scaled)
+        });
+        let bins = Bins::sparse(bins);
+        let unbinned = scale(u128::from(self.unbinned)) as u64;
+        Histogram {
+            bins,
+            count: before as u64 + unbinned,
+            unbinned,
+            sum_ns: scale(self.sum_ns),
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
         }
-        scaled.unbinned = scale(u128::from(self.unbinned)) as u64;
-        scaled.count = before as u64 + scaled.unbinned;
-        scaled.sum_ns = scale(self.sum_ns);
-        scaled
     }
 
     /// Adds another histogram to this one.
     pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in self.bins.iter_mut().zip(other.bins.iter()) {
-            *mine += theirs;
+        if self.count == self.unbinned {
+            self.bins = other.bins.clone();
+        } else if other.count > other.unbinned {
+            let bins = self.bins.to_count_into();
+            for (index, count) in other.filled_bins() {
+                bins[index] += count;
+            }
         }
         self.count += other.count;
         self.unbinned += other.unbinned;
@@ -179,7 +246,7 @@ impl Histogram {
 
     /// Empties the histogram without giving back its memory.
     pub fn clear(&mut self) {
-        self.bins.fill(0);
+        self.bins.to_count_into().fill(0);
         self.count = 0;
         self.unbinned = 0;
         self.sum_ns = 0;
@@ -221,7 +288,7 @@ impl Histogram {
         }
         let wanted = (u128::from(self.count) * u128::from(millionths)).div_ceil(1_000_000).max(1);
         let mut seen = 0u128;
-        for (index, &count) in self.bins.iter().enumerate() {
+        for (index, count) in self.filled_bins() {
             seen += u128::from(count);
             if seen >= wanted {
                 return bin_middle_ns(index).clamp(self.min_ns, self.max_ns);
@@ -232,14 +299,17 @@ impl Histogram {
 
     /// The bins that are not empty, as (index, count), in order.
     pub fn filled_bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.bins.iter().copied().enumerate().filter(|&(_, count)| count > 0)
+        self.bins.filled()
     }
 
     /// The counts of `self` that `part` does not account for, bin by bin. Used to recover the last interval that
     /// fio's histogram logs leave out. Sum and extremes are estimates from bins, except that nothing negative remains.
     pub fn minus(&self, part: &Histogram) -> Histogram {
         let mut rest = Histogram::new();
-        for (index, (&all, &known)) in self.bins.iter().zip(part.bins.iter()).enumerate() {
+        let mut known = part.filled_bins().peekable();
+        for (index, all) in self.filled_bins() {
+            while known.next_if(|&(other, _)| other < index).is_some() {}
+            let known = known.next_if(|&(other, _)| other == index).map_or(0, |(_, count)| count);
             rest.add_bin(index, all.saturating_sub(known));
         }
         rest
@@ -279,6 +349,40 @@ mod tests {
     }
 
     proptest! {
+        /// Proves that a compact histogram tells what it told before, in bins of its own only, whatever is merged with it,
+        /// taken from it, scaled or counted on.
+        #[test]
+        fn compact_histograms_are_the_same(
+            values in proptest::collection::vec(0u64..1 << 41, 0..200),
+            more in proptest::collection::vec(0u64..1 << 41, 0..50),
+            share in 1u32..=1_000_000,
+        ) {
+            let counted = |values: &[u64]| {
+                let mut histogram = Histogram::new();
+                values.iter().for_each(|&value| histogram.record(value));
+                histogram
+            };
+            let (dense, other) = (counted(&values), counted(&more));
+            let (mut compact, mut small) = (dense.clone(), other.clone());
+            compact.compact();
+            small.compact();
+            prop_assert!(compact.is_compact() && dense.filled_bins().count() == compact.bins.sparse.len());
+            prop_assert_eq!(&compact, &dense);
+            prop_assert_eq!(compact.percentile_ns(share), dense.percentile_ns(share));
+            prop_assert_eq!(compact.scaled(3, 7), dense.scaled(3, 7));
+            for (mine, theirs) in [(&compact, &small), (&compact, &other), (&dense, &small)] {
+                let mut merged = mine.clone();
+                merged.merge(theirs);
+                let mut expected = dense.clone();
+                expected.merge(&other);
+                prop_assert_eq!(&merged, &expected);
+                prop_assert_eq!(merged.minus(theirs), expected.minus(&other));
+            }
+            more.iter().for_each(|&value| compact.record(value));
+            let all: Vec<u64> = values.iter().chain(&more).copied().collect();
+            prop_assert_eq!(&compact, &counted(&all));
+        }
+
         /// Proves that merging parts gives the histogram of the whole, and that taking a part away gives the rest.
         #[test]
         fn parts_merge_to_the_whole(values in proptest::collection::vec(0u64..1 << 41, 1..200), cut in 0usize..200) {

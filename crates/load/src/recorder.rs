@@ -53,7 +53,9 @@ impl Recorder {
     ) -> ControlFlow<()> {
         while now_ns >= self.current.end_ns && self.current.start_ns < self.end_ns {
             let next = self.interval_from(self.current.end_ns);
-            on_sample(std::mem::replace(&mut self.current, next))?;
+            let mut sample = std::mem::replace(&mut self.current, next);
+            sample.compact();
+            on_sample(sample)?;
         }
         ControlFlow::Continue(())
     }
@@ -129,6 +131,7 @@ mod tests {
         let mut recorder = Recorder::new(&spec);
         let mut samples = Vec::new();
         let mut keep = |sample: Sample| {
+            assert!(sample.read.latency.is_compact(), "thousands of samples are kept");
             samples.push((sample.start_ns, sample.end_ns, sample.is_ramp, sample.read.ios));
             ControlFlow::Continue(())
         };

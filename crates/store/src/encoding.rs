@@ -111,6 +111,7 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
         histogram.add_unbinned(unbinned, 0, None, None);
         histogram.set_exact(sum_ns, min_ns, max_ns);
     }
+    histogram.compact();
     if rest.is_empty() { Ok(histogram) } else { Err(DecodeError::TrailingBytes) }
 }
 
