@@ -126,3 +126,94 @@ fn number_or_text(word: &str) -> Value {
         _ => word.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Proves that no arguments, however wrong, do more than be refused with the name of what is wrong: every verb with
+    /// every value in place of every argument, by their names here and in plans.
+    #[test]
+    fn any_arguments_are_survived() {
+        let values = [
+            json!(null),
+            json!(-1),
+            json!(1.5),
+            json!(1e308),
+            json!(u64::MAX),
+            json!(""),
+            json!("node-9/hdd-99"),
+            json!("18446744073709551616"),
+            json!("1t"),
+            json!([1, [2]]),
+            json!({"drive": 1}),
+            json!(true),
+            json!("\u{0}"),
+        ];
+        let aliases =
+            ["drive-failure", "drive-replacement", "drive-slow", "service-stop", "service-start", "nothing"];
+        let names = verbs::VERBS.iter().map(|verb| verb.name).chain(aliases);
+        let keys = [
+            "drive",
+            "offset",
+            "sectors",
+            "seed",
+            "volume",
+            "size",
+            "template",
+            "factor",
+            "service",
+            "controller",
+        ];
+        for name in names {
+            for first in keys {
+                for (value, other) in
+                    values.iter().flat_map(|value| values.iter().map(move |other| (value, other)))
+                {
+                    let mut arguments = Settings::new();
+                    keys.iter().for_each(|key| drop(arguments.insert((*key).to_owned(), other.clone())));
+                    arguments.insert(first.to_owned(), value.clone());
+                    if let Err(error) = Event::parse(name, &arguments, &|_| None) {
+                        assert!(!error.message.is_empty());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Proves that what a user types is what plans say, for numbers, sizes and names.
+    #[test]
+    fn words_are_arguments() {
+        let parse = |line: &str| {
+            let mut words = line.split(' ').map(str::to_owned);
+            let name = words.next().unwrap();
+            let arguments = Event::arguments(&name, &words.collect::<Vec<_>>());
+            Event::parse(&name, &arguments, &|name| (name == "node-1/hdd-2").then_some(22))
+        };
+        assert_eq!(parse("slow 3 2.5"), Ok(Event::Slow { drive: 3, factor: 2.5 }));
+        assert_eq!(parse("drive-slow drive=3 factor=2.5"), parse("slow 3 2.5"));
+        assert_eq!(parse("fail node-1/hdd-2"), Ok(Event::Fail { drive: 22 }));
+        assert_eq!(parse("drive-failure"), Ok(Event::Fail { drive: 0 }));
+        let created =
+            VolumeOrder::Create { name: Some("logs".to_owned()), size_bytes: 64 << 20, template: None };
+        assert_eq!(parse("create logs 64m"), Ok(Event::Volume(created)));
+        assert_eq!(
+            parse("resize 7 4096"),
+            Ok(Event::Volume(VolumeOrder::Resize { name: "7".to_owned(), size_bytes: 4096 }))
+        );
+        for line in [
+            "fail",
+            "fail x",
+            "slow 3",
+            "slow 3 0.5",
+            "create logs",
+            "create logs big",
+            "stop",
+            "resize",
+            "sing",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

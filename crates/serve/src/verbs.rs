@@ -199,6 +199,21 @@ fn usage_of(verb: &VerbSpec) -> String {
 mod tests {
     use super::*;
 
+    /// Proves that the documentation has every verb with its arguments.
+    #[test]
+    fn every_verb_is_documented() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ctl.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        for verb in VERBS {
+            assert!(
+                text.contains(&format!("`{}`", usage_of(verb))) || verb.pairs.is_some(),
+                "{}",
+                usage_of(verb)
+            );
+            assert!(text.contains(&format!("`{} ", verb.name)) || verb.arguments.is_empty(), "{}", verb.name);
+        }
+    }
+
     /// Proves that the usage names each verb with its arguments, optional ones in brackets.
     #[test]
     fn usage_is_of_the_table() {
