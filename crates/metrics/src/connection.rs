@@ -1,11 +1,9 @@
-//! One request of one client, within its time.
+//! The answer to one client that has asked, within its time.
 
 use crate::answer::{Answer, Site};
-use crate::places::{Place, Stage};
-use crate::request::{
-    BODY_LIMIT_BYTES, HEAD_LIMIT_BYTES, RequestKind, TOO_LONG, TOO_SLOW, decode_head, head_end,
-};
-use crate::server::REQUEST_TIME_LIMIT;
+use crate::asking::Asking;
+use crate::places::Place;
+use crate::request::{BODY_LIMIT_BYTES, RequestKind, TOO_SLOW, decode_head, head_end};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
@@ -22,51 +20,47 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream) -> io::Result<Connection> {
+    pub(crate) fn new(asking: Asking) -> io::Result<Connection> {
+        let Asking { stream, bytes, deadline } = asking;
         stream.set_nonblocking(false)?;
-        Ok(Connection { stream, deadline: Instant::now() + REQUEST_TIME_LIMIT, bytes: Vec::new() })
+        Ok(Connection { stream, deadline, bytes })
     }
 
+    /// Answers what was asked.
     pub(crate) fn serve(mut self, site: &Site, place: &Place) -> io::Result<()> {
-        let head = self.read_head(site.is_local_only)?;
-        place.reach(Stage::Waiting);
-        let (answer, has_body) = match head {
+        let rest = self.bytes.split_off(head_end(&self.bytes).unwrap_or(0));
+        let head = std::mem::replace(&mut self.bytes, rest);
+        let (answer, has_body) = match decode_head(&head, site.is_local_only) {
             Ok(RequestKind::Get { path, has_body }) => (site.get(&path), has_body),
-            Ok(RequestKind::Post { path, token, body_bytes }) => match site.admit(&path, &token) {
+            Ok(RequestKind::Post { path, token, body_bytes }) => {
                 // Before its body is looked at.
-                Err(refusal) => (refusal, true),
-                Ok(()) => (
-                    self.read_body(body_bytes)?.map_or_else(Answer::refusal, |body| site.command(&body)),
-                    true,
-                ),
-            },
+                let answer = match site.admit(&path, &token) {
+                    Err(refusal) => refusal,
+                    Ok(()) => {
+                        self.read_body(body_bytes)?.map_or_else(Answer::refusal, |body| site.command(&body))
+                    }
+                };
+                (answer, true)
+            }
             Err(status) => (Answer::refusal(status), true),
         };
+        self.send(&answer, has_body, place)
+    }
+
+    /// Says no.
+    pub(crate) fn refuse(self, status: &'static str, place: &Place) -> io::Result<()> {
+        self.send(&Answer::refusal(status), true, place)
+    }
+
+    fn send(mut self, answer: &Answer, has_body: bool, place: &Place) -> io::Result<()> {
         // A client that was too slow gets a moment more to hear so, and a command may have taken its time.
         self.deadline = self.deadline.max(Instant::now() + LINGER);
         self.write(answer.head().as_bytes())?;
         if has_body {
             self.write(answer.body.as_bytes())?;
         }
-        place.reach(Stage::Leaving);
+        place.leave();
         self.linger()
-    }
-
-    /// What is asked for, or the status by which it is refused.
-    fn read_head(&mut self, is_local_only: bool) -> io::Result<Result<RequestKind, &'static str>> {
-        loop {
-            if let Some(end) = head_end(&self.bytes) {
-                let rest = self.bytes.split_off(end);
-                let head = std::mem::replace(&mut self.bytes, rest);
-                return Ok(decode_head(&head, is_local_only));
-            }
-            if self.bytes.len() > HEAD_LIMIT_BYTES {
-                return Ok(Err(TOO_LONG));
-            }
-            if !self.read_more()? {
-                return Ok(Err(TOO_SLOW));
-            }
-        }
     }
 
     fn read_body(&mut self, body_bytes: usize) -> io::Result<Result<Vec<u8>, &'static str>> {

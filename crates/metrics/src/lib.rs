@@ -5,6 +5,7 @@
 //! tells it what happens. A served array is another.
 
 mod answer;
+mod asking;
 mod connection;
 mod fresh;
 mod live;
@@ -14,6 +15,7 @@ mod request;
 mod server;
 mod token;
 
+pub use asking::ASKING_LIMIT;
 pub use live::{LiveRun, RunLabels, RunProgress};
 pub use names::{Labels, counters, exposition, gauges, sums};
 pub use places::CONNECTIONS_LIMIT;

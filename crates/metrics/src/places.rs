@@ -1,15 +1,11 @@
-//! Who is being answered: a bounded number of connections, of which one that only holds on gives way.
-//!
-//! A scraper sends its request at once, and is done within milliseconds. So a newcomer is let in at the cost of whoever
-//! has its answer and does not leave, or else of whoever has said nothing whole for longest; those who wait for their
-//! answer come last. Clients that only hold on keep nobody out, however fast they come back.
+//! Who is being answered: a bounded number of connections, of which one that has its answer gives way first.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many clients are connected at once; one more takes another's place.
-pub const CONNECTIONS_LIMIT: usize = 128;
+/// So many clients are answered at once; one more takes another's place.
+pub const CONNECTIONS_LIMIT: usize = 64;
 /// Threads of connections that were hung up on need a moment to end; with so many of them nobody is let in.
 const THREADS_LIMIT: usize = 2 * CONNECTIONS_LIMIT;
 
@@ -18,8 +14,6 @@ const THREADS_LIMIT: usize = 2 * CONNECTIONS_LIMIT;
 pub(crate) enum Stage {
     /// It has its answer.
     Leaving,
-    /// Its request has not come.
-    Asking,
     /// It waits for its answer.
     Waiting,
 }
@@ -62,7 +56,7 @@ impl Places {
         let number = taken.next;
         taken.next += 1;
         taken.threads += 1;
-        taken.held.push_back(Held { number, stage: Stage::Asking, stream });
+        taken.held.push_back(Held { number, stage: Stage::Waiting, stream });
         Some(Place { number, places: Arc::clone(self) })
     }
 
@@ -84,11 +78,11 @@ impl Taken {
 }
 
 impl Place {
-    /// The connection has come so far.
-    pub(crate) fn reach(&self, stage: Stage) {
+    /// The client has its answer.
+    pub(crate) fn leave(&self) {
         let mut taken = self.places.lock();
         if let Some(held) = taken.held.iter_mut().find(|held| held.number == self.number) {
-            held.stage = stage;
+            held.stage = Stage::Leaving;
         }
     }
 }
@@ -98,5 +92,55 @@ impl Drop for Place {
         let mut taken = self.places.lock();
         taken.threads -= 1;
         taken.held.retain(|held| held.number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    /// Whether this end of a connection was hung up on.
+    fn is_hung_up(stream: &mut TcpStream) -> bool {
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        matches!(stream.read(&mut [0]), Ok(0))
+    }
+
+    /// Proves that of a full house one that has its answer gives way first, and then whoever has waited for longest.
+    #[test]
+    fn whoever_has_its_answer_gives_way() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let places = Arc::new(Places::default());
+        let enter = || {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (served, _) = listener.accept().unwrap();
+            let place = places.take(&served).unwrap();
+            // The second handle is the one that hangs up.
+            drop(served);
+            (client, place)
+        };
+        let mut all: Vec<_> = (0..CONNECTIONS_LIMIT).map(|_| enter()).collect();
+        all[7].1.leave();
+        all[5].1.leave();
+        assert!(all.iter_mut().take(9).all(|(client, _)| !is_hung_up(client)));
+        for gives_way in [5, 7, 0, 1] {
+            all.push(enter());
+            assert!(is_hung_up(&mut all[gives_way].0), "{gives_way}");
+            assert!(!is_hung_up(&mut all[2].0));
+        }
+    }
+
+    /// Proves that nobody is let in while too many are ending, and somebody again afterwards.
+    #[test]
+    fn those_who_end_are_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let places = Arc::new(Places::default());
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut held: Vec<Place> = (0..THREADS_LIMIT).map(|_| places.take(&client).unwrap()).collect();
+        assert!(places.take(&client).is_none());
+        held.pop();
+        assert!(places.take(&client).is_some());
     }
 }

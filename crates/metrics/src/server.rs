@@ -1,14 +1,16 @@
-//! The server: one thread a connection, one request a connection, and a bound on everything a client decides.
+//! The server: one thread that hears everyone, a thread for each answer, one request a connection, and a bound on
+//! everything a client decides.
 
 use crate::Source;
 use crate::answer::{Answer, Site};
+use crate::asking::{AllAsking, Heard};
 use crate::connection::Connection;
 use crate::places::Places;
 use crate::request::TOO_MANY;
 use crate::token::Token;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +23,8 @@ pub const REQUEST_TIME_LIMIT: Duration = Duration::from_secs(5);
 const STOP_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// A listener that cannot accept, for want of file descriptors say, tries again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Of the server's threads.
-const NICENESS: i32 = 5;
+/// So many are let in before those that are there already are heard again.
+const ACCEPTED_AT_ONCE: usize = 64;
 
 /// Who may reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,38 +127,60 @@ impl Drop for MetricsServer {
 }
 
 fn listen(listener: &TcpListener, site: &Arc<Site>, stop: &AtomicBool) {
-    // Threads inherit it: whoever watches comes after whoever is served.
-    let _ = rustix::process::setpriority_process(None, NICENESS);
     let places = Arc::new(Places::default());
+    let mut asking = AllAsking::default();
     while !stop.load(Ordering::Relaxed) {
-        let mut fds = [PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
-        if !matches!(poll(&mut fds, Some(&STOP_EVERY)), Ok(1..)) {
+        let listening = PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN);
+        let others = asking.descriptors().map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> = std::iter::once(listening).chain(others).collect();
+        if poll(&mut fds, Some(&STOP_EVERY)).is_err() {
             continue;
         }
-        let stream = match listener.accept() {
-            Ok((stream, _)) => stream,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-            Err(_) => {
-                thread::sleep(ACCEPT_PAUSE);
-                continue;
-            }
-        };
-        let Some(place) = places.take(&stream) else {
-            refuse(stream);
-            continue;
-        };
-        let site = Arc::clone(site);
-        let serve = move || {
-            // A client that breaks off has harmed only itself.
-            let _ = Connection::new(stream).and_then(|connection| connection.serve(&site, &place));
-        };
-        // Without a thread the connection is closed, which tells the client as much as we could.
-        let _ = thread::Builder::new().name("metrics-client".into()).spawn(serve);
+        let found: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        for heard in asking.hear(&found[1..]) {
+            answer(heard, site, &places);
+        }
+        if !found[0].is_empty() {
+            accept(listener, &mut asking, |heard| answer(heard, site, &places));
+        }
     }
 }
 
-/// One small write into an empty socket buffer, which never waits.
-fn refuse(mut stream: TcpStream) {
-    let head = Answer::refusal(TOO_MANY).head();
-    let _ = stream.set_nonblocking(true).and_then(|()| stream.write_all(head.as_bytes()));
+/// Lets in everyone who waits, up to a bound: others are heard in between.
+fn accept(listener: &TcpListener, asking: &mut AllAsking, mut answer: impl FnMut(Heard)) {
+    for _ in 0..ACCEPTED_AT_ONCE {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if let Some(heard) = asking.come(stream, REQUEST_TIME_LIMIT) {
+                    answer(heard);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(_) => return thread::sleep(ACCEPT_PAUSE),
+        }
+    }
+}
+
+/// Answers on a thread of its own.
+fn answer(heard: Heard, site: &Arc<Site>, places: &Arc<Places>) {
+    let (asking, refusal) = match heard {
+        Heard::Whole(asking) => (asking, None),
+        Heard::Refused(asking, status) => (asking, Some(status)),
+    };
+    let Some(place) = places.take(&asking.stream) else {
+        let mut stream = asking.stream;
+        // One small write into an empty socket buffer, which never waits.
+        let _ = stream.write_all(Answer::refusal(TOO_MANY).head().as_bytes());
+        return;
+    };
+    let site = Arc::clone(site);
+    let serve = move || {
+        // A client that breaks off has harmed only itself.
+        let _ = Connection::new(asking).and_then(|connection| match refusal {
+            None => connection.serve(&site, &place),
+            Some(status) => connection.refuse(status, &place),
+        });
+    };
+    // Without a thread the connection is closed, which tells the client as much as we could.
+    let _ = thread::Builder::new().name("metrics-client".into()).spawn(serve);
 }

@@ -2,27 +2,14 @@
 
 #[path = "common/browser.rs"]
 mod browser;
+mod common;
 
 use browser::Browser;
+use common::record;
 use load::Sample;
 use metrics::{Exposure, LiveRun, MetricsServer, RunLabels, RunProgress};
 use std::sync::Arc;
-use store::{CaseRecord, CaseState, CaseStatus};
-
-fn record(index: u32, name: &str) -> CaseRecord {
-    CaseRecord {
-        index,
-        plan: "quick".into(),
-        stage: "random".into(),
-        name: name.into(),
-        settings: Default::default(),
-        estimated_duration_ns: 1,
-        estimated_write_bytes: 0,
-        state: CaseState::Begun,
-        attempts: 1,
-        error: None,
-    }
-}
+use store::CaseStatus;
 
 /// Five seconds in which so many reads took 1 ms each.
 fn sample(number: u64, reads: u64) -> Sample {

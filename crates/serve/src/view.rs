@@ -48,14 +48,14 @@ fn write_view(text: &mut String, scene: &Scene) -> std::fmt::Result {
 fn write_volumes(text: &mut String, volumes: &[VolumeScene]) -> std::fmt::Result {
     writeln!(
         text,
-        "\n{:<12} {:>10} {:>10} {:>10} {:>11} {:>11} {:>6}  limit",
+        "\n{:<10} {:>9} {:>10} {:>8} {:>10} {:>10} {:>5}  limit",
         "volume", "read IOPS", "write IOPS", "MB/s", "read", "write", "queue"
     )?;
     for volume in volumes {
         let latency = |latency_ms: Option<f64>| latency_ms.map_or("-".to_owned(), |ms| format!("{ms:.3} ms"));
         writeln!(
             text,
-            "{:<12} {:>10.0} {:>10.0} {:>10.1} {:>11} {:>11} {:>6}  {}",
+            "{:<10} {:>9.0} {:>10.0} {:>8.1} {:>10} {:>10} {:>5}  {}",
             volume.name,
             volume.read.iops,
             volume.write.iops,
@@ -150,7 +150,7 @@ mod tests {
         for words in [
             "drive 1 failed",
             "[#####...............] 25.0 %",
-            "vol0               1000          0        4.1    2.000 ms           -      3  iops 500.0 (7 held back)",
+            "vol0            1000          0      4.1   2.000 ms          -     3  iops 500.0 (7 held back)",
             "link-0 to host                 [#####...............]  25.0 % busy",
             "controller-0 processors        [#####...............]  25.0 % busy",
             "controller-0 dirty bytes       [#####...............]  25.0 % full",

@@ -130,6 +130,9 @@ fn the_page_shows_an_array_and_changes_it_with_the_token() {
     browser.wait_for("document.getElementById('link').textContent.startsWith('No answer since')");
 }
 
+/// Half of what Prometheus waits for a scrape, unless told otherwise.
+const SCRAPE_LIMIT: Duration = Duration::from_secs(5);
+
 /// One scrape.
 fn scrape(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -144,8 +147,8 @@ fn scrape(address: SocketAddr, path: &str) -> String {
 fn drip(address: SocketAddr, is_over: &AtomicBool, opened: &AtomicU64) {
     let mut held: Vec<TcpStream> = Vec::new();
     while !is_over.load(Ordering::Acquire) {
-        // Among four threads twice as many as the server has places for.
-        while held.len() < 64 {
+        // Among four threads more than may ask at once.
+        while held.len() < 80 {
             let Ok(mut stream) = TcpStream::connect(address) else { break };
             let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ");
             opened.fetch_add(1, Ordering::Relaxed);
@@ -156,8 +159,8 @@ fn drip(address: SocketAddr, is_over: &AtomicBool, opened: &AtomicU64) {
     }
 }
 
-/// Proves that 256 connections that send a byte at a time and come back when they are hung up on, and four clients that
-/// ask without pause, let every scrape through in time and leave NBD clients at least half of their rate.
+/// Proves that 320 connections that send a byte at a time and come back when they are hung up on, and four clients that
+/// ask without pause, let every scrape through in half of Prometheus's time, and at most double the median latency of an NBD client.
 #[test]
 fn hostile_http_clients_harm_nobody() {
     let directory = directory();
@@ -204,11 +207,12 @@ fn hostile_http_clients_harm_nobody() {
                 took[took.len() / 2],
                 took[took.len() * 99 / 100],
             );
-            assert!(scrapes >= 5 && slowest < spell, "{scrapes} scrapes, {slowest:?}");
-            took.len()
+            assert!(slowest < SCRAPE_LIMIT, "{scrapes} scrapes, {slowest:?}");
+            took[took.len() / 2]
         })
     };
     let quiet = measure(false);
     let hostile = measure(true);
-    assert!(hostile * 2 >= quiet, "{hostile} requests of {quiet}");
+    // Not how many there were: that says more about what else the machine does.
+    assert!(hostile <= quiet * 2, "{hostile:?}, {quiet:?} without");
 }

@@ -98,10 +98,12 @@ impl Scene {
         let lost: Vec<String> =
             lost.map(|drive| format!("drive {} {}", drive.number.unwrap_or(0), drive.state)).collect();
         let in_layout = drives.iter().filter(|drive| drive.number.is_some()).count();
+        let bytes = if lost.is_empty() { format!("{in_layout} drives, whole") } else { lost.join(", ") };
+        let unlike = parts.iter().filter_map(|part| Some(format!("; {} {}", part.name, part.state?)));
         Scene {
             name: words(&now["array"]),
             title: words(&now["title"]),
-            condition: if lost.is_empty() { format!("{in_layout} drives, whole") } else { lost.join(", ") },
+            condition: bytes + &unlike.collect::<String>(),
             is_whole: lost.is_empty(),
             connections: now["connections"].as_u64().unwrap_or(0),
             speed: model["speed"].as_f64(),
@@ -276,7 +278,8 @@ mod tests {
         let states: Vec<&str> = scene.drives.iter().map(|drive| drive.state.as_str()).collect();
         assert_eq!(states, ["ok", "rebuilding", "failed", "slowed", "spare", "spare"]);
         assert_eq!((scene.drives[1].rebuilt, scene.is_whole), (Some(0.25), false));
-        assert_eq!(scene.condition, "drive 1 rebuilding, drive 2 failed");
+        let condition = "drive 1 rebuilding, drive 2 failed; node-0/server-1 stopped; drive-3 slowed";
+        assert_eq!(scene.condition, condition);
         assert_eq!(scene.background, [("rebuild", 0.25), ("rehoming", 0.25), ("scrub", 0.5)]);
         let volume = &scene.volumes[0];
         assert_eq!(
