@@ -14,7 +14,7 @@ use load::{
 };
 use ring::{
     Ended, ErrorPolicy, Interface, OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets,
-    TrimKind, run, verify,
+    TrimKind, bench, run, verify,
 };
 use target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
 
@@ -311,12 +311,12 @@ fn open_loop_delivers_its_rate() {
 #[test]
 fn an_impossible_rate_is_told() {
     let shape = LoadShape { arrival: Some(Arrival::regular(1e9)), ..LoadShape::default() };
-    let load = LoadSpec { numjobs: 1, shape, ..spec(Pattern::Randread, 100) };
+    let load = LoadSpec { numjobs: 1, shape, ..spec(Pattern::Randread, 400) };
     let targets = RingTargets::Null { capacity_bytes: 1 << 30 };
     let (outcome, _) = drive(targets, &load, &RingOptions::default()).unwrap();
-    assert_eq!(outcome.offered_ios, Some(100_000_000));
+    assert_eq!(outcome.offered_ios, Some(400_000_000));
     assert!(
-        outcome.warnings.iter().any(|warning| warning.contains("100000000 I/Os were asked for")),
+        outcome.warnings.iter().any(|warning| warning.contains("400000000 I/Os were asked for")),
         "{:?}",
         outcome.warnings
     );

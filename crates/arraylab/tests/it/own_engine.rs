@@ -91,6 +91,23 @@ fn shapes_on_a_file() {
     assert!(code == Some(2) && said.contains("wrote to the target last"), "{said}");
 }
 
+/// Proves that a rate that cannot be delivered is said with what was asked for and what came, and does not become a lower
+/// rate in silence; and that one that can be is delivered without a word.
+#[test]
+fn an_impossible_rate_is_said() {
+    let bench = Bench::new(
+        "title: t\ndefaults: { rw: randread, bs: 4k, iodepth: 4, rate_process: poisson, runtime: 0.4 }\nstages:\n  rates: { matrix: { rate_iops: [200, 20000000] } }\n",
+    );
+    let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
+    succeed(&words(&plan, &run, &[bench.file_target()]));
+    let results = results(&bench.path("run"));
+    let is_short = |result: &Value| result["warnings"].to_string().contains("I/Os were asked for and");
+    assert!(!is_short(&results[0]) && is_short(&results[1]), "{results:?}");
+    // What waited for a place waited from its intended arrival on.
+    let latency = |of: &str| results[1]["read"][of]["p50"].as_f64().unwrap();
+    assert!(latency("latency_ns") > 10.0 * latency("service_ns"), "{}", results[1]);
+}
+
 /// Proves that one load over three files goes to each of them as the plan's stripe says, and that several loads at once
 /// have results of their own.
 #[test]
@@ -330,7 +347,7 @@ fn processors_of(process: u32, name: &str) -> Vec<String> {
 }
 
 /// Proves that a plan's trims write zeroes where it says so and give ranges up elsewhere, on a device that had data, and that
-/// writes that must be on stable storage are issued.
+/// writes that must be on stable storage have the device told so, each of them, and an fsync as often as asked.
 #[test]
 fn zeroes_and_stable_writes_on_a_device() {
     let bench = Bench::new(
@@ -349,7 +366,10 @@ fn zeroes_and_stable_writes_on_a_device() {
             succeed(&[&words[..], &["--overwrite-data", &id]].concat());
             results(Path::new(run)).remove(0)
         };
+        let before = device.flushes();
         let data = once(&bench.text(&format!("data-{stage}")), "data");
+        // Each of 64 writes by itself, and every eighth once more.
+        assert!(device.flushes() - before >= 72, "{} flushes", device.flushes() - before);
         assert_eq!((&data["write"]["ios"], &data["write"]["errors"]), (&64.into(), &0.into()), "{data}");
         assert!(written() > 3 << 20);
         let trimmed = once(&bench.text(stage), stage);

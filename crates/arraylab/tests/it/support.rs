@@ -91,6 +91,14 @@ impl LoopDevice {
         LoopDevice { path, backing }
     }
 
+    /// How often the device was told to put on stable storage what it had.
+    pub fn flushes(&self) -> u64 {
+        let name = self.path.trim_start_matches("/dev/");
+        let stat =
+            std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("statistics of the device");
+        stat.split_whitespace().nth(15).expect("flushes").parse().expect("a number")
+    }
+
     /// What the bytes of the device take up behind it: what was given up takes up nothing.
     pub fn allocated_bytes(&self) -> u64 {
         std::os::unix::fs::MetadataExt::blocks(&self.backing.as_file().metadata().expect("metadata")) * 512

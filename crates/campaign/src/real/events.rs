@@ -56,7 +56,7 @@ impl<'a> Events<'a> {
                 let action = &event.action;
                 warnings.push(match event.latest_ns {
                     Some(_) => format!("the condition of the event `{action}` was not looked at, because fio gives its samples only at its end: it takes place at its latest moment"),
-                    None => format!("the event `{action}` was not made: its condition needs samples while the load runs, and fio gives them only at its end; give it `latest`, or let --engine ring issue the load"),
+                    None => format!("the event `{action}` was not made: its condition needs samples while the load runs, and fio gives them only at its end; give it `latest`, or have our own engine issue the load, on a file or block device"),
                 });
             }
             if gives_samples || event.latest_ns.is_some() {
