@@ -14,7 +14,7 @@ use load::{
 };
 use ring::{
     Ended, ErrorPolicy, Interface, OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets,
-    TrimKind, bench, run, verify,
+    TrimKind, run, verify,
 };
 use target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
 
