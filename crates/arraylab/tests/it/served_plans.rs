@@ -44,9 +44,16 @@ impl Served {
 
     /// Runs a plan, consenting to what it overwrites if it writes.
     fn run(&self, plan: &Path, out: &Path, writes: bool) {
+        self.run_on(&[""], plan, out, writes);
+    }
+
+    /// The same on volumes, one for each load.
+    fn run_on(&self, volumes: &[&str], plan: &Path, out: &Path, writes: bool) {
         let driver = format!("ctl:{}", self.control().display());
-        let target = format!("nbd+unix:///?socket={}", self.socket.display());
-        let mut arguments = vec!["run", plan.to_str().unwrap(), "--target", &target, "--array", &driver];
+        let target = |volume: &&str| format!("nbd+unix:///{volume}?socket={}", self.socket.display());
+        let targets: Vec<String> = volumes.iter().map(target).collect();
+        let mut arguments = vec!["run", plan.to_str().unwrap(), "--array", &driver];
+        targets.iter().for_each(|target| arguments.extend(["--target", target]));
         arguments.extend(["--out", out.to_str().unwrap()]);
         let consent = if writes { consent_id(&arguments) } else { String::new() };
         if writes {
@@ -175,5 +182,158 @@ fn a_firmware_update_dips_as_on_the_twin() {
     let notes = served.status()["model"]["notes"].to_string();
     for words in ["controller-0 leaves", "controller-1 is back", "verification of the RAID stripes is done"] {
         assert!(notes.contains(words), "{words}: {notes}");
+    }
+}
+
+/// I/Os of one load, second by second.
+fn by_second(run: &Path, load: usize) -> Vec<f64> {
+    let sql = format!(
+        "SELECT coalesce(sum(samples.ios), 0) FROM intervals LEFT JOIN samples ON interval_id = intervals.id \
+         WHERE is_ramp = 0 AND load_id = (SELECT id FROM loads ORDER BY id LIMIT 1 OFFSET {load}) \
+         GROUP BY intervals.id ORDER BY start_ns"
+    );
+    query(run, &sql).lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn mean(rates: &[f64]) -> f64 {
+    rates.iter().sum::<f64>() / rates.len() as f64
+}
+
+const NEIGHBOUR: &str = "
+title: A noisy neighbour, shortened
+watch: { interval: 1 }
+defaults: { numjobs: 1, runtime: 12, size: 192m }
+stages:
+  neighbour:
+    settings: { volume: hdd, host: client, write_cache: off, rw: randread, bs: 4k, iodepth: 8 }
+    loads:
+      victim: {}
+      noisy:
+        start: 25%
+        settings: { volume: hybrid, host: client, rw: randwrite, bs: 16k, iodepth: 32 }
+    events:
+      - { at: 50%, action: limit, with: { volume: hybrid, iops: 20 } }
+      - { at: 75%, action: limit, with: { volume: hybrid, iops: none } }
+";
+
+/// Proves that StorPool's noisy neighbour is found on a served array in real time as on the twin: reads of hard disks fall
+/// when a neighbour writes to the same disks, come back while the neighbour is limited, and fall again when it is let
+/// go; and that the limit is kept meanwhile.
+#[test]
+fn a_noisy_neighbour_is_limited_as_on_the_twin() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let served = Served::start(directory.path(), "storpool,capacity=256m");
+    let plan = write(directory.path(), "neighbour.yaml", NEIGHBOUR);
+    let (real, simulated) = (directory.path().join("real"), directory.path().join("simulated"));
+    served.run_on(&["hdd", "hybrid"], &plan, &real, true);
+    succeed(&[
+        "run",
+        plan.to_str().unwrap(),
+        "--target",
+        "twin:storpool",
+        "--out",
+        simulated.to_str().unwrap(),
+    ]);
+    for run in [&real, &simulated] {
+        let (victim, noisy) = (by_second(run, 0), by_second(run, 1));
+        let [alone, beside, relieved, again] =
+            [&victim[0..2], &victim[4..6], &victim[7..9], &victim[10..12]].map(mean);
+        assert!(beside < 0.8 * alone, "{victim:?}");
+        assert!(relieved > 1.25 * beside && again < 0.9 * relieved, "{victim:?}");
+        // The neighbour's seconds begin with its start; fio takes a moment to start, so the limit may come early.
+        assert!(noisy.windows(2).any(|two| two.iter().all(|&ios| ios <= 20.0)), "{noisy:?}");
+    }
+}
+
+const TEMPLATE: &str = "
+title: A volume moved between classes of drives, shortened
+watch: { interval: 1 }
+defaults: { numjobs: 1, runtime: 10, size: 64m }
+stages:
+  template:
+    settings: { volume: hdd, host: client, rw: randrw, rwmixread: 70, bs: 4k, iodepth: 4, rate_iops: 2000 }
+    events:
+      - { at: 30%, action: template, with: { template: nvme } }
+";
+
+/// Proves that StorPool's change of template is found on a served array in real time as on the twin: on hard disks the
+/// volume does a fraction of the rate, on NVMe all of it, and no I/O takes a second on the way.
+#[test]
+fn a_template_changes_as_on_the_twin() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let served = Served::start(directory.path(), "storpool,capacity=256m");
+    let plan = write(directory.path(), "template.yaml", TEMPLATE);
+    let (real, simulated) = (directory.path().join("real"), directory.path().join("simulated"));
+    served.run(&plan, &real, true);
+    succeed(&[
+        "run",
+        plan.to_str().unwrap(),
+        "--target",
+        "twin:storpool",
+        "--out",
+        simulated.to_str().unwrap(),
+    ]);
+    for run in [&real, &simulated] {
+        let rates = by_second(run, 0);
+        let (disks, flash) = (mean(&rates[0..2]), mean(&rates[7..9]));
+        assert!(disks < 800.0 && flash > 2.0 * disks && flash < 2200.0, "{rates:?}");
+        for result in results(run) {
+            for direction in ["read", "write"] {
+                let most = result[direction]["latency_ns"]["max"].as_f64().unwrap();
+                assert!(most < 1e9, "{direction}: {most}");
+            }
+        }
+    }
+    let status = served.status();
+    assert_eq!(status["volumes"][2]["kept"]["template"], "nvme");
+    assert_eq!(status["volumes"][2]["pieces"]["hdd"], 0, "the bytes have moved as well");
+}
+
+const GROUP_1: &str = "
+title: Group 1, shortened
+watch: { interval: 1 }
+defaults: { numjobs: 1, iodepth: 1, runtime: 3, size: 16m }
+stages:
+  group-1:
+    settings: { raid: 5, coverage: 100, rw: randwrite }
+    matrix:
+      scenario:
+        1: { write_cache: off }
+        2: { write_cache: on }
+        4: { write_cache: off, rw: randrw, rwmixread: 50 }
+      bs: [4k, 64k]
+";
+
+/// Proves that scenarios of the Dorado's group 1 run on a served array in real time, set by the plan, and order as on the
+/// twin: the write cache makes writes quicker, reads are quicker than writes, large writes slower than small ones; and
+/// that nothing is quicker than the twin.
+#[test]
+fn group_1_runs_as_on_the_twin() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let served = Served::start(directory.path(), "dorado-2100-g2,raid=5,capacity=64m");
+    let plan = write(directory.path(), "group-1.yaml", GROUP_1);
+    let (real, simulated) = (directory.path().join("real"), directory.path().join("simulated"));
+    served.run(&plan, &real, true);
+    // A served array's host is a real one.
+    let twin = "twin:dorado-2100-g2,host=off";
+    succeed(&["run", plan.to_str().unwrap(), "--target", twin, "--out", simulated.to_str().unwrap()]);
+    let mean_ms = |run: &Path, scenario: u64, bs: u64, direction: &str| {
+        let all = results(run);
+        let is_it =
+            |result: &&Value| result["settings"]["scenario"] == scenario && result["settings"]["bs"] == bs;
+        let result = all.iter().find(is_it).unwrap();
+        assert_eq!(result["status"], "done");
+        result[direction]["latency_ns"]["mean"].as_f64().unwrap() / 1e6
+    };
+    for run in [&real, &simulated] {
+        let (through, cached) = (mean_ms(run, 1, 4096, "write"), mean_ms(run, 2, 4096, "write"));
+        assert!(cached < 0.9 * through, "{cached} ms cached, {through} ms through");
+        let (read, written) = (mean_ms(run, 4, 4096, "read"), mean_ms(run, 4, 4096, "write"));
+        assert!(read < written, "{read} ms read, {written} ms written");
+        assert!(mean_ms(run, 1, 65536, "write") > through);
+    }
+    for (scenario, bs) in [(1, 4096), (2, 4096), (4, 4096), (1, 65536), (2, 65536), (4, 65536)] {
+        let [served_ms, twin_ms] = [&real, &simulated].map(|run| mean_ms(run, scenario, bs, "write"));
+        assert!(served_ms > 0.95 * twin_ms, "{scenario}, {bs}: {served_ms} ms, {twin_ms} ms on the twin");
     }
 }
