@@ -76,6 +76,8 @@ def home():
         "A served array at a glance: a bar for each service and node, volumes, and how late replies leave.",
         bars("Services: busy", "percentunit", query(per_second("service_busy_seconds", "node, service"), "{{node}} {{service}}")),
         bars("Services: requests", "reqps", query(per_second("service_requests", "node, service"), "{{node}} {{service}}")),
+        bars("Services: memory asked of their slice", "bytes", query("sum by (node, service) (arraylab_service_memory_bytes)", "{{node}} {{service}}")),
+        bars("Services: processors asked of their slice", "short", query("sum by (node, service) (arraylab_service_processors)", "{{node}} {{service}}")),
         bars("Nodes: processors busy", "short", query(per_second("node_processors_busy_seconds", "node"), "{{node}}")),
         bars(
             "Nodes: network",
