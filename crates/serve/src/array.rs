@@ -108,7 +108,6 @@ impl ServedArray {
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
         let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
         let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
-        // Its host is a real one.
         if description.ssd_array.is_some() {
             of_model.entry("host").or_insert_with(|| Value::from("off"));
         }
@@ -123,7 +122,11 @@ impl ServedArray {
             },
             volumes_bytes: vec![volume_bytes; shape.volumes as usize],
             spares: shape.spares,
-            twin: Some(TwinSpec { description: description.clone(), settings: of_model, seed: MODEL_SEED }),
+            twin: Some(TwinSpec {
+                description: without_host(description),
+                settings: of_model,
+                seed: MODEL_SEED,
+            }),
         })
     }
 
@@ -147,6 +150,19 @@ impl ServedArray {
         });
         named.collect()
     }
+}
+
+/// The array without the time that its host takes before a command goes out (fio's submission latency): the host of a
+/// served array is a real one, whose time passes by itself. Solid-state arrays have a setting for that.
+fn without_host(description: &ArrayDescription) -> ArrayDescription {
+    let mut description = description.clone();
+    if let Some(array) = &mut description.flash_modules {
+        array.hosts.submission_us.value = 0.0;
+    }
+    if let Some(array) = &mut description.disk_array {
+        array.hosts.submission_us.value = 0.0;
+    }
+    description
 }
 
 /// Whether a setting is one of the array's model.

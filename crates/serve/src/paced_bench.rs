@@ -3,7 +3,7 @@
 use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::run::bench_error;
 use crate::{LatenessReport, Options, ServeError, ServedArray, TwinSpec};
-use load::{LoadShape, LoadSpec, Pattern};
+use load::{Arrival, ArrivalProcess, LoadShape, LoadSpec, Pattern, RateCurve};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
@@ -14,21 +14,21 @@ pub struct PacedPoint {
     /// Its name in the output.
     pub scenario: &'static str,
     array: &'static str,
-    rw: &'static str,
     rwmixread: u8,
     bs_bytes: u32,
     iodepth: u32,
+    /// Poisson arrivals at this rate, of which `iodepth` may be under way; otherwise always `iodepth`.
     rate_iops: Option<u32>,
     size_bytes: u64,
 }
 
-/// The points, slow ones first: hard disks one at a time, at depth and in a pool; then flash at a given rate, where
-/// each I/O takes little more than the client does.
-pub const PACED_POINTS: [PacedPoint; 5] = [
+/// The points, slow ones first: hard disks one at a time, at depth and in a pool; solid-state drives in their steady
+/// state, with writes only and mixed. The last has so little latency that a client's own way is most of what it sees:
+/// there it is the lateness that counts, at the highest rate.
+pub const PACED_POINTS: [PacedPoint; 6] = [
     PacedPoint {
         scenario: "raid5-5hdd-randread-4k-qd1",
         array: "raid-levels,raid=5,disks=5",
-        rw: "randread",
         rwmixread: 100,
         bs_bytes: 4096,
         iodepth: 1,
@@ -38,7 +38,6 @@ pub const PACED_POINTS: [PacedPoint; 5] = [
     PacedPoint {
         scenario: "raid10-12hdd-randrw70-4k-qd8",
         array: "raid-levels,raid=10,disks=12",
-        rw: "randrw",
         rwmixread: 70,
         bs_bytes: 4096,
         iodepth: 8,
@@ -48,7 +47,6 @@ pub const PACED_POINTS: [PacedPoint; 5] = [
     PacedPoint {
         scenario: "ddp-24hdd-randread-16k-qd8",
         array: "e2700,layout=ddp",
-        rw: "randread",
         rwmixread: 100,
         bs_bytes: 16384,
         iodepth: 8,
@@ -56,19 +54,27 @@ pub const PACED_POINTS: [PacedPoint; 5] = [
         size_bytes: 1 << 40,
     },
     PacedPoint {
-        scenario: "flash-raid5-randread-8k-20000",
-        array: "dorado-2100-g2",
-        rw: "randread",
-        rwmixread: 100,
+        scenario: "ssd-raid5-steady-randwrite-8k-qd32",
+        array: "dorado-2100-g2,condition=steady",
+        rwmixread: 0,
         bs_bytes: 8192,
-        iodepth: 64,
-        rate_iops: Some(20_000),
-        size_bytes: 1 << 36,
+        iodepth: 32,
+        rate_iops: None,
+        // What is written stays in memory.
+        size_bytes: 1 << 30,
     },
     PacedPoint {
-        scenario: "flash-modules-randread-4k-50000",
+        scenario: "ssd-raid5-steady-randrw20-4k-qd64",
+        array: "dorado-2100-g2,condition=steady",
+        rwmixread: 20,
+        bs_bytes: 4096,
+        iodepth: 64,
+        rate_iops: None,
+        size_bytes: 1 << 30,
+    },
+    PacedPoint {
+        scenario: "flash-modules-randread-4k-poisson-50000",
         array: "flashsystem-840",
-        rw: "randread",
         rwmixread: 100,
         bs_bytes: 4096,
         iodepth: 64,
@@ -133,7 +139,7 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
     };
     let socket = directory.path().join("nbd");
     let ((iops, mean_ns), served) = served_meanwhile(array, &options, || fio(point, &socket, seconds))?;
-    let (twin_iops, twin_mean_ns) = simulate(point, &twin)?;
+    let (twin_iops, twin_mean_ns) = simulate(point, &twin, seconds)?;
     let lateness: LatenessReport = served.lateness.unwrap_or_default();
     Ok(PacedRow {
         scenario: point.scenario.to_owned(),
@@ -157,13 +163,12 @@ fn fio(point: &PacedPoint, socket: &Path, seconds: u32) -> Result<(f64, f64), Se
         .arg(format!("--uri=nbd+unix:///?socket={}", socket.display()))
         .args(["--time_based", "--ramp_time=1"])
         .arg(format!("--size={}", point.size_bytes))
-        .arg(format!("--rw={}", point.rw))
-        .arg(format!("--rwmixread={}", point.rwmixread))
+        .args(["--rw=randrw", &format!("--rwmixread={}", point.rwmixread)])
         .arg(format!("--bs={}", point.bs_bytes))
         .arg(format!("--iodepth={}", point.iodepth))
         .arg(format!("--runtime={seconds}"));
     if let Some(rate) = point.rate_iops {
-        command.arg(format!("--rate_iops={rate}"));
+        command.args(["--rate_process=poisson", &format!("--rate_iops={rate}")]);
     }
     let report = wait_for_fio(&mut command)?;
     let job = &report["jobs"][0];
@@ -176,25 +181,27 @@ fn fio(point: &PacedPoint, socket: &Path, seconds: u32) -> Result<(f64, f64), Se
     Ok((iops, sum_ns / iops))
 }
 
-/// The same of the twin.
-fn simulate(point: &PacedPoint, twin: &TwinSpec) -> Result<(f64, f64), ServeError> {
-    /// Enough I/Os of the slowest point.
-    const RUNTIME_NS: u64 = 20_000_000_000;
-    let pattern = if point.rw == "randrw" { Pattern::Randrw } else { Pattern::Randread };
+/// The same of the twin, which gets the same load for as long.
+fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f64), ServeError> {
+    let runtime_ns = u64::from(seconds) * 1_000_000_000;
+    let arrival = point.rate_iops.map(|iops| Arrival {
+        process: ArrivalProcess::Poisson,
+        rate: RateCurve::Constant { iops: f64::from(iops) },
+    });
     let spec = LoadSpec {
-        pattern,
+        pattern: Pattern::Randrw,
         rwmixread: point.rwmixread,
         bs_bytes: point.bs_bytes,
         numjobs: 1,
         iodepth: point.iodepth,
         offset_bytes: 0,
         size_bytes: Some(point.size_bytes),
-        rate_iops: point.rate_iops.map(f64::from),
+        rate_iops: None,
         ramp_ns: 1_000_000_000,
-        runtime_ns: RUNTIME_NS,
-        interval_ns: RUNTIME_NS,
+        runtime_ns,
+        interval_ns: runtime_ns,
         seed: 1,
-        shape: LoadShape::default(),
+        shape: LoadShape { arrival, ..LoadShape::default() },
     };
     let (mut ios, mut sum_ns) = (0, 0);
     let mut twin = twin.build()?;
@@ -209,5 +216,5 @@ fn simulate(point: &PacedPoint, twin: &TwinSpec) -> Result<(f64, f64), ServeErro
         ControlFlow::Continue(())
     });
     outcome.map_err(|error| bench_error("run the twin", error.to_string()))?;
-    Ok((ios as f64 / (RUNTIME_NS as f64 / 1e9), sum_ns as f64 / ios as f64))
+    Ok((ios as f64 / f64::from(seconds), sum_ns as f64 / ios as f64))
 }
