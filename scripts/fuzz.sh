@@ -27,5 +27,16 @@ mkdir -p "corpus/$target" "artifacts/$target"
 for seed in "${seeds[@]}"; do
   [ -f "$seed" ] && cp -n "$seed" "corpus/$target/$(echo "$seed" | tr / _)"
 done
+if [ "$target" = nbd-client ]; then
+  # A server's greeting, an export, and the reply to a read: without it no change gets past the first word.
+  {
+    printf '\x01NBDMAGICIHAVEOPT\x00\x03'
+    printf '\x00\x03\xe8\x89\x04\x55\x65\xa9\x00\x00\x00\x07\x00\x00\x00\x03\x00\x00\x00\x0c'
+    printf '\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x05\xed'
+    printf '\x00\x03\xe8\x89\x04\x55\x65\xa9\x00\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00\x00'
+    printf '\x67\x44\x66\x98\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'
+    head -c 4096 /dev/zero
+  } >"corpus/$target/greeting"
+fi
 exec target/x86_64-unknown-linux-gnu/release/"$target" "corpus/$target" \
   "-artifact_prefix=artifacts/$target/" "-max_total_time=$seconds" -print_final_stats=1 -timeout=10 -max_len=65536
