@@ -314,6 +314,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use load::{Device as _, Direction, Operation};
 
     fn parse(text: &str) -> Result<ServedArray, ServeError> {
         let (name, settings) = text.split_once(',').unwrap_or((text, "capacity=1g"));
@@ -340,6 +341,31 @@ mod tests {
             assert_eq!((array.volumes_bytes.len(), array.spares), (volumes, spares), "{text}");
             let total: u64 = array.volumes_bytes.iter().sum();
             assert!(total > 0 && total <= array.spec.layout.capacity_bytes(), "{text}");
+        }
+    }
+
+    /// Proves that a served array's time is the array's alone: a read takes from its arrival to its answer what the twin
+    /// with its host takes from the moment the host lets it go, which is the completion latency that it reports.
+    #[test]
+    fn the_host_is_left_out() {
+        for name in ["flashsystem-840", "raid-levels", "e2700"] {
+            let served = parse(name).unwrap().twin.unwrap();
+            let path = format!("{}/../../arrays/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+            let description = plan::load_array(&path).unwrap().description;
+            let whole = TwinSpec { description, settings: served.settings.clone(), seed: served.seed };
+            let [served, whole] = [served, whole].map(|spec| {
+                let mut twin = spec.build().unwrap();
+                let operation =
+                    Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 4096, job: 0 };
+                twin.submit(0, 0, operation);
+                twin.next_completion(u64::MAX).unwrap()
+            });
+            assert_eq!(served.issued_at_ns, 0, "{name}");
+            assert!(whole.issued_at_ns > 10_000, "{name}: its host takes no time");
+            // Where a disk stands when the command comes is a matter of when it comes.
+            if name == "flashsystem-840" {
+                assert_eq!(served.at_ns, whole.at_ns - whole.issued_at_ns, "{name}");
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 //! How true the time of a served array is: fio on it in real time beside the same load on its twin in simulated time.
 
 use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
+use crate::ctl;
 use crate::run::bench_error;
 use crate::{LatenessReport, Options, ServeError, ServedArray, TwinSpec};
 use load::{Arrival, ArrivalProcess, LoadShape, LoadSpec, Pattern, RateCurve};
+use serde_json::Map;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
@@ -17,22 +19,33 @@ pub struct PacedPoint {
     rwmixread: u8,
     bs_bytes: u32,
     iodepth: u32,
-    /// Poisson arrivals at this rate, of which `iodepth` may be under way; otherwise always `iodepth`.
-    rate_iops: Option<u32>,
+    /// Who decides the rate.
+    rate: Rate,
     size_bytes: u64,
 }
 
-/// The points, slow ones first: hard disks one at a time, at depth and in a pool; solid-state drives in their steady
-/// state, with writes only and mixed. The last has so little latency that a client's own way is most of what it sees:
-/// there it is the lateness that counts, at the highest rate.
-pub const PACED_POINTS: [PacedPoint; 6] = [
+/// What holds a load back.
+#[derive(Debug, Clone, Copy)]
+enum Rate {
+    /// The array: `iodepth` I/Os are always under way.
+    Closed,
+    /// The same on a volume that is limited to so many I/Os a second.
+    Limited { volume: &'static str, iops: u32 },
+    /// The client: Poisson arrivals at so many I/Os a second, of which `iodepth` may be under way.
+    Poisson { iops: u32 },
+}
+
+/// The points, slow ones first: hard disks one at a time, at depth and in a pool; flash behind a volume's limit; and
+/// beyond what fio can see within 5 %, solid-state drives in their steady state, whose bytes are written in bursts, and
+/// flash modules at the highest rate, where a client's own way is most of what it sees and the lateness is what counts.
+pub const PACED_POINTS: [PacedPoint; 8] = [
     PacedPoint {
         scenario: "raid5-5hdd-randread-4k-qd1",
         array: "raid-levels,raid=5,disks=5",
         rwmixread: 100,
         bs_bytes: 4096,
         iodepth: 1,
-        rate_iops: None,
+        rate: Rate::Closed,
         size_bytes: 12_000_000_000,
     },
     PacedPoint {
@@ -41,7 +54,7 @@ pub const PACED_POINTS: [PacedPoint; 6] = [
         rwmixread: 70,
         bs_bytes: 4096,
         iodepth: 8,
-        rate_iops: None,
+        rate: Rate::Closed,
         size_bytes: 12_000_000_000,
     },
     PacedPoint {
@@ -50,8 +63,26 @@ pub const PACED_POINTS: [PacedPoint; 6] = [
         rwmixread: 100,
         bs_bytes: 16384,
         iodepth: 8,
-        rate_iops: None,
+        rate: Rate::Closed,
         size_bytes: 1 << 40,
+    },
+    PacedPoint {
+        scenario: "nvme-replicas-limit20k-randread-4k-qd32",
+        array: "storpool",
+        rwmixread: 100,
+        bs_bytes: 4096,
+        iodepth: 32,
+        rate: Rate::Limited { volume: "nvme", iops: 20_000 },
+        size_bytes: 1 << 30,
+    },
+    PacedPoint {
+        scenario: "nvme-replicas-limit45k-randread-4k-qd64",
+        array: "storpool",
+        rwmixread: 100,
+        bs_bytes: 4096,
+        iodepth: 64,
+        rate: Rate::Limited { volume: "nvme", iops: 45_000 },
+        size_bytes: 1 << 30,
     },
     PacedPoint {
         scenario: "ssd-raid5-steady-randwrite-8k-qd32",
@@ -59,7 +90,7 @@ pub const PACED_POINTS: [PacedPoint; 6] = [
         rwmixread: 0,
         bs_bytes: 8192,
         iodepth: 32,
-        rate_iops: None,
+        rate: Rate::Closed,
         // What is written stays in memory.
         size_bytes: 1 << 30,
     },
@@ -69,7 +100,7 @@ pub const PACED_POINTS: [PacedPoint; 6] = [
         rwmixread: 20,
         bs_bytes: 4096,
         iodepth: 64,
-        rate_iops: None,
+        rate: Rate::Closed,
         size_bytes: 1 << 30,
     },
     PacedPoint {
@@ -78,7 +109,7 @@ pub const PACED_POINTS: [PacedPoint; 6] = [
         rwmixread: 100,
         bs_bytes: 4096,
         iodepth: 64,
-        rate_iops: Some(50_000),
+        rate: Rate::Poisson { iops: 50_000 },
         size_bytes: 1 << 36,
     },
 ];
@@ -138,7 +169,13 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
         ..Options::untimed(text, directory.path())
     };
     let socket = directory.path().join("nbd");
-    let ((iops, mean_ns), served) = served_meanwhile(array, &options, || fio(point, &socket, seconds))?;
+    let control = options.control_path();
+    let ((iops, mean_ns), served) = served_meanwhile(array, &options, || {
+        if let Rate::Limited { volume, iops } = point.rate {
+            ctl(&control, &["limit", volume, &format!("iops={iops}")].map(str::to_owned))?;
+        }
+        fio(point, &socket, seconds)
+    })?;
     let (twin_iops, twin_mean_ns) = simulate(point, &twin, seconds)?;
     let lateness: LatenessReport = served.lateness.unwrap_or_default();
     Ok(PacedRow {
@@ -158,17 +195,18 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
 /// I/Os a second and mean completion latency that fio sees.
 fn fio(point: &PacedPoint, socket: &Path, seconds: u32) -> Result<(f64, f64), ServeError> {
     let mut command = Command::new("fio");
+    let volume = if let Rate::Limited { volume, .. } = point.rate { volume } else { "" };
     command
         .args(["--name=paced", "--ioengine=nbd", "--output-format=json", "--randrepeat=0", "--norandommap"])
-        .arg(format!("--uri=nbd+unix:///?socket={}", socket.display()))
+        .arg(format!("--uri=nbd+unix:///{volume}?socket={}", socket.display()))
         .args(["--time_based", "--ramp_time=1"])
         .arg(format!("--size={}", point.size_bytes))
         .args(["--rw=randrw", &format!("--rwmixread={}", point.rwmixread)])
         .arg(format!("--bs={}", point.bs_bytes))
         .arg(format!("--iodepth={}", point.iodepth))
         .arg(format!("--runtime={seconds}"));
-    if let Some(rate) = point.rate_iops {
-        command.args(["--rate_process=poisson", &format!("--rate_iops={rate}")]);
+    if let Rate::Poisson { iops } = point.rate {
+        command.args(["--rate_process=poisson", &format!("--rate_iops={iops}")]);
     }
     let report = wait_for_fio(&mut command)?;
     let job = &report["jobs"][0];
@@ -184,10 +222,13 @@ fn fio(point: &PacedPoint, socket: &Path, seconds: u32) -> Result<(f64, f64), Se
 /// The same of the twin, which gets the same load for as long.
 fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f64), ServeError> {
     let runtime_ns = u64::from(seconds) * 1_000_000_000;
-    let arrival = point.rate_iops.map(|iops| Arrival {
-        process: ArrivalProcess::Poisson,
-        rate: RateCurve::Constant { iops: f64::from(iops) },
-    });
+    let arrival = match point.rate {
+        Rate::Poisson { iops } => Some(Arrival {
+            process: ArrivalProcess::Poisson,
+            rate: RateCurve::Constant { iops: f64::from(iops) },
+        }),
+        Rate::Closed | Rate::Limited { .. } => None,
+    };
     let spec = LoadSpec {
         pattern: Pattern::Randrw,
         rwmixread: point.rwmixread,
@@ -204,7 +245,16 @@ fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f
         shape: LoadShape { arrival, ..LoadShape::default() },
     };
     let (mut ios, mut sum_ns) = (0, 0);
+    let problem = |error: &dyn std::fmt::Display| bench_error("run the twin", error.to_string());
+    let mut twin = twin.clone();
+    if let Rate::Limited { volume, .. } = point.rate {
+        twin.settings.insert("volume".to_owned(), volume.into());
+    }
     let mut twin = twin.build()?;
+    if let Rate::Limited { iops, .. } = point.rate {
+        let limit = Map::from_iter([("iops".to_owned(), iops.into())]);
+        twin.act(0, "limit", &limit).map_err(|error| problem(&error))?;
+    }
     let outcome = load::run_simulated(&mut twin, &spec, &mut |_, sample| {
         if sample.is_ramp {
             return ControlFlow::Continue(());
@@ -215,6 +265,6 @@ fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f
         }
         ControlFlow::Continue(())
     });
-    outcome.map_err(|error| bench_error("run the twin", error.to_string()))?;
+    outcome.map_err(|error| problem(&error))?;
     Ok((ios as f64 / f64::from(seconds), sum_ns as f64 / ios as f64))
 }
