@@ -29,7 +29,7 @@ fn a_flush_covers_every_connection() {
     for round in 0..count(100) {
         let mut writers: Vec<Client> = (0..WRITERS).map(|_| served.client()).collect();
         let mut other = served.client();
-        let block = |writer: u64| vec![(round * WRITERS + writer) as u8 + 1; 4096];
+        let block = |writer: u64| vec![((round * WRITERS + writer) % 251) as u8 + 1; 4096];
         for (index, writer) in writers.iter_mut().enumerate() {
             let index = index as u64;
             writer.write((index * 7 + round % 5) << 12, &block(index), false).unwrap();
