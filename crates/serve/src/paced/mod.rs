@@ -5,6 +5,7 @@
 
 mod clock;
 mod inbox;
+mod known;
 mod lasting;
 mod lateness;
 mod model;
@@ -12,9 +13,10 @@ mod tally;
 mod thread;
 
 pub(crate) use clock::REAL_SPEED;
+pub(crate) use known::KnownVolume;
+pub use known::TwinSpec;
 pub use lateness::LatenessReport;
-pub use model::TwinSpec;
-pub(crate) use model::{At, KnownVolume, Model};
+pub(crate) use model::{At, Model};
 pub(crate) use tally::Tally;
 
 use crate::ServeError;
