@@ -213,7 +213,7 @@ fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
             segment_bytes: array.layout.segment_bytes.get(),
             volumes: array.layout.luns.get(),
             volume_bytes: 0,
-            spares: 0,
+            spares: array.drives.spares.as_ref().map_or(0, |spares| spares.get()),
             pool: None,
             levels: &[Level::Raid0, Level::Raid5],
         });

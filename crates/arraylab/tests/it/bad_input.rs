@@ -183,7 +183,8 @@ fn impossible_arrays() {
     let disks = |count: u32| format!("    disks: {{ value: {count},");
     /// What is wrong, the array that is changed, what is replaced by what, and the line that is to blame.
     type Mistake<'a> = (&'a str, &'a str, Vec<(String, String)>, &'a str);
-    let mistakes: [Mistake<'_>; 7] = [
+    let value = |from: &str, to: &str| vec![(from.to_owned(), to.to_owned())];
+    let mistakes: [Mistake<'_>; 17] = [
         (
             "RAID 6 with 3 drives",
             "raid-levels",
@@ -231,6 +232,75 @@ fn impossible_arrays() {
             "count: { value: 1000000,",
         ),
         ("10^6 SSDs", "dorado-2100-g2", vec![(drives(25), drives(1_000_000))], "count: { value: 1000000,"),
+        (
+            "SSDs of no size",
+            "dorado-2100-g2",
+            value("capacity_bytes: { value: 148333658112,", "capacity_bytes: { value: 0,"),
+            "capacity_bytes: { value: 0,",
+        ),
+        (
+            "a controller of SSDs with no link",
+            "dorado-2100-g2",
+            value("8 Gb FC\n    count: { value: 4,", "8 Gb FC\n    count: { value: 1,"),
+            "count: { value: 1, origin: published, from: 4 × 8 Gb",
+        ),
+        (
+            "RAID 6 of SSDs",
+            "dorado-2100-g2",
+            value("raid: { value: 5,", "raid: { value: 6,"),
+            "raid: { value: 6,",
+        ),
+        (
+            "RAID 5 with 2 modules",
+            "flashsystem-840",
+            value("members: { value: 7,", "members: { value: 2,"),
+            "members: { value: 2,",
+        ),
+        (
+            "modules of no size",
+            "flashsystem-840",
+            value("value: 1870000000000, origin: published", "value: 0, origin: published"),
+            "capacity_bytes: { value: 0,",
+        ),
+        (
+            "a controller of modules with no link",
+            "flashsystem-840",
+            value("8 Gb FC\n    count: { value: 8,", "8 Gb FC\n    count: { value: 1,"),
+            "count: { value: 1, origin: published, from: \"8 × 8 Gb",
+        ),
+        (
+            "10^6 modules",
+            "flashsystem-840",
+            value(
+                "count: { value: 8, origin: published, from: 8 of",
+                "count: { value: 1000000, origin: published, from: 8 of",
+            ),
+            "count: { value: 1000000,",
+        ),
+        (
+            "three replicas on two nodes",
+            "storpool",
+            value(
+                "count: { value: 3, origin: published, from: 3 nodes",
+                "count: { value: 2, origin: published, from: 3 nodes",
+            ),
+            "count: { value: 2,",
+        ),
+        (
+            "disks of no size in nodes",
+            "storpool",
+            value("capacity_bytes: { value: 2000000000000,", "capacity_bytes: { value: 0,"),
+            "capacity_bytes: { value: 0,",
+        ),
+        (
+            "10^6 drives in a node",
+            "storpool",
+            value(
+                "count: { value: 4, origin: published, from: 4 × 960",
+                "count: { value: 1000000, origin: published, from: 4 × 960",
+            ),
+            "count: { value: 1000000,",
+        ),
     ];
     for (what, array, changes, line) in mistakes {
         let mut text = succeed(&["show", "array", array]);
