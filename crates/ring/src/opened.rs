@@ -11,6 +11,9 @@ use target::{Address, ReadPermit, WritePermit};
 
 use crate::RingError;
 
+/// File systems whose server may stop answering (statfs(2)): FUSE, NFS, SMB, CIFS, Ceph. A read of theirs may wait for the
+/// server, for attributes that are out of date, before the kernel finds that it would have to.
+const REMOTE_MAGICS: [u64; 5] = [0x6573_5546, 0x6969, 0xfe53_4d42, 0xff53_4d42, 0x00c3_6400];
 /// The smallest unit of any block device.
 const SECTOR_BYTES: u32 = 512;
 
@@ -22,6 +25,7 @@ pub struct OpenTarget {
     capacity_bytes: u64,
     alignment_bytes: u32,
     is_writable: bool,
+    is_remote: bool,
 }
 
 impl OpenTarget {
@@ -69,7 +73,9 @@ impl OpenTarget {
         } else {
             1
         };
-        Ok(OpenTarget { file, name, capacity_bytes, alignment_bytes, is_writable: write })
+        let magic = rustix::fs::fstatfs(&file).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
+        let is_remote = REMOTE_MAGICS.contains(&magic);
+        Ok(OpenTarget { file, name, capacity_bytes, alignment_bytes, is_writable: write, is_remote })
     }
 
     /// A target that shrank since it was looked at is refused; one that grew is used as far as it was looked at.
@@ -102,6 +108,11 @@ impl OpenTarget {
     /// Its path.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether handing over an I/O may wait for a server.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.is_remote
     }
 
     pub(crate) fn file(&self) -> &File {

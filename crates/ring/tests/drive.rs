@@ -492,6 +492,44 @@ fn a_device_that_goes_away_ends_the_load() {
     }
 }
 
+/// Proves that a stop is quick also where the file system itself no longer answers, so that even cached blocks wait for it
+/// once the attributes of the file are out of date.
+#[test]
+fn a_stopped_file_system_does_not_hold_the_engine() {
+    for interface in INTERFACES {
+        let directory = tempfile::tempdir().unwrap();
+        let stalling = Stalling::new(directory.path());
+        let target = [open_for_reading(&stalling.mount)];
+        let stop = AtomicBool::new(false);
+        let load = spec(Pattern::Randread, 60_000);
+        let client = stalling.client.id().to_string();
+        let signal = |signal: &str| Command::new("kill").args([signal, &client]).status().unwrap();
+        let is_over = AtomicBool::new(false);
+        let (outcome, took) = std::thread::scope(|scope| {
+            let stopper = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(700));
+                signal("-STOP");
+                std::thread::sleep(Duration::from_millis(1500));
+                stop.store(true, Ordering::Relaxed);
+                let asked = Instant::now();
+                // A run that is held is let go, to fail and not to hang.
+                while !is_over.load(Ordering::Relaxed) && asked.elapsed() < Duration::from_secs(10) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                signal("-CONT");
+                asked.elapsed()
+            });
+            let (outcome, _) =
+                drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();
+            is_over.store(true, Ordering::Relaxed);
+            (outcome, stopper.join().unwrap())
+        });
+        assert!(took < Duration::from_secs(2), "{interface:?}: {took:?}");
+        assert_eq!(outcome.ended, Ended::Interrupted, "{interface:?}");
+        assert!(outcome.read.ios > 10 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
+    }
+}
+
 /// Proves that a load whose target is cut short meanwhile counts the errors by kind, and stops or goes on as asked.
 #[test]
 fn errors_are_counted_by_kind() {
