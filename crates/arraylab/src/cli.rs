@@ -284,6 +284,11 @@ pub struct FitArgs {
     /// Share of the measured cases that the parameters are not fitted to, from 0 to below 1
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = parse_share)]
     pub hold_out: f64,
+    /// Fit as often as this, each time without one fold of the cases, and print how well each is predicted unseen; writes
+    /// no array
+    #[arg(long, value_name = "K", conflicts_with_all = ["hold_out", "out", "overwrite"],
+        value_parser = clap::value_parser!(u32).range(2..))]
+    pub folds: Option<u32>,
     /// Decides which cases are held out
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

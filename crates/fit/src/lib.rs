@@ -12,6 +12,6 @@ mod simulated;
 pub use error::FitError;
 pub use measured::{MeasuredPoint, Rows, read_rows};
 pub use parameters::{Asked, FittedParameter, parameters};
-pub use report::{FitReport, Outcome, PointReport, Side};
+pub use report::{FitReport, FoldsReport, Outcome, PointReport, Side};
 pub use rewrite::rewrite;
-pub use search::{EVALUATIONS_LIMIT, Fit, Progress, fit};
+pub use search::{EVALUATIONS_LIMIT, Fit, Progress, fit, fit_folds};

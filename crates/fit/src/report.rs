@@ -101,6 +101,42 @@ impl FitReport {
     }
 }
 
+/// The result of fitting without one fold of the rows after the other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoldsReport {
+    /// Every figure as the values predict it that were fitted without its case, in the order of the rows.
+    pub points: Vec<PointReport>,
+    /// The errors of these.
+    pub unseen: Side,
+    /// The errors of the figures that the values were fitted to, over all folds.
+    pub fitted: Side,
+    /// The parameters of each fold: how far apart they are says how well the rows tell them.
+    pub parameters: Vec<Vec<FittedParameter>>,
+    /// The outcome of each fold's search.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl FoldsReport {
+    pub(crate) fn new(folds: Vec<FitReport>) -> FoldsReport {
+        let seen: Vec<PointReport> = folds
+            .iter()
+            .flat_map(|fold| fold.points.iter().filter(|point| !point.is_held_out).cloned())
+            .collect();
+        let count = folds.first().map_or(0, |fold| fold.points.len());
+        let points: Vec<PointReport> = (0..count)
+            .filter_map(|index| folds.iter().map(|fold| &fold.points[index]).find(|point| point.is_held_out))
+            .cloned()
+            .collect();
+        FoldsReport {
+            unseen: FitReport::side(&points, true),
+            fitted: FitReport::side(&seen, false),
+            points,
+            outcomes: folds.iter().map(|fold| fold.outcome).collect(),
+            parameters: folds.into_iter().map(|fold| fold.parameters).collect(),
+        }
+    }
+}
+
 fn name<S: Serializer>(quantity: &Quantity, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(quantity.name())
 }

@@ -15,7 +15,9 @@ use serde_json::Value;
 use twin::ArrayDescription;
 
 use crate::parameters::{as_json, with_values};
-use crate::{FitError, FitReport, FittedParameter, MeasuredPoint, Outcome, PointReport, Rows, simulated};
+use crate::{
+    FitError, FitReport, FittedParameter, FoldsReport, MeasuredPoint, Outcome, PointReport, Rows, simulated,
+};
 
 /// The most evaluations that can be asked for.
 pub const EVALUATIONS_LIMIT: u32 = 100_000;
@@ -67,8 +69,47 @@ pub fn fit(
     on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<FitReport, FitError> {
     let held_out = held_out(task)?;
+    fit_to(task, &held_out, on_progress)
+}
+
+/// Fits as often as there are folds, each time without one fold of the measured cases, and tells how the twin then does on
+/// that one: every figure is predicted once by values that never saw its case. `on_progress` counts over all folds; a
+/// search that is stopped leaves its fold, and those after it, with the best values so far.
+pub fn fit_folds(
+    task: &Fit<'_>,
+    folds: u32,
+    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<FoldsReport, FitError> {
+    let count = task.rows.points.len();
+    let wanted = folds as usize;
+    if wanted < 2 || wanted > count || count - count.div_ceil(wanted.max(1)) < task.parameters.len() {
+        return Err(FitError::Rows(format!(
+            "{count} measured cases in {folds} folds leave too few to fit {} parameters to; use 2 to {count} folds and \
+             fewer parameters, or give more rows",
+            task.parameters.len()
+        )));
+    }
+    let mut fold_of = vec![0; count];
+    shuffled(count, task.seed).into_iter().enumerate().for_each(|(at, index)| fold_of[index] = at % wanted);
+    let mut reports = Vec::new();
+    for fold in 0..wanted {
+        let held_out: Vec<bool> = fold_of.iter().map(|of| *of == fold).collect();
+        let of = task.evaluations * folds;
+        let before = task.evaluations * fold as u32;
+        let mut on_fold =
+            |progress: Progress| on_progress(Progress { done: before + progress.done, of, ..progress });
+        reports.push(fit_to(task, &held_out, &mut on_fold)?);
+    }
+    Ok(FoldsReport::new(reports))
+}
+
+fn fit_to(
+    task: &Fit<'_>,
+    held_out: &[bool],
+    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<FitReport, FitError> {
     let (training, kept): (Vec<_>, Vec<_>) =
-        task.rows.points.iter().zip(&held_out).partition(|(_, is_held_out)| !**is_held_out);
+        task.rows.points.iter().zip(held_out).partition(|(_, is_held_out)| !**is_held_out);
     let training: Vec<&MeasuredPoint> = training.into_iter().map(|(point, _)| point).collect();
     let kept: Vec<&MeasuredPoint> = kept.into_iter().map(|(point, _)| point).collect();
     let document = as_json(task.array)?;
@@ -111,7 +152,7 @@ pub fn fit(
     let (mut of_training, mut of_kept) =
         (before_training.into_iter().zip(after_training), before_kept.into_iter().zip(after_kept));
     let mut points = Vec::new();
-    for (point, &is_held_out) in task.rows.points.iter().zip(&held_out) {
+    for (point, &is_held_out) in task.rows.points.iter().zip(held_out) {
         let simulated = if is_held_out { of_kept.next() } else { of_training.next() };
         let (before, after) = simulated.unwrap_or_default();
         let figures = point.figures.iter().zip(simulated::names(point));
@@ -143,14 +184,19 @@ fn held_out(task: &Fit<'_>) -> Result<Vec<bool>, FitError> {
             task.parameters.len()
         )));
     }
+    let mut held_out = vec![false; count];
+    shuffled(count, task.seed)[..wanted].iter().for_each(|&index| held_out[index] = true);
+    Ok(held_out)
+}
+
+/// The first `count` numbers in an order that the seed decides.
+fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    let mut random = Random::from_seed(task.seed);
+    let mut random = Random::from_seed(seed);
     for index in (1..count).rev() {
         order.swap(index, random.below(index as u64 + 1) as usize);
     }
-    let mut held_out = vec![false; count];
-    order[..wanted].iter().for_each(|&index| held_out[index] = true);
-    Ok(held_out)
+    order
 }
 
 /// The present values, and beside them one step along each parameter, scaled to their ranges.

@@ -5,8 +5,9 @@ use crate::commands::run::catch_signals;
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, say, write_whole};
 use crate::table::{Align, render};
-use fit::{Asked, Fit, FitError, FitReport, Outcome, Progress, Side};
+use fit::{Asked, Fit, FitError, FitReport, FoldsReport, Outcome, PointReport, Progress, Rows, Side};
 use indicatif::{ProgressBar, ProgressStyle};
+use plan::LoadedArray;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,6 +16,9 @@ use std::sync::atomic::Ordering;
 /// `arraylab fit`
 pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
     let loaded = plan::load_array(&arguments.array)?;
+    if let Some(folds) = arguments.folds {
+        return fit_folds(arguments, &loaded, folds);
+    }
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-fitted.yaml", loaded.name)));
     if out.exists() && !arguments.overwrite {
         return Err(Failure::refused(format!(
@@ -22,36 +26,9 @@ pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
             out.display()
         )));
     }
-    let plan = match &arguments.plan {
-        Some(name) => Some(plan::load_plan(name)?),
-        // An array of one's own may have no plan of its name; results need none.
-        None => plan::load_plan(&loaded.description.name).ok(),
-    };
-    let rows = fit::read_rows(&arguments.to, plan.as_ref())?;
-    let asked = arguments.parameters.iter().map(|text| Asked::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let parameters = fit::parameters(&loaded.description, &asked)?;
-    let names: Vec<&str> = parameters.iter().map(|one| one.path.as_str()).collect();
-    say(&format!("fitting {} to {} measured cases", names.join(", "), rows.points.len()));
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let task = Fit {
-        array: &loaded.description,
-        rows: &rows,
-        parameters,
-        hold_out: arguments.hold_out,
-        seed: arguments.seed,
-        evaluations: arguments.evaluations,
-        simulated_ns: arguments.simulate,
-        threads: arguments.threads.unwrap_or_else(processors),
-    };
-    let interrupt = catch_signals()?;
-    let bar = bar(arguments.evaluations);
-    let fitted = fit::fit(&task, &mut |progress: Progress| {
-        bar.set_position(u64::from(progress.done));
-        bar.set_message(format!("error {:.2} %", progress.error * 100.0));
-        if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    bar.finish_and_clear();
-    let report = fitted?;
+    let rows = rows(arguments, &loaded)?;
+    let task = task(arguments, &loaded, &rows)?;
+    let report = with_progress(arguments.evaluations, |on_progress| fit::fit(&task, on_progress))?;
     let fitted_to = format!(
         "arraylab fit to {}, {} of {} figures held out with seed {}",
         arguments.to.join(", "),
@@ -80,6 +57,98 @@ pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
     Ok(if report.outcome == Outcome::Interrupted { failure::interrupted() } else { ExitCode::SUCCESS })
 }
 
+fn rows(arguments: &FitArgs, loaded: &LoadedArray) -> Result<Rows, Failure> {
+    let plan = match &arguments.plan {
+        Some(name) => Some(plan::load_plan(name)?),
+        // An array of one's own may have no plan of its name; results need none.
+        None => plan::load_plan(&loaded.description.name).ok(),
+    };
+    Ok(fit::read_rows(&arguments.to, plan.as_ref())?)
+}
+
+fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Result<Fit<'a>, Failure> {
+    let asked = arguments.parameters.iter().map(|text| Asked::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let parameters = fit::parameters(&loaded.description, &asked)?;
+    let names: Vec<&str> = parameters.iter().map(|one| one.path.as_str()).collect();
+    say(&format!("fitting {} to {} measured cases", names.join(", "), rows.points.len()));
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Fit {
+        array: &loaded.description,
+        rows,
+        parameters,
+        hold_out: arguments.hold_out,
+        seed: arguments.seed,
+        evaluations: arguments.evaluations,
+        simulated_ns: arguments.simulate,
+        threads: arguments.threads.unwrap_or_else(processors),
+    })
+}
+
+/// Runs a search under a bar; a signal stops it.
+fn with_progress<R>(
+    evaluations: u32,
+    search: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<R, FitError>,
+) -> Result<R, Failure> {
+    let interrupt = catch_signals()?;
+    let bar = bar(evaluations);
+    let found = search(&mut |progress: Progress| {
+        bar.set_position(u64::from(progress.done));
+        bar.set_message(format!("error {:.2} %", progress.error * 100.0));
+        if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    Ok(found?)
+}
+
+/// How well each measured case is predicted by values that never saw it.
+fn fit_folds(arguments: &FitArgs, loaded: &LoadedArray, folds: u32) -> Result<ExitCode, Failure> {
+    let rows = rows(arguments, loaded)?;
+    let task = task(arguments, loaded, &rows)?;
+    let evaluations = arguments.evaluations.saturating_mul(folds);
+    let report = with_progress(evaluations, |on_progress| fit::fit_folds(&task, folds, on_progress))?;
+    if arguments.json {
+        print_json_lines(&report.points)?;
+        print_json_lines([&serde_json::json!({
+            "unseen": report.unseen,
+            "fitted": report.fitted,
+            "parameters": report.parameters,
+            "outcomes": report.outcomes,
+            "left_out": rows.left_out,
+        })])?;
+    } else {
+        print(&folds_in_words(&report))?;
+    }
+    let interrupted = report.outcomes.contains(&Outcome::Interrupted);
+    Ok(if interrupted { failure::interrupted() } else { ExitCode::SUCCESS })
+}
+
+fn folds_in_words(report: &FoldsReport) -> String {
+    let mut text = points_in_words(&report.points);
+    let Some(first) = report.parameters.first() else { return text };
+    let parameters: Vec<Vec<String>> = first
+        .iter()
+        .enumerate()
+        .map(|(index, one)| {
+            let values = report.parameters.iter().map(|fold| fold[index].value);
+            let (least, most) =
+                values.fold((f64::MAX, f64::MIN), |(a, b), value| (a.min(value), b.max(value)));
+            vec![one.path.clone(), one.before.to_string(), least.to_string(), most.to_string()]
+        })
+        .collect();
+    let columns = [
+        ("parameter", Align::Left),
+        ("before", Align::Right),
+        ("least", Align::Right),
+        ("most", Align::Right),
+    ];
+    text.push('\n');
+    text.push_str(&render(&columns, &parameters));
+    text.push('\n');
+    text.push_str(&side_in_words("fitted, over all folds", report.fitted));
+    text.push_str(&side_in_words("unseen, each by the fold without it", report.unseen));
+    text
+}
+
 /// A bar with the time left, where stderr is a terminal: a search may end before its last evaluation.
 fn bar(evaluations: u32) -> ProgressBar {
     let bar = ProgressBar::new(u64::from(evaluations));
@@ -91,10 +160,10 @@ fn bar(evaluations: u32) -> ProgressBar {
     bar
 }
 
-fn in_words(report: &FitReport) -> String {
+/// Every figure, its twin's and the error.
+fn points_in_words(points: &[PointReport]) -> String {
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
-    let points: Vec<Vec<String>> = report
-        .points
+    let points: Vec<Vec<String>> = points
         .iter()
         .map(|point| {
             vec![
@@ -115,7 +184,11 @@ fn in_words(report: &FitReport) -> String {
         ("twin", Align::Right),
         ("error", Align::Right),
     ];
-    let mut text = render(&columns, &points);
+    render(&columns, &points)
+}
+
+fn in_words(report: &FitReport) -> String {
+    let mut text = points_in_words(&report.points);
     let parameters: Vec<Vec<String>> = report
         .parameters
         .iter()

@@ -259,6 +259,8 @@ pub struct Drives {
     pub interface_mb_per_s: Parameter<f64>,
     /// Commands among which the drive chooses the one it reaches first.
     pub queue_window: Parameter<u32>,
+    /// The drive chooses its next command when it begins the one before; what arrives meanwhile takes no part.
+    pub plans_ahead: Parameter<bool>,
     /// A command that has waited longer is served next, in milliseconds; 0 never.
     pub queue_age_limit_ms: Parameter<f64>,
     /// Segments of the read-ahead buffer; 0 for no read-ahead.

@@ -31,6 +31,7 @@ impl DrivesDescription {
             command_overhead: Nanos((self.command_us.get() * 1e3).round() as u64),
             interface_bytes_per_s: bytes_per_s(self.interface_mb_per_s.get()),
             queue_window: self.queue_window.get(),
+            plans_ahead: self.plans_ahead.get(),
             queue_age_limit: nanos_of_ms(self.queue_age_limit_ms.get()),
             segments: self.buffer_segments.get(),
             segment_bytes: Bytes(self.buffer_segment_bytes.get()),

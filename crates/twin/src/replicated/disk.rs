@@ -332,6 +332,7 @@ pub(crate) fn describe(disks: &HardDisks, settings: &Settings) -> HardDiskDescri
         command_overhead: Nanos(nanos_of_us(disks.command_us.get())),
         interface_bytes_per_s: 600_000_000,
         queue_window: if settings.reordering { disks.queue_window.get() } else { 1 },
+        plans_ahead: false,
         queue_age_limit: millis(disks.queue_age_limit_ms.get()),
         segments: if settings.read_ahead { disks.buffer_segments.get() } else { 0 },
         segment_bytes: Bytes(disks.buffer_segment_bytes.get()),

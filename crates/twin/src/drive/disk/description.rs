@@ -53,6 +53,10 @@ pub struct HardDiskDescription {
     pub interface_bytes_per_s: u64,
     /// Commands among which the drive chooses the one it reaches first; 1 serves in order of arrival.
     pub queue_window: u32,
+    /// The drive chooses its next command when it begins the one before, so that the arm can be sent at once; what arrives
+    /// meanwhile takes no part in the choice.
+    #[serde(default)]
+    pub plans_ahead: bool,
     /// A command that has waited longer is served next, whatever its place. 0 never.
     #[serde(default)]
     pub queue_age_limit: Nanos,

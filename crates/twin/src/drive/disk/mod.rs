@@ -86,6 +86,7 @@ pub struct HardDisk {
     write_settle_ns: u64,
     interface_ns_per_byte: f64,
     window_limit: usize,
+    plans_ahead: bool,
     age_limit_ns: u64,
     radius: f64,
     /// Where and when the last transfer ended, for transfers that follow without a gap.
@@ -96,6 +97,8 @@ pub struct HardDisk {
     interface_free_ns: u64,
     service: Option<Service>,
     window: Vec<Pending>,
+    /// The command that follows the one under way, where the drive plans ahead.
+    planned: Option<Pending>,
     waiting: VecDeque<Pending>,
     ready: VecDeque<DiskCompletion>,
     read_ahead: ReadAhead,
@@ -118,6 +121,7 @@ impl HardDisk {
             write_settle_ns: description.write_settle.0,
             interface_ns_per_byte: 1e9 / description.interface_bytes_per_s as f64,
             window_limit,
+            plans_ahead: description.plans_ahead,
             age_limit_ns: if description.queue_age_limit.0 == 0 {
                 u64::MAX
             } else {
@@ -130,6 +134,7 @@ impl HardDisk {
             interface_free_ns: 0,
             service: None,
             window: Vec::with_capacity(window_limit),
+            planned: None,
             waiting: VecDeque::with_capacity(1024),
             ready: VecDeque::with_capacity(64),
             read_ahead: ReadAhead::new(description.segments, description.segment_bytes.0),
@@ -164,7 +169,7 @@ impl HardDisk {
     /// Commands and unwritten data that the disk still has to do with.
     pub fn is_idle(&self) -> bool {
         self.service.is_none()
-            && self.window.is_empty()
+            && !self.has_waiting()
             && self.ready.is_empty()
             && self.dirty.is_empty()
             && self.blocked_writes.is_empty()
@@ -276,21 +281,26 @@ impl HardDisk {
             return;
         }
         let destage_is_due = !self.dirty.is_empty()
-            && (self.window.is_empty() || (!self.blocked_writes.is_empty() && !self.destaged_last));
+            && (!self.has_waiting() || (!self.blocked_writes.is_empty() && !self.destaged_last));
         if destage_is_due {
             self.start_destage();
-        } else if !self.window.is_empty() {
+        } else if self.has_waiting() {
             self.start_command();
         }
     }
 
+    /// Whether a command waits for the arm.
+    #[inline]
+    fn has_waiting(&self) -> bool {
+        self.planned.is_some() || !self.window.is_empty()
+    }
+
     fn start_command(&mut self) {
         let start_ns = self.free_at_ns;
-        let index = self.choose(start_ns);
-        let chosen = self.window.swap_remove(index);
-        if let Some(next) = self.waiting.pop_front() {
-            self.window.push(next);
-        }
+        let chosen = match self.planned.take() {
+            Some(planned) => planned,
+            None => self.take_chosen(start_ns),
+        };
         self.read_ahead.stop(start_ns);
         let end_ns = self.access(start_ns, chosen.arrived_ns, &chosen.command, &chosen.place);
         self.destaged_last = false;
@@ -302,6 +312,20 @@ impl HardDisk {
             length_bytes: chosen.command.length_bytes,
             ns_per_byte: chosen.place.ns_per_byte,
         });
+        if self.plans_ahead && !self.window.is_empty() {
+            self.planned = Some(self.take_chosen(end_ns));
+        }
+    }
+
+    /// Takes the command that is served from `start_ns` on out of the window, which must hold one.
+    #[inline]
+    fn take_chosen(&mut self, start_ns: u64) -> Pending {
+        let index = self.choose(start_ns);
+        let chosen = self.window.swap_remove(index);
+        if let Some(next) = self.waiting.pop_front() {
+            self.window.push(next);
+        }
+        chosen
     }
 
     fn start_destage(&mut self) {
@@ -402,7 +426,7 @@ impl HardDisk {
             self.counters.buffer_hits += 1;
             return Some(ready_ns);
         }
-        let arm_is_free = self.service.is_none() && self.window.is_empty();
+        let arm_is_free = self.service.is_none() && !self.has_waiting();
         let data_ns =
             self.read_ahead.data_ns(now_ns, command.offset_bytes, command.length_bytes, arm_is_free)?;
         self.counters.buffer_hits += 1;

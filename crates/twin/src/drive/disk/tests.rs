@@ -22,6 +22,7 @@ fn constellation(queue_window: u32) -> HardDiskDescription {
         command_overhead: Nanos(150_000),
         interface_bytes_per_s: 600_000_000,
         queue_window,
+        plans_ahead: false,
         queue_age_limit: Nanos(0),
         segments: 0,
         segment_bytes: Bytes(0),
@@ -391,4 +392,32 @@ fn in_order_path_is_fast() {
     let rate = f64::from(commands) / started.elapsed().as_secs_f64() / 1e6;
     println!("in order: {rate:.1} M commands/s, simulated {} s", at_ns / 1_000_000_000);
     assert!(rate > 2.0, "{rate} M commands/s");
+}
+
+/// Proves that a disk that plans ahead serves what it chose when it began, though a command that it would reach earlier has
+/// arrived meanwhile, that one that does not takes the nearer one, and that planning costs where queues are short.
+#[test]
+fn a_planned_command_is_served_next() {
+    let nearest_late = |plans_ahead: bool| {
+        let mut disk = HardDisk::new(&HardDiskDescription { plans_ahead, ..constellation(8) }).unwrap();
+        let read =
+            |offset_bytes: u64| DiskCommand { direction: Direction::Read, offset_bytes, length_bytes: 512 };
+        disk.submit(0, 0, read(0));
+        disk.submit(0, 1, read(900_000_000_000));
+        // The arm is on its way to the first; then a neighbour of it arrives.
+        disk.next_event_ns();
+        disk.submit(1000, 2, read(700_000));
+        (0..3).map(|_| disk.advance(u64::MAX).unwrap().tag).collect::<Vec<_>>()
+    };
+    let chosen = (nearest_late(false), nearest_late(true));
+    assert_eq!(chosen, (vec![0, 2, 1], vec![0, 1, 2]));
+    let rate = |plans_ahead: bool, outstanding| {
+        let mut disk = HardDisk::new(&HardDiskDescription { plans_ahead, ..constellation(2) }).unwrap();
+        closed_loop(&mut disk, outstanding, 4096, 1.0, Direction::Read, 4000)
+    };
+    for (outstanding, least) in [(1, 0.999), (2, 0.80), (3, 0.95)] {
+        let share = rate(true, outstanding) / rate(false, outstanding);
+        println!("{outstanding} outstanding: planned ahead {share:.3}");
+        assert!((least..=1.001).contains(&share), "{outstanding}: {share}");
+    }
 }
