@@ -24,6 +24,9 @@ pub struct MeasuredPoint {
     pub figures: Vec<(Quantity, f64)>,
     /// File, stage and case.
     pub label: String,
+    /// Which of the measured rows its figures are from, by a number of them together: several cases may be one row's, and
+    /// are held out together.
+    pub row: usize,
 }
 
 /// All rows, and how many could not be taken.
@@ -33,6 +36,13 @@ pub struct Rows {
     pub points: Vec<MeasuredPoint>,
     /// Rows that are the most or least over many cases, or figures of 0: what no single case can be compared with.
     pub left_out: usize,
+}
+
+impl Rows {
+    /// Measured rows that the points are of.
+    pub fn count(&self) -> usize {
+        self.points.iter().map(|point| point.row + 1).max().unwrap_or(0)
+    }
 }
 
 /// Reads the rows of some CSV files. A file that `plan` names as a published table is read as the plan says, with the
@@ -76,9 +86,12 @@ fn read_published(rows: &mut Rows, plan: &LoadedPlan, name: &str, file: &str) ->
     let read = plan::parse_plan_with_table(&plan.name, &plan.source, &plan.text, given)?;
     let Some(table) = read.published.iter().find(|table| table.file == name) else { return Ok(()) };
     let mut used = vec![false; table.rows.len()];
+    let mut known: Vec<Vec<usize>> = Vec::new();
+    let before = rows.points.iter().map(|point| point.row + 1).max().unwrap_or(0);
     for case in plan::expand(&read, &Selection::default())? {
         let mut figures = Vec::new();
-        for (row, used) in table.rows.iter().zip(&mut used) {
+        let mut own = Vec::new();
+        for (index, (row, used)) in table.rows.iter().zip(&mut used).enumerate() {
             if !table.has_row_for(row, &case.stage, &case.settings) {
                 continue;
             }
@@ -86,12 +99,17 @@ fn read_published(rows: &mut Rows, plan: &LoadedPlan, name: &str, file: &str) ->
                 row.figures.iter().filter(|figure| figure.of == FigureOf::Each && figure.value > 0.0)
             {
                 figures.push((figure.quantity, figure.value));
+                own.push(index);
                 *used = true;
             }
         }
         if !figures.is_empty() {
             let label = format!("{name}: {} {}", case.stage, case.name);
-            rows.points.push(MeasuredPoint { case, figures, label });
+            let row = known.iter().position(|one| *one == own).unwrap_or_else(|| {
+                known.push(own);
+                known.len() - 1
+            });
+            rows.points.push(MeasuredPoint { case, figures, label, row: before + row });
         }
     }
     rows.left_out += used.iter().filter(|used| !**used).count();
@@ -151,8 +169,9 @@ fn read_results(rows: &mut Rows, file: &str) -> Result<(), FitError> {
     // JSON is YAML.
     let plan = plan::parse_plan("rows", file, &document.to_string())?;
     let cases = plan::expand(&plan, &Selection::default())?;
-    for (case, (label, figures)) in cases.into_iter().zip(measured) {
-        rows.points.push(MeasuredPoint { case, figures, label });
+    let before = rows.points.iter().map(|point| point.row + 1).max().unwrap_or(0);
+    for (index, (case, (label, figures))) in cases.into_iter().zip(measured).enumerate() {
+        rows.points.push(MeasuredPoint { case, figures, label, row: before + index });
     }
     Ok(())
 }

@@ -80,11 +80,11 @@ pub fn fit_folds(
     folds: u32,
     on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<FoldsReport, FitError> {
-    let count = task.rows.points.len();
+    let count = task.rows.count();
     let wanted = folds as usize;
     if wanted < 2 || wanted > count || count - count.div_ceil(wanted.max(1)) < task.parameters.len() {
         return Err(FitError::Rows(format!(
-            "{count} measured cases in {folds} folds leave too few to fit {} parameters to; use 2 to {count} folds and \
+            "{count} measured rows in {folds} folds leave too few to fit {} parameters to; use 2 to {count} folds and \
              fewer parameters, or give more rows",
             task.parameters.len()
         )));
@@ -93,7 +93,7 @@ pub fn fit_folds(
     shuffled(count, task.seed).into_iter().enumerate().for_each(|(at, index)| fold_of[index] = at % wanted);
     let mut reports = Vec::new();
     for fold in 0..wanted {
-        let held_out: Vec<bool> = fold_of.iter().map(|of| *of == fold).collect();
+        let held_out: Vec<bool> = task.rows.points.iter().map(|point| fold_of[point.row] == fold).collect();
         let of = task.evaluations * folds;
         let before = task.evaluations * fold as u32;
         let mut on_fold =
@@ -173,20 +173,20 @@ fn fit_to(
     })
 }
 
-/// Which points are held out: as many as the share says, drawn by the seed.
+/// Which points are held out: those of as many rows as the share says, drawn by the seed.
 fn held_out(task: &Fit<'_>) -> Result<Vec<bool>, FitError> {
-    let count = task.rows.points.len();
+    let count = task.rows.count();
     let wanted = (count as f64 * task.hold_out).round() as usize;
     if count - wanted < task.parameters.len() {
         return Err(FitError::Rows(format!(
-            "{} measured cases are left to fit {} parameters to; hold out less, fit fewer, or give more rows",
+            "{} measured rows are left to fit {} parameters to; hold out less, fit fewer, or give more rows",
             count - wanted,
             task.parameters.len()
         )));
     }
-    let mut held_out = vec![false; count];
-    shuffled(count, task.seed)[..wanted].iter().for_each(|&index| held_out[index] = true);
-    Ok(held_out)
+    let mut is_kept = vec![false; count];
+    shuffled(count, task.seed)[..wanted].iter().for_each(|&row| is_kept[row] = true);
+    Ok(task.rows.points.iter().map(|point| is_kept[point.row]).collect())
 }
 
 /// The first `count` numbers in an order that the seed decides.

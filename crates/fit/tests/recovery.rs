@@ -116,3 +116,41 @@ fn results_are_rows() {
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// Proves that folds predict every row by values that never saw it, and that all cases of one published row (here one row of the
+/// Dorado that three scenarios are compared with) are held out together.
+#[test]
+fn folds_predict_every_row_unseen() {
+    let array = plan::load_array(ARRAY).unwrap().description;
+    let mut rows = rows();
+    rows.points.truncate(6);
+    let parameters = parameters(&array, &[Asked::parse("rpm=4000..15000").unwrap()]).unwrap();
+    let task = Fit {
+        array: &array,
+        rows: &rows,
+        parameters,
+        hold_out: 0.0,
+        seed: 3,
+        evaluations: 12,
+        simulated_ns: 2_000_000_000,
+        threads: 2,
+    };
+    let folds = fit::fit_folds(&task, 3, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((folds.points.len(), folds.unseen.figures, folds.fitted.figures), (6, 6, 12));
+    assert!(
+        folds
+            .points
+            .iter()
+            .zip(&rows.points)
+            .all(|(point, row)| point.is_held_out && point.case == row.label)
+    );
+    assert_eq!(folds.parameters.len(), 3);
+    assert!(folds.parameters.iter().any(|fold| fold[0].value != folds.parameters[0][0].value));
+    assert!(fit::fit_folds(&task, 7, &mut |_| ControlFlow::Continue(())).is_err());
+    let dorado = plan::load_plan("dorado-2100-g2").unwrap();
+    let rows = read_rows(&["dorado-2100-g2/sustained.csv".to_owned()], Some(&dorado)).unwrap();
+    assert_eq!(rows.count(), 7);
+    let of = |bs: &str| rows.points.iter().filter(|point| point.label.contains(bs)).map(|point| point.row);
+    let of_64k: std::collections::BTreeSet<usize> = of("bs=65536").collect();
+    assert!(of("bs=65536").count() > 1 && of_64k.len() == 1, "{of_64k:?}");
+}
