@@ -3,7 +3,7 @@
 
 /// Divides any dividend up to the limit it was made for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Divisor {
+pub struct Divisor {
     divisor: u64,
     /// ⌊2^64 ÷ divisor⌋ + 1, or 0 where the product with the largest dividend would not be exact.
     reciprocal: u64,
@@ -14,9 +14,11 @@ pub(crate) struct Divisor {
 const NO_SHIFT: u32 = u32::MAX;
 
 impl Divisor {
+    /// Divides by `divisor`, which is not 0, dividends up to `dividend_limit`.
+    ///
     /// With r = ⌊2^64 ÷ d⌋ + 1 = (2^64 + e) ÷ d and 0 < e ≤ d, ⌊x·r ÷ 2^64⌋ = ⌊x ÷ d⌋ as long as x·e < 2^64
     /// (Granlund and Montgomery 1994), for which x·d < 2^64 suffices.
-    pub(crate) fn new(divisor: u64, dividend_limit: u64) -> Self {
+    pub fn new(divisor: u64, dividend_limit: u64) -> Self {
         debug_assert!(divisor > 0);
         if divisor.is_power_of_two() {
             return Divisor { divisor, reciprocal: 0, shift: divisor.trailing_zeros() };
@@ -28,7 +30,7 @@ impl Divisor {
 
     /// Quotient and remainder.
     #[inline(always)]
-    pub(crate) fn divide(self, dividend: u64) -> (u64, u64) {
+    pub fn divide(self, dividend: u64) -> (u64, u64) {
         let quotient = if self.shift != NO_SHIFT {
             dividend >> self.shift
         } else if self.reciprocal != 0 {

@@ -288,7 +288,7 @@ impl Layout {
         self.place_in(&self.row(stripe), member)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row(&self, stripe: u64) -> Row<'_> {
         let offset_bytes = stripe * u64::from(self.segment_bytes);
         match &self.placement {

@@ -18,6 +18,7 @@ mod rotation;
 
 pub use band::{Band, Bands};
 pub use condition::{Condition, DriveIndex, DriveSet, Healthy, Rebuilding};
+pub use divisor::Divisor;
 pub use error::{
     DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, LayoutError, PARITY_WIDTH_LIMIT, REPLICA_COPIES_LIMIT,
     REPLICA_OBJECTS_LIMIT, SECTOR_BYTES, SEGMENT_BYTES_LIMIT, StripeLost,

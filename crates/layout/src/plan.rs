@@ -420,7 +420,7 @@ impl Layout {
     }
 
     /// Calls `visit(stripe, column, row, length)` for each segment of a range.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn for_each_segment(
         &self,
         offset_bytes: u64,

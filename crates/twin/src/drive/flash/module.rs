@@ -9,6 +9,7 @@ use super::description::FlashDescription;
 use super::sample::{ONE, SampledTranslation};
 use super::translation::{Temperature, Translation, TranslationCounters};
 use crate::drive::Slowness;
+use layout::Divisor;
 use load::Random;
 
 /// The stream of chance for time that is not simulated; collection has the seed's own.
@@ -141,6 +142,8 @@ pub struct FlashDrive {
     moved_reads_pending: u64,
     programs_until_erase: u32,
     // Constants of the description, in integers.
+    by_dies: Divisor,
+    by_channels: Divisor,
     capacity_units: u32,
     unit_shift: u32,
     page_shift: u32,
@@ -213,6 +216,8 @@ impl FlashDrive {
             moved_pending: 0,
             moved_reads_pending: 0,
             programs_until_erase: description.pages_per_block,
+            by_dies: Divisor::new(u64::from(dies), u64::from(u32::MAX)),
+            by_channels: Divisor::new(u64::from(description.channels), u64::from(dies)),
             capacity_units,
             unit_shift: unit_bytes.trailing_zeros(),
             page_shift: page_bytes.trailing_zeros(),
@@ -421,7 +426,6 @@ impl FlashDrive {
     /// Reads a page; returns the time from `now_ns` until it is out of its channel.
     #[inline]
     fn read_page(&mut self, now_ns: u64, die: u32, channel_ns: u64) -> u64 {
-        let channels = self.channels.len() as u32;
         let read_ns = self.costs.read_ns;
         let slot = &mut self.dies[die as usize];
         let wait_ns = match self.costs.suspend_ns {
@@ -433,7 +437,8 @@ impl FlashDrive {
                 slot.reads.take(now_ns, read_ns + extra_ns) + extra_ns
             }
         };
-        let channel = &mut self.channels[(die % channels) as usize];
+        let channel = self.channel_of(die);
+        let channel = &mut self.channels[channel];
         wait_ns + read_ns + channel.take(now_ns, channel_ns) + channel_ns
     }
 
@@ -442,8 +447,8 @@ impl FlashDrive {
         self.next_read_die = next_of(self.next_read_die, self.dies.len());
         let die = self.next_read_die;
         self.dies[die as usize].all.take(now_ns, self.costs.read_ns);
-        let channel = die % self.channels.len() as u32;
-        self.channels[channel as usize].take(now_ns, self.costs.channel_page_ns);
+        let channel = self.channel_of(die);
+        self.channels[channel].take(now_ns, self.costs.channel_page_ns);
     }
 
     /// Programs one page on all planes of the next die; returns when it is done.
@@ -451,8 +456,8 @@ impl FlashDrive {
         self.counters.programs += 1;
         self.next_die = next_of(self.next_die, self.dies.len());
         let die = self.next_die;
-        let channel = die % self.channels.len() as u32;
-        let channel_wait_ns = self.channels[channel as usize].take(now_ns, self.costs.channel_program_ns);
+        let channel = self.channel_of(die);
+        let channel_wait_ns = self.channels[channel].take(now_ns, self.costs.channel_program_ns);
         let die_wait_ns = self.dies[die as usize].all.take(now_ns, self.costs.program_ns);
         self.programs_until_erase -= 1;
         if self.programs_until_erase == 0 {
@@ -470,10 +475,15 @@ impl FlashDrive {
     fn die_of(&self, page: u64) -> u32 {
         let dies = self.dies.len() as u32;
         let page = page as u32;
-        let round = page / dies;
-        let turn = (u64::from(round.wrapping_mul(0x9e37_79b9)) * u64::from(dies)) >> 32;
-        let die = page - round * dies + turn as u32;
+        let (round, place) = self.by_dies.divide(u64::from(page));
+        let turn = (u64::from((round as u32).wrapping_mul(0x9e37_79b9)) * u64::from(dies)) >> 32;
+        let die = place as u32 + turn as u32;
         if die >= dies { die - dies } else { die }
+    }
+
+    #[inline]
+    fn channel_of(&self, die: u32) -> usize {
+        self.by_channels.divide(u64::from(die)).1 as usize
     }
 }
 
