@@ -37,7 +37,7 @@ pub(super) struct Media {
     table_shift: u32,
     /// Turns a nanosecond in 2^-64 turns: the platter's angle is a product, not a division.
     turns_per_ns: u64,
-    revolution_ns: u64,
+    revolution_ns: f64,
     /// The longest wait for an angle: a revolution, or nothing.
     longest_wait_ns: u64,
     seek_min_ns: f64,
@@ -99,7 +99,7 @@ impl Media {
             zone_of,
             table_shift,
             turns_per_ns: u64::MAX / revolution_ns,
-            revolution_ns,
+            revolution_ns: revolution_ns as f64,
             longest_wait_ns: revolution_ns,
             seek_min_ns,
             seek_root_ns,
@@ -131,13 +131,13 @@ impl Media {
             index += 1;
         }
         let zone = &self.zones[index];
-        let relative = (offset - zone.first_byte) as f64;
+        let relative = float(offset - zone.first_byte);
         let turns = relative * zone.turns_per_byte;
         // Tracks follow one another with just the skew that a switch takes, which cancels out of sequential transfers.
-        let part = turns - (turns as u64) as f64;
+        let part = turns - float(whole(turns));
         Place {
             radius: zone.first_cylinder + relative * zone.cylinders_per_byte,
-            angle: ((part * (1u64 << 53) as f64) as u64) << 11,
+            angle: whole(part * (1u64 << 53) as f64) << 11,
             ns_per_byte: zone.ns_per_byte,
         }
     }
@@ -149,9 +149,9 @@ impl Media {
         if distance < self.same_cylinder {
             0
         } else if distance <= self.linear_from {
-            (self.seek_min_ns + self.seek_root_ns * distance.sqrt()) as u64
+            whole(self.seek_min_ns + self.seek_root_ns * distance.sqrt())
         } else {
-            (self.seek_at_linear_ns + self.linear_ns * (distance - self.linear_from)) as u64
+            whole(self.seek_at_linear_ns + self.linear_ns * (distance - self.linear_from))
         }
     }
 
@@ -165,10 +165,22 @@ impl Media {
     /// Time for `bytes` to pass under the head, switches of head included.
     #[inline]
     pub fn transfer_ns(&self, place: &Place, bytes: u64) -> u64 {
-        let media = bytes as f64 * place.ns_per_byte;
-        let switches = self.switch_ns_per_turn * (media / self.revolution_ns as f64);
-        (media + switches) as u64
+        let media = float(bytes) * place.ns_per_byte;
+        let switches = self.switch_ns_per_turn * (media / self.revolution_ns);
+        whole(media + switches)
     }
+}
+
+/// A number below 2^63 as a float: processors convert numbers with a sign in one step, others in several.
+#[inline]
+fn float(number: u64) -> f64 {
+    number as i64 as f64
+}
+
+/// The whole part of a number from 0 to 2^63, likewise.
+#[inline]
+fn whole(number: f64) -> u64 {
+    number as i64 as u64
 }
 
 /// The mean of the seek curve over two radii drawn uniformly, per unit of its root: E√x = 8/15 where the root spans the stroke
