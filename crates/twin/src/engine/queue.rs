@@ -2,14 +2,21 @@
 //!
 //! A calendar queue (Brown, CACM 1988): a ring of buckets, each a short span of time, each with its few events in order in a linked
 //! list; the next event is in the first bucket that is not empty, which two words of bits name. What lies beyond the ring
-//! waits in a heap until the ring has come so far. The width of a bucket follows the load, so that putting in and taking out cost
-//! the same from one event to many thousands (`docs/models/engine.md` has measurements).
+//! waits in spans, each as long as a quarter of the ring and in no order, until the ring has come so far; what lies beyond these, in
+//! a heap. The width of a bucket follows the load, so that putting in and taking out cost the same from one event to many
+//! thousands (`docs/models/engine.md` has measurements).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Buckets of the ring: one word of bits says which of 64 words of bits are not 0.
 const BUCKETS: usize = 64 * 64;
+
+/// Buckets of a span.
+const SPAN: u64 = BUCKETS as u64 / 4;
+
+/// Spans beyond the ring: one word of bits says which are not empty.
+const SPANS: u64 = 64;
 
 /// A node or a bucket's event that is not there.
 const NONE: u32 = u32::MAX;
@@ -26,8 +33,12 @@ const LEAST_PERIOD: u32 = 4096;
 /// After so many steps an event on average, the width is looked at at once.
 const STEPS_LIMIT: u64 = 16;
 
-/// What an event that waits in the heap costs, in steps along a list.
+/// What an event that waits in a span or in the heap costs, in steps along a list.
+const SPAN_STEPS: u64 = 2;
 const HEAP_STEPS: u64 = 16;
+
+/// Fewer steps an event than one in so many are not worth another width.
+const FEW_STEPS: u64 = 16;
 
 /// One event.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +57,7 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { first: NONE, last: NONE };
 
-/// An event beyond the ring: its moment, its place among those of one moment, and what is to happen.
+/// An event beyond the spans: its moment, its place among those of one moment, and what is to happen.
 type Later = Reverse<(u64, u64, u32)>;
 
 /// Coming events, earliest first; those of one moment come in the order in which they were put in, so that a run
@@ -63,16 +74,21 @@ pub(crate) struct EventQueue {
     /// A bucket spans 2^shift ns. Buckets are numbered from time 0; the ring holds [`BUCKETS`] of them from `base` on.
     shift: u32,
     base: u64,
+    /// The bucket at which the spans begin, a multiple of [`SPAN`], and the events of each in the order in which they were put in.
+    spans_from: u64,
+    spans: Box<[Vec<(u64, u32)>; SPANS as usize]>,
+    filled_spans: u64,
     later: BinaryHeap<Later>,
     /// The earliest moment in `later`.
     later_ns: u64,
     sequence: u64,
     waiting: u32,
-    /// Since the width was looked at: events put in before it is looked at again, steps along lists, and events that
-    /// went to the heap.
+    /// Since the width was looked at: events put in before it is looked at again; steps along lists, what spans and heap have cost
+    /// in such steps, and what they would have cost more with buckets half as wide.
     until_adjustment: u32,
     steps: u64,
-    heaped: u64,
+    beyond_steps: u64,
+    far_steps: u64,
 }
 
 impl EventQueue {
@@ -86,13 +102,17 @@ impl EventQueue {
             filled_words: 0,
             shift: FIRST_SHIFT,
             base: 0,
+            spans_from: BUCKETS as u64,
+            spans: Box::new(std::array::from_fn(|_| Vec::new())),
+            filled_spans: 0,
             later: BinaryHeap::new(),
             later_ns: u64::MAX,
             sequence: 0,
             waiting: 0,
             until_adjustment: LEAST_PERIOD,
             steps: 0,
-            heaped: 0,
+            beyond_steps: 0,
+            far_steps: 0,
         }
     }
 
@@ -111,10 +131,11 @@ impl EventQueue {
     fn insert(&mut self, at_ns: u64, payload: u32) {
         // What is earlier than the ring comes first in its first bucket.
         let number = (at_ns >> self.shift).max(self.base);
-        if number - self.base >= BUCKETS as u64 {
-            self.put_off(at_ns, payload);
+        if number >= self.spans_from {
+            self.put_off(number, at_ns, payload);
             return;
         }
+        self.far_steps += SPAN_STEPS * u64::from(number - self.base >= BUCKETS as u64 / 2);
         let node = self.take_node(Node { at_ns, payload, next: NONE });
         let place = number as usize % BUCKETS;
         let bucket = &mut self.buckets[place];
@@ -122,7 +143,11 @@ impl EventQueue {
             *bucket = Bucket { first: node, last: node };
             self.filled[place / 64] |= 1 << (place % 64);
             self.filled_words |= 1 << (place / 64);
-        } else if self.nodes[bucket.last as usize].at_ns <= at_ns {
+            return;
+        }
+        // A bucket of its own is what costs least.
+        self.steps += 1;
+        if self.nodes[bucket.last as usize].at_ns <= at_ns {
             self.nodes[bucket.last as usize].next = node;
             bucket.last = node;
         } else if self.nodes[bucket.first as usize].at_ns > at_ns {
@@ -161,10 +186,11 @@ impl EventQueue {
 
     /// When the earliest event is; `u64::MAX` where nothing is waiting.
     pub fn first_at_ns(&self) -> u64 {
-        if self.filled_words == 0 {
-            return self.later_ns;
+        if self.filled_words != 0 {
+            return self.nodes[self.buckets[self.first_filled()].first as usize].at_ns;
         }
-        self.nodes[self.buckets[self.first_filled()].first as usize].at_ns.min(self.later_ns)
+        let span = self.first_span().map_or(&[][..], |span| &self.spans[(span % SPANS) as usize]);
+        span.iter().map(|&(at_ns, _)| at_ns).min().unwrap_or(self.later_ns)
     }
 
     /// Takes out the earliest event if it is at or before `until_ns`: its moment and what is to happen.
@@ -190,8 +216,8 @@ impl EventQueue {
         }
         self.waiting -= 1;
         self.base = self.base.max(at_ns >> self.shift);
-        if self.later_ns != u64::MAX {
-            self.fetch_later();
+        if self.base + BUCKETS as u64 >= self.spans_from + SPAN {
+            self.move_spans();
         }
         Some((at_ns, payload))
     }
@@ -211,29 +237,80 @@ impl EventQueue {
         next * 64 + self.filled[next].trailing_zeros() as usize
     }
 
-    #[cold]
-    fn put_off(&mut self, at_ns: u64, payload: u32) {
-        self.heaped += 1;
+    #[inline(never)]
+    fn put_off(&mut self, number: u64, at_ns: u64, payload: u32) {
+        let distance = number - self.spans_from;
+        if distance < SPANS * SPAN {
+            self.beyond_steps += SPAN_STEPS;
+            self.far_steps += HEAP_STEPS * u64::from(distance >= SPANS * SPAN / 2);
+            let place = number / SPAN % SPANS;
+            self.spans[place as usize].push((at_ns, payload));
+            self.filled_spans |= 1 << place;
+            return;
+        }
+        self.beyond_steps += HEAP_STEPS;
         self.later.push(Reverse((at_ns, self.sequence, payload)));
         self.sequence += 1;
         self.later_ns = self.later_ns.min(at_ns);
     }
 
-    /// Moves the ring to the first event of the heap, if that is at or before `until_ns`.
+    /// The first span that is not empty, by its number from time 0.
+    fn first_span(&self) -> Option<u64> {
+        let first = self.spans_from / SPAN;
+        let turned = self.filled_spans.rotate_right((first % SPANS) as u32);
+        (turned != 0).then(|| first + u64::from(turned.trailing_zeros()))
+    }
+
+    /// Moves the ring, which is empty, to the first event beyond it, if that may be at or before `until_ns`.
     #[cold]
     fn go_on_to_later(&mut self, until_ns: u64) -> Option<()> {
-        if self.later.is_empty() || self.later_ns > until_ns {
+        let number = match self.first_span() {
+            Some(span) => span * SPAN,
+            None if self.later.is_empty() => return None,
+            None => self.later_ns >> self.shift,
+        };
+        if number << self.shift > until_ns {
             return None;
         }
-        self.base = self.base.max(self.later_ns >> self.shift);
-        self.fetch_later();
+        self.base = self.base.max(number);
+        self.move_spans();
         Some(())
     }
 
-    /// Takes from the heap what the ring has come to. Whatever is put into these buckets from now on comes behind it.
-    #[inline]
+    /// Lets the spans begin where the ring ends now. Events that come into the ring or a span by this come before whatever is put into
+    /// it from now on.
+    #[cold]
+    fn move_spans(&mut self) {
+        let end = (self.base + BUCKETS as u64) / SPAN * SPAN;
+        while self.spans_from < end {
+            // Nothing more lies in spans: what the ring has come to is in the heap.
+            let from = match self.first_span() {
+                Some(span) => (span * SPAN).max(self.spans_from).min(end),
+                None => end,
+            };
+            if from > self.spans_from {
+                self.spans_from = from;
+                self.fetch_later();
+                continue;
+            }
+            let place = self.spans_from / SPAN % SPANS;
+            let mut events = std::mem::take(&mut self.spans[place as usize]);
+            self.filled_spans &= !(1 << place);
+            self.spans_from += SPAN;
+            // They have been in a span, and would be with narrower buckets.
+            let far_steps = self.far_steps;
+            for (at_ns, payload) in events.drain(..) {
+                self.insert(at_ns, payload);
+            }
+            self.far_steps = far_steps;
+            self.spans[place as usize] = events;
+            self.fetch_later();
+        }
+    }
+
+    /// Takes from the heap what the spans have come to.
     fn fetch_later(&mut self) {
-        while (self.later_ns >> self.shift).saturating_sub(self.base) < BUCKETS as u64
+        while (self.later_ns >> self.shift).saturating_sub(self.spans_from) < SPANS * SPAN
             && let Some(Reverse((at_ns, _, payload))) = self.later.pop()
         {
             self.insert(at_ns, payload);
@@ -241,22 +318,21 @@ impl EventQueue {
         }
     }
 
-    /// Makes buckets wider where too much lies beyond the ring, narrower where lists are long.
+    /// Makes buckets wider where too much lies beyond the ring, narrower where lists are long and little would lie beyond it.
     #[cold]
     fn adjust(&mut self) {
         // Often enough to follow the load, seldom enough that moving all events costs little.
         let period = LEAST_PERIOD.max(self.waiting);
         self.until_adjustment = period;
-        let (steps, heap_steps) = (self.steps, self.heaped * HEAP_STEPS);
-        (self.steps, self.heaped) = (0, 0);
-        if steps.max(heap_steps) <= u64::from(period) {
-            return;
-        }
-        if heap_steps > steps {
+        let (steps, beyond_steps) = (self.steps, self.beyond_steps);
+        let narrower_steps = beyond_steps + self.far_steps;
+        (self.steps, self.beyond_steps, self.far_steps) = (0, 0, 0);
+        let worth = u64::from(period) / FEW_STEPS;
+        if beyond_steps > steps.max(worth) {
             self.set_shift((self.shift + 1).min(SHIFT_LIMIT));
-        } else {
-            // Half the width, half the steps.
-            let halvings = (steps / u64::from(period)).ilog2().max(1);
+        } else if steps > worth && steps / 2 > narrower_steps {
+            // Half the width, half the steps; several halvings at once where lists are very long.
+            let halvings = (steps / u64::from(period)).max(2).ilog2();
             self.set_shift(self.shift.saturating_sub(halvings));
         }
     }
@@ -275,17 +351,22 @@ impl EventQueue {
             self.filled[place / 64] &= !(1 << (place % 64));
             self.filled_words &= !(u64::from(self.filled[place / 64] == 0) << (place / 64));
         }
+        while let Some(span) = self.first_span() {
+            events.append(&mut self.spans[(span % SPANS) as usize]);
+            self.filled_spans &= !(1 << (span % SPANS));
+        }
         self.nodes.clear();
         self.unused = NONE;
         let first_ns = events.first().map_or(self.base << self.shift, |&(at_ns, _)| at_ns);
         self.base = first_ns.min(self.base << self.shift) >> shift;
         self.shift = shift;
-        // In their order: those of one moment keep it, and all of the ring are before all of the heap.
+        self.spans_from = (self.base + BUCKETS as u64) / SPAN * SPAN;
+        // In their order: those of one moment keep it, and all of the ring and of the spans are before all of the heap.
         for (at_ns, payload) in events {
             self.insert(at_ns, payload);
         }
         self.fetch_later();
-        (self.steps, self.heaped) = (0, 0);
+        (self.steps, self.beyond_steps, self.far_steps) = (0, 0, 0);
     }
 }
 
@@ -334,6 +415,23 @@ mod tests {
         }
         let (least, most) = (widths.iter().min().unwrap(), widths.iter().max().unwrap());
         assert!(*most > FIRST_SHIFT && least < most && widths[399_999] < *most, "{least} to {most}");
+    }
+
+    /// Proves that buckets become as narrow as they can be while what is coming fits into the ring: 256 events over 100 µs share
+    /// few buckets, and none of them waits in the heap.
+    #[test]
+    fn buckets_are_as_narrow_as_fits() {
+        let mut queue = EventQueue::new();
+        let mut random = load::Random::from_seed(2);
+        for payload in 0..256 {
+            queue.push(random.below(100_000), payload);
+        }
+        for _ in 0..200_000 {
+            let (now_ns, payload) = queue.pop_until(u64::MAX).unwrap();
+            queue.push(now_ns + random.below(100_000), payload);
+        }
+        assert!(100_000 >> queue.shift < BUCKETS as u64, "{}", queue.shift);
+        assert!(queue.shift <= 7 && queue.later.is_empty(), "{}", queue.shift);
     }
 
     proptest! {
