@@ -222,6 +222,15 @@ impl EventQueue {
         Some((at_ns, payload))
     }
 
+    /// Puts everything off by what `by_ns` says of it. Takes as long as there are events.
+    pub fn put_all_off(&mut self, by_ns: impl Fn(u32) -> u64) {
+        let mut later = EventQueue::new();
+        while let Some((at_ns, payload)) = self.pop_until(u64::MAX) {
+            later.push(at_ns + by_ns(payload), payload);
+        }
+        *self = later;
+    }
+
     /// The first bucket from `base` on, round the ring, that is not empty. There is one.
     #[inline]
     fn first_filled(&self) -> usize {

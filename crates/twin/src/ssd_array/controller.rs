@@ -64,6 +64,16 @@ impl Timing {
         }
     }
 
+    /// Whether work takes longer while more of it is under way.
+    pub fn is_crowded(&self) -> bool {
+        self.crowding > 0
+    }
+
+    /// What the quickest command takes of a processor.
+    pub fn quickest_command_ns(&self) -> u64 {
+        self.read_ns.min(self.write_ns)
+    }
+
     /// How long takes what takes `alone_ns` where nothing else is under way.
     #[inline]
     fn among(&self, under_way: u32, alone_ns: u64) -> u64 {

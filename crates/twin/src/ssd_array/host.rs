@@ -112,6 +112,9 @@ impl Host {
     #[inline]
     pub fn may_send(&mut self, index: u32, command: &Command) -> bool {
         let depth = self.queue_depth;
+        if depth == u32::MAX {
+            return true;
+        }
         let queue = self.queue(command);
         if queue.sent < depth {
             queue.sent += 1;
@@ -124,6 +127,9 @@ impl Host {
     /// A command is answered. Returns the one that is sent in its place.
     #[inline]
     pub fn answered(&mut self, command: &Command) -> Option<u32> {
+        if self.queue_depth == u32::MAX {
+            return None;
+        }
         let queue = self.queue(command);
         let next = queue.waiting.pop_front();
         if next.is_none() {

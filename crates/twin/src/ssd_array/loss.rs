@@ -91,7 +91,7 @@ impl Model {
             // Controllers share the stripes of a rebuild.
             let owner = (stripe % self.controllers.len() as u64) as u32;
             let moved_bytes = read_bytes + written_bytes;
-            done_ns = self.compute_parity(owner, moved_bytes, written_bytes);
+            done_ns = self.compute_parity(self.now_ns, owner, moved_bytes, written_bytes);
         }
         self.plan_own(done_ns, Own::StripeComputed(stripe));
     }

@@ -10,6 +10,7 @@ mod controller;
 mod description;
 mod drives;
 mod failover;
+mod foresight;
 mod host;
 mod loss;
 mod report;
@@ -28,6 +29,7 @@ use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use command::{Command, Commands, Happening, Io};
 use controller::{Controller, Timing};
 use drives::Drives;
+use foresight::Foresight;
 use host::Host;
 use settings::{Condition, Settings};
 
@@ -56,10 +58,13 @@ pub(crate) struct Model {
     controllers: Box<[Controller]>,
     /// Commands that the controllers work on: all that they have but those that wait in or for the cache.
     under_way: u32,
+    foresight: Foresight,
     drives: Drives,
     ios: Vec<Io>,
     commands: Commands,
     plan: IoList,
+    /// The LUNs' parts of the I/O that is issued.
+    pieces: IoList,
     /// One bit for each stripe whose parity was never made; empty where all were.
     without_parity: Vec<u64>,
     notes: Vec<TwinNote>,
@@ -115,6 +120,7 @@ impl ArrayModel for Model {
         };
         let timing = Timing::new(description, settings, settings.raid == 5);
         let controller = Controller::new(timing, description.controllers.processors.get());
+        let host = Host::new(description, settings);
         let course = ControllerCourse::new(
             description.firmware_update.as_ref(),
             description.controllers.count.get(),
@@ -128,13 +134,15 @@ impl ArrayModel for Model {
             timing,
             lun_bytes,
             has_parity,
-            host: Host::new(description, settings),
+            foresight: Foresight::new(&host, &timing, settings),
+            host,
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
             under_way: 0,
             drives: Drives::new(description, settings, &set, seed)?,
             ios: Vec::new(),
             commands: Commands::default(),
             plan: IoList::with_capacity(64),
+            pieces: IoList::with_capacity(64),
             without_parity,
             notes: Vec::new(),
             recovery: Recovery::new(
@@ -157,6 +165,7 @@ impl ArrayModel for Model {
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        self.stop_foreseeing();
         match self.faculties().occurrence(action, arguments) {
             Ok(Occurrence::DriveFails(drive)) => self.plan_own(at_ns, Own::DriveFails(drive)),
             Ok(Occurrence::DriveIsReplaced(drive)) => self.plan_own(at_ns, Own::DriveIsReplaced(drive)),
@@ -246,19 +255,6 @@ impl Model {
         self.drives.carry_in_order(self.plan.writes());
     }
 
-    /// A command reaches its controller.
-    #[inline]
-    fn take_in(&mut self, index: u32) {
-        if self.course.is_any_away() && self.reroute(index) {
-            return;
-        }
-        let command = *self.commands.get(index);
-        self.under_way += 1;
-        let controller = &mut self.controllers[usize::from(command.controller)];
-        let ready_ns = controller.take_in(self.now_ns, command.direction, self.under_way);
-        self.queue.push(ready_ns, Happening::Start(index).pack());
-    }
-
     /// The job's thread hands a command over.
     #[inline]
     fn issue(&mut self, index: u32) {
@@ -269,19 +265,38 @@ impl Model {
 
     #[inline]
     fn send(&mut self, index: u32) {
-        let command = *self.commands.get(index);
+        let command = self.commands.get(index);
         let at_ns = match command.direction {
             Direction::Write => {
                 self.host.send_to_array(self.now_ns, command.link, u64::from(command.length_bytes))
             }
             Direction::Read | Direction::Trim => self.now_ns + self.host.command_ns(),
         };
-        self.queue.push(at_ns, Happening::Arrive(index).pack());
+        match self.foresight.until_arrival(self.now_ns, at_ns) {
+            None => self.take_in(at_ns, index),
+            Some(seen_ns) => self.queue.push(seen_ns, Happening::Arrive(index).pack()),
+        }
     }
 
-    /// A processor has seen to a command: its drive I/Os begin.
+    /// A command reaches its controller at `at_ns`.
     #[inline]
-    fn start(&mut self, index: u32) {
+    fn take_in(&mut self, at_ns: u64, index: u32) {
+        if self.course.is_any_away() && self.reroute(index) {
+            return;
+        }
+        let command = self.commands.get(index);
+        self.under_way += 1;
+        let controller = &mut self.controllers[usize::from(command.controller)];
+        let ready_ns = controller.take_in(at_ns, command.direction, self.under_way);
+        match self.foresight.until_drives(self.now_ns, ready_ns) {
+            None => self.start(ready_ns, index),
+            Some(seen_ns) => self.queue.push(seen_ns, Happening::Start(index).pack()),
+        }
+    }
+
+    /// A processor has seen to a command at `at_ns`: its drive I/Os begin.
+    #[inline]
+    fn start(&mut self, at_ns: u64, index: u32) {
         let command = *self.commands.get(index);
         match command.direction {
             Direction::Read if !self.recovery.loss.is_whole() => self.read_degraded(index),
@@ -294,7 +309,7 @@ impl Model {
                     0,
                     &mut self.plan,
                 );
-                let done_ns = self.drives.read(self.now_ns, self.plan.reads());
+                let done_ns = self.drives.read(at_ns, self.plan.reads());
                 self.queue.push(done_ns, Happening::ReadDone(index).pack());
             }
             // With one controller away there is nobody to mirror to: writes go through.
@@ -306,11 +321,11 @@ impl Model {
                     self.cache(index);
                 }
             }
-            Direction::Write => self.update(index),
+            Direction::Write => self.update(at_ns, index),
             Direction::Trim => {
                 self.set.map(command.offset_bytes, u64::from(command.length_bytes), &mut self.plan);
                 self.drives.trim(self.plan.reads());
-                self.answer(self.now_ns, index);
+                self.answer(at_ns, index);
             }
         }
     }
@@ -348,25 +363,25 @@ impl Model {
         self.answer(mirrored_ns + self.timing.cached_answer_ns, index);
         if may_destage {
             self.under_way += 1;
-            self.update(destage);
+            self.update(self.now_ns, destage);
         }
     }
 
     /// A write goes to the drives: where there is parity, what the new parity needs is read first.
     #[inline]
-    fn update(&mut self, index: u32) {
+    fn update(&mut self, at_ns: u64, index: u32) {
         if !self.has_parity {
-            self.write(index);
+            self.write(at_ns, index);
             return;
         }
         let controller = usize::from(self.commands.get(index).controller);
         if !self.timing.limits_parity_updates || self.controllers[controller].may_update(index) {
-            self.begin_update(index);
+            self.begin_update(at_ns, index);
         }
     }
 
     #[inline]
-    fn begin_update(&mut self, index: u32) {
+    fn begin_update(&mut self, at_ns: u64, index: u32) {
         if !self.without_parity.is_empty() {
             self.claim_parity(index);
         }
@@ -383,8 +398,8 @@ impl Model {
             command.moved_bytes += bytes;
             command.parity_bytes += if io.role == layout::Role::P { bytes } else { 0 };
         }
-        let done_ns = self.drives.read(self.now_ns, self.plan.reads());
-        self.queue.push(done_ns, Happening::OldRead(index).pack());
+        let done_ns = self.drives.read(at_ns, self.plan.reads());
+        self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
     }
 
     /// A change of parity is in the drives: another may begin.
@@ -395,7 +410,7 @@ impl Model {
         }
         let controller = usize::from(self.commands.get(index).controller);
         if let Some(next) = self.controllers[controller].updated() {
-            self.begin_update(next);
+            self.begin_update(self.now_ns, next);
         }
     }
 
@@ -429,25 +444,29 @@ impl Model {
 
     /// Old data and old parity are there: the parity engine makes the new parity.
     #[inline]
-    fn make_parity(&mut self, index: u32) {
+    fn make_parity(&mut self, at_ns: u64, index: u32) {
         let command = self.commands.get(index);
         let (moved_bytes, parity_bytes) = (command.moved_bytes, command.parity_bytes);
-        let done_ns = self.compute_parity(u32::from(command.controller), moved_bytes, parity_bytes);
-        self.queue.push(done_ns, Happening::ParityDone(index).pack());
+        let done_ns = self.compute_parity(at_ns, u32::from(command.controller), moved_bytes, parity_bytes);
+        match self.foresight.until_drives(self.now_ns, done_ns) {
+            None => self.is_computed(done_ns, index),
+            Some(seen_ns) => self.queue.push(seen_ns, Happening::ParityDone(index).pack()),
+        }
     }
 
-    /// The parity engine of a controller, or of the one that stands in for it, has so much to do; returns when it is done.
+    /// The parity engine of a controller, or of the one that stands in for it, has so much to do from `at_ns` on; returns when it
+    /// is done.
     #[inline]
-    fn compute_parity(&mut self, controller: u32, moved_bytes: u64, parity_bytes: u64) -> u64 {
+    fn compute_parity(&mut self, at_ns: u64, controller: u32, moved_bytes: u64, parity_bytes: u64) -> u64 {
         let controller = &mut self.controllers[self.course.stand_in(controller) as usize];
-        controller.make_parity(self.now_ns, moved_bytes, parity_bytes, self.under_way)
+        controller.make_parity(at_ns, moved_bytes, parity_bytes, self.under_way)
     }
 
     /// Parity, or what a read had lost, is computed.
     #[inline]
-    fn is_computed(&mut self, index: u32) {
+    fn is_computed(&mut self, at_ns: u64, index: u32) {
         if self.commands.get(index).direction == Direction::Write {
-            self.write(index);
+            self.write(at_ns, index);
         } else {
             self.read_done(index);
         }
@@ -455,19 +474,17 @@ impl Model {
 
     /// New data and new parity go to the drives.
     #[inline]
-    fn write(&mut self, index: u32) {
+    fn write(&mut self, at_ns: u64, index: u32) {
         if !self.plan_write(index) {
             return self.lose(index);
         }
         let writes = self.plan.writes();
         let done_ns = if self.has_parity {
-            self.drives.write(self.now_ns, writes)
+            self.drives.write(at_ns, writes)
         } else {
             // RAID 5 with parity switched off still plans parity writes; they are left out.
             let data = writes.iter().filter(|io| io.role == layout::Role::Data);
-            data.fold(self.now_ns, |done_ns, io| {
-                done_ns.max(self.drives.write(self.now_ns, std::slice::from_ref(io)))
-            })
+            data.fold(at_ns, |done_ns, io| done_ns.max(self.drives.write(at_ns, std::slice::from_ref(io))))
         };
         if self.commands.get(index).is_cached {
             self.queue.push(done_ns, Happening::Destaged(index).pack());
@@ -480,7 +497,7 @@ impl Model {
 
     #[inline]
     fn read_done(&mut self, index: u32) {
-        let command = *self.commands.get(index);
+        let command = self.commands.get(index);
         let at_ns = self.host.send_to_host(self.now_ns, command.link, u64::from(command.length_bytes));
         self.answer(at_ns + self.timing.read_answer_ns, index);
     }
@@ -496,7 +513,7 @@ impl Model {
         self.commands.end(index);
         let controller = usize::from(command.controller);
         match self.controllers[controller].destaged(command.length_bytes) {
-            Some(next) => self.update(next),
+            Some(next) => self.update(self.now_ns, next),
             None => self.under_way -= 1,
         }
         while let Some(admitted) = self.controllers[controller].admit_next() {
@@ -521,10 +538,12 @@ impl Device for Model {
         if tag as usize >= self.ios.len() {
             self.ios.resize(tag as usize + 1, Io::default());
         }
-        self.stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut self.plan);
-        let pieces = self.plan.reads();
-        self.ios[tag as usize] = Io { issued_at_ns, commands_left: pieces.len() as u32, is_lost: false };
-        for piece in pieces {
+        self.stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut self.pieces);
+        let pieces = self.pieces.reads().len();
+        self.ios[tag as usize] = Io { issued_at_ns, commands_left: pieces as u32, is_lost: false };
+        self.now_ns = at_ns;
+        for piece in 0..pieces {
+            let piece = self.pieces.reads()[piece];
             let owner = piece.drive % self.controllers.len() as u16;
             let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
             let command = self.commands.begin(Command {
@@ -540,7 +559,11 @@ impl Device for Model {
                 moved_bytes: 0,
                 parity_bytes: 0,
             });
-            self.queue.push(issued_at_ns, Happening::Issue(command).pack());
+            if issued_at_ns == at_ns {
+                self.issue(command);
+            } else {
+                self.queue.push(issued_at_ns, Happening::Issue(command).pack());
+            }
         }
     }
 
@@ -558,12 +581,12 @@ impl Device for Model {
             self.now_ns = at_ns;
             match Happening::unpack(payload) {
                 Happening::Issue(command) => self.issue(command),
-                Happening::Arrive(command) => self.take_in(command),
-                Happening::Start(command) => self.start(command),
+                Happening::Arrive(command) => self.take_in(self.foresight.arrival_ns(at_ns), command),
+                Happening::Start(command) => self.start(self.foresight.drives_ns(at_ns), command),
                 Happening::ReadDone(command) => self.read_done(command),
-                Happening::OldRead(command) => self.make_parity(command),
+                Happening::OldRead(command) => self.make_parity(self.foresight.drives_ns(at_ns), command),
                 Happening::Updated(command) => self.updated(command),
-                Happening::ParityDone(command) => self.is_computed(command),
+                Happening::ParityDone(command) => self.is_computed(self.foresight.drives_ns(at_ns), command),
                 Happening::Destaged(command) => self.destaged(command),
                 Happening::Answer(command) => {
                     if let Some(tag) = self.answered(command) {
