@@ -64,7 +64,7 @@ impl Bins {
 
     /// A place for each bin, to count into.
     #[inline]
-    fn to_count_into(&mut self) -> &mut [u64; BIN_COUNT] {
+    fn spread_out(&mut self) -> &mut [u64; BIN_COUNT] {
         let sparse = &mut self.sparse;
         self.dense.get_or_insert_with(|| spread(sparse))
     }
@@ -144,7 +144,7 @@ impl Histogram {
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
-        self.bins.to_count_into()[bin_index(latency_ns)] += 1;
+        self.bins.spread_out()[bin_index(latency_ns)] += 1;
         self.count += 1;
         self.sum_ns += u128::from(latency_ns);
         self.min_ns = self.min_ns.min(latency_ns);
@@ -157,7 +157,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        self.bins.to_count_into()[index] += count;
+        self.bins.spread_out()[index] += count;
         self.count += count;
         self.sum_ns += u128::from(bin_middle_ns(index)) * u128::from(count);
         self.min_ns = self.min_ns.min(bin_low_ns(index));
@@ -232,7 +232,7 @@ impl Histogram {
         if self.count == self.unbinned {
             self.bins = other.bins.clone();
         } else if other.count > other.unbinned {
-            let bins = self.bins.to_count_into();
+            let bins = self.bins.spread_out();
             for (index, count) in other.filled_bins() {
                 bins[index] += count;
             }
@@ -246,7 +246,7 @@ impl Histogram {
 
     /// Empties the histogram without giving back its memory.
     pub fn clear(&mut self) {
-        self.bins.to_count_into().fill(0);
+        self.bins.spread_out().fill(0);
         self.count = 0;
         self.unbinned = 0;
         self.sum_ns = 0;
