@@ -9,6 +9,7 @@ mod command_line;
 mod decoders;
 mod disk_full;
 mod drivers;
+mod fits;
 mod import;
 mod kills;
 mod mechanisms;

@@ -470,4 +470,31 @@ mod tests {
             prop_assert_eq!(queue.pop_until(u64::MAX), None);
         }
     }
+
+    /// Proves that the moment of the earliest event is told without taking it out, whether it waits in a bucket, behind others
+    /// of its bucket, or in the heap, and that an empty queue never wakes anybody.
+    #[test]
+    fn the_earliest_moment_is_known() {
+        let mut queue = EventQueue::new();
+        let mut expected = std::collections::BTreeMap::new();
+        let mut random = load::Random::from_seed(7);
+        let mut now_ns = 0;
+        assert_eq!(queue.first_at_ns(), u64::MAX);
+        for payload in 0..20_000u32 {
+            let far_ns = [10, 10_000, 1_000_000_000][payload as usize % 3];
+            let at_ns = now_ns + random.below(far_ns);
+            queue.push(at_ns, payload);
+            expected.insert((at_ns, payload), ());
+            assert_eq!(queue.first_at_ns(), expected.first_key_value().unwrap().0.0);
+            if random.below(3) > 0 {
+                let ((at_ns, payload), ()) = expected.pop_first().unwrap();
+                assert_eq!(queue.pop_until(u64::MAX), Some((at_ns, payload)));
+                now_ns = at_ns;
+                let next_ns = expected.first_key_value().map_or(u64::MAX, |((at_ns, _), ())| *at_ns);
+                assert_eq!(queue.first_at_ns(), next_ns);
+            }
+        }
+        while queue.pop_until(u64::MAX).is_some() {}
+        assert_eq!(queue.first_at_ns(), u64::MAX);
+    }
 }

@@ -1,0 +1,89 @@
+//! `fit` as a user runs it.
+
+use crate::support::{json_lines, succeed};
+
+const ROWS: &str = "raid-levels/read-512.csv";
+
+/// Proves that `fit` writes an array that can be run, with the fitted values' origin in it, prints the errors of the rows fitted to
+/// and of those held out, and that its outcome does not depend on the number of threads; and that `--folds` predicts every
+/// row unseen and writes nothing.
+#[test]
+fn an_array_is_fitted_with_rows_held_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let fit = |out: &str, threads: &str| {
+        let path = directory.path().join(out);
+        let path = path.to_str().unwrap().to_owned();
+        let printed = succeed(&[
+            "fit",
+            "raid-levels",
+            "--to",
+            ROWS,
+            "--parameter",
+            "drives.command_us=20..400",
+            "--hold-out",
+            "0.3",
+            "--evaluations",
+            "6",
+            "--simulate",
+            "2s",
+            "--threads",
+            threads,
+            "--json",
+            "--out",
+            &path,
+        ]);
+        (path, json_lines(&printed))
+    };
+    let (path, mut lines) = fit("one.yaml", "1");
+    let (_, mut with_two) = fit("two.yaml", "2");
+    assert_eq!(lines.len(), 22);
+    for lines in [&mut lines, &mut with_two] {
+        lines.last_mut().unwrap().as_object_mut().unwrap().shift_remove("array");
+    }
+    assert_eq!(lines, with_two);
+    let outcome = lines.last().unwrap();
+    let figures = |side: &str| outcome[side]["figures"].as_u64().unwrap();
+    assert_eq!((figures("fitted"), figures("held_out")), (15, 6));
+    assert!(outcome["held_out"]["mean_error"].as_f64().unwrap() < 0.1, "{outcome}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("6 of 21 figures held out with seed 1"), "{text}");
+    let run = directory.path().join("run");
+    succeed(&[
+        "run",
+        "raid-levels",
+        "--target",
+        &format!("twin:{path}"),
+        "--out",
+        run.to_str().unwrap(),
+        "--only",
+        "raid=5",
+        "--only",
+        "disks=4",
+        "--only",
+        "bs=512",
+        "--set",
+        "runtime=1",
+        "--set",
+        "ramp_time=0.1",
+    ]);
+    let before = std::fs::read_dir(directory.path()).unwrap().count();
+    let folds = json_lines(&succeed(&[
+        "fit",
+        "raid-levels",
+        "--to",
+        ROWS,
+        "--parameter",
+        "drives.command_us=20..400",
+        "--folds",
+        "3",
+        "--evaluations",
+        "3",
+        "--simulate",
+        "1s",
+        "--json",
+    ]));
+    let unseen = &folds.last().unwrap()["unseen"];
+    assert_eq!((folds.len(), unseen["figures"].as_u64()), (22, Some(21)));
+    assert!(folds[..21].iter().all(|figure| figure["is_held_out"] == true));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), before);
+}
