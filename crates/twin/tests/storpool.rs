@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use common::{Run, fast_forward_agrees};
-use load::{Device, DirectionSample, Generator, LoadSpec, Operation, Pattern, Sample, run_simulated};
+use common::{Run, counted_samples as samples, fast_forward_agrees, iops};
+use load::{Device, DirectionSample, Generator, LoadSpec, Operation, Pattern, Sample};
 use serde_json::{Map, Value, json};
 use twin::{ArrayDescription, Twin, TwinError};
 
@@ -47,26 +47,10 @@ fn spec(pattern: Pattern, bs_bytes: u32, iodepth: u32, runtime_ns: u64) -> LoadS
     }
 }
 
-fn samples(twin: &mut Twin, spec: &LoadSpec) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    run_simulated(twin, spec, &mut |_, sample| {
-        if !sample.is_ramp {
-            samples.push(sample);
-        }
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    samples
-}
-
 /// One sample over the whole of a load.
 fn measure(twin: &mut Twin, spec: &LoadSpec) -> Sample {
     let whole = LoadSpec { interval_ns: spec.runtime_ns, ..spec.clone() };
     samples(twin, &whole).remove(0)
-}
-
-fn iops(sample: &Sample) -> f64 {
-    (sample.read.ios + sample.write.ios) as f64 * 1e9 / sample.duration_ns() as f64
 }
 
 fn mb_per_s(sample: &Sample) -> f64 {
@@ -465,6 +449,7 @@ fn mechanisms_can_be_switched_off() {
     assert!(mean_us(&run("nvme", "replication", &write).write) < mean_us(&with("nvme", &write).write) - 30.0);
     let long = spec(Pattern::Randread, 4096, 1, 10 * SECOND_NS);
     assert!(mean_us(&run("hdd", "seek", &long).read) < mean_us(&with("hdd", &long).read) - 2000.0);
+    assert!(mean_us(&run("hdd", "rotation", &long).read) < mean_us(&with("hdd", &long).read) - 3500.0);
     let deep = spec(Pattern::Randread, 4096, 64, 4 * SECOND_NS);
     assert!(iops(&run("hdd", "reordering", &deep)) < 0.9 * iops(&with("hdd", &deep)));
     let walk = spec(Pattern::Read, 65_536, 1, 4 * SECOND_NS);

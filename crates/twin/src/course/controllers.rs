@@ -100,6 +100,8 @@ pub(crate) struct ControllerCourse {
     stripes_left: u64,
     /// One controller leaves and comes back, and that is all.
     is_failover: bool,
+    /// Controllers serve on while they are updated.
+    serves_on: bool,
 }
 
 impl ControllerCourse {
@@ -125,7 +127,13 @@ impl ControllerCourse {
             next_step: None,
             stripes_left: 0,
             is_failover: false,
+            serves_on: false,
         }
+    }
+
+    /// Switches the mechanism off: an update is noted and takes no controller away. A failure still does.
+    pub fn serve_on(&mut self) {
+        self.serves_on = true;
     }
 
     /// Whether its course is described.
@@ -165,10 +173,14 @@ impl ControllerCourse {
             Step::Leave(index) => {
                 let why = if self.is_failover { "fails" } else { "leaves for its new firmware" };
                 self.next_step = Some((now_ns + update.away_ns, Step::Return(index)));
+                let note = Some(format!("controller-{index} {why}"));
+                if self.serves_on && !self.is_failover {
+                    return (Due::Nothing, note);
+                }
                 let noticed_at_ns = now_ns + update.failover_ns;
                 self.presence[index as usize] = Presence::Away { noticed_at_ns };
                 self.is_any_away = true;
-                (Due::Left(index), Some(format!("controller-{index} {why}")))
+                (Due::Left(index), note)
             }
             Step::Return(index) => {
                 self.presence[index as usize] = Presence::Up;

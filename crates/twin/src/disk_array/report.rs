@@ -23,6 +23,7 @@ impl Model {
             let tally = controller.tally;
             add(&entity, "reads", tally.reads);
             add(&entity, "writes", tally.writes);
+            add(&entity, "processors", controller.processors());
             add(&entity, "processors_busy_ns", processors_ns);
             add(&entity, "memory_busy_ns", memory_ns);
             add(&entity, "mirror_busy_ns", mirror_ns);
@@ -52,6 +53,7 @@ impl Model {
             add(&entity, "seek_ns", disk.seek_ns);
             add(&entity, "rotation_ns", disk.rotation_ns);
             add(&entity, "transfer_ns", disk.transfer_ns);
+            add(&entity, "arm_busy_ns", disk.arm_busy_ns());
         }
         counters
     }

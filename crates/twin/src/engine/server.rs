@@ -98,6 +98,11 @@ impl ServerPool {
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
     }
+
+    /// How many servers there are.
+    pub fn servers(&self) -> u64 {
+        self.free_at_ns.len() as u64
+    }
 }
 
 #[cfg(test)]

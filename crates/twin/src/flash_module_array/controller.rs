@@ -103,6 +103,11 @@ impl Controller {
         std::mem::take(&mut self.waiting)
     }
 
+    /// How many processors there are.
+    pub fn processors(&self) -> u64 {
+        self.processors.servers()
+    }
+
     /// Busy times of the processors together and of the write buffer's entry.
     pub fn busy_ns(&self) -> [u64; 2] {
         [self.processors.busy_ns(), self.buffer.busy_ns()]

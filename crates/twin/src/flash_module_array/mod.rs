@@ -228,14 +228,14 @@ impl Model {
                     self.reroute(tag, index);
                 }
             }
-            Due::Verify(_) => {
+            Due::Verify(_) if self.settings.verification => {
                 for drive in
                     (0..self.members).filter(|&drive| !self.recovery.loss.is_empty_place(drive as u16))
                 {
                     self.modules.read(self.now_ns, drive, self.segment_bytes, true);
                 }
             }
-            Due::Nothing => {}
+            Due::Verify(_) | Due::Nothing => {}
         }
         if let Some(says) = says {
             self.note(says);
@@ -277,6 +277,15 @@ impl ArrayModel for Model {
             })
         })?;
         let controller = Controller::new(&description.controllers, settings);
+        let mut course = ControllerCourse::new(
+            description.firmware_update.as_ref(),
+            description.controllers.count.get(),
+            segment_bytes,
+            u64::MAX,
+        );
+        if !settings.failover {
+            course.serve_on();
+        }
         Ok(Model {
             now_ns: 0,
             queue: EventQueue::new(),
@@ -302,12 +311,7 @@ impl ArrayModel for Model {
             set,
             plan: IoList::with_capacity(64),
             own: Slab::default(),
-            course: ControllerCourse::new(
-                description.firmware_update.as_ref(),
-                description.controllers.count.get(),
-                segment_bytes,
-                u64::MAX,
-            ),
+            course,
             notes: Vec::new(),
         })
     }

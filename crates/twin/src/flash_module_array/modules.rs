@@ -55,7 +55,10 @@ const SCALE_BITS: u32 = 16;
 
 impl Modules {
     pub fn new(description: &FlashModules, settings: Settings) -> Self {
-        let random_read = Rate::from_mb_per_s(description.read_mb_per_s.get());
+        let rate = |mb_per_s: f64| {
+            if settings.bandwidth { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
+        };
+        let random_read = rate(description.read_mb_per_s.get());
         let interference = description.write_interference_percent.get() / 100.0;
         Modules {
             timing: Timing {
@@ -63,11 +66,11 @@ impl Modules {
                 read_ns: nanos_of_us(description.read_us.get()),
                 random_read,
                 sequential_read: if settings.prefetch {
-                    Rate::from_mb_per_s(description.sequential_read_mb_per_s.get())
+                    rate(description.sequential_read_mb_per_s.get())
                 } else {
                     random_read
                 },
-                write: Rate::from_mb_per_s(description.write_mb_per_s.get()),
+                write: rate(description.write_mb_per_s.get()),
                 interference_scaled: if settings.interference {
                     (interference * f64::from(1u32 << SCALE_BITS)).round() as u64
                 } else {

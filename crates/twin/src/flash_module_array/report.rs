@@ -21,6 +21,7 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
         let [processors_ns, buffer_ns] = controller.busy_ns();
         let [commands, bytes, waiting] = controller.fill();
         add(&entity, "commands", controller.commands);
+        add(&entity, "processors", controller.processors());
         add(&entity, "processors_busy_ns", processors_ns);
         add(&entity, "write_buffer_busy_ns", buffer_ns);
         add(&entity, "fill_commands", commands);

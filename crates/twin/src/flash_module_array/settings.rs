@@ -7,7 +7,7 @@ use crate::TwinError;
 use crate::settings::{Setting, on_or_off, unknown};
 
 /// Everything that can be set; all are `on` or `off`, and `on` unless set.
-pub(crate) const SETTINGS: [Setting; 8] = [
+pub(crate) const SETTINGS: [Setting; 11] = [
     Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
     Setting::switch("links", "off: links carry any load in no time"),
     Setting::switch("balancing", "off: a host sends all commands over its first link that is open"),
@@ -16,6 +16,12 @@ pub(crate) const SETTINGS: [Setting; 8] = [
     Setting::switch("parity", "off: writes leave parity alone, as in RAID 0 over the same drives"),
     Setting::switch("interference", "off: writes inside a drive do not hold up its reads"),
     Setting::switch("prefetch", "off: sequential reads cost what random reads cost"),
+    Setting::switch(
+        "bandwidth",
+        "off: drives carry bytes in no time, a command costs the same at every size",
+    ),
+    Setting::switch("failover", "off: a controller goes on working while it is updated"),
+    Setting::switch("verification", "off: after an update nothing reads the RAID stripes"),
 ];
 
 /// The settings of one twin.
@@ -29,6 +35,9 @@ pub(crate) struct Settings {
     pub parity: bool,
     pub interference: bool,
     pub prefetch: bool,
+    pub bandwidth: bool,
+    pub failover: bool,
+    pub verification: bool,
 }
 
 impl Settings {
@@ -43,6 +52,9 @@ impl Settings {
             parity: true,
             interference: true,
             prefetch: true,
+            bandwidth: true,
+            failover: true,
+            verification: true,
         };
         for (name, value) in map {
             let field = match name.as_str() {
@@ -54,6 +66,9 @@ impl Settings {
                 "parity" => &mut settings.parity,
                 "interference" => &mut settings.interference,
                 "prefetch" => &mut settings.prefetch,
+                "bandwidth" => &mut settings.bandwidth,
+                "failover" => &mut settings.failover,
+                "verification" => &mut settings.verification,
                 _ => return Err(unknown(name, &SETTINGS)),
             };
             *field = on_or_off(name, value)?;

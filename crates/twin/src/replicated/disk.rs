@@ -112,7 +112,10 @@ impl Disk {
         settings: &Settings,
         log_first_byte: u64,
     ) -> Result<Self, DescriptionError> {
-        let disk = HardDisk::new(&describe(disks, settings))?;
+        let mut disk = HardDisk::new(&describe(disks, settings))?;
+        if !settings.rotation {
+            disk.stop_waiting_for_rotation();
+        }
         let log_end_byte = (log_first_byte + buffer.log_bytes.get()).min(disks.capacity_bytes.get());
         // The index lies where the log begins.
         let index_write_bytes = buffer.index_write_bytes.get() as u32;

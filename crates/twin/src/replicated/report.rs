@@ -69,6 +69,7 @@ fn drives(model: &Model, counters: &mut Counters) {
         counters.add(&entity, "write_latency_ns", write_ns);
         counters.add(&entity, "programs", counted.programs);
         counters.add(&entity, "erases", counted.erases);
+        counters.add(&entity, "bus_busy_ns", counted.bus_busy_ns);
         counters.add(&entity, "fill_objects", u64::from(model.placement.held(index as u32)));
     }
     for (index, disk) in model.disks.iter().enumerate() {
@@ -83,6 +84,7 @@ fn drives(model: &Model, counters: &mut Counters) {
         counters.add(&entity, "seek_ns", counted.seek_ns);
         counters.add(&entity, "rotation_ns", counted.rotation_ns);
         counters.add(&entity, "transfer_ns", counted.transfer_ns);
+        counters.add(&entity, "arm_busy_ns", counted.arm_busy_ns());
         counters.add(&entity, "buffer_hits", counted.buffer_hits);
         counters.add(&entity, "fill_queue", disk.queue());
         counters.add(&entity, "fill_unwritten_bytes", disk.waiting_bytes());

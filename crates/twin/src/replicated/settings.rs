@@ -14,7 +14,7 @@ const CORES: &str = "a number of processor cores from 0.01 to 1024";
 const BYTES: &str = "a size in bytes";
 
 /// Everything that can be set: first what plans set, then mechanisms, which are on unless switched off.
-pub(crate) const SETTINGS: [Setting; 19] = [
+pub(crate) const SETTINGS: [Setting; 20] = [
     Setting { name: "volume", takes: VOLUME, says: "which volume is loaded" },
     Setting { name: "host", takes: HOST, says: "which machine issues the load" },
     Setting { name: "limit_iops", takes: RATE, says: "I/Os a second that the loaded volume may do" },
@@ -30,6 +30,7 @@ pub(crate) const SETTINGS: [Setting; 19] = [
     Setting::switch("slices", "off: every service has all the processors and memory it asks for"),
     Setting::switch("copy_on_write", "off: hard disks are written in place, each write by itself"),
     Setting::switch("seek", "off: arms move in no time"),
+    Setting::switch("rotation", "off: every sector is under the head when it is wanted"),
     Setting::switch("reordering", "off: disks serve commands in the order of their arrival"),
     Setting::switch("read_ahead", "off: disks do not read ahead"),
     Setting::switch("gc", "off: flash drives always find an empty block"),
@@ -54,6 +55,7 @@ pub(crate) struct Settings {
     pub slices: bool,
     pub copy_on_write: bool,
     pub seek: bool,
+    pub rotation: bool,
     pub reordering: bool,
     pub read_ahead: bool,
     pub garbage_collection: bool,
@@ -76,6 +78,7 @@ impl Settings {
             slices: true,
             copy_on_write: true,
             seek: true,
+            rotation: true,
             reordering: true,
             read_ahead: true,
             garbage_collection: true,
@@ -119,6 +122,7 @@ impl Settings {
                 "slices" => &mut settings.slices,
                 "copy_on_write" => &mut settings.copy_on_write,
                 "seek" => &mut settings.seek,
+                "rotation" => &mut settings.rotation,
                 "reordering" => &mut settings.reordering,
                 "read_ahead" => &mut settings.read_ahead,
                 "gc" => &mut settings.garbage_collection,

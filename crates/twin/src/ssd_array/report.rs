@@ -22,6 +22,7 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
         let [processors_ns, engine_ns, mirror_ns] = controller.busy_ns();
         let [dirty_bytes, waiting] = controller.fill();
         add(&entity, "commands", controller.commands);
+        add(&entity, "processors", controller.processors());
         add(&entity, "processors_busy_ns", processors_ns);
         add(&entity, "parity_engine_busy_ns", engine_ns);
         add(&entity, "mirror_busy_ns", mirror_ns);
@@ -36,6 +37,7 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
         add(&entity, "moved_units", drive.moved_units);
         add(&entity, "programs", drive.programs);
         add(&entity, "erases", drive.erases);
+        add(&entity, "bus_busy_ns", drive.bus_busy_ns);
         add(&entity, "fill_erased_bytes", erased_bytes);
     }
     counters

@@ -96,6 +96,24 @@ impl Total {
     }
 }
 
+/// The counted samples of a load on a twin, all of it simulated.
+pub fn counted_samples(twin: &mut Twin, spec: &LoadSpec) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    run_simulated(twin, spec, &mut |_, sample| {
+        if !sample.is_ramp {
+            samples.push(sample);
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    samples
+}
+
+/// I/Os a second of a sample, both directions.
+pub fn iops(sample: &Sample) -> f64 {
+    (sample.read.ios + sample.write.ios) as f64 * 1e9 / sample.duration_ns() as f64
+}
+
 /// Runs a load on a twin, all of it simulated.
 pub fn measure(twin: &mut Twin, run: &Run) -> Total {
     let mut total = run.total();

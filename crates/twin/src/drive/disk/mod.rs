@@ -54,6 +54,13 @@ pub struct DiskCounters {
     pub transfer_ns: u64,
 }
 
+impl DiskCounters {
+    /// Time that arm and platter worked for a command.
+    pub fn arm_busy_ns(&self) -> u64 {
+        self.seek_ns + self.rotation_ns + self.transfer_ns
+    }
+}
+
 /// A command that waits for the arm.
 #[derive(Debug, Clone, Copy)]
 struct Pending {

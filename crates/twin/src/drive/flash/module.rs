@@ -43,6 +43,8 @@ pub struct FlashCounters {
     pub collection_reads: u64,
     /// Block erases over all planes.
     pub erases: u64,
+    /// Time that the shared bus was busy: what bounds a drive that collects.
+    pub bus_busy_ns: u64,
 }
 
 impl FlashCounters {
@@ -56,6 +58,7 @@ impl FlashCounters {
             programs: self.programs + other.programs,
             collection_reads: self.collection_reads + other.collection_reads,
             erases: self.erases + other.erases,
+            bus_busy_ns: self.bus_busy_ns + other.bus_busy_ns,
         }
     }
 }
@@ -285,7 +288,7 @@ impl FlashDrive {
             flash_ns = flash_ns.max(self.read_page(now_ns, die, channel_ns));
         }
         let bus_ns = length * self.costs.bus_fs_per_byte / FS_PER_NS;
-        ready_ns + flash_ns + self.bus.take(now_ns, bus_ns) + bus_ns
+        ready_ns + flash_ns + self.cross_bus(now_ns, bus_ns) + bus_ns
     }
 
     /// Writes; returns when the data are in the buffer, which is when the drive acknowledges. `temperature` matters with
@@ -387,7 +390,7 @@ impl FlashDrive {
         let moved = if self.collection_is_free { 0 } else { charged };
         // The host's unit crosses the bus once, a collected unit comes and goes.
         let bus_ns = self.costs.bus_unit_ns + ((moved * self.costs.bus_moved_ns) >> ONE.trailing_zeros());
-        let bus_wait_ns = self.bus.take(now_ns, bus_ns);
+        let bus_wait_ns = self.cross_bus(now_ns, bus_ns);
         self.moved_reads_pending += moved;
         while self.moved_reads_pending >= self.units_per_page {
             self.moved_reads_pending -= self.units_per_page;
@@ -419,8 +422,15 @@ impl FlashDrive {
         let die = self.die_of(page);
         self.read_page(now_ns, die, 0);
         if self.merge_over_bus {
-            self.bus.take(now_ns, self.costs.bus_unit_ns);
+            self.cross_bus(now_ns, self.costs.bus_unit_ns);
         }
+    }
+
+    /// Takes the bus; returns how long that has to wait.
+    #[inline]
+    fn cross_bus(&mut self, now_ns: u64, bus_ns: u64) -> u64 {
+        self.counters.bus_busy_ns += bus_ns;
+        self.bus.take(now_ns, bus_ns)
     }
 
     /// Reads a page; returns the time from `now_ns` until it is out of its channel.
