@@ -15,7 +15,8 @@ run() { # PLAN ARGUMENTS…
 
 run flashsystem-840 --set ramp_time=1
 run raid-levels --set runtime=30
-run e2700 --set runtime=30 --set ramp_time=5
+# Whole: its cache takes minutes to fill, and N7 is about what follows.
+run e2700
 run storpool
 run dorado-2100-g2
 

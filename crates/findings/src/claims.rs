@@ -4,6 +4,7 @@
 //! findings and the settings of cases, so that a twin and a device are judged alike; where the run lacks what it
 //! needs, or the target cannot tell, it is not shown. Judging a claim records every finding it looks at.
 
+mod known;
 mod view;
 
 mod dorado_2100_g2;
@@ -15,6 +16,8 @@ mod storpool;
 use crate::Findings;
 use serde::Serialize;
 use view::View;
+
+pub use known::{Known, Reason};
 
 /// Who draws a conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -84,6 +87,9 @@ pub struct ClaimResult {
     pub mechanism: &'static str,
     /// What counts as shown.
     pub tolerance: &'static str,
+    /// Why it is refuted, where that is known beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
 }
 
 /// Whether a check's condition is met, with the numbers; or why it cannot be told.
@@ -107,6 +113,16 @@ pub fn claim(id: &str) -> Option<&'static Claim> {
     plans.into_iter().flat_map(claims_of).find(|claim| claim.id == id)
 }
 
+impl ClaimResult {
+    /// The numbers, and why it is refuted where that is known.
+    pub fn because_in_full(&self) -> String {
+        match &self.known {
+            Some(known) => format!("{} ({}: {})", self.because, known.reason.words(), known.says),
+            None => self.because.clone(),
+        }
+    }
+}
+
 impl Findings {
     /// Every claim of the run's plan, judged.
     pub fn claims(&self) -> Vec<ClaimResult> {
@@ -118,6 +134,7 @@ impl Claim {
     /// Judges the claim on findings.
     pub fn on(&self, findings: &Findings) -> ClaimResult {
         let view = View::new(findings);
+        let is_of_twin = findings.observation.is_of_twin();
         let (verdict, because) = match (self.judge)(&view) {
             Ok((true, because)) => (Verdict::Holds, because),
             Ok((false, because)) => (Verdict::Refuted, because),
@@ -132,6 +149,7 @@ impl Claim {
             findings: view.into_cited(),
             mechanism: self.mechanism,
             tolerance: self.tolerance,
+            known: (verdict == Verdict::Refuted).then(|| known::reason(self.id, is_of_twin)).flatten(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Conclusions in words: the first page of a report. No sentence without a finding behind it.
 
 use crate::finding::{Fact, Finding};
-use crate::text::{bandwidth, block, duration, gigabytes, iops, latency};
+use crate::text::{bandwidth, block, duration, gigabytes, iops, latency, times};
 use crate::{Findings, Kind, Verdict};
 use serde::Serialize;
 
@@ -202,9 +202,11 @@ impl Findings {
                     format!("the maximum of {} groups of cases, {} among them", all.len(), place(finding))
                 };
                 let what = match which.0 {
-                    "unknown" => format!("What bounds {of} is not proven: {}.", limit.because),
-                    "concurrency" => format!("The I/Os outstanding bound {of}: {}.", limit.because),
-                    by => format!("The {by} bounds {of}: {}.", limit.because),
+                    "unknown" => format!("What limits {of} is not proven: {}.", limit.because),
+                    "concurrency" => {
+                        format!("The number of I/Os outstanding limits {of}: {}.", limit.because)
+                    }
+                    by => format!("The {by} limits {of}: {}.", limit.because),
                 };
                 Some(Conclusion {
                     weight: if which.0 == "unknown" { 45 } else { 80 },
@@ -407,7 +409,8 @@ impl Findings {
                     let longest = disruption.dips.iter().map(|dip| dip.length_s).fold(0.0, f64::max);
                     let deepest = disruption.dips.iter().map(|dip| dip.extreme_percent).fold(0.0, f64::min);
                     format!(
-                        "the rate dips {n} times, for {} at most and by {:.0} % at most",
+                        "the rate dips {}, for {} at most and by {:.0} % at most",
+                        times(n),
                         duration(longest),
                         -deepest
                     )
@@ -503,7 +506,9 @@ impl Findings {
                 weight: 68,
                 text: format!(
                     "Published ({}): “{}” This run shows otherwise: {}.",
-                    claim.id, claim.says, claim.because
+                    claim.id,
+                    claim.says,
+                    claim.because_in_full()
                 ),
                 findings: claim.findings,
             })

@@ -26,15 +26,16 @@ mod penalty;
 mod requirements;
 mod statistics;
 mod steady_state;
+mod summary;
 mod sustained;
 mod text;
 mod write_cliff;
 
 pub use change_point::{binary_segmentation, pelt};
-pub use claims::{Claim, ClaimResult, Origin, Verdict, claim, claims_of};
+pub use claims::{Claim, ClaimResult, Known, Origin, Reason, Verdict, claim, claims_of};
 pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare};
 pub use conclusions::Conclusion;
-pub use explain::{Explanation, explain};
+pub use explain::{Experiment, Explanation, explain};
 pub use facts::*;
 pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
@@ -47,4 +48,5 @@ pub use steady_state::{
     FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
     Window,
 };
+pub use summary::Summary;
 pub use sustained::add_sustained;

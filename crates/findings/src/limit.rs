@@ -32,16 +32,7 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
         (_, Some(part), _) if part.mean_percent >= 100.0 * FULL => say(
             class(&part.part),
             format!("{} {}", part.part, part.resource),
-            format!(
-                "the {} of {} are busy {:.0} % of the time",
-                part.resource,
-                if part.parts == 1 {
-                    format!("the {}", part.part)
-                } else {
-                    format!("{} {}s", part.parts, part.part)
-                },
-                part.mean_percent
-            ),
+            format!("{} busy {:.0} % of the time ({})", who(part), part.mean_percent, resource_words(part)),
         ),
         (_, _, Some(cpu)) if cpu.mean_percent >= 100.0 * GENERATOR_FULL => say(
             "generator",
@@ -54,7 +45,7 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
             format!("{} {}", part.part, part.resource),
             format!(
                 "no part is full (the busiest, {} of {}, {:.0} % of the time): {:.0} I/Os outstanding at {} are {}",
-                part.resource,
+                resource_words(part),
                 part.part,
                 part.mean_percent,
                 level.outstanding,
@@ -101,11 +92,32 @@ fn finding(case: &ObservedCase, fact: Fact) -> Finding {
     }
 }
 
+/// How many parts of a kind, as the subject of a sentence.
+fn who(part: &PartUse) -> String {
+    if part.parts == 1 {
+        format!("the {} is", part.part)
+    } else {
+        format!("{} {}s are", part.parts, part.part)
+    }
+}
+
+/// What of a part is busy, in words.
+fn resource_words(part: &PartUse) -> String {
+    match part.resource.as_str() {
+        "to_host" => "on the way to the host".into(),
+        "to_array" => "on the way to the array".into(),
+        "commands" => "command processor".into(),
+        "core" => "its core".into(),
+        other => other.replace('_', " "),
+    }
+}
+
 /// Link, controller or drive, by what a twin calls its parts.
 fn class(part: &str) -> &'static str {
     match part {
         "link" | "port" | "network" | "nic" => "link",
-        "controller" | "server" | "node" | "cache" => "controller",
+        "controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer" => "controller",
+        "drive-links" => "link",
         "host" => "generator",
         _ => "drive",
     }

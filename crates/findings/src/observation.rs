@@ -24,6 +24,9 @@ pub struct Observation {
     pub rounds: Vec<(String, plan::Rounds)>,
 }
 
+/// The engine of results from a twin.
+const SIMULATED: &str = "sim";
+
 /// A case without measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
@@ -134,6 +137,13 @@ pub struct LimitChange {
     pub iops: Option<f64>,
     /// Bytes a second; `None` leaves them free.
     pub bw_bytes_per_s: Option<f64>,
+}
+
+impl Observation {
+    /// Whether a simulated array was measured, not a device.
+    pub(crate) fn is_of_twin(&self) -> bool {
+        self.cases.first().is_some_and(|case| case.result.engine == SIMULATED)
+    }
 }
 
 impl Flow {

@@ -29,9 +29,24 @@ pub(crate) fn block(bytes: u64) -> String {
     units::Bytes(bytes).to_string()
 }
 
-/// Seconds, or minutes from two on.
+/// Seconds, minutes from two on, hours from two on.
 pub(crate) fn duration(seconds: f64) -> String {
-    if seconds < 120.0 { format!("{seconds:.0} s") } else { format!("{:.1} min", seconds / 60.0) }
+    if seconds < 120.0 {
+        format!("{seconds:.0} s")
+    } else if seconds < 7200.0 {
+        format!("{:.1} min", seconds / 60.0)
+    } else {
+        format!("{:.1} h", seconds / 3600.0)
+    }
+}
+
+/// How often: once, twice, or a number of times.
+pub(crate) fn times(count: usize) -> String {
+    match count {
+        1 => "once".into(),
+        2 => "twice".into(),
+        count => format!("{count} times"),
+    }
 }
 
 /// Gigabytes (10⁹ bytes).

@@ -29,8 +29,8 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         return Some(none("the load holds a fixed rate, under which a fall cannot be told".into(), None));
     }
     // What is done to the target moves the rate by itself: those falls are disruptions, and limits.
-    if !case.moments.is_empty() || !case.limits.is_empty() || !case.loads.is_empty() {
-        let reason = "events, limits or other loads change the rate while it runs, so a fall says nothing of a reserve";
+    if !case.moments.is_empty() || !case.limits.is_empty() || come_and_go(&case.loads) {
+        let reason = "events, limits or loads that come and go change the rate while it runs, so a fall says nothing of a reserve";
         return Some(none(reason.into(), None));
     }
     if rates.len() < INTERVALS_LEAST {
@@ -44,6 +44,13 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         Found::Nothing { reason, smallest_visible_percent } => none(reason, smallest_visible_percent),
         Found::Falls(falls) => describe(case, &counted, &falls),
     })
+}
+
+/// Whether some of several loads are not there from beginning to end.
+fn come_and_go(loads: &[(String, Vec<Interval>)]) -> bool {
+    let span = |series: &[Interval]| Some((series.first()?.start_s, series.last()?.end_s));
+    let mut spans = loads.iter().map(|(_, series)| span(series));
+    spans.next().is_some_and(|first| first.is_none() || spans.any(|span| span != first))
 }
 
 fn finding(case: &ObservedCase, fact: Fact, span: Option<(f64, f64)>) -> Finding {

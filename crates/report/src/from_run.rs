@@ -166,6 +166,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         origin,
         facts: facts::facts(&source),
         headlines: facts::headlines(&source),
+        in_short: found.as_ref().map(conclusions::in_short).unwrap_or_default(),
         conclusions: found.as_ref().map(conclusions::sentences).unwrap_or_default(),
         warnings,
         requirements: requirements::sheet(&source)?.into_iter().collect(),

@@ -148,6 +148,15 @@ fn header(out: &mut String, report: &Report) {
             let _ = write!(out, "<p class=\"origin\"><strong>Measured</strong> on {}.</p>", html(target));
         }
     }
+    if !report.in_short.is_empty() {
+        out.push_str("<section id=\"in-short\"><h2>In short</h2><dl class=\"in-short\">");
+        for one in &report.in_short {
+            let _ = write!(out, "<div><dt>{}</dt><dd>{}", html(&one.question), html(&one.answer.text));
+            links(out, &one.answer);
+            out.push_str("</dd></div>");
+        }
+        out.push_str("</dl></section>");
+    }
     if !report.headlines.is_empty() {
         out.push_str("<ul class=\"headlines\">");
         for headline in &report.headlines {
@@ -193,10 +202,15 @@ fn sentence(out: &mut String, conclusion: &Conclusion) {
         let _ = write!(out, "<span class=\"verdict {class}\">{}</span> ", html(verdict));
     }
     let _ = write!(out, "{}", html(&conclusion.text));
+    links(out, conclusion);
+    out.push_str("</li>");
+}
+
+/// Where a sentence is shown.
+fn links(out: &mut String, conclusion: &Conclusion) {
     for evidence in &conclusion.evidence {
         let _ = write!(out, " <a href=\"#{}\">{}</a>", html(&evidence.id), html(&evidence.label));
     }
-    out.push_str("</li>");
 }
 
 fn contents(out: &mut String, report: &Report) {

@@ -17,7 +17,7 @@ pub use bench::{Drawing, Layer, LayerKind};
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 pub use from_run::{ReportError, from_run};
 pub use model::{
-    Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
+    Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
 };
 
 impl Report {

@@ -24,6 +24,9 @@ pub fn document(report: &Report) -> String {
             let _ = writeln!(out, "**Measured** on {}.\n", escaped(target));
         }
     }
+    for one in &report.in_short {
+        let _ = writeln!(out, "- **{}**: {}", escaped(&one.question), escaped(&one.answer.text));
+    }
     for headline in &report.headlines {
         let _ = writeln!(
             out,

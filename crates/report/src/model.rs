@@ -16,6 +16,8 @@ pub struct Report {
     pub facts: Vec<Fact>,
     /// The figures that a reader takes away.
     pub headlines: Vec<Headline>,
+    /// What the target sustains, when it falls, what limits it.
+    pub in_short: Vec<Answer>,
     /// What was found, the weightiest first; empty where nothing was looked for.
     pub conclusions: Vec<Conclusion>,
     /// What a reader must know before trusting a figure.
@@ -104,6 +106,15 @@ pub struct Headline {
     pub detail: String,
     /// The section that shows it.
     pub section_id: String,
+}
+
+/// A question that every reader has, and what the run answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The question.
+    pub question: String,
+    /// The answer, with its numbers and where they are shown.
+    pub answer: Conclusion,
 }
 
 /// A sentence that findings carry.

@@ -65,6 +65,9 @@ fn text_cannot_become_markup() {
     report.conclusions[0].verdict = Some(hostile.into());
     report.conclusions[0].evidence[0].id = hostile.into();
     report.headlines[0].detail = hostile.into();
+    report.in_short[0].question = hostile.into();
+    report.in_short[0].answer.text = hostile.into();
+    report.in_short[0].answer.evidence[0].label = hostile.into();
     report.method.push(hostile.into());
     report.not_run[0].rows[0][0] = hostile.into();
     let bench = report.bench.as_mut().unwrap();

@@ -50,7 +50,7 @@ pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
                 claim.id,
                 claim.verdict.name(),
                 claim.says,
-                claim.because
+                claim.because_in_full()
             ));
         }
         print(&text)?;
@@ -70,12 +70,23 @@ pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
         ))
     })?;
     let explanation = findings::explain(kind);
+    let experiment = explanation.experiment;
+    let command = |run: &str, directory: &str| {
+        format!(
+            "  arraylab {run} --out {directory} && arraylab findings {directory} --json | grep {}",
+            kind.name()
+        )
+    };
+    let plan =
+        experiment.plan.map_or_else(String::new, |plan| format!("  with this as bound.yaml:\n\n{plan}\n"));
     print(&format!(
-        "{}\n\n{}\n\nHow it is found\n{}\n\nTry it\n{}\n",
+        "{}\n\n{}\n\nHow it is found\n{}\n\nTry it: first as it is, then with what makes it switched off\n{plan}{}\n{}\n{}\n",
         kind.name(),
         explanation.what,
         explanation.how_found,
-        explanation.experiment
+        command(experiment.on, "/tmp/on"),
+        command(experiment.off, "/tmp/off"),
+        experiment.look_for
     ))?;
     Ok(ExitCode::SUCCESS)
 }

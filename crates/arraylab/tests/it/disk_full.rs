@@ -1,6 +1,6 @@
 //! A disk that fills while a campaign runs.
 
-use crate::support::{Mount, results, succeed, tool};
+use crate::support::{Mount, results, run_on, succeed, text, tool};
 use std::fs;
 
 /// Proves that a run whose own disk fills ends with status 3 and goes on once there is room.
@@ -11,20 +11,9 @@ fn under_the_run() {
     fs::create_dir(&small).unwrap();
     let mount = Mount::new(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"], &small);
     let run = small.join("run");
-    let (code, said) = crate::support::refuse(&[
-        "run",
-        "flashsystem-840",
-        "--target",
-        "twin:flashsystem-840",
-        "--stage",
-        "read-share",
-        "--set",
-        "runtime=4",
-        "--set",
-        "ramp_time=0",
-        "--out",
-        run.to_str().unwrap(),
-    ]);
+    let more = ["--stage", "read-share", "--set", "runtime=4", "--set", "ramp_time=0"];
+    let output = run_on("flashsystem-840", "twin:flashsystem-840", &run, &more);
+    let (code, said) = (output.status.code(), text(&output.stderr));
     // A megabyte holds some of the cases: it must have begun, or the test would prove nothing.
     if code == Some(0) {
         panic!("the run fitted into the small disk: {said}");
@@ -49,22 +38,8 @@ fn under_the_target() {
     let image = small.join("sparse.img");
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let run = directory.path().join("run");
-    let target = image.to_str().unwrap();
-    let id =
-        crate::support::consent_id(&["run", "quick", "--target", target, "--out", run.to_str().unwrap()]);
-    let arguments = [
-        "run",
-        "quick",
-        "--target",
-        target,
-        "--out",
-        run.to_str().unwrap(),
-        "--set",
-        "runtime=1",
-        "--overwrite-data",
-        &id,
-    ];
-    let (code, said) = crate::support::refuse(&arguments);
+    let output = run_on("quick", image.to_str().unwrap(), &run, &["--set", "runtime=1"]);
+    let (code, said) = (output.status.code(), text(&output.stderr));
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("No space left on device"), "{said}");
     tool("mount", &["-o", "remount,size=256m", mount.directory.to_str().unwrap()]);

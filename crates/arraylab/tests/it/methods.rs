@@ -1,6 +1,6 @@
 //! SNIA's tests as plans, each on a small twin, with the standard's tables in its report.
 
-use crate::support::{json_lines, results, succeed, text};
+use crate::support::{LoopDevice, json_lines, query, results, run_on, succeed, text, tool};
 use std::path::{Path, PathBuf};
 
 struct MethodRun {
@@ -128,14 +128,41 @@ fn cross_stimulus_recovery() {
     assert!(method.report().contains("XSR throughput vs time"));
 }
 
-/// Proves that threads by depth are tabled, and that the point of most IOPS keeps the bound of 5 ms.
+/// Proves that threads by depth are tabled, that the point of most IOPS keeps the bound of 5 ms, and that the histogram of response
+/// times at that point is of the cell that the measurement window chose.
 #[test]
 fn demand_intensity() {
     let method = MethodRun::new("snia-demand-intensity", &["--set", "runtime=0.02"]);
     let report = method.report();
-    for part in ["Demand variation table", "Max IOPS point", "Response Time Histogram"] {
+    for part in ["Demand variation table", "Max IOPS point", "Response Time Histogram, Max IOPS"] {
         assert!(report.contains(part), "{part}");
     }
+    let window = method.findings("steady-rounds").into_iter().find(|one| one["stage"] == "rounds").unwrap();
+    let is_counted = |round: &serde_json::Value| window["window_rounds"].as_array().unwrap().contains(round);
+    // IOPS, mean latency and rounds of each cell.
+    let mut cells: std::collections::BTreeMap<(u64, u64), (f64, f64, f64)> =
+        std::collections::BTreeMap::new();
+    for result in results(method.path()) {
+        let settings = &result["settings"];
+        if result["stage"] == "rounds" && is_counted(&settings["repeat"]) {
+            let at = ["numjobs", "iodepth"].map(|name| settings[name].as_u64().unwrap());
+            let cell = cells.entry((at[0], at[1])).or_default();
+            cell.0 += result["write"]["iops"].as_f64().unwrap();
+            cell.1 += result["write"]["latency_ns"]["mean"].as_f64().unwrap();
+            cell.2 += 1.0;
+        }
+    }
+    assert_eq!(cells.len(), 49);
+    let within = cells.into_iter().filter(|(_, (_, latency_ns, rounds))| latency_ns / rounds <= 5e6);
+    let ((jobs, depth), _) = within.max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap();
+    succeed(&["report", method.path().to_str().unwrap(), "--format", "md"]);
+    let words = std::fs::read_to_string(method.path().join("report.md")).unwrap();
+    let (_, chart) = words.split_once("Response times at the Max IOPS point").unwrap();
+    let chart: String = chart.chars().take(2_000).collect();
+    assert!(
+        chart.contains(&format!("{jobs} job")) && chart.contains(&format!("depth {depth}")),
+        "{jobs} × {depth}: {chart}"
+    );
 }
 
 /// Proves that the mix of block sizes is issued in its shares and tabled.
@@ -153,4 +180,38 @@ fn composite_blocks() {
     // 0.04·512 + 0.01·(1024 + … + 3584) + 0.67·4096 + 0.10·8192 + 0.07·16384 + 0.03·(32768 + 65536)
     assert!((mean_bytes - 7_818.0).abs() < 250.0, "{mean_bytes}");
     assert!(method.report().contains("Demand variation table"));
+}
+
+/// A test that begins with a purge, and reads what is left of the first bytes of the target before anything is written.
+const PURGES: &str = "
+title: A purge
+author: a test
+intro: Reads after a purge.
+stages:
+  reads:
+    settings: { rw: read, bs: 1m, runtime: 0.2, iodepth: 4 }
+    precondition: { purge: true }
+";
+
+/// Proves that `purge` discards everything on a block device, of which a backing file keeps nothing, with no data written: its
+/// blocks are gone, it reads as zeros, and the run says that it was purged; and that the device has to be named twice for it.
+#[test]
+fn a_purge_discards_a_block_device() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = directory.path().join("purges.yaml");
+    std::fs::write(&plan, PURGES).unwrap();
+    let device = LoopDevice::new(64 << 20);
+    std::fs::write(&device.path, vec![0xA5u8; 32 << 20]).unwrap();
+    // What is written through the page cache reaches the backing file first.
+    tool("sync", &[&device.path]);
+    assert!(device.allocated_bytes() >= 32 << 20, "{}", device.allocated_bytes());
+    let run = directory.path().join("run");
+    let output = run_on(plan.to_str().unwrap(), &device.path, &run, &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = succeed(&["report", run.to_str().unwrap(), "--format", "md"]);
+    assert!(!text(&output.stderr).contains("not purged"), "{}", text(&output.stderr));
+    assert_eq!(query(&run, "select count(*) from events where kind = 'purge'"), "1", "{said}");
+    assert!(device.allocated_bytes() < 1 << 20, "{} bytes are left", device.allocated_bytes());
+    let bytes = std::fs::read(&device.path).unwrap();
+    assert!(bytes.len() == 64 << 20 && bytes.iter().all(|byte| *byte == 0));
 }

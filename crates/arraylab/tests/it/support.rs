@@ -171,6 +171,16 @@ impl Drop for NbdServer {
     }
 }
 
+/// `arraylab run` of a plan on a target into a directory, with more words behind; names the target a second time where it
+/// holds data already.
+pub fn run_on(plan: &str, target: &str, run: &Path, more: &[&str]) -> Output {
+    let plain = ["run", plan, "--target", target, "--out", run.to_str().unwrap()];
+    let is_new = target.starts_with("file:") || target.starts_with("twin:");
+    let id = if is_new { None } else { Some(consent_id(&plain)) };
+    let consent = id.iter().flat_map(|id| ["--overwrite-data", id.as_str()]);
+    arraylab(&plain.into_iter().chain(more.iter().copied()).chain(consent).collect::<Vec<_>>())
+}
+
 /// The consent ID that a refusal prints, as a user would copy it.
 pub fn consent_id(arguments: &[&str]) -> String {
     let (code, said) = refuse(arguments);

@@ -6,6 +6,9 @@ use store::{CounterPoint, CounterSeries};
 /// A twin's parts count busy time under names with this ending, cumulative.
 const BUSY: &str = "_busy_ns";
 
+/// The same of a part that is one thing: a service on its core.
+const BUSY_ALONE: &str = "busy_ns";
+
 /// When the case's load began on the run's clock, from any counter that was read on both clocks.
 pub(super) fn case_start_ns(series: &[CounterSeries]) -> Option<u64> {
     let point = series.iter().flat_map(|one| &one.points).find(|point| point.case_at_ns.is_some())?;
@@ -17,7 +20,7 @@ pub(super) fn busy(series: &[CounterSeries], ramp_s: f64) -> Vec<Busy> {
     let mut all = Vec::new();
     for one in series {
         let share = match (one.source.as_str(), one.name.as_str()) {
-            ("twin", name) if name.ends_with(BUSY) => {
+            ("twin", name) if name.ends_with(BUSY) || name == BUSY_ALONE => {
                 grown(one, ramp_s).map(|(busy_ns, elapsed_ns)| busy_ns / elapsed_ns / servers(series, one))
             }
             ("disk", "%util") => mean(one, ramp_s).map(|percent| percent / 100.0),
@@ -27,7 +30,8 @@ pub(super) fn busy(series: &[CounterSeries], ramp_s: f64) -> Vec<Busy> {
         // More than all of the time means several servers behind one count, of which nobody said how many.
         let Some(share) = share.filter(|share| (0.0..=1.02).contains(share)) else { continue };
         let (part, resource) = if one.source == "twin" {
-            (kind_of(&one.entity), one.name.trim_end_matches(BUSY).to_owned())
+            let resource = if one.name == BUSY_ALONE { "core" } else { one.name.trim_end_matches(BUSY) };
+            (kind_of(&one.entity), resource.to_owned())
         } else {
             (one.source.clone(), if one.source == "cpu" { "busy".to_owned() } else { one.name.clone() })
         };
@@ -74,11 +78,12 @@ pub(super) fn carried(series: &[CounterSeries], ramp_s: f64) -> Vec<Carried> {
     all
 }
 
-/// `link-3` is a `link`.
+/// `link-3` is a `link`, `node-0/server-1` a `server`.
 fn kind_of(entity: &str) -> String {
-    match entity.rsplit_once('-') {
+    let part = entity.rsplit('/').next().unwrap_or(entity);
+    match part.rsplit_once('-') {
         Some((kind, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => kind.to_owned(),
-        _ => entity.to_owned(),
+        _ => part.to_owned(),
     }
 }
 

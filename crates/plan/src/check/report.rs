@@ -166,6 +166,13 @@ impl Checker<'_> {
             let message = "`from` and `to` cut a chart against `time` only";
             return Err(self.error(Kind::Contradiction, document.x.place, message));
         }
+        if document.x.value != ChartAxis::Latency && document.pick.is_some() {
+            let message = "`pick` chooses a case of a chart against `latency` only";
+            return Err(self
+                .error(Kind::Contradiction, document.x.place, message)
+                .hint("a table has a `pick` too"));
+        }
+        let pick = document.pick.as_ref().map(|pick| self.pick(pick, document.x.place)).transpose()?;
         let series = document.series.as_ref().map(|name| self.setting(name)).transpose()?;
         let each = self.setting_names(&document.each)?;
         for (name, written) in each.iter().zip(&document.each) {
@@ -185,6 +192,7 @@ impl Checker<'_> {
             series: series.map(|series| series.name),
             from: document.from,
             to: document.to,
+            pick,
             cases: self.condition(&document.cases)?,
         })
     }

@@ -211,6 +211,10 @@ pub(crate) struct ChartDocument {
     /// Where a chart against time ends.
     #[serde(default)]
     pub to: Option<Moment>,
+    /// Which case a chart against latency shows: chosen from the results; all of them without it. Of rounds it is chosen by
+    /// their means over the measurement window, whose I/Os it then shows together.
+    #[serde(default)]
+    pub pick: Option<PickDocument>,
 }
 
 /// A table of the report: one row for each combination of values of some settings.

@@ -29,6 +29,8 @@ pub struct Chart {
     pub from: Option<Moment>,
     /// Where a chart against time ends.
     pub to: Option<Moment>,
+    /// Which of its cases a chart of response times shows; all of them without it.
+    pub pick: Option<Pick>,
     pub(crate) cases: Condition,
 }
 
@@ -71,7 +73,7 @@ impl Table {
     }
 }
 
-/// Which case a row of a table shows.
+/// Which case a row of a table, or a chart of response times, shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pick {
     /// The quantity that decides.

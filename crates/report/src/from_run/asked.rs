@@ -3,8 +3,9 @@
 
 use super::quantity::{self, Kind};
 use super::time_charts::{self, Direction, Line, Shown};
-use super::{ReportError, Source, axes, section_id};
+use super::{ReportError, Source, asked_tables, axes, section_id};
 use crate::chart::{Axis, Chart, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use findings::Findings;
 use plan::ChartAxis;
 use serde_json::{Map, Value};
 use store::CaseResult;
@@ -34,7 +35,11 @@ pub fn decides(source: &Source<'_>, stage: &str) -> bool {
 type Cases<'a> = Vec<(u32, &'a CaseResult)>;
 
 /// The charts of one stage that the plan decides, or with `None` those over several stages.
-pub fn charts(source: &Source<'_>, stage: Option<&str>) -> Result<Vec<Chart>, ReportError> {
+pub fn charts(
+    source: &Source<'_>,
+    found: Option<&Findings>,
+    stage: Option<&str>,
+) -> Result<Vec<Chart>, ReportError> {
     let mut charts = Vec::new();
     let Some(plan) = &source.plan else { return Ok(charts) };
     let prefix = stage.map_or_else(|| "across".to_owned(), section_id);
@@ -51,7 +56,7 @@ pub fn charts(source: &Source<'_>, stage: Option<&str>) -> Result<Vec<Chart>, Re
         for (heading, cases) in split(cases, &asked.each) {
             let drawn = match asked.x {
                 ChartAxis::Time | ChartAxis::Written => over_time(source, asked, &cases)?,
-                ChartAxis::Latency => vec![response_times(source, asked, &cases)?],
+                ChartAxis::Latency => vec![response_times(source, found, asked, &cases)?],
                 ChartAxis::Setting(name) => against(source, asked, name, &cases),
             };
             let several = drawn.len();
@@ -150,24 +155,8 @@ fn against(source: &Source<'_>, asked: &plan::Chart, name: &str, cases: &[(u32, 
         }
         // Published diamonds are drawn over the run's lines.
         series.sort_by_key(|series| series.role == Role::Published);
-        let raw: Vec<f64> =
-            series.iter().flat_map(|line| line.points.iter().filter_map(|point| point.y)).collect();
-        let (y, divisor) = kind.axis(&raw);
-        for point in series.iter_mut().flat_map(|line| &mut line.points) {
-            point.y = point.y.map(|y| y / divisor);
-        }
-        let x = if is_bars {
-            let names = values.iter().map(|value| axes::value_text(name, value)).collect();
-            Axis {
-                label: axes::title(name),
-                unit: String::new(),
-                scale: Scale::Categories(names),
-                format: TickFormat::Number,
-            }
-        } else {
-            axes::axis(name, &values)
-        };
-        blank(x, y, series)
+        let y = axes::upwards(kind, &mut series, &mut []);
+        blank(axes::along(name, &values, is_bars), y, series)
     };
     lines.chunks(SERIES_LIMIT).map(draw).collect()
 }
@@ -227,15 +216,29 @@ fn over_time(
 /// How the I/Os of cases divide over latency.
 fn response_times(
     source: &Source<'_>,
+    found: Option<&Findings>,
     asked: &plan::Chart,
     cases: &[(u32, &CaseResult)],
 ) -> Result<Chart, ReportError> {
-    let names = line_names(source, asked, cases);
+    let mut names = line_names(source, asked, cases);
+    let lines: Vec<Cases<'_>> = match &asked.pick {
+        Some(pick) => vec![asked_tables::chosen(source, found, pick, cases)],
+        None => cases.iter().map(|case| vec![*case]).collect(),
+    };
+    // One that was chosen from the results says which it is; one that is all there is need not.
+    if cases.len() == 1 {
+        names.clear();
+    }
     let mut series = Vec::new();
-    for (index, result) in cases.iter().take(SERIES_LIMIT) {
+    for line in lines.iter().take(SERIES_LIMIT) {
+        let Some((_, first)) = line.first() else { continue };
         let mut steps: std::collections::BTreeMap<i64, u64> = std::collections::BTreeMap::new();
         let mut all = 0u64;
-        for load in source.run.totals(*index)? {
+        let mut totals = Vec::new();
+        for (index, _) in line {
+            totals.extend(source.run.totals(*index)?);
+        }
+        for load in totals {
             let is_wanted = |name| asked.y.iter().any(|y| Direction::of(y.name()).has(name));
             let directions = [(Direction::Read, &load.read), (Direction::Write, &load.write)];
             for (_, totals) in directions.iter().filter(|(direction, _)| is_wanted(*direction)) {
@@ -253,7 +256,7 @@ fn response_times(
                 Point::new(start_of(*step) / 1e3, Some(100.0 * *count as f64 / all.max(1) as f64))
             })
             .collect();
-        let label = if cases.len() == 1 { String::new() } else { axes::label(&result.settings, &names) };
+        let label = axes::label(&first.settings, &names);
         series.push(Series { label, style: series.len(), role: Role::Run, points });
     }
     let axis = |label: &str, unit: &str, scale| Axis {

@@ -65,8 +65,9 @@ impl Row<'_> {
 
 /// The rows of a table in order of appearance.
 fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Table) -> Vec<Row<'a>> {
+    let is_by_round = asked.rows.contains(&"repeat");
     let cases = source.done().map(|(_, result)| result).filter(|result| {
-        asked.shows(&result.stage, &result.settings) && is_in_window(source, found, asked, result)
+        asked.shows(&result.stage, &result.settings) && (is_by_round || is_in_window(source, found, result))
     });
     let mut keys: Vec<&str> = asked.rows.clone();
     keys.extend(asked.columns);
@@ -82,26 +83,12 @@ fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Tabl
             None => groups.push((key, vec![case])),
         }
     }
-    let is_of_rounds = |case: &&CaseResult| {
-        source.stage_of_plan(&case.stage).is_some_and(|stage| stage.repeats.is_some())
-            && !keys.contains(&"repeat")
-    };
+    let is_of_rounds = |case: &&CaseResult| is_round(source, case) && !keys.contains(&"repeat");
     let mut rows = Vec::new();
     for (_, cases) in groups {
         match &asked.pick {
             Some(pick) => {
-                // What is picked of rounds is picked of their means.
-                let mut points: Vec<Row<'_>> = Vec::new();
-                for case in cases {
-                    let same = |row: &&mut Row<'_>| {
-                        is_of_rounds(&case) && is_same_but_round(row.settings(), &case.settings)
-                    };
-                    match points.iter_mut().find(same) {
-                        Some(row) => row.cases.push(case),
-                        None => points.push(Row { cases: vec![case] }),
-                    }
-                }
-                rows.extend(picked(pick, points));
+                rows.extend(picked(pick, points(cases, is_of_rounds)));
             }
             None if cases.iter().all(is_of_rounds) => rows.push(Row { cases }),
             None => rows.extend(cases.into_iter().map(|case| Row { cases: vec![case] })),
@@ -109,6 +96,38 @@ fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Tabl
     }
     rows.truncate(ROWS_LIMIT);
     rows
+}
+
+/// The cases that a chart picks of those it may show: one, or that case in each round of the measurement window.
+pub fn chosen<'a>(
+    source: &Source<'_>,
+    found: Option<&Findings>,
+    pick: &plan::Pick,
+    cases: &[(u32, &'a CaseResult)],
+) -> Vec<(u32, &'a CaseResult)> {
+    let within = cases.iter().filter(|(_, case)| is_in_window(source, found, case));
+    let points = points(within.map(|(_, case)| *case).collect(), |case| is_round(source, case));
+    let Some(row) = picked(pick, points) else { return Vec::new() };
+    let is_chosen = |case: &CaseResult| row.cases.iter().any(|chosen| std::ptr::eq(*chosen, case));
+    cases.iter().filter(|(_, case)| is_chosen(case)).copied().collect()
+}
+
+fn is_round(source: &Source<'_>, case: &CaseResult) -> bool {
+    source.stage_of_plan(&case.stage).is_some_and(|stage| stage.repeats.is_some())
+}
+
+/// Cases of which one is to be picked. What is picked of rounds is picked of their means.
+fn points<'a>(cases: Vec<&'a CaseResult>, is_of_rounds: impl Fn(&&CaseResult) -> bool) -> Vec<Row<'a>> {
+    let mut points: Vec<Row<'_>> = Vec::new();
+    for case in cases {
+        let same =
+            |row: &&mut Row<'_>| is_of_rounds(&case) && is_same_but_round(row.settings(), &case.settings);
+        match points.iter_mut().find(same) {
+            Some(row) => row.cases.push(case),
+            None => points.push(Row { cases: vec![case] }),
+        }
+    }
+    points
 }
 
 fn is_same_but_round(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
@@ -134,17 +153,12 @@ fn picked<'a>(pick: &plan::Pick, rows: Vec<Row<'a>>) -> Option<Row<'a>> {
 }
 
 /// In a stage whose rounds end on steady state, only the rounds of the measurement window count.
-fn is_in_window(
-    source: &Source<'_>,
-    found: Option<&Findings>,
-    asked: &plan::Table,
-    case: &CaseResult,
-) -> bool {
+fn is_in_window(source: &Source<'_>, found: Option<&Findings>, case: &CaseResult) -> bool {
     let ends = source
         .stage_of_plan(&case.stage)
         .and_then(|stage| stage.repeats.as_ref())
         .is_some_and(|rounds| !rounds.until_steady.is_empty());
-    if !ends || asked.rows.contains(&"repeat") {
+    if !ends {
         return true;
     }
     let id = format!("steady-rounds/{}", case.stage);

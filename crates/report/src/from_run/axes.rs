@@ -1,6 +1,7 @@
 //! Which settings tell the cases of a stage apart, and how their values are written.
 
-use crate::chart::{Axis, Scale, TickFormat};
+use super::quantity::Kind;
+use crate::chart::{Axis, Level, Scale, Series, TickFormat};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -129,6 +130,34 @@ pub fn axis(name: &str, values: &[Value]) -> Axis {
         scale: if is_log { Scale::Log2 } else { Scale::Linear },
         format: if is_size(name) { TickFormat::Bytes } else { TickFormat::Number },
     }
+}
+
+/// The axis of a setting along which lines run, or under which bars stand.
+pub fn along(name: &str, values: &[Value], is_bars: bool) -> Axis {
+    if !is_bars {
+        return axis(name, values);
+    }
+    let names = values.iter().map(|value| value_text(name, value)).collect();
+    Axis {
+        label: title(name),
+        unit: String::new(),
+        scale: Scale::Categories(names),
+        format: TickFormat::Number,
+    }
+}
+
+/// The axis of a quantity for some lines and levels, which are scaled to its unit.
+pub fn upwards(kind: Kind, series: &mut [Series], levels: &mut [Level]) -> Axis {
+    let of_lines = series.iter().flat_map(|line| line.points.iter().filter_map(|point| point.y));
+    let raw: Vec<f64> = of_lines.chain(levels.iter().map(|level| level.y)).collect();
+    let (axis, divisor) = kind.axis(&raw);
+    for point in series.iter_mut().flat_map(|line| &mut line.points) {
+        point.y = point.y.map(|y| y / divisor);
+    }
+    for level in levels {
+        level.y /= divisor;
+    }
+    axis
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::quantity::{self, Kind};
 use super::{Source, axes};
-use crate::chart::{Axis, Chart, Level, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use crate::chart::{Chart, Level, Point, Role, SERIES_LIMIT, Series};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::CaseResult;
@@ -182,28 +182,9 @@ fn chart(
     }
     // Published diamonds are drawn over the run's lines.
     series.sort_by_key(|series| series.role == Role::Published);
-    let levels = declared_levels(source, stage, &lines, upwards);
-    let raw: Vec<f64> = series
-        .iter()
-        .flat_map(|series| series.points.iter().filter_map(|point| point.y))
-        .chain(levels.iter().map(|level| level.y))
-        .collect();
-    let (y, divisor) = upwards.kind.axis(&raw);
-    for point in series.iter_mut().flat_map(|series| &mut series.points) {
-        point.y = point.y.map(|y| y / divisor);
-    }
-    let levels = levels.into_iter().map(|level| Level { y: level.y / divisor, ..level }).collect();
-    let x = if is_bars {
-        let names = values.iter().map(|value| axes::value_text(name, value)).collect();
-        Axis {
-            label: axes::title(name),
-            unit: String::new(),
-            scale: Scale::Categories(names),
-            format: TickFormat::Number,
-        }
-    } else {
-        axes::axis(name, &values)
-    };
+    let mut levels = declared_levels(source, stage, &lines, upwards);
+    let y = axes::upwards(upwards.kind, &mut series, &mut levels);
+    let x = axes::along(name, &values, is_bars);
     let said = axes::title(name);
     let said = said.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
     let asked = super::asked_for(source, stage, Some(name), upwards.kind).next();

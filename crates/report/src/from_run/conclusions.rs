@@ -1,24 +1,32 @@
 //! What findings say, as sentences and as a table of claims with links to where the page shows it.
 
 use super::section_id;
-use crate::model::{Column, Conclusion, Evidence, Table};
+use crate::model::{Answer, Column, Conclusion, Evidence, Table};
 use findings::{Findings, Origin, Verdict};
 use std::collections::BTreeSet;
 
 /// Sentences, the weightiest first, each with the stages whose charts show it.
 pub fn sentences(found: &Findings) -> Vec<Conclusion> {
-    found
-        .conclusions()
-        .into_iter()
-        .map(|conclusion| Conclusion {
-            text: conclusion.text,
-            verdict: None,
-            evidence: stages(found, &conclusion.findings)
-                .into_iter()
-                .map(|stage| Evidence { id: section_id(stage), label: stage.to_owned() })
-                .collect(),
-        })
+    found.conclusions().into_iter().map(|conclusion| shown(found, conclusion)).collect()
+}
+
+/// The three answers for a reader who has a minute.
+pub fn in_short(found: &Findings) -> Vec<Answer> {
+    let answers = found.summary().answers.into_iter();
+    answers
+        .map(|(question, answer)| Answer { question: question.to_owned(), answer: shown(found, answer) })
         .collect()
+}
+
+fn shown(found: &Findings, conclusion: findings::Conclusion) -> Conclusion {
+    Conclusion {
+        text: conclusion.text,
+        verdict: None,
+        evidence: stages(found, &conclusion.findings)
+            .into_iter()
+            .map(|stage| Evidence { id: section_id(stage), label: stage.to_owned() })
+            .collect(),
+    }
 }
 
 fn stages<'a>(found: &'a Findings, ids: &[String]) -> BTreeSet<&'a str> {
@@ -32,7 +40,12 @@ pub fn claims(found: &Findings) -> Option<Table> {
         .into_iter()
         .map(|claim| {
             let derived = if claim.origin == Origin::Derived { " (derived from its figures)" } else { "" };
-            vec![claim.id.to_owned(), format!("{}{derived}", claim.says), word(claim.verdict), claim.because]
+            vec![
+                claim.id.to_owned(),
+                format!("{}{derived}", claim.says),
+                word(claim.verdict),
+                claim.because_in_full(),
+            ]
         })
         .collect();
     (!rows.is_empty()).then(|| Table {

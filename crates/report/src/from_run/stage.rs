@@ -8,7 +8,7 @@ use store::{CaseResult, DirectionResult};
 
 /// What stands over several stages, where the plan asks for any.
 pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Section>, ReportError> {
-    let charts = asked::charts(source, None)?;
+    let charts = asked::charts(source, found, None)?;
     let tables = asked_tables::tables(source, found, None);
     Ok((!charts.is_empty() || !tables.is_empty()).then(|| Section {
         id: "across".into(),
@@ -39,7 +39,7 @@ pub fn section(
     let mut left_out = 0;
     let (mut charts, searches_left_out) = searches::charts(source, found, stage);
     charts.extend(if asked::decides(source, stage) {
-        asked::charts(source, Some(stage))?
+        asked::charts(source, found, Some(stage))?
     } else {
         let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, chart_budget);
         let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;

@@ -148,6 +148,14 @@ pub fn sample() -> Report {
             Fact::new("Seed", "1"),
             Fact::new("Cases", "21 done, 1 failed, 2 not settable"),
         ],
+        in_short: vec![Answer {
+            question: "What it sustains".into(),
+            answer: Conclusion {
+                text: "Up to 496,000 IOPS (peak-4k), as long as it was tried.".into(),
+                verdict: None,
+                evidence: vec![Evidence { id: "peak-4k".into(), label: "peak-4k".into() }],
+            },
+        }],
         headlines: vec![
             Headline {
                 label: "Highest IOPS".into(),

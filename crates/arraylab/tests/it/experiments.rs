@@ -1,0 +1,113 @@
+//! The experiments of `arraylab explain`: what each kind of finding shows on a twin, and what it shows once that which makes
+//! it is switched off.
+
+use crate::support::{json_lines, succeed};
+use findings::{Kind, explain};
+use serde_json::Value;
+
+/// The findings of a kind after a run, the command as `explain` prints it.
+fn found(kind: Kind, run: &'static str) -> Vec<Value> {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("run");
+    let plan = directory.path().join("bound.yaml");
+    if let Some(text) = explain(kind).experiment.plan {
+        std::fs::write(&plan, text).unwrap();
+    }
+    let in_place = |word: &'static str| if word == "bound.yaml" { plan.to_str().unwrap() } else { word };
+    let mut arguments: Vec<&str> = run.split_whitespace().map(in_place).collect();
+    arguments.extend(["--out", out.to_str().unwrap()]);
+    succeed(&arguments);
+    let all = json_lines(&succeed(&["findings", out.to_str().unwrap(), "--json"]));
+    all.into_iter().filter(|finding| finding["kind"] == kind.name()).collect()
+}
+
+/// Whether findings show what the experiment says is to be seen while nothing is switched off.
+fn is_shown(kind: Kind, found: &[Value]) -> bool {
+    let number = |finding: &Value, key: &str| finding[key].as_f64();
+    let above = |key: &str, bound: f64| found.iter().any(|one| number(one, key).is_some_and(|is| is > bound));
+    let below = |key: &str, bound: f64| found.iter().any(|one| number(one, key).is_some_and(|is| is < bound));
+    match kind {
+        Kind::Level => above("variation_percent", 2.0),
+        Kind::WriteCliff => above("depth_percent", 40.0),
+        Kind::NoWriteCliff => !found.is_empty(),
+        Kind::SteadyState | Kind::SteadyRounds => {
+            found.iter().any(|one| one["reached"] == true) && above("round", 5.0)
+        }
+        Kind::Saturation => below("at", 5.0),
+        Kind::Maximum => !above("iops", 200_000.0),
+        Kind::BoundedMaximum => above("iops", 0.0),
+        Kind::FoundLoad => below("load", 1000.0),
+        Kind::MinimalLatency => above("mean_latency_ns", 600e3),
+        Kind::BestBlockSize => below("best_bs", 5000.0),
+        Kind::Flattening => found.iter().any(|one| one["flattens"] == true),
+        Kind::Limit => found.iter().any(|one| one["by"] == "controller"),
+        Kind::PathBalance => below("largest_over_mean", 1.1),
+        Kind::WritePenalty => below("ratio", 0.35),
+        Kind::Effect => {
+            found
+                .iter()
+                .any(|one| one["setting"] == "raid" && one["on"] == "iops" && one["beyond_noise"] == true)
+                && below("ratio", 0.5)
+        }
+        Kind::Disruption => {
+            found.iter().any(|one| one["dips"].as_array().is_some_and(|dips| !dips.is_empty()))
+        }
+        Kind::Conformance => {
+            let sum = |key: &str| found.iter().filter_map(|one| number(one, key)).sum::<f64>();
+            // The interval in which a limit changes may still have some of what was under way.
+            sum("intervals") > 0.0 && sum("intervals_above") <= 0.1 * sum("intervals")
+        }
+    }
+}
+
+fn differs_without_its_mechanism(kinds: &[Kind]) {
+    for &kind in kinds {
+        let experiment = explain(kind).experiment;
+        let (on, off) = (found(kind, experiment.on), found(kind, experiment.off));
+        assert!(!on.is_empty(), "{}: `{}` shows nothing", kind.name(), experiment.on);
+        assert!(is_shown(kind, &on), "{}: not shown by `{}`: {on:#?}", kind.name(), experiment.on);
+        assert!(!is_shown(kind, &off), "{}: still shown by `{}`: {off:#?}", kind.name(), experiment.off);
+    }
+}
+
+const OF_SERIES: [Kind; 5] =
+    [Kind::WriteCliff, Kind::NoWriteCliff, Kind::SteadyState, Kind::SteadyRounds, Kind::Level];
+const OF_CASES: [Kind; 7] = [
+    Kind::FoundLoad,
+    Kind::Saturation,
+    Kind::Maximum,
+    Kind::BoundedMaximum,
+    Kind::MinimalLatency,
+    Kind::BestBlockSize,
+    Kind::Flattening,
+];
+const OF_PARTS: [Kind; 6] =
+    [Kind::Limit, Kind::PathBalance, Kind::WritePenalty, Kind::Effect, Kind::Disruption, Kind::Conformance];
+
+/// Proves that every kind of finding has its experiment tried below.
+#[test]
+fn every_kind_is_tried() {
+    let tried: Vec<Kind> = [&OF_SERIES[..], &OF_CASES, &OF_PARTS].concat();
+    for kind in Kind::ALL {
+        assert!(tried.contains(kind), "{}", kind.name());
+    }
+    assert_eq!(tried.len(), Kind::ALL.len());
+}
+
+/// Proves that the experiments about series of samples show their finding, and not without its mechanism.
+#[test]
+fn of_series() {
+    differs_without_its_mechanism(&OF_SERIES);
+}
+
+/// Proves that the experiments about cases beside one another show their finding, and not without its mechanism.
+#[test]
+fn of_cases() {
+    differs_without_its_mechanism(&OF_CASES);
+}
+
+/// Proves that the experiments about parts, redundancy and events show their finding, and not without its mechanism.
+#[test]
+fn of_parts() {
+    differs_without_its_mechanism(&OF_PARTS);
+}

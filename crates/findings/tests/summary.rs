@@ -1,0 +1,75 @@
+//! The three answers of a report's first page, on made-up runs.
+
+mod synthetic;
+
+use findings::Findings;
+use synthetic::{Run, Series, busy, moment, settings};
+
+/// Question and answer of a run, each of which must cite findings that exist.
+fn answers(run: Run, busy_drives: Option<f64>, event: bool) -> Vec<(&'static str, String)> {
+    let mut observation = run.observation();
+    if let Some(share) = busy_drives {
+        observation.cases[0].busy =
+            (0..3).map(|n| busy("drive", &format!("drive-{n}"), "bus", share)).collect();
+    }
+    if event {
+        observation.cases[0].moments = vec![moment(300.0, "drive-0 fails")];
+    }
+    let found = Findings::of(observation);
+    found
+        .summary()
+        .answers
+        .into_iter()
+        .map(|(question, answer)| {
+            assert!(!answer.findings.is_empty(), "{}", answer.text);
+            assert!(answer.findings.iter().all(|id| found.get(id).is_some()), "{:?}", answer.findings);
+            (question, answer.text)
+        })
+        .collect()
+}
+
+/// Proves that of a run with a write cliff the level after it is what lasts, not the higher one before, and that the busy part is
+/// named as the limit.
+#[test]
+fn a_fall_is_what_limits_what_lasts() {
+    let falling = Series::cliff(100_000.0, 40_000.0, 0.0, 24, 96, 4096.0);
+    let run = Run::new("own").case("long", "bs=4096", &[("rw", "randwrite"), ("bs", "4k")], &falling);
+    let said = answers(run, Some(0.97), false);
+    let questions: Vec<&str> = said.iter().map(|(question, _)| *question).collect();
+    assert_eq!(questions, ["What it sustains", "When it falls", "What limits it"]);
+    assert!(said[0].1.contains("last (4k random writes)"), "{said:?}");
+    assert!(said[1].1.starts_with("Writes fall by 60 % after 2.0 min, with "), "{said:?}");
+    assert!(
+        said[2].1.contains("The drives (3 drives are busy 97 % of the time (bus), at 4k random writes)"),
+        "{said:?}"
+    );
+}
+
+/// Proves that a run without a fall says how long it was tried, and promises nothing beyond; and that a device whose parts are not
+/// seen gets no limit put down to it.
+#[test]
+fn what_was_not_tried_is_not_promised() {
+    let level = Series::level(50_000.0, 0.5, 1e6, 1e6, 4096.0);
+    let mixed = settings(&[("rw", "randrw"), ("rwmixread", "50"), ("bs", "4k")]);
+    let mut run = Run::new("own");
+    run.add("mixed", "mixed", mixed, &level);
+    let said = answers(run, None, false);
+    assert!(said[0].1.contains("as long as it was tried"), "{said:?}");
+    assert!(said[1].1.starts_with("Writes did not fall in what was tried, at most "), "{said:?}");
+    assert!(said[2].1.starts_with("Not visible from outside"), "{said:?}");
+}
+
+/// Proves that the deepest dip around an event is told with its depth and length.
+#[test]
+fn a_dip_is_told() {
+    let rates: Vec<f64> =
+        (0..120).map(|n| if n == 61 { 20_000.0 } else { 50_000.0 + f64::from(n % 3) }).collect();
+    let run = Run::new("own").case(
+        "event",
+        "event",
+        &[("rw", "randwrite"), ("bs", "4k")],
+        &Series::writes(&rates, 5.0, 4096.0),
+    );
+    let found = answers(run, None, true);
+    assert!(found[1].1.contains("Around “drive-0 fails” IOPS dip by up to 60 % for 5 s."), "{found:?}");
+}
