@@ -1,7 +1,8 @@
 //! The run in three answers, for a reader who has a minute: what the target sustains, when it falls, what limits it.
 
 use crate::finding::{Fact, Finding};
-use crate::text::{bandwidth, block, duration, gigabytes, iops, latency, times};
+use crate::statistics::median;
+use crate::text::{bandwidth, block, duration, gigabytes, iops, latency};
 use crate::{Conclusion, Findings, Kind, Level, Limit, WriteCliff};
 
 /// Three questions, each with its answer where a finding gives one.
@@ -40,7 +41,8 @@ impl Findings {
             (_, share) => format!("{} % reads", share.unwrap_or(50)),
         };
         let is_random = case.word("rw").is_some_and(|rw| rw.starts_with("rand"));
-        let size = number("bs").map_or_else(String::new, |bs| format!("{} ", block(bs)));
+        let unit = |size: &str| if size.ends_with(|last: char| last.is_ascii_digit()) { " B" } else { "" };
+        let size = number("bs").map(block).map_or_else(String::new, |size| format!("{size}{} ", unit(&size)));
         let mut words = format!("{size}{}{direction}", if is_random { "random " } else { "sequential " });
         if let (Some(jobs), Some(depth)) = (number("numjobs"), number("iodepth")) {
             let plural = if jobs == 1 { "" } else { "s" };
@@ -73,8 +75,22 @@ impl Findings {
         })
     }
 
+    /// How many cases write for at least as long as it usually takes to fall, and do not.
+    fn steadfast(&self, cliffs: &[(&Finding, &WriteCliff)]) -> usize {
+        let usual_s = median(cliffs.iter().map(|(_, cliff)| cliff.onset_s));
+        let is_steadfast = |finding: &&Finding| match &finding.fact {
+            Fact::NoWriteCliff(none) => none.length_s > usual_s,
+            _ => false,
+        };
+        self.of_kind(Kind::NoWriteCliff).filter(is_steadfast).count()
+    }
+
     fn sustains(&self) -> Option<Conclusion> {
-        let cliffs = self.all_cliffs();
+        // What few cases do is no rule: their level is not what the target sustains.
+        let mut cliffs = self.all_cliffs();
+        if !cliffs.is_empty() && self.steadfast(&cliffs) > cliffs.len() {
+            cliffs.clear();
+        }
         let by_iops = cliffs.iter().max_by(|a, b| a.1.sustained.iops.total_cmp(&b.1.sustained.iops));
         let by_bytes = cliffs
             .iter()
@@ -133,11 +149,12 @@ impl Findings {
             let [least, most] = range(|cliff| cliff.bytes_written);
             let [shallowest, deepest] = range(|cliff| cliff.depth_percent);
             format!(
-                "Writes fall by {} after {}, with {} written (seen {}).",
+                "Writes fall by {} after {}, with {} written (in {} of {} cases that write as long).",
                 span(format!("{shallowest:.0}"), format!("{deepest:.0} %")),
                 span(duration(earliest), duration(latest)),
                 span(gigabytes(least), gigabytes(most)),
-                times(cliffs.len())
+                cliffs.len(),
+                cliffs.len() + self.steadfast(&cliffs)
             )
         };
         if let Some((finding, sentence)) = self.deepest_dip() {
@@ -148,7 +165,16 @@ impl Findings {
     }
 
     fn deepest_dip(&self) -> Option<(&Finding, String)> {
-        let dips = self.of_kind(Kind::Disruption).filter_map(|finding| match &finding.fact {
+        // A limit that was set is meant to take the rate down.
+        let is_limited = |finding: &Finding| {
+            self.observation.cases.iter().any(|case| {
+                case.stage == finding.stage
+                    && Some(case.name.as_str()) == finding.case.as_deref()
+                    && !case.limits.is_empty()
+            })
+        };
+        let events = self.of_kind(Kind::Disruption).filter(|finding| !is_limited(finding));
+        let dips = events.filter_map(|finding| match &finding.fact {
             Fact::Disruption(one) => one
                 .dips
                 .iter()

@@ -59,6 +59,22 @@ fn what_was_not_tried_is_not_promised() {
     assert!(said[2].1.starts_with("Not visible from outside"), "{said:?}");
 }
 
+/// Proves that a fall which one case shows and others that write as long do not is told as such, and is not what the target
+/// sustains.
+#[test]
+fn one_fall_of_many_is_no_rule() {
+    let texts = [("rw", "randwrite"), ("bs", "4k")];
+    let falling = Series::cliff(100_000.0, 40_000.0, 0.0, 24, 96, 4096.0);
+    let level = Series::writes(&[90_000.0; 96], 5.0, 4096.0);
+    let mut run = Run::new("own").case("long", "falls", &texts, &falling);
+    for name in ["first", "second", "third"] {
+        run = run.case("long", name, &texts, &level);
+    }
+    let said = answers(run, None, false);
+    assert!(said[0].1.contains("as long as it was tried"), "{said:?}");
+    assert!(said[1].1.contains("(in 1 of 4 cases that write as long)"), "{said:?}");
+}
+
 /// Proves that the deepest dip around an event is told with its depth and length.
 #[test]
 fn a_dip_is_told() {
