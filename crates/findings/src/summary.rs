@@ -108,7 +108,7 @@ impl Findings {
                     self.load_of(second)
                 ));
             }
-            return Some(answer(format!("{text}."), &[first, second]));
+            return Some(answer(&format!("{text}."), &[first, second]));
         }
         let (first, most) = self.levels().max_by(|a, b| a.1.iops.total_cmp(&b.1.iops))?;
         let (second, widest) =
@@ -126,7 +126,7 @@ impl Findings {
                 self.load_of(second)
             ));
         }
-        Some(answer(format!("{text}, as long as it was tried."), &[first, second]))
+        Some(answer(&format!("{text}, as long as it was tried."), &[first, second]))
     }
 
     fn falls(&self) -> Option<Conclusion> {
@@ -150,9 +150,9 @@ impl Findings {
             let [shallowest, deepest] = range(|cliff| cliff.depth_percent);
             format!(
                 "Writes fall by {} after {}, with {} written (in {} of {} cases that write as long).",
-                span(format!("{shallowest:.0}"), format!("{deepest:.0} %")),
-                span(duration(earliest), duration(latest)),
-                span(gigabytes(least), gigabytes(most)),
+                span(&format!("{shallowest:.0}"), &format!("{deepest:.0} %")),
+                span(&duration(earliest), &duration(latest)),
+                span(&gigabytes(least), &gigabytes(most)),
                 cliffs.len(),
                 cliffs.len() + self.steadfast(&cliffs)
             )
@@ -161,7 +161,7 @@ impl Findings {
             rests_on.push(finding);
             text.push_str(&sentence);
         }
-        Some(answer(text, &rests_on))
+        Some(answer(&text, &rests_on))
     }
 
     fn deepest_dip(&self) -> Option<(&Finding, String)> {
@@ -226,7 +226,7 @@ impl Findings {
             })
             .collect();
         let rests_on: Vec<&Finding> = kinds.iter().map(|(_, _, (finding, _))| *finding).collect();
-        (!parts.is_empty()).then(|| answer(format!("{}.", parts.join("; ")), &rests_on))
+        (!parts.is_empty()).then(|| answer(&format!("{}.", parts.join("; ")), &rests_on))
     }
 }
 
@@ -244,11 +244,11 @@ fn in_words(by: &str) -> &'static str {
 }
 
 /// From one to another, or the one where both are the same.
-fn span(from: String, to: String) -> String {
-    if from == to || to == format!("{from} %") { to } else { format!("{from} to {to}") }
+fn span(from: &str, to: &str) -> String {
+    if from == to || to == format!("{from} %") { to.to_owned() } else { format!("{from} to {to}") }
 }
 
-fn answer(text: String, rests_on: &[&Finding]) -> Conclusion {
+fn answer(text: &str, rests_on: &[&Finding]) -> Conclusion {
     let mut findings: Vec<String> = rests_on.iter().map(|finding| finding.id.clone()).collect();
     findings.dedup();
     let mut letters = text.chars();
