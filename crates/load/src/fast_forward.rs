@@ -4,7 +4,8 @@
 //! than a window (a translation's state, a rebuild's progress) it carries over the rest itself. I/Os that are under way at
 //! the end of a window are still under way at the start of the next: to them no time has passed. Where the device says
 //! that its course is about to change, windows follow one another more closely, until nothing is left out. Where windows
-//! differ so much that their mean says little, nothing is left out either.
+//! differ so much that their mean says little, nothing is left out either. Nor while a load with a rate limit makes up for
+//! what it could not issue before: it is faster than its limit then, for as long as there is something to make up for.
 
 use std::ops::ControlFlow;
 
@@ -186,8 +187,9 @@ impl<'a> Progress<'a> {
             self.simulated_ns += window_ns;
             // A window with few I/Os shows chance more than the rate, and stands for nothing but itself.
             let is_full = window_ns == WINDOW_NS || ios >= WINDOW_IOS / 2;
+            let lasts = is_full && !run.is_catching_up(ios, window_ns);
             let mut carried_ns = 0;
-            if self.is_settled() && is_full {
+            if self.is_settled() && lasts {
                 self.add_rate(ios as f64 / window_ns as f64);
                 carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
             }

@@ -6,6 +6,9 @@ use crate::{Direction, LoadSpec, Operation, Pattern, Random, SpecError};
 /// they were.
 const STREAMS_PER_JOB: u64 = 2;
 
+/// So much faster than its limit is more than the chance of a few thousand I/Os.
+const CATCHING_UP: f64 = 1.01;
+
 #[derive(Debug, Clone)]
 struct Job {
     addresses: Random,
@@ -155,16 +158,33 @@ impl Generator {
         let Some(spacing_ns) = self.spacing_ns else { return 0 };
         let numjobs = self.jobs.len() as u64;
         let job = &mut self.jobs[job_index as usize];
-        let place = job.tickets * numjobs + u64::from(job_index);
+        let ticket = job.tickets;
         job.tickets += 1;
-        // One multiplication of an exact integer: the error does not grow with the number of I/Os.
-        (place as f64 * spacing_ns) as u64
+        allowed_ns(ticket, numjobs, job_index, spacing_ns)
+    }
+
+    /// True where `ios` in `duration_ns` are more than the rate limit lets through in the long run, and a job still has
+    /// moments before `at_ns` to make up for: it catches up, and will be slower once it has.
+    pub(crate) fn is_catching_up(&self, ios: u64, duration_ns: u64, at_ns: u64) -> bool {
+        let Some(spacing_ns) = self.spacing_ns else { return false };
+        let numjobs = self.jobs.len() as u64;
+        let is_behind =
+            |(job, index): (&Job, u32)| allowed_ns(job.tickets, numjobs, index, spacing_ns) < at_ns;
+        ios as f64 * spacing_ns > duration_ns as f64 * CATCHING_UP && self.jobs.iter().zip(0..).any(is_behind)
     }
 
     /// True where a rate limit holds I/Os back.
     pub fn is_rate_limited(&self) -> bool {
         self.spacing_ns.is_some()
     }
+}
+
+/// The moment of an I/O of a job that all jobs take turns with.
+#[inline]
+fn allowed_ns(ticket: u64, numjobs: u64, job_index: u32, spacing_ns: f64) -> u64 {
+    let place = ticket * numjobs + u64::from(job_index);
+    // One multiplication of an exact integer: the error does not grow with the number of I/Os.
+    (place as f64 * spacing_ns) as u64
 }
 
 #[cfg(test)]

@@ -80,6 +80,12 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
         }
     }
 
+    /// True where the stretch of `stretch_ns` that ended now, with `ios` in it, made up for I/Os that a rate limit had
+    /// allowed before: such a rate does not last.
+    pub fn is_catching_up(&self, ios: u64, stretch_ns: u64) -> bool {
+        self.generator.is_catching_up(ios, stretch_ns, self.stretch_start_ns - self.start_ns)
+    }
+
     /// Goes on for as long as the recorder has intervals.
     pub fn run(
         &mut self,

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use common::{counted_samples as measure_on, iops};
 use load::{DirectionSample, LoadSpec, Pattern, Sample};
 use serde_json::{Map, Value};
@@ -253,6 +255,44 @@ fn a_firmware_update_dips_briefly() {
     let notes = twin.take_notes();
     assert_eq!(notes.len(), 6, "{notes:?}");
     assert_eq!(notes[0].at_ns, 1_000_000_000);
+}
+
+/// Proves that fast-forward does not take for lasting what a rate-limited load makes up for after a path's failover:
+/// rate and latency are those of a run of which nothing was left out.
+#[test]
+fn fast_forward_ends_the_catching_up() {
+    let mut description = description();
+    let update = description.flash_modules.as_mut().unwrap().firmware_update.as_mut().unwrap();
+    update.controller_away_s.value = 45.0;
+    // As in the shipped plan: one job holds the whole rate, and may have as many I/Os outstanding as all of them.
+    let load = LoadSpec {
+        numjobs: 1,
+        iodepth: NUMJOBS * IODEPTH,
+        rate_iops: Some(100_000.0),
+        ramp_ns: 0,
+        runtime_ns: 60_000_000_000,
+        interval_ns: 5_000_000_000,
+        ..spec(Pattern::Randrw, 8192, 80)
+    };
+    let run = |exact: &str| {
+        let switches = [("exact".into(), exact.into())].into_iter().collect();
+        let mut twin = Twin::build(&description, &switches, 1).unwrap();
+        twin.schedule(10_000_000_000, Event::FirmwareUpdate).unwrap();
+        let mut samples = Vec::new();
+        twin.run(&load, &mut |_, sample| {
+            samples.push(sample);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        samples
+    };
+    let (fast, exact) = (run("off"), run("on"));
+    assert!(fast[3..10].iter().any(|sample| sample.is_extrapolated));
+    for (fast, exact) in fast[3..10].iter().zip(&exact[3..10]) {
+        assert!((iops(fast) / iops(exact) - 1.0).abs() < 0.02, "{} {}", iops(fast), iops(exact));
+        let (fast, exact) = (mean_ms(&fast.read), mean_ms(&exact.read));
+        assert!((fast / exact - 1.0).abs() < 0.05, "{fast} {exact}");
+    }
 }
 
 /// Proves that an update whose controllers go on working dips nowhere, and that one without verification leaves latency
