@@ -1,6 +1,7 @@
 //! What a finding is: a fact with its numbers, and the samples that it rests on.
 
 use crate::facts::*;
+use crate::observation::ObservedCase;
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -119,6 +120,23 @@ facts! {
 }
 
 impl Finding {
+    /// A fact about one case, named by its kind and the case. It rests on a span of the case's samples, since the start of
+    /// its load, or on all that were counted.
+    pub(crate) fn of_case(case: &ObservedCase, fact: Fact, span_s: Option<(f64, f64)>) -> Finding {
+        Finding {
+            id: format!("{}/{}", fact.kind().name(), case.path()),
+            stage: case.stage.clone(),
+            case: Some(case.name.clone()),
+            fact,
+            rests_on: vec![Basis {
+                stage: case.stage.clone(),
+                case: case.name.clone(),
+                from_s: span_s.map(|span| span.0),
+                to_s: span_s.map(|span| span.1),
+            }],
+        }
+    }
+
     /// The kind of its fact.
     pub fn kind(&self) -> Kind {
         self.fact.kind()

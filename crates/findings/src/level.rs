@@ -1,6 +1,6 @@
 //! The mean level of a case.
 
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Fact, Finding};
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{Estimate, variance};
 use crate::{DirectionLevel, Level};
@@ -40,18 +40,7 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
         iops_confidence_95: estimate.map(|estimate| estimate.interval(0.95)),
         ..total(case)
     };
-    Finding {
-        id: format!("level/{}", case.path()),
-        stage: case.stage.clone(),
-        case: Some(case.name.clone()),
-        fact: Fact::Level(level),
-        rests_on: vec![Basis {
-            stage: case.stage.clone(),
-            case: case.name.clone(),
-            from_s: None,
-            to_s: None,
-        }],
-    }
+    Finding::of_case(case, Fact::Level(level), None)
 }
 
 /// Over all operations: the directions weighted by how many there were.

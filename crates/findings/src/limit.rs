@@ -1,6 +1,6 @@
 //! What bounds the rate of a case, and how evenly its paths carry it.
 
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Fact, Finding};
 use crate::level::total;
 use crate::observation::ObservedCase;
 use crate::text::{iops, latency};
@@ -74,22 +74,7 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
         bw_bytes_per_s: level.bw_bytes_per_s,
         uses,
     };
-    finding(case, Fact::Limit(fact))
-}
-
-fn finding(case: &ObservedCase, fact: Fact) -> Finding {
-    Finding {
-        id: format!("{}/{}", fact.kind().name(), case.path()),
-        stage: case.stage.clone(),
-        case: Some(case.name.clone()),
-        fact,
-        rests_on: vec![Basis {
-            stage: case.stage.clone(),
-            case: case.name.clone(),
-            from_s: None,
-            to_s: None,
-        }],
-    }
+    Finding::of_case(case, Fact::Limit(fact), None)
 }
 
 /// How many parts of a kind, as the subject of a sentence.
@@ -177,7 +162,7 @@ pub(crate) fn balance(case: &ObservedCase) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for fact in worst.into_iter().chain(others) {
         let paths = fact.paths.clone();
-        let mut one = finding(case, Fact::PathBalance(fact));
+        let mut one = Finding::of_case(case, Fact::PathBalance(fact), None);
         if !found.is_empty() {
             one.id = format!("{}/{paths}", one.id);
         }

@@ -10,7 +10,7 @@ pub use fio::{FioCriterion, FioSteadyState};
 pub use rounds::{RoundLog, RoundsOver};
 
 use crate::SteadyState;
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Fact, Finding};
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{mean, slope};
 
@@ -180,18 +180,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         fio_slope_percent: fio(FioCriterion::Slope),
     };
     let from_s = rounds.ends_s[seen - WINDOW_ROUNDS] - rounds.length_s;
-    Some(Finding {
-        id: format!("steady-state/{}", case.path()),
-        stage: case.stage.clone(),
-        case: Some(case.name.clone()),
-        fact: Fact::SteadyState(state),
-        rests_on: vec![Basis {
-            stage: case.stage.clone(),
-            case: case.name.clone(),
-            from_s: Some(from_s),
-            to_s: Some(at_s),
-        }],
-    })
+    Some(Finding::of_case(case, Fact::SteadyState(state), Some((from_s, at_s))))
 }
 
 #[cfg(test)]

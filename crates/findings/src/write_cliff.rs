@@ -6,7 +6,7 @@
 
 mod search;
 
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Fact, Finding};
 use crate::observation::{Flow, Interval, ObservedCase};
 use crate::statistics::{mean, slope};
 use crate::{Fall, NoWriteCliff, Rate, Recovery, WriteCliff};
@@ -22,7 +22,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         let length_s = counted.last().map_or(0.0, |last| last.end_s - counted[0].start_s);
         let fact =
             NoWriteCliff { reason, intervals: counted.len(), length_s, smallest_visible_percent: visible };
-        finding(case, Fact::NoWriteCliff(fact), None)
+        Finding::of_case(case, Fact::NoWriteCliff(fact), None)
     };
     // A held rate says what was asked for, not what the array can do.
     if case.number("rate_iops").is_some() {
@@ -51,21 +51,6 @@ fn come_and_go(loads: &[(String, Vec<Interval>)]) -> bool {
     let span = |series: &[Interval]| Some((series.first()?.start_s, series.last()?.end_s));
     let mut spans = loads.iter().map(|(_, series)| span(series));
     spans.next().is_some_and(|first| first.is_none() || spans.any(|span| span != first))
-}
-
-fn finding(case: &ObservedCase, fact: Fact, span: Option<(f64, f64)>) -> Finding {
-    Finding {
-        id: format!("{}/{}", fact.kind().name(), case.path()),
-        stage: case.stage.clone(),
-        case: Some(case.name.clone()),
-        fact,
-        rests_on: vec![Basis {
-            stage: case.stage.clone(),
-            case: case.name.clone(),
-            from_s: span.map(|span| span.0),
-            to_s: span.map(|span| span.1),
-        }],
-    }
 }
 
 /// The rate of one direction over some intervals, without those that were outliers.
@@ -149,5 +134,5 @@ fn describe(case: &ObservedCase, counted: &[Interval], falls: &search::Falls) ->
         further_falls: described[1..].to_vec(),
     };
     let span = (counted[first.level_from].start_s, counted[first.level_to - 1].end_s);
-    finding(case, Fact::WriteCliff(cliff), Some(span))
+    Finding::of_case(case, Fact::WriteCliff(cliff), Some(span))
 }
