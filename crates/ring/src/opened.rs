@@ -1,7 +1,7 @@
 //! A target that is open, by leave of the guard.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Seek as _, SeekFrom};
+use std::io::{IoSliceMut, Seek as _, SeekFrom};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct OpenTarget {
     capacity_bytes: u64,
     alignment_bytes: u32,
     is_writable: bool,
-    is_remote: bool,
+    has_nowait: bool,
 }
 
 impl OpenTarget {
@@ -75,7 +75,9 @@ impl OpenTarget {
         };
         let magic = rustix::fs::fstatfs(&file).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
         let is_remote = REMOTE_MAGICS.contains(&magic);
-        Ok(OpenTarget { file, name, capacity_bytes, alignment_bytes, is_writable: write, is_remote })
+        // A server that does not answer is not asked anything.
+        let has_nowait = !is_remote && has_nowait(&file);
+        Ok(OpenTarget { file, name, capacity_bytes, alignment_bytes, is_writable: write, has_nowait })
     }
 
     /// A target that shrank since it was looked at is refused; one that grew is used as far as it was looked at.
@@ -110,9 +112,10 @@ impl OpenTarget {
         &self.name
     }
 
-    /// Whether handing over an I/O may wait for a server.
-    pub(crate) fn is_remote(&self) -> bool {
-        self.is_remote
+    /// Whether a thread of the kernel is to do the I/O: handing it over may wait for a server, or the file cannot say that it
+    /// would have to wait, so that the kernel tries in vain and then passes each I/O on by itself.
+    pub(crate) fn needs_kernel_thread(&self) -> bool {
+        !self.has_nowait
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -122,6 +125,14 @@ impl OpenTarget {
     pub(crate) fn raw_fd(&self) -> RawFd {
         self.file.as_raw_fd()
     }
+}
+
+/// Whether the file can be asked for an I/O that does not wait. Without it (tmpfs) io_uring never does an I/O in place.
+fn has_nowait(file: &File) -> bool {
+    // One byte, which direct I/O refuses: only whether the flag is known counts, and that is looked at first.
+    let answer =
+        rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut [0])], 0, rustix::io::ReadWriteFlags::NOWAIT);
+    answer != Err(rustix::io::Errno::OPNOTSUPP)
 }
 
 fn path_of(address: Address) -> Result<std::path::PathBuf, RingError> {
@@ -143,5 +154,18 @@ fn direct_alignment(file: &File) -> u32 {
             answer.stx_dio_offset_align
         }
         _ => SECTOR_BYTES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a file in memory, which cannot say that an I/O would wait, is known by it, and a file that can is too.
+    #[test]
+    fn files_that_cannot_refuse_to_wait_are_known() {
+        let in_memory = rustix::fs::memfd_create("arraylab", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        assert!(!has_nowait(&File::from(in_memory)));
+        assert!(has_nowait(&File::open("/dev/zero").unwrap()));
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct Uring<'a> {
     /// Completions come by looking for them, never by sleeping: a wait would spin in the kernel beyond its time.
     is_polled: bool,
     has_submission_thread: bool,
-    is_remote: bool,
+    needs_kernel_thread: bool,
     write_flags: i32,
     trim_mode: i32,
     parts: Parts,
@@ -90,8 +90,8 @@ impl<'a> Uring<'a> {
         let mut warnings = Vec::new();
         // Saves a look-up of the ring at each system call; older kernels do without.
         let _ = submitter.register_ring_fd();
-        let is_remote = match &backing {
-            Backing::Targets(targets, _) => targets.iter().any(OpenTarget::is_remote),
+        let needs_kernel_thread = match &backing {
+            Backing::Targets(targets, _) => targets.iter().any(OpenTarget::needs_kernel_thread),
             Backing::Nothing => false,
         };
         let mut has_fixed_buffers = false;
@@ -127,7 +127,7 @@ impl<'a> Uring<'a> {
             has_registered_files,
             is_polled: options.poll,
             has_submission_thread: options.sqpoll,
-            is_remote,
+            needs_kernel_thread,
             write_flags: if options.fua { libc::RWF_DSYNC } else { 0 },
             trim_mode: trim_mode(options.trim),
             parts: Parts::new(slots),
@@ -198,8 +198,8 @@ impl<'a> Uring<'a> {
             build!(Fd(targets[target as usize].raw_fd()))
         };
         // Where handing over could wait for a server, a thread of the kernel does the waiting: a worker that is held there
-        // cannot be stopped.
-        let entry = if self.is_remote { entry.flags(squeue::Flags::ASYNC) } else { entry };
+        // cannot be stopped. Where the kernel would pass the I/O on to that thread in any case, saying so saves the attempt.
+        let entry = if self.needs_kernel_thread { entry.flags(squeue::Flags::ASYNC) } else { entry };
         let expected = if matches!(kind, Kind::Read | Kind::Write) { length_bytes } else { 0 };
         entry.user_data(u64::from(expected) << 32 | u64::from(slot))
     }
