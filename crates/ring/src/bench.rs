@@ -1,7 +1,7 @@
 //! What the engine costs, beside the installed fio: rounds of both in turn, so that a busy host troubles both.
 
-use std::fs::File;
-use std::io::Write as _;
+mod scratch;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use load::{LoadShape, LoadSpec, Pattern};
 use serde::Serialize;
 
+use self::scratch::{Loop, Scratch};
 use crate::{OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets, run};
 
 /// Length of the file that is read.
@@ -38,8 +39,9 @@ pub struct BenchSettings {
 impl Default for BenchSettings {
     fn default() -> Self {
         BenchSettings {
-            rounds: 5,
-            runtime_ns: 2_000_000_000,
+            // Many short rounds: on a shared machine the rates of one engine differ twofold from one second to another.
+            rounds: 9,
+            runtime_ns: 1_000_000_000,
             fio: Some(PathBuf::from("fio")),
             only: String::new(),
             directory: PathBuf::from("/dev/shm"),
@@ -60,6 +62,8 @@ pub struct BenchResult {
     pub fio: Option<f64>,
     /// Median over the rounds of how many times better we are than fio in the same round.
     pub ratio: Option<f64>,
+    /// Smallest and largest of the rounds' ratios.
+    pub ratio_spread: Option<[f64; 2]>,
     /// Smallest and largest of our rounds.
     pub ours_spread: Option<[f64; 2]>,
     /// Smallest and largest of fio's rounds.
@@ -201,6 +205,7 @@ fn missing(scenario: &Scenario, why: String) -> BenchResult {
         ours: None,
         fio: None,
         ratio: None,
+        ratio_spread: None,
         ours_spread: None,
         fio_spread: None,
         ours_cpu_ns: None,
@@ -218,26 +223,30 @@ fn measure(
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut our_cpu_ns, mut their_cpu_ns) = (Vec::new(), Vec::new());
     let mut note = None;
+    let their_round = || match &settings.fio {
+        Some(fio) if !scenario.fio_options.is_empty() => Some(measure_fio(fio, settings, scenario, path)),
+        _ => None,
+    };
     for round in 0..settings.rounds.max(1) {
+        // Either begins in turn, so that a host that slows down troubles both.
+        let before = if round % 2 == 1 { their_round() } else { None };
         let outcome = measure_ours(settings, scenario, targets, u64::from(round))?;
         // A round without what the scenario is about would carry its name wrongly.
         if scenario.polling != Polling::Nothing && !outcome.warnings.is_empty() {
             return Ok(missing(scenario, outcome.warnings.join("; ")));
         }
         let our_iops = outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9);
-        let cpu_ns = outcome.cpu_ns_per_io;
-        our_cpu_ns.push(cpu_ns);
+        our_cpu_ns.push(outcome.cpu_ns_per_io);
         let in_unit = |iops: f64| if scenario.is_cost { 1e9 / iops } else { iops };
         ours.push(in_unit(our_iops));
-        if let (Some(fio), false) = (&settings.fio, scenario.fio_options.is_empty()) {
-            match measure_fio(fio, settings, scenario, path) {
-                Ok((iops, cpu_ns)) => {
-                    their_cpu_ns.push(cpu_ns);
-                    theirs.push(in_unit(iops));
-                    ratios.push(our_iops / iops);
-                }
-                Err(why) => note = Some(why),
+        match before.or_else(their_round) {
+            Some(Ok((iops, cpu_ns))) => {
+                their_cpu_ns.push(cpu_ns);
+                theirs.push(in_unit(iops));
+                ratios.push(our_iops / iops);
             }
+            Some(Err(why)) => note = Some(why),
+            None => {}
         }
     }
     Ok(BenchResult {
@@ -247,6 +256,7 @@ fn measure(
         fio_spread: spread(&theirs),
         ours: median(&mut ours),
         fio: median(&mut theirs),
+        ratio_spread: spread(&ratios),
         ratio: median(&mut ratios),
         ours_cpu_ns: median(&mut our_cpu_ns),
         fio_cpu_ns: median(&mut their_cpu_ns),
@@ -343,60 +353,4 @@ fn spread(values: &[f64]) -> Option<[f64; 2]> {
     let smallest = values.iter().copied().min_by(f64::total_cmp)?;
     let largest = values.iter().copied().max_by(f64::total_cmp)?;
     Some([smallest, largest])
-}
-
-/// A file of our own that goes with us.
-struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    fn create(directory: &Path) -> Result<Scratch, RingError> {
-        let path = directory.join(format!("arraylab-bench-ring-{}", std::process::id()));
-        let scratch = Scratch { path };
-        let written = File::create_new(&scratch.path).and_then(|mut file| {
-            // Not zeros, and not a hole: a page of zeros would be read from cache.
-            let block: Vec<u8> =
-                (0..1u32 << 20).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-            (0..FILE_BYTES >> 20).try_for_each(|_| file.write_all(&block))
-        });
-        written.map(|()| scratch).map_err(|source| RingError::Target {
-            action: "write",
-            target: directory.display().to_string(),
-            source,
-            hint: "name a directory with 512 MiB of room",
-        })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// A loop device over a file, with direct I/O.
-struct Loop {
-    path: PathBuf,
-}
-
-impl Loop {
-    fn attach(file: &Path) -> Result<Loop, String> {
-        let output = Command::new("losetup")
-            .args(["--find", "--show", "--read-only", "--direct-io=on"])
-            .arg(file)
-            .output()
-            .map_err(|error| format!("no loop device: losetup did not start: {error}"))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("no loop device: {}", said.lines().next().unwrap_or("losetup failed")));
-        }
-        Ok(Loop { path: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()) })
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
-    }
 }

@@ -90,12 +90,15 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
             print_json_lines([row])
         } else {
             print(&format!(
-                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}\n",
+                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}{}\n",
                 row.scenario,
                 row.unit,
                 number(row.ours),
                 number(row.fio),
                 number(row.ratio),
+                row.ratio_spread
+                    .map(|[least, most]| format!(" ({least:.2} to {most:.2})"))
+                    .unwrap_or_default(),
                 row.note.as_ref().map(|note| format!("  ({note})")).unwrap_or_default()
             ))
         };
