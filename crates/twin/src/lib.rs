@@ -13,6 +13,7 @@ mod engine;
 mod error;
 mod event;
 pub mod flash_module_array;
+pub mod part;
 pub mod replicated;
 mod settings;
 mod slow;

@@ -15,3 +15,18 @@ pub(crate) use loss::DATA_LOST;
 pub use rebuild::Rebuild;
 pub(crate) use rebuild::Turn;
 pub(crate) use recovery::{Own, Recovery};
+
+use crate::DescriptionError;
+
+/// Refuses courses that no array of so many controllers and drives of such a size can follow, naming the key.
+pub(crate) fn check_courses(
+    rebuild: Option<&Rebuild>,
+    update: Option<&FirmwareUpdate>,
+    controllers: u32,
+    drive_bytes: u64,
+) -> Result<(), DescriptionError> {
+    if let Some(rebuild) = rebuild {
+        rebuild.check()?;
+    }
+    update.map_or(Ok(()), |update| update.check(controllers, drive_bytes))
+}

@@ -6,10 +6,12 @@ use super::Description;
 use super::arrangement::Arrangement;
 use super::settings::Settings;
 use crate::DescriptionError;
+use crate::course::check_courses;
 use crate::description::{
     CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
 };
 use crate::drive::disk::HardDisk;
+use crate::part::{check_controllers, check_hosts};
 
 /// The largest memory of a controller: a block's number and place fit twice into the laboratory's own memory.
 const CACHE_LIMIT_BYTES: u64 = 1 << 40;
@@ -19,44 +21,26 @@ const BLOCKS_LIMIT: u64 = 1 << 24;
 impl Description {
     /// Refuses what no array can have, naming the key.
     pub(crate) fn check(&self) -> Result<(), DescriptionError> {
-        let parts = u64::from(PART_LIMIT);
-        whole("hosts.count", &self.hosts.count, 1, parts)?;
-        within("hosts.submission_us", &self.hosts.submission_us, 0.0, STEP_LIMIT_US)?;
+        check_hosts(&self.hosts.count, &self.hosts.submission_us)?;
         for (index, file_system) in self.hosts.file_systems.iter().enumerate() {
             let key = |name: &str| format!("hosts.file_systems[{index}].{name}");
             within(&key("submission_us"), &file_system.submission_us, 0.0, STEP_LIMIT_US)?;
             within(&key("completion_us"), &file_system.completion_us, 0.0, STEP_LIMIT_US)?;
             rate(&key("completion_mb_per_s"), &file_system.completion_mb_per_s)?;
         }
-        whole("links.count", &self.links.count, 1, parts)?;
-        rate("links.mb_per_s", &self.links.mb_per_s)?;
-        within("links.command_us", &self.links.command_us, 0.0, STEP_LIMIT_US)?;
+        self.links.check()?;
         rate("drive_links.mb_per_s", &self.drive_links.mb_per_s)?;
         self.check_controllers()?;
         self.check_cache()?;
         self.check_drives()?;
         self.check_layout()?;
-        if let Some(rebuild) = &self.rebuild {
-            rebuild.check()?;
-        }
-        match &self.firmware_update {
-            Some(update) => update.check(self.controllers.count.get(), self.drives.capacity_bytes.get()),
-            None => Ok(()),
-        }
+        let (controllers, drive_bytes) = (self.controllers.count.get(), self.drives.capacity_bytes.get());
+        check_courses(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {
         let controllers = &self.controllers;
-        whole("controllers.count", &controllers.count, 1, u64::from(PART_LIMIT))?;
-        let (links, count) = (self.links.count.get(), controllers.count.get());
-        if links < count {
-            return refuse(
-                "links.count",
-                format!("{links} links leave {} of {count} controllers with no link", count - links),
-                "give every controller a link",
-            );
-        }
-        whole("controllers.processors", &controllers.processors, 1, u64::from(PART_LIMIT))?;
+        check_controllers(&controllers.count, &controllers.processors, &self.links)?;
         within("controllers.read_us", &controllers.read_us, 0.0, STEP_LIMIT_US)?;
         within("controllers.write_us", &controllers.write_us, 0.0, STEP_LIMIT_US)?;
         within("controllers.parity_us", &controllers.parity_us, 0.0, STEP_LIMIT_US)?;

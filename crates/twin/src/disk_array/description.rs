@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::part::Links;
 use crate::{FirmwareUpdate, Parameter, Rebuild};
 
 /// An array of hard disks: hosts, links, controllers with a cache, a layout, and drives.
@@ -11,7 +12,8 @@ use crate::{FirmwareUpdate, Parameter, Rebuild};
 pub struct Description {
     /// The machines that issue the load.
     pub hosts: Hosts,
-    /// The paths between hosts and controllers.
+    /// The paths between hosts and controllers. The I/Os of a volume take turns over the links of the controller that
+    /// owns it.
     pub links: Links,
     /// What takes commands in and looks after the drives.
     pub controllers: Controllers,
@@ -62,21 +64,6 @@ pub struct FileSystem {
     pub completion_us: Parameter<f64>,
     /// Rate at which completions pass blocks, in 10^6 bytes a second.
     pub completion_mb_per_s: Parameter<f64>,
-}
-
-/// The paths between hosts and controllers: full duplex, dealt to controllers in turn; the I/Os of a volume take
-/// turns over the links of the controller that owns it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Links {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many in all.
-    pub count: Parameter<u32>,
-    /// What a link carries in each direction, in 10^6 bytes a second.
-    pub mb_per_s: Parameter<f64>,
-    /// Microseconds that a command holds the direction its data takes, beside its bytes.
-    pub command_us: Parameter<f64>,
 }
 
 /// What takes commands in and looks after the drives. Each owns every n-th volume.

@@ -3,22 +3,7 @@
 use super::description::Description;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-
-/// One full-duplex link.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Link {
-    to_array: Server,
-    to_host: Server,
-    pub to_array_bytes: u64,
-    pub to_host_bytes: u64,
-}
-
-impl Link {
-    /// Busy times of the direction to the array and of that to the host.
-    pub fn busy_ns(&self) -> [u64; 2] {
-        [self.to_array.busy_ns(), self.to_host.busy_ns()]
-    }
-}
+use crate::part::Wires;
 
 /// What a file system costs its hosts.
 #[derive(Debug, Clone)]
@@ -33,9 +18,7 @@ struct Completions {
 pub(crate) struct Fabric {
     pub submission_ns: u64,
     completions: Option<Completions>,
-    command_ns: u64,
-    rate: Rate,
-    links: Box<[Link]>,
+    pub links: Wires,
     drive_rate: Rate,
     to_drives: Server,
     from_drives: Server,
@@ -45,14 +28,10 @@ impl Fabric {
     pub fn new(description: &Description, settings: &Settings) -> Fabric {
         let hosts = &description.hosts;
         let file_system = settings.file_system.map(|index| &hosts.file_systems[index]);
-        let (command_ns, rate, drive_rate) = if settings.links {
-            (
-                nanos_of_us(description.links.command_us.get()),
-                Rate::from_mb_per_s(description.links.mb_per_s.get()),
-                Rate::from_mb_per_s(description.drive_links.mb_per_s.get()),
-            )
+        let drive_rate = if settings.links {
+            Rate::from_mb_per_s(description.drive_links.mb_per_s.get())
         } else {
-            (0, Rate::UNLIMITED, Rate::UNLIMITED)
+            Rate::UNLIMITED
         };
         let extra_us = file_system.map_or(0.0, |file_system| file_system.submission_us.get());
         let submission_us = if settings.processors { hosts.submission_us.get() + extra_us } else { 0.0 };
@@ -63,9 +42,7 @@ impl Fabric {
                 rate: Rate::from_mb_per_s(file_system.completion_mb_per_s.get()),
                 hosts: vec![Server::default(); hosts.count.get() as usize].into(),
             }),
-            command_ns,
-            rate,
-            links: vec![Link::default(); description.links.count.get() as usize].into(),
+            links: Wires::new(&description.links, settings.links),
             drive_rate,
             to_drives: Server::default(),
             from_drives: Server::default(),
@@ -74,23 +51,7 @@ impl Fabric {
 
     /// Whether data reaches the hosts in no time.
     pub fn costs_nothing(&self) -> bool {
-        self.rate == Rate::UNLIMITED && self.command_ns == 0 && self.completions.is_none()
-    }
-
-    /// Sends written data; returns when the controller has it.
-    #[inline]
-    pub fn send_to_array(&mut self, now_ns: u64, link: u32, bytes: u64) -> u64 {
-        let link = &mut self.links[link as usize];
-        link.to_array_bytes += bytes;
-        link.to_array.serve(now_ns, self.command_ns + self.rate.duration_ns(bytes))
-    }
-
-    /// Sends read data; returns when the host has it.
-    #[inline]
-    pub fn send_to_host(&mut self, now_ns: u64, link: u32, bytes: u64) -> u64 {
-        let link = &mut self.links[link as usize];
-        link.to_host_bytes += bytes;
-        link.to_host.serve(now_ns, self.command_ns + self.rate.duration_ns(bytes))
+        self.links.cost_nothing() && self.completions.is_none()
     }
 
     /// Whether hosts have work with an answer.
@@ -117,11 +78,6 @@ impl Fabric {
     #[inline]
     pub fn send_from_drives(&mut self, now_ns: u64, bytes: u64) -> u64 {
         self.from_drives.serve(now_ns, self.drive_rate.duration_ns(bytes))
-    }
-
-    /// The links, for their counters.
-    pub fn links(&self) -> &[Link] {
-        &self.links
     }
 
     /// Busy times of the links to and from the drives.

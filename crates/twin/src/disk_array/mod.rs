@@ -45,7 +45,7 @@ use work::{HostIo, Works};
 
 pub use description::{
     Cache, Controllers, Description, DestageOrder, DriveLinks, Drives as HardDisks, FileSystem, Hosts,
-    Layout, Level, Links, ParityUpdate, Pool, Volumes,
+    Layout, Level, ParityUpdate, Pool, Volumes,
 };
 
 /// What lets such an array lose a controller for a while.
@@ -162,7 +162,7 @@ impl Model {
             cache.keep(io.offset_bytes, bytes);
         }
         let left_ns = controller.hand_out(self.now_ns, bytes);
-        let at_ns = self.fabric.send_to_host(left_ns, io.link, bytes);
+        let at_ns = self.fabric.links.send_to_host(left_ns, io.link, bytes);
         self.answer(tag, at_ns);
     }
 
@@ -247,7 +247,7 @@ impl Device for Model {
             Direction::Read => issued_at_ns,
             // Every submission takes the same time, so links see writes in the order of their submission.
             Direction::Write => {
-                self.fabric.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes))
+                self.fabric.links.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes))
             }
             // A discard changes maps and moves no data.
             Direction::Trim => return self.answer(tag, issued_at_ns),

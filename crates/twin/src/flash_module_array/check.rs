@@ -2,51 +2,28 @@
 
 use super::Description;
 use crate::DescriptionError;
+use crate::course::check_courses;
 use crate::description::{
-    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
+    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
 };
+use crate::part::{check_controllers, check_hosts};
 
 impl Description {
     /// Refuses what no array can have, naming the key.
     pub fn check(&self) -> Result<(), DescriptionError> {
-        let parts = u64::from(PART_LIMIT);
-        whole("hosts.count", &self.hosts.count, 1, parts)?;
-        within("hosts.submission_us", &self.hosts.submission_us, 0.0, STEP_LIMIT_US)?;
-        whole("links.count", &self.links.count, 1, parts)?;
-        rate("links.mb_per_s", &self.links.mb_per_s)?;
-        within("links.command_us", &self.links.command_us, 0.0, STEP_LIMIT_US)?;
+        check_hosts(&self.hosts.count, &self.hosts.submission_us)?;
+        self.links.check()?;
         self.check_controllers()?;
         self.check_drives()?;
         self.check_layout()?;
-        if let Some(rebuild) = &self.rebuild {
-            rebuild.check()?;
-        }
-        match &self.firmware_update {
-            Some(update) => update.check(self.controllers.count.get(), self.drives.capacity_bytes.get()),
-            None => Ok(()),
-        }
+        let (controllers, drive_bytes) = (self.controllers.count.get(), self.drives.capacity_bytes.get());
+        check_courses(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {
         let controllers = &self.controllers;
-        whole("controllers.count", &controllers.count, 1, u64::from(PART_LIMIT))?;
-        let (links, count) = (self.links.count.get(), controllers.count.get());
-        if links < count {
-            return refuse(
-                "links.count",
-                format!("{links} links leave {} of {count} controllers with no link", count - links),
-                "give every controller a link",
-            );
-        }
-        let hosts = self.hosts.count.get();
-        if links < hosts {
-            return refuse(
-                "links.count",
-                format!("{links} links leave {} of {hosts} hosts with no link", hosts - links),
-                "give every host a link",
-            );
-        }
-        whole("controllers.processors", &controllers.processors, 1, u64::from(PART_LIMIT))?;
+        self.links.check_reach(self.hosts.count.get(), "host")?;
+        check_controllers(&controllers.count, &controllers.processors, &self.links)?;
         within("controllers.command_us", &controllers.command_us, 0.0, STEP_LIMIT_US)?;
         whole("controllers.window_commands", &controllers.window_commands, 1, u64::from(WINDOW_LIMIT))?;
         whole("controllers.window_bytes", &controllers.window_bytes, 512, CAPACITY_LIMIT_BYTES)?;

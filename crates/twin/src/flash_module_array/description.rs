@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::part::Links;
 use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
 
 /// Hosts, links, controllers and flash modules in RAID 5.
@@ -12,7 +13,7 @@ use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
 pub struct Description {
     /// The machines that issue the load.
     pub hosts: Hosts,
-    /// The paths between hosts and controllers.
+    /// The paths between hosts and controllers, dealt to hosts first.
     pub links: Links,
     /// What takes commands in and looks after the drives.
     pub controllers: Controllers,
@@ -69,20 +70,6 @@ pub struct Hosts {
     /// file system, volume manager, virtual I/O server. It takes part in the closed loop but is no part of the
     /// latency that a device's counters show; in fio's terms it is submission latency.
     pub submission_us: Parameter<f64>,
-}
-
-/// The paths between hosts and controllers: full duplex, dealt to hosts and controllers in turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Links {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many in all.
-    pub count: Parameter<u32>,
-    /// What a link carries in each direction, in 10^6 bytes a second.
-    pub mb_per_s: Parameter<f64>,
-    /// Microseconds that a command holds the direction its data takes, beside its bytes.
-    pub command_us: Parameter<f64>,
 }
 
 /// What takes commands in and looks after the drives.

@@ -2,25 +2,8 @@
 
 use super::Description;
 use super::Settings;
-use crate::engine::{Rate, Server, nanos_of_us};
-
-/// One full-duplex link.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Link {
-    pub host: u32,
-    pub controller: u32,
-    to_array: Server,
-    to_host: Server,
-    pub to_array_bytes: u64,
-    pub to_host_bytes: u64,
-}
-
-impl Link {
-    /// Busy times of the direction to the array and of that to the host.
-    pub fn busy_ns(&self) -> [u64; 2] {
-        [self.to_array.busy_ns(), self.to_host.busy_ns()]
-    }
-}
+use crate::engine::nanos_of_us;
+use crate::part::Wires;
 
 /// The links of one host, which take turns.
 #[derive(Debug, Clone)]
@@ -35,9 +18,9 @@ pub(crate) struct Fabric {
     submission_ns: u64,
     /// False: a host takes its first open link always.
     balances: bool,
-    command_ns: u64,
-    rate: Rate,
-    links: Box<[Link]>,
+    pub links: Wires,
+    /// By link: the controller at its end.
+    controllers: Box<[u32]>,
     hosts: Box<[Paths]>,
 }
 
@@ -45,32 +28,16 @@ impl Fabric {
     pub fn new(description: &Description, settings: Settings) -> Self {
         let hosts = description.hosts.count.get();
         let controllers = description.controllers.count.get();
-        let links: Box<[Link]> = (0..description.links.count.get())
-            // Dealt to hosts first, so that every host reaches every controller where there are links enough.
-            .map(|index| Link {
-                host: index % hosts,
-                controller: (index / hosts) % controllers,
-                ..Link::default()
-            })
-            .collect();
-        let paths = |host| {
-            let of_host = (0..links.len() as u32).filter(|&index| links[index as usize].host == host);
-            Paths { links: of_host.collect(), next: 0 }
-        };
-        let hosts = (0..hosts).map(paths).collect();
-        let (command_ns, rate) = if settings.links {
-            let links = &description.links;
-            (nanos_of_us(links.command_us.get()), Rate::from_mb_per_s(links.mb_per_s.get()))
-        } else {
-            (0, Rate::UNLIMITED)
-        };
+        let links = description.links.count.get();
+        let paths =
+            |host| Paths { links: (0..links).filter(|index| index % hosts == host).collect(), next: 0 };
         Fabric {
             submission_ns: nanos_of_us(description.hosts.submission_us.get()),
             balances: settings.balancing,
-            command_ns,
-            rate,
-            links,
-            hosts,
+            links: Wires::new(&description.links, settings.links),
+            // Dealt to hosts first, so that every host reaches every controller where there are links enough.
+            controllers: (0..links).map(|index| (index / hosts) % controllers).collect(),
+            hosts: (0..hosts).map(paths).collect(),
         }
     }
 
@@ -92,7 +59,7 @@ impl Fabric {
         for _ in 0..paths.links.len() {
             chosen = paths.links[paths.next];
             paths.next = if paths.next + 1 == paths.links.len() { 0 } else { paths.next + 1 };
-            if is_known_up(self.links[chosen as usize].controller) {
+            if is_known_up(self.controllers[chosen as usize]) {
                 break;
             }
         }
@@ -102,27 +69,6 @@ impl Fabric {
     /// The controller at a link's end.
     #[inline]
     pub fn controller_of(&self, link: u32) -> u32 {
-        self.links[link as usize].controller
-    }
-
-    /// Sends written data; returns when the controller has it.
-    #[inline]
-    pub fn send_to_array(&mut self, now_ns: u64, link: u32, bytes: u64) -> u64 {
-        let link = &mut self.links[link as usize];
-        link.to_array_bytes += bytes;
-        link.to_array.serve(now_ns, self.command_ns + self.rate.duration_ns(bytes))
-    }
-
-    /// Sends read data; returns when the host has it.
-    #[inline]
-    pub fn send_to_host(&mut self, now_ns: u64, link: u32, bytes: u64) -> u64 {
-        let link = &mut self.links[link as usize];
-        link.to_host_bytes += bytes;
-        link.to_host.serve(now_ns, self.command_ns + self.rate.duration_ns(bytes))
-    }
-
-    /// The links, for their counters.
-    pub fn links(&self) -> impl Iterator<Item = &Link> {
-        self.links.iter()
+        self.controllers[link as usize]
     }
 }

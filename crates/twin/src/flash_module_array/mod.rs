@@ -33,7 +33,7 @@ use settings::Settings;
 use streams::Streams;
 use stripes::Stripes;
 
-pub use description::{Controllers, Description, FlashModules, Hosts, Layout, Links};
+pub use description::{Controllers, Description, FlashModules, Hosts, Layout};
 
 /// What lets such an array be updated.
 const UPDATE_REMEDY: &str = "describe its course under `flash_modules.firmware_update`";
@@ -205,7 +205,7 @@ impl Model {
     fn read_done(&mut self, command: u32) {
         let done = *self.commands.get(command);
         let link = self.ios[done.tag as usize].link;
-        let at_ns = self.fabric.send_to_host(self.now_ns, link, u64::from(done.length_bytes));
+        let at_ns = self.fabric.links.send_to_host(self.now_ns, link, u64::from(done.length_bytes));
         self.queue.push(at_ns, Happening::Complete(done.tag).pack());
         self.finish(command);
     }
@@ -398,7 +398,8 @@ impl Device for Model {
             }
             Direction::Write => {
                 // Every submission takes the same time, so links see writes in the order of their submission.
-                let at_ns = self.fabric.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes));
+                let at_ns =
+                    self.fabric.links.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes));
                 self.queue.push(at_ns, Happening::Arrive(tag).pack());
             }
             // A discard changes maps and moves no data.

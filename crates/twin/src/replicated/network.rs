@@ -2,22 +2,14 @@
 
 use super::Description;
 use super::settings::Settings;
-use crate::engine::{Rate, Server, nanos_of_us};
+use crate::engine::{Rate, nanos_of_us};
+use crate::part::Way;
 
 /// A machine's link.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Link {
-    send: Server,
-    receive: Server,
-    pub sent_bytes: u64,
-    pub received_bytes: u64,
-}
-
-impl Link {
-    /// Busy times of the direction out of the machine and of that into it.
-    pub fn busy_ns(&self) -> [u64; 2] {
-        [self.send.busy_ns(), self.receive.busy_ns()]
-    }
+    pub send: Way,
+    pub receive: Way,
 }
 
 /// All links, and a switch that passes on a message as it comes in.
@@ -53,18 +45,16 @@ impl Network {
     pub fn send(&mut self, now_ns: u64, from: u32, data_bytes: u64) -> u64 {
         let bytes = data_bytes + self.header_bytes;
         let duration_ns = self.message_ns + self.rate.duration_ns(bytes);
-        let link = &mut self.links[from as usize];
-        link.sent_bytes += bytes;
-        link.send.serve(now_ns, duration_ns) - duration_ns + self.hop_ns
+        let sent_ns = self.links[from as usize].send.carry(now_ns, bytes, duration_ns);
+        sent_ns - duration_ns + self.hop_ns
     }
 
     /// Takes in a message whose first byte is there; returns when all of it is.
     #[inline]
     pub fn receive(&mut self, now_ns: u64, at: u32, data_bytes: u64) -> u64 {
         let bytes = data_bytes + self.header_bytes;
-        let link = &mut self.links[at as usize];
-        link.received_bytes += bytes;
-        link.receive.serve(now_ns, self.message_ns + self.rate.duration_ns(bytes))
+        let duration_ns = self.message_ns + self.rate.duration_ns(bytes);
+        self.links[at as usize].receive.carry(now_ns, bytes, duration_ns)
     }
 
     /// The links, for their counters.

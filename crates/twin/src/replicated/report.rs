@@ -3,6 +3,7 @@
 use super::Model;
 use super::placement::{Drives, Seat};
 use crate::TwinCounter;
+use crate::part::Counters;
 use crate::settings::numbered;
 use serde_json::Value;
 
@@ -21,22 +22,12 @@ pub(crate) fn find_drive(drives: &Drives, value: &Value) -> Option<u32> {
 
 /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
 pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
-    let mut counters = Counters { list: Vec::new() };
+    let mut counters = Counters::default();
     volumes(model, &mut counters);
     drives(model, &mut counters);
     nodes(model, &mut counters);
     stopped(model, &mut counters);
-    counters.list
-}
-
-struct Counters {
-    list: Vec<TwinCounter>,
-}
-
-impl Counters {
-    fn add(&mut self, entity: &str, name: &'static str, value: u64) {
-        self.list.push(TwinCounter { entity: entity.to_owned(), name, value });
-    }
+    counters.into_list()
 }
 
 fn volumes(model: &Model, counters: &mut Counters) {
@@ -113,11 +104,10 @@ fn nodes(model: &Model, counters: &mut Counters) {
             None => format!("node-{machine}"),
             Some(client) => format!("client-{client}"),
         };
-        let [sent_ns, received_ns] = link.busy_ns();
-        counters.add(&entity, "sent_bytes", link.sent_bytes);
-        counters.add(&entity, "received_bytes", link.received_bytes);
-        counters.add(&entity, "send_busy_ns", sent_ns);
-        counters.add(&entity, "receive_busy_ns", received_ns);
+        counters.add(&entity, "sent_bytes", link.send.bytes);
+        counters.add(&entity, "received_bytes", link.receive.bytes);
+        counters.add(&entity, "send_busy_ns", link.send.busy_ns());
+        counters.add(&entity, "receive_busy_ns", link.receive.busy_ns());
         let service = format!("{entity}/block");
         counters.add(&service, "requests", block.requests);
         counters.add(&service, "busy_ns", block.busy_ns());

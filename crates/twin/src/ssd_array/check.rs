@@ -2,9 +2,9 @@
 
 use super::Description;
 use crate::DescriptionError;
-use crate::description::{
-    CAPACITY_LIMIT_BYTES, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
-};
+use crate::course::check_courses;
+use crate::description::{CAPACITY_LIMIT_BYTES, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within};
+use crate::part::check_controllers;
 
 /// The most drives: parity is computed over all of them.
 const DRIVE_LIMIT: u32 = layout::PARITY_WIDTH_LIMIT;
@@ -20,38 +20,21 @@ const JOB_LIMIT_US_PER_KIB: f64 = 1e4;
 impl Description {
     /// Refuses what no array can have, naming the key.
     pub fn check(&self) -> Result<(), DescriptionError> {
-        let parts = u64::from(PART_LIMIT);
         within("host.job_us", &self.host.job_us, 0.0, STEP_LIMIT_US)?;
         within("host.job_us_per_kib", &self.host.job_us_per_kib, 0.0, JOB_LIMIT_US_PER_KIB)?;
         whole("host.queue_depth", &self.host.queue_depth, 1, u64::from(WINDOW_LIMIT))?;
         rate("host.adapter_mb_per_s", &self.host.adapter_mb_per_s)?;
-        whole("links.count", &self.links.count, 1, parts)?;
-        rate("links.mb_per_s", &self.links.mb_per_s)?;
-        within("links.command_us", &self.links.command_us, 0.0, STEP_LIMIT_US)?;
+        self.links.check()?;
         self.check_controllers()?;
         self.check_layout()?;
         self.check_drives()?;
-        if let Some(rebuild) = &self.rebuild {
-            rebuild.check()?;
-        }
-        match &self.firmware_update {
-            Some(update) => update.check(self.controllers.count.get(), self.drives.capacity_bytes.get()),
-            None => Ok(()),
-        }
+        let (controllers, drive_bytes) = (self.controllers.count.get(), self.drives.capacity_bytes.get());
+        check_courses(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {
         let controllers = &self.controllers;
-        let (links, count) = (self.links.count.get(), controllers.count.get());
-        whole("controllers.count", &controllers.count, 1, u64::from(PART_LIMIT))?;
-        if links < count {
-            return refuse(
-                "links.count",
-                format!("{links} links leave {} of {count} controllers with no link", count - links),
-                "give every controller a link",
-            );
-        }
-        whole("controllers.processors", &controllers.processors, 1, u64::from(PART_LIMIT))?;
+        check_controllers(&controllers.count, &controllers.processors, &self.links)?;
         let paths = &controllers.command_us;
         for (path, value) in [
             ("controllers.command_us.plain_read", &paths.plain_read),

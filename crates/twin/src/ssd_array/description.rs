@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use crate::drive::flash::{CollectionPolicy, FlashDescription, WriteFrontiers};
+use crate::part::Links;
 use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
 
 /// A host with a stripe over LUNs, links, two or more controllers that own the LUNs, and solid-state drives.
@@ -49,21 +50,6 @@ pub struct Host {
     pub queue_depth: Parameter<u32>,
     /// What the adapter behind one link moves in both directions together, in 10^6 bytes a second.
     pub adapter_mb_per_s: Parameter<f64>,
-}
-
-/// The paths between host and controllers: full duplex, dealt to controllers in turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "SsdArrayLinks")]
-pub struct Links {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many in all.
-    pub count: Parameter<u32>,
-    /// What a link carries in each direction, in 10^6 bytes a second.
-    pub mb_per_s: Parameter<f64>,
-    /// Microseconds that a command holds the direction its data takes, beside its bytes.
-    pub command_us: Parameter<f64>,
 }
 
 /// What takes commands in, owns LUNs and makes parity. LUNs are dealt to controllers in turn; a command goes to the

@@ -6,23 +6,7 @@ use super::Description;
 use super::command::Command;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-
-/// One full-duplex link with the adapter behind it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Link {
-    to_array: Server,
-    to_host: Server,
-    adapter: Server,
-    pub to_array_bytes: u64,
-    pub to_host_bytes: u64,
-}
-
-impl Link {
-    /// Busy times of the direction to the array, that to the host, and the adapter.
-    pub fn busy_ns(&self) -> [u64; 3] {
-        [self.to_array.busy_ns(), self.to_host.busy_ns(), self.adapter.busy_ns()]
-    }
-}
+use crate::part::{Counters, Wires};
 
 /// What is on its way to one LUN over one link.
 #[derive(Debug, Clone, Default)]
@@ -44,10 +28,10 @@ pub(crate) struct Host {
     job_rate: Rate,
     /// The thread of each job that has issued something.
     threads: Vec<Server>,
-    command_ns: u64,
-    link_rate: Rate,
+    links: Wires,
     adapter_rate: Rate,
-    links: Box<[Link]>,
+    /// The adapter behind each link.
+    adapters: Box<[Server]>,
     /// For each controller, the link that is next; links are dealt to controllers in turn.
     next_link: Box<[u16]>,
 }
@@ -70,10 +54,9 @@ impl Host {
             // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
             job_rate: or_unlimited(has_job_rate, 1024.0 / per_kib_us),
             threads: Vec::new(),
-            command_ns: or_none(settings.links, nanos_of_us(links.command_us.get())),
-            link_rate: or_unlimited(settings.links, links.mb_per_s.get()),
+            links: Wires::new(links, settings.links),
             adapter_rate: or_unlimited(settings.host, host.adapter_mb_per_s.get()),
-            links: vec![Link::default(); links.count.get() as usize].into(),
+            adapters: vec![Server::default(); links.count.get() as usize].into(),
             next_link: (0..description.controllers.count.get() as u16).collect(),
         }
     }
@@ -98,14 +81,14 @@ impl Host {
         let next = &mut self.next_link[controller as usize];
         let link = *next;
         *next += controllers;
-        if usize::from(*next) >= self.links.len() {
+        if usize::from(*next) >= self.links.count() {
             *next = controller;
         }
         link
     }
 
     fn queue(&mut self, command: &Command) -> &mut Queue {
-        &mut self.queues[usize::from(command.lun) * self.links.len() + usize::from(command.link)]
+        &mut self.queues[usize::from(command.lun) * self.links.count() + usize::from(command.link)]
     }
 
     /// Whether a command may be sent now; otherwise it waits for its LUN and link.
@@ -141,34 +124,33 @@ impl Host {
     /// When a command without data reaches the array: it takes no part in what limits data.
     #[inline]
     pub fn command_ns(&self) -> u64 {
-        self.command_ns
+        self.links.command_ns()
     }
 
     /// When written data, sent now, are in the array.
     #[inline]
     pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
-        let (link_ns, adapter_ns) = self.times(bytes);
-        let link = &mut self.links[link as usize];
-        link.to_array_bytes += bytes;
-        link.to_array.serve(now_ns, link_ns).max(link.adapter.serve(now_ns, adapter_ns))
+        let moved_ns = self.adapt(now_ns, link, bytes);
+        self.links.send_to_array(now_ns, u32::from(link), bytes).max(moved_ns)
     }
 
     /// When read data, sent now, are in the host.
     #[inline]
     pub fn send_to_host(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
-        let (link_ns, adapter_ns) = self.times(bytes);
-        let link = &mut self.links[link as usize];
-        link.to_host_bytes += bytes;
-        link.to_host.serve(now_ns, link_ns).max(link.adapter.serve(now_ns, adapter_ns))
+        let moved_ns = self.adapt(now_ns, link, bytes);
+        self.links.send_to_host(now_ns, u32::from(link), bytes).max(moved_ns)
     }
 
+    /// When the adapter behind a link has moved data.
     #[inline]
-    fn times(&self, bytes: u64) -> (u64, u64) {
-        (self.command_ns + self.link_rate.duration_ns(bytes), self.adapter_rate.duration_ns(bytes))
+    fn adapt(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
+        self.adapters[usize::from(link)].serve(now_ns, self.adapter_rate.duration_ns(bytes))
     }
 
-    /// The links, for their counters.
-    pub fn links(&self) -> &[Link] {
-        &self.links
+    /// What links and adapters have done.
+    pub fn count_into(&self, counters: &mut Counters) {
+        self.links.count_into(counters, |index, entity, counters| {
+            counters.add(entity, "adapter_busy_ns", self.adapters[index].busy_ns());
+        });
     }
 }

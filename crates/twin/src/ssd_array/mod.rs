@@ -35,7 +35,6 @@ use settings::{Condition, Settings};
 
 pub use description::{
     Cache, CodePaths, Controllers, Description, Drives as DrivesDescription, Host as HostDescription, Layout,
-    Links,
 };
 
 /// What lets such an array lose a controller for a while.
