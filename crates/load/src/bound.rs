@@ -2,8 +2,9 @@
 //!
 //! Latency rises without end towards a rate that is not known, so steps that suit one target waste points on another.
 //! Near saturation, latency follows `a + b / (c - rate)` whatever the service times are (heavy traffic, Kingman 1961);
-//! below it, that curve is a good chord. So: double the rate until the bound is broken, then put the crossing of that
-//! curve through the three nearest points between the bracket, and halve the bracket where the curve does not help.
+//! below it, 1 / latency of a target that serves many I/Os at once stays level for long and then falls ever more steeply. A chord
+//! through the ends of the bracket then crosses the bound too early, and the line through the two largest loads that hold too late. So:
+//! raise the rate until the bound is broken, then measure between the two crossings, and halve the bracket where they do not help.
 
 use crate::Histogram;
 use crate::bound_confidence::{
@@ -194,12 +195,12 @@ fn estimate(
     [low, high]: [f64; 2],
     points: &[BoundPoint],
 ) -> (f64, Option<BoundConfidence>) {
-    let chord = crossing(bound, low, high, points).unwrap_or(f64::midpoint(low, high.min(low * 2.0)));
+    let about = crossing(bound, low, high, points).unwrap_or(f64::midpoint(low, high.min(low * 2.0)));
     let bracket = high
         .is_finite()
         .then_some(BoundConfidence { interval_95: [low, high], method: ConfidenceMethod::Bracket });
-    let Some((line, interval_95)) = by_regression(bound, chord, points) else {
-        return (if search.is_whole { low } else { chord }, bracket);
+    let Some((line, interval_95)) = by_regression(bound, about, points) else {
+        return (if search.is_whole { low } else { about }, bracket);
     };
     let method = ConfidenceMethod::Sectioning;
     if search.is_whole {
@@ -219,13 +220,18 @@ fn rounded(load: f64, search: BoundSearch) -> f64 {
     if search.is_whole { load.round().max(1.0) } else { load }
 }
 
+/// A latency within this share of the least that was measured says that hardly anything waits.
+const IDLE_RISE: f64 = 0.25;
+
 /// The load to measure next.
 fn propose(bound: Bound, search: BoundSearch, low: f64, high: f64, points: &[BoundPoint]) -> f64 {
     if high.is_infinite() {
-        // Twice as much, or up to four times where the bound is far.
-        let factor = points
-            .last()
-            .map_or(2.0, |last| if last.latency_ns * 4.0 < bound.latency_ns as f64 { 4.0 } else { 2.0 });
+        // Twice as much, or four times where the bound is far or the target near idle.
+        let least_ns = points.iter().map(|point| point.latency_ns).fold(f64::INFINITY, f64::min);
+        let is_far = |last: &BoundPoint| {
+            last.latency_ns * 4.0 < bound.latency_ns as f64 || last.latency_ns <= least_ns * (1.0 + IDLE_RISE)
+        };
+        let factor = if points.last().is_some_and(is_far) { 4.0 } else { 2.0 };
         return (low * factor).min(search.limit);
     }
     if low == 0.0 {
@@ -240,14 +246,40 @@ fn propose(bound: Bound, search: BoundSearch, low: f64, high: f64, points: &[Bou
     if width < step { middle } else { beyond.clamp(low + width * 0.05, high - width * 0.05) }
 }
 
+/// Where latency crosses the bound, as far as the points tell: midway between where a chord crosses it, which is too early on
+/// a curve that bends down, and where a tangent does, which is too late.
+fn crossing(bound: Bound, low: f64, high: f64, points: &[BoundPoint]) -> Option<f64> {
+    let chord = chord(bound, low, high, points)?;
+    // What a target delivered that did not keep up is all that it can.
+    let all =
+        points.iter().filter(|point| point.load == high && !point.kept_up).map(|point| point.delivered_iops);
+    let ceiling = all.fold(high, f64::min).max(chord);
+    Some(f64::midpoint(chord, tangent(bound, points).unwrap_or(ceiling).clamp(chord, ceiling)))
+}
+
+/// Where the line through the two largest loads that hold crosses the bound; `None` where it does not fall.
+fn tangent(bound: Bound, points: &[BoundPoint]) -> Option<f64> {
+    let mut holding: Vec<&BoundPoint> = points.iter().filter(|point| point.holds).collect();
+    holding.sort_by(|a, b| b.load.total_cmp(&a.load));
+    holding.dedup_by(|a, b| a.load == b.load);
+    let [largest, second, ..] = holding[..] else { return None };
+    let slope = (inverse(largest.latency_ns) - inverse(second.latency_ns)) / (largest.load - second.load);
+    (slope < 0.0)
+        .then(|| largest.load + (inverse(bound.latency_ns as f64) - inverse(largest.latency_ns)) / slope)
+}
+
+/// 1 / latency, which falls towards saturation.
+fn inverse(latency_ns: f64) -> f64 {
+    1.0 / latency_ns.max(1.0)
+}
+
 /// Where the curve through the ends of the bracket crosses the bound.
 ///
 /// 1 / latency falls in a straight line towards saturation, where queues make up the latency. A target that did not keep
 /// up has a latency that grows with the time measured and says nothing; but what it delivered is where the line ends.
-fn crossing(bound: Bound, low: f64, high: f64, points: &[BoundPoint]) -> Option<f64> {
+fn chord(bound: Bound, low: f64, high: f64, points: &[BoundPoint]) -> Option<f64> {
     let at = |load: f64| points.iter().rev().find(|point| point.load == load);
     let (below, above) = (at(low)?, at(high)?);
-    let inverse = |latency_ns: f64| 1.0 / latency_ns.max(1.0);
     let (end, inverse_end) =
         if above.kept_up { (high, inverse(above.latency_ns)) } else { (above.delivered_iops.min(high), 0.0) };
     let (inverse_start, inverse_bound) = (inverse(below.latency_ns), inverse(bound.latency_ns as f64));
@@ -259,94 +291,4 @@ fn crossing(bound: Bound, low: f64, high: f64, points: &[BoundPoint]) -> Option<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Random;
-    use std::convert::Infallible;
-
-    /// An M/M/1 queue: response times are exponential with mean 1 / (mu - lambda), so every bound has an exact answer.
-    struct Queue {
-        mu: f64,
-        random: Random,
-        samples: u32,
-    }
-
-    impl Queue {
-        fn measure(&mut self, rate: f64) -> Result<BoundMeasurement, Infallible> {
-            let mut latency = Histogram::new();
-            if rate >= self.mu {
-                // It falls behind more and more for a second.
-                latency.record(((rate / self.mu - 1.0) * 1e9) as u64 + 1_000_000_000);
-                return Ok(whole(latency, self.mu, false));
-            }
-            let mean_ns = 1e9 / (self.mu - rate);
-            let mut sections = vec![Histogram::new(); 20];
-            for sample in 0..self.samples {
-                let response_ns = self.random.exponential(mean_ns) as u64;
-                latency.record(response_ns);
-                sections[sample as usize % 20].record(response_ns);
-            }
-            Ok(BoundMeasurement { sections, ..whole(latency, rate, true) })
-        }
-    }
-
-    fn whole(latency: Histogram, delivered_iops: f64, kept_up: bool) -> BoundMeasurement {
-        BoundMeasurement { latency, delivered_iops, kept_up, sections: Vec::new(), simulated_share: 1.0 }
-    }
-
-    /// Proves that on an M/M/1 queue, with the noise of 100,000 samples a point, the search is within 2 % of the exact
-    /// answer in at most 12 points, for means and percentiles, bounds loose and tight, and starts far off on both sides.
-    #[test]
-    fn the_answer_of_a_known_queue_is_found() {
-        for (mu, start) in [(10_000.0, 100.0), (10_000.0, 9_000.0), (250_000.0, 1_000.0), (500.0, 4_000.0)] {
-            for times_service in [1.5, 3.0, 10.0, 50.0] {
-                for (measure, factor) in [
-                    (BoundMeasure::Mean, 1.0),
-                    (BoundMeasure::Percentile(500_000), libm::log(2.0)),
-                    (BoundMeasure::Percentile(950_000), libm::log(20.0)),
-                    (BoundMeasure::Percentile(990_000), libm::log(100.0)),
-                ] {
-                    let latency_ns = (times_service * 1e9 / mu * factor) as u64;
-                    let exact = mu * (1.0 - 1.0 / times_service);
-                    let mut queue = Queue { mu, random: Random::from_seed(3), samples: 100_000 };
-                    let answer = max_under_latency(
-                        Bound { measure, latency_ns },
-                        BoundSearch::over_rate(start),
-                        &mut |rate| queue.measure(rate),
-                    )
-                    .unwrap();
-                    let error = answer.load / exact - 1.0;
-                    let loads: Vec<f64> = answer.points.iter().map(|point| point.load).collect();
-                    assert!(answer.points.len() <= 12, "{loads:?}");
-                    assert!(error.abs() < 0.02, "{measure:?} {times_service} of {mu}: {error} {loads:?}");
-                }
-            }
-        }
-    }
-
-    /// Proves that a depth is found exactly, and that a bound that always or never holds is said to.
-    #[test]
-    fn depths_and_ends() {
-        let closed = |depth: f64| {
-            let mut latency = Histogram::new();
-            latency.record((100_000.0 * depth.max(8.0) / 8.0) as u64);
-            Ok::<_, Infallible>(whole(latency, depth.min(8.0) * 10_000.0, true))
-        };
-        let search = |latency_ns, limit| {
-            let bound = Bound { measure: BoundMeasure::Mean, latency_ns };
-            max_under_latency(bound, BoundSearch::over_depth(limit), &mut { closed }).unwrap()
-        };
-        let found = search(1_000_000, 1024);
-        assert_eq!((found.end, found.load, found.delivered_iops), (BoundEnd::Found, 80.0, 80_000.0));
-        assert_eq!(search(1_000_000, 32).end, BoundEnd::AlwaysHolds);
-        let never = search(50_000, 32);
-        assert_eq!((never.end, never.load), (BoundEnd::NeverHolds, 0.0));
-    }
-
-    /// Proves that an error of the measurement ends the search.
-    #[test]
-    fn errors_end_it() {
-        let bound = Bound { measure: BoundMeasure::Mean, latency_ns: 1 };
-        assert_eq!(max_under_latency(bound, BoundSearch::over_rate(1.0), &mut |_| Err("gone")), Err("gone"));
-    }
-}
+mod tests;

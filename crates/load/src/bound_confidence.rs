@@ -49,7 +49,7 @@ pub struct SectionedError {
 pub(crate) fn latency_of(measure: BoundMeasure, latency: &Histogram) -> f64 {
     match measure {
         BoundMeasure::Mean => latency.mean_ns(),
-        BoundMeasure::Percentile(millionths) => latency.percentile_ns(millionths) as f64,
+        BoundMeasure::Percentile(millionths) => latency.percentile_by_rank_ns(millionths),
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn sectioned_error(measure: BoundMeasure, measured: &BoundMeasurement
     let squares: f64 = deviations.map(|deviation| deviation * deviation).sum();
     let freedom = parts as u32 - 1;
     let variance = squares / (parts as f64 * f64::from(freedom)) / simulated_share;
-    // A percentile is the middle of a bin: it may lie anywhere within.
+    // Where in its bin a percentile lies is assumed, not known.
     let bin_ns = match measure {
         BoundMeasure::Mean => 0.0,
         BoundMeasure::Percentile(_) => bin_width_ns(bin_index(whole as u64)) as f64,

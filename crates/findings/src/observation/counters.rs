@@ -15,13 +15,23 @@ pub(super) fn case_start_ns(series: &[CounterSeries]) -> Option<u64> {
     point.at_ns.checked_sub(point.case_at_ns?)
 }
 
-/// How busy each part was after the ramp.
-pub(super) fn busy(series: &[CounterSeries], ramp_s: f64) -> Vec<Busy> {
+/// The part of a case that counts, on the case's clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    /// Where the ramp, or the search for a load, ends.
+    pub ramp_s: f64,
+    /// Where the twin that gave the result began, with all its counters at 0: each point of a search has one of its own.
+    pub twin_began_s: f64,
+}
+
+/// How busy each part was in the time counted.
+pub(super) fn busy(series: &[CounterSeries], counted: Counted) -> Vec<Busy> {
+    let ramp_s = counted.ramp_s;
     let mut all = Vec::new();
     for one in series {
         let share = match (one.source.as_str(), one.name.as_str()) {
             ("twin", name) if name.ends_with(BUSY) || name == BUSY_ALONE => {
-                grown(one, ramp_s).map(|(busy_ns, elapsed_ns)| busy_ns / elapsed_ns / servers(series, one))
+                grown(one, counted).map(|(busy_ns, elapsed_ns)| busy_ns / elapsed_ns / servers(series, one))
             }
             ("disk", "%util") => mean(one, ramp_s).map(|percent| percent / 100.0),
             ("cpu", "%idle") if one.entity == "all" => mean(one, ramp_s).map(|idle| 1.0 - idle / 100.0),
@@ -52,12 +62,12 @@ fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
 
 /// What a twin's links, the paths to devices and the host's ports carried after the ramp. Drives are no paths: a host has
 /// some that the load never touches.
-pub(super) fn carried(series: &[CounterSeries], ramp_s: f64) -> Vec<Carried> {
+pub(super) fn carried(series: &[CounterSeries], counted: Counted) -> Vec<Carried> {
     let mut all: Vec<Carried> = Vec::new();
     for one in series {
         let bytes = match (one.source.as_str(), one.name.as_str()) {
-            ("twin", "to_array_bytes" | "to_host_bytes") => grown(one, ramp_s).map(|(bytes, _)| bytes),
-            ("path" | "port", "rkB/s" | "wkB/s") => mean(one, ramp_s).map(|rate| rate * 1024.0),
+            ("twin", "to_array_bytes" | "to_host_bytes") => grown(one, counted).map(|(bytes, _)| bytes),
+            ("path" | "port", "rkB/s" | "wkB/s") => mean(one, counted.ramp_s).map(|rate| rate * 1024.0),
             _ => None,
         };
         let Some(bytes) = bytes else { continue };
@@ -93,13 +103,15 @@ fn after(series: &CounterSeries, ramp_s: f64) -> Vec<&CounterPoint> {
     series.points.iter().filter(is_after).collect()
 }
 
-/// By how much a cumulative counter grew from the end of the ramp, and in what time. A case without a ramp begins at 0.
-fn grown(series: &CounterSeries, ramp_s: f64) -> Option<(f64, f64)> {
-    let points = after(series, ramp_s);
+/// By how much a cumulative counter grew in the time counted, and in what time.
+fn grown(series: &CounterSeries, counted: Counted) -> Option<(f64, f64)> {
+    let points = after(series, counted.ramp_s);
     let last = points.last()?;
-    let (first_value, first_ns) = match points.first() {
-        Some(first) if ramp_s > 0.0 => (first.value, first.case_at_ns? as f64),
-        _ => (0.0, 0.0),
+    let first = points.first().and_then(|first| Some((first.value, first.case_at_ns? as f64)));
+    let (first_value, first_ns) = match first {
+        // What was read when the twin began is of the one before it.
+        Some((value, at_ns)) if counted.ramp_s > counted.twin_began_s => (value, at_ns),
+        _ => (0.0, counted.twin_began_s * 1e9),
     };
     let elapsed_ns = last.case_at_ns? as f64 - first_ns;
     (elapsed_ns > 0.0).then_some((last.value - first_value, elapsed_ns))
@@ -138,7 +150,7 @@ mod tests {
             series("twin", "controller-1", "processors_busy_ns", &[(5, 0.0), (15, 5e9)]),
             series("cpu", "all", "%idle", &[(5, 90.0), (10, 10.0), (15, 30.0)]),
         ];
-        let found = busy(&all, 5.0);
+        let found = busy(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 });
         let shares: Vec<(&str, &str, f64)> =
             found.iter().map(|one| (one.entity.as_str(), one.resource.as_str(), one.share)).collect();
         assert_eq!(shares[0], ("link-0", "to_host", 0.5));
@@ -147,6 +159,16 @@ mod tests {
         assert!((shares[2].2 - (1.0 - 130.0 / 300.0)).abs() < 1e-12);
         assert_eq!(shares.len(), 3, "{shares:?}");
         assert_eq!(case_start_ns(&all), Some(7));
+    }
+
+    /// Proves that after a search, whose points each have a twin of their own, the counters of the last twin alone count, from
+    /// 0 where the result has no ramp.
+    #[test]
+    fn the_last_twin_of_a_search_counts() {
+        let all = [series("twin", "link-0", "to_host_busy_ns", &[(5, 4e9), (10, 4e9), (15, 1e9), (20, 2e9)])];
+        let share = |ramp_s| busy(&all, Counted { ramp_s, twin_began_s: 10.0 })[0].share;
+        assert_eq!(share(10.0), 0.2);
+        assert_eq!(share(15.0), 0.2);
     }
 
     /// Proves that paths are told apart by the device that they lead to, that ports are paths and drives are none, and
@@ -164,7 +186,7 @@ mod tests {
             rate("path", "mpatha/sdb", "r/s", 99.0),
             rate("port", "host2", "rkB/s", 3.0),
         ];
-        let found = carried(&all, 6.0);
+        let found = carried(&all, Counted { ramp_s: 6.0, twin_began_s: 0.0 });
         let found: Vec<(&str, &str, f64)> =
             found.iter().map(|one| (one.paths.as_str(), one.entity.as_str(), one.bytes)).collect();
         assert_eq!(

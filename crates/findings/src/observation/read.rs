@@ -1,8 +1,10 @@
 //! Reading an observation from a run directory.
 
+use super::counters::Counted;
 use super::{Flow, Interval, Missing, Moment, Observation, ObservedCase, counters, limits};
 use crate::FOUND_LOAD_EVENT;
 use plan::Plan;
+use serde_json::Value;
 use store::{
     CaseState, CaseStatus, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD, RunReader, StoreError,
 };
@@ -53,16 +55,23 @@ impl Observation {
             changes.extend(limits::of_events(events.iter().filter(of_case)));
             // A case that was begun anew has the answers of earlier attempts too.
             let answers = events.iter().filter(of_case).filter(|event| event.kind == FOUND_LOAD_EVENT);
-            let found_load =
-                answers.filter_map(|event| serde_json::from_value(event.data.clone()?).ok()).next_back();
+            let answer = answers
+                .filter_map(|event| {
+                    Some((serde_json::from_value(event.data.clone()?).ok()?, event.case_at_ns))
+                })
+                .next_back();
+            let (found_load, result_at_ns) = answer.unzip();
+            let own_ramp_s = record.settings.get("ramp_time").and_then(Value::as_f64).unwrap_or(0.0);
+            let twin_began_s = result_at_ns.flatten().map_or(0.0, |at_ns| at_ns as f64 / NS - own_ramp_s);
+            let counted = Counted { ramp_s, twin_began_s };
             observation.cases.push(ObservedCase {
                 found_load,
                 stage: record.stage,
                 name: record.name,
                 settings: record.settings,
                 result,
-                busy: counters::busy(&series, ramp_s),
-                carried: counters::carried(&series, ramp_s),
+                busy: counters::busy(&series, counted),
+                carried: counters::carried(&series, counted),
                 intervals,
                 loads,
                 moments,
