@@ -8,7 +8,9 @@ mod print;
 mod time;
 
 pub use bytes::{BYTES_LIMIT, Bytes, parse_bytes};
-pub use print::{human_bandwidth, human_bytes, human_duration, human_latency, human_rate, with_thousands};
+pub use print::{
+    human_bandwidth, human_bytes, human_count, human_duration, human_latency, human_rate, with_thousands,
+};
 pub use time::{NANOS_PER_SECOND, Nanos, TIME_LIMIT_NS, parse_nanos};
 
 /// A text that is not the quantity it should be.

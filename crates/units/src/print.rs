@@ -33,6 +33,11 @@ pub fn human_rate(iops: f64) -> String {
     if iops >= 1000.0 { with_thousands(iops.round() as u64) } else { three_digits(iops) }
 }
 
+/// So many of something whose plural ends in s: `1 case`, `1,010 cases`.
+pub fn human_count(count: u64, singular: &str) -> String {
+    format!("{} {singular}{}", with_thousands(count), if count == 1 { "" } else { "s" })
+}
+
 /// A bandwidth in decimal units: `2.08 GB/s`.
 pub fn human_bandwidth(bytes_per_s: f64) -> String {
     let (scaled, suffix) = match bytes_per_s {
@@ -89,6 +94,15 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves that one is not spoken of as many.
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            [0, 1, 1010].map(|count| human_count(count, "case")),
+            ["0 cases", "1 case", "1,010 cases"]
+        );
+    }
 
     /// Proves the printed form of each quantity at the edges of its units.
     #[test]

@@ -7,7 +7,7 @@ use crate::output::{print, print_json_lines, say};
 use crate::table::{Align, render};
 use serde_json::json;
 use std::process::ExitCode;
-use units::{human_bytes, human_duration, with_thousands};
+use units::{human_bytes, human_count, human_duration};
 
 /// `arraylab expand`
 pub fn expand(arguments: &ExpandArgs) -> Result<ExitCode, Failure> {
@@ -47,8 +47,8 @@ pub fn expand(arguments: &ExpandArgs) -> Result<ExitCode, Failure> {
     let duration_ns = cases.iter().map(|case| case.estimated_duration_ns).sum();
     let write_bytes = cases.iter().fold(0u64, |sum, case| sum.saturating_add(case.estimated_write_bytes));
     say(&format!(
-        "{} cases, {}, writes about {} (at most {} IOPS and {} are assumed)",
-        with_thousands(cases.len() as u64),
+        "{}, {}, writes about {} (at most {} IOPS and {} are assumed)",
+        human_count(cases.len() as u64, "case"),
         human_duration(duration_ns),
         human_bytes(write_bytes),
         units::human_rate(plan::ASSUMED_IOPS),

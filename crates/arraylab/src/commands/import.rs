@@ -6,6 +6,7 @@ use crate::output::{print, say};
 use import::{ImportError, ImportedPlan, ImportedRun};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use units::human_count;
 
 /// `arraylab import`
 pub fn import(arguments: &ImportArgs) -> Result<ExitCode, Failure> {
@@ -71,7 +72,8 @@ fn keep_run(run: &ImportedRun) -> Result<(), Failure> {
     for lost in &run.not_carried {
         say(&format!("not carried over: {lost}"));
     }
-    say(&format!("{} cases from {} files", run.cases, run.sources.len()));
+    let cases = human_count(run.cases as u64, "case");
+    say(&format!("{cases} from {}", human_count(run.sources.len() as u64, "file")));
     print(&format!("{}\n", run.directory.display()))
 }
 

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::RunEnd;
+use units::human_count;
 
 /// `arraylab run`
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
@@ -23,7 +24,8 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let listener = metrics_listener(arguments)?;
     let campaign = begin(arguments)?;
     let directory = campaign.directory().to_owned();
-    say(&format!("{} cases; the run is kept in {}", campaign.cases_total(), directory.display()));
+    let cases = human_count(campaign.cases_total() as u64, "case");
+    say(&format!("{cases}; the run is kept in {}", directory.display()));
     let mut view = LiveView::new(ProgressView::new());
     if let Some(listener) = listener {
         let address =
@@ -108,8 +110,8 @@ fn conclude(summary: &Summary) -> ExitCode {
     match &summary.end {
         RunEnd::Done => {
             say(&format!(
-                "done: {} cases{}{}; see `arraylab results {3}` and `arraylab report {3}`",
-                summary.done,
+                "done: {}{}{}; see `arraylab results {3}` and `arraylab report {3}`",
+                human_count(summary.done as u64, "case"),
                 if summary.not_needed > 0 {
                     format!(", {} of later rounds not needed", summary.not_needed)
                 } else {
@@ -134,8 +136,8 @@ fn conclude(summary: &Summary) -> ExitCode {
         }
         RunEnd::Interrupted(_) => {
             say(&format!(
-                "interrupted: {} cases done, {} left",
-                summary.done,
+                "interrupted: {} done, {} left",
+                human_count(summary.done as u64, "case"),
                 summary.pending + summary.failed
             ));
             say_how_to_resume(&summary.directory);
