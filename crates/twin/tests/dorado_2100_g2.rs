@@ -317,6 +317,54 @@ fn fast_forward_agrees_with_exact_over_the_cliff() {
     }
 }
 
+/// The write cliff of eight 64K writes at a time on an array with so many times less room: the host's bytes until the
+/// rate falls, and the rate before and after it. In so many intervals an array of any size has written as much of itself.
+fn shrunk_cliff(times: u64) -> (f64, f64, f64) {
+    let interval_ns = 1000 * SECOND_NS / (50 * times);
+    let load = LoadSpec {
+        ramp_ns: 0,
+        runtime_ns: 60 * interval_ns,
+        interval_ns,
+        ..spec(65_536, 0, 1, 8, 0)
+    };
+    let shrink = times.to_string();
+    let all = samples(&[("shrink", &shrink), ("host", "off"), ("exact", "on")], &load);
+    let before = iops(&all[2..10]);
+    let first = all.iter().position(|one| iops(std::slice::from_ref(one)) < 0.85 * before).expect("a cliff");
+    let bytes: u64 = all[..first].iter().map(|one| one.write.bytes).sum();
+    (bytes as f64, before, iops(&all[first + 5..]))
+}
+
+/// Proves that an array with less room has the same write cliff after the same share of its room, between the same two
+/// rates: what a short run in real time rests on.
+#[test]
+fn a_shrunk_array_falls_after_the_same_share_of_its_room() {
+    let described = if is_long() { 1 } else { 40 };
+    let (bytes, before, after) = shrunk_cliff(described);
+    assert!(after < 0.7 * before, "{before} and {after} IOPS");
+    for times in [100, 400] {
+        let (shrunk_bytes, shrunk_before, shrunk_after) = shrunk_cliff(times);
+        let share = shrunk_bytes * times as f64 / (bytes * described as f64);
+        println!("shrink={times}: cliff after × {share:.3}, {shrunk_before:.0} and {shrunk_after:.0} IOPS");
+        assert!((share - 1.0).abs() < 0.08, "{times}: the cliff comes after {share} of what it should");
+        assert!((shrunk_before / before - 1.0).abs() < 0.02, "{times}: {shrunk_before}, {before} before");
+        assert!((shrunk_after / after - 1.0).abs() < 0.03, "{times}: {shrunk_after}, {after} after");
+    }
+}
+
+/// Proves that an array too small to be shrunk is refused.
+#[test]
+fn nothing_is_shrunk_away() {
+    let mut small = description();
+    for bytes in [1_u64 << 27, 1 << 24, 131_072] {
+        let drives = &mut small.ssd_array.as_mut().unwrap().drives;
+        drives.capacity_bytes.value = bytes;
+        drives.erased_reserve_bytes.value = bytes / 20;
+        let settings = Map::from_iter([("shrink".to_owned(), Value::from(400))]);
+        assert!(Twin::build(&small, &settings, 1).is_err(), "{bytes}");
+    }
+}
+
 /// Proves that the same seed gives the same samples.
 #[test]
 fn same_seed_same_samples() {
@@ -327,7 +375,8 @@ fn same_seed_same_samples() {
 /// Proves that settings out of range are refused by name, and that D9 holds: RAID 0 writes are faster.
 #[test]
 fn settings_are_checked_and_act() {
-    for (name, value) in [("coverage", "101"), ("raid", "6"), ("condition", "old"), ("colour", "red")] {
+    let bad = [("coverage", "101"), ("raid", "6"), ("condition", "old"), ("colour", "red"), ("shrink", "401")];
+    for (name, value) in bad {
         assert!(build(&[(name, value)]).is_err(), "{name}");
     }
     let load = spec(4096, 0, 16, 32, 5);

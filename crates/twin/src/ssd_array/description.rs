@@ -225,6 +225,23 @@ impl Drives {
 }
 
 impl Description {
+    /// The same parts with so many times less room: what fills, fills so many times sooner, and nothing takes longer or
+    /// shorter. Drives stay a whole number of segments.
+    pub fn shrunk(&self, times: u32) -> Description {
+        let mut small = self.clone();
+        let times = u64::from(times.max(1));
+        let segment_bytes = self.layout.segment_bytes.get().max(1);
+        let drives = &mut small.drives;
+        drives.capacity_bytes.value = drives.capacity_bytes.get() / times / segment_bytes * segment_bytes;
+        drives.erased_reserve_bytes.value /= times;
+        // As many seconds of writes as before.
+        small.cache.dirty_limit_bytes.value /= times;
+        if let Some(update) = &mut small.firmware_update {
+            update.verification_bytes.value /= times;
+        }
+        small
+    }
+
     /// The parts, counted and labelled for a drawing.
     pub fn bench(&self) -> Bench {
         let label = format!("{}, RAID {}", self.drives.label, self.layout.raid.get());

@@ -90,6 +90,7 @@ impl ArrayModel for Model {
 
     fn build(description: &Description, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
         let settings = Settings::parse(settings, description.layout.raid.get())?;
+        let description = &description.shrunk(settings.shrink);
         let raid = Raid {
             drives: description.drives.count.get(),
             drive_capacity_bytes: description.drives.capacity_bytes.get(),

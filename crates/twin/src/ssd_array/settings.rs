@@ -6,7 +6,7 @@ use crate::TwinError;
 use crate::settings::{Setting, bad, on_or_off, unknown};
 
 /// Everything that can be set. Array settings of the plans first, then the mechanisms.
-pub(crate) const SETTINGS: [Setting; 14] = [
+pub(crate) const SETTINGS: [Setting; 15] = [
     Setting { name: "raid", takes: "0 or 5", says: "RAID level over all drives" },
     Setting {
         name: "coverage",
@@ -18,6 +18,11 @@ pub(crate) const SETTINGS: [Setting; 14] = [
         takes: CONDITIONS,
         says: "fresh: erased, no parity yet; written: once, in order; filled: rewritten twice, then rested; \
                steady: as after hours of random writes",
+    },
+    Setting {
+        name: "shrink",
+        takes: SHRINK,
+        says: "drives, their erased reserve and the cache have so many times less room, so that what fills does so sooner",
     },
     Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
     Setting::switch("host", "off: the host's threads and adapters take no time"),
@@ -31,6 +36,10 @@ pub(crate) const SETTINGS: [Setting; 14] = [
     Setting::switch("gc", "off: the drives' garbage collection takes no time"),
     Setting::switch("reserve", "off: the drives keep no erased flash for bursts"),
 ];
+
+const SHRINK: &str = "1 to 400";
+/// Smaller drives than of a few hundred megabytes would be mostly write buffer.
+const SHRINK_LIMIT: u64 = 400;
 
 const CONDITIONS: &str = "fresh, written, filled or steady";
 
@@ -49,6 +58,8 @@ pub(crate) struct Settings {
     pub raid: u8,
     pub coverage_percent: u8,
     pub condition: Condition,
+    /// How many times less room there is than described.
+    pub shrink: u32,
     pub write_cache: bool,
     pub host: bool,
     pub links: bool,
@@ -69,6 +80,7 @@ impl Settings {
             raid,
             coverage_percent: 100,
             condition: Condition::Filled,
+            shrink: 1,
             // As the published test began ("initially" off), and as its drives are described.
             write_cache: false,
             host: true,
@@ -96,6 +108,13 @@ impl Settings {
                     settings.coverage_percent = match number(value) {
                         Some(percent @ 1..=100) => percent as u8,
                         _ => return Err(bad(name, value, "1 to 100")),
+                    };
+                    continue;
+                }
+                "shrink" => {
+                    settings.shrink = match number(value) {
+                        Some(times @ 1..=SHRINK_LIMIT) => times as u32,
+                        _ => return Err(bad(name, value, SHRINK)),
                     };
                     continue;
                 }
