@@ -36,6 +36,7 @@ const PLANS: &[(&str, &str)] = &[
     yaml!("plans", "quick"),
     yaml!("plans", "flashsystem-840"),
     yaml!("plans", "dorado-2100-g2"),
+    yaml!("plans", "dorado-2100-g2-short"),
     yaml!("plans", "raid-levels"),
     yaml!("plans", "e2700"),
     yaml!("plans", "storpool"),

@@ -6,6 +6,7 @@ use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
 use target::TargetSpec;
 use twin::disk_array::Level;
+use twin::ssd_array::SHRINK_LIMIT;
 use twin::{ArrayDescription, Twin};
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
@@ -14,7 +15,9 @@ const POOL_SEED: u64 = 1;
 /// Chance acts on few parts of an array, and the same in every server.
 pub(crate) const MODEL_SEED: u64 = 1;
 /// Settings of a model that the bytes have as well.
-pub(crate) const SHAPING: [&str; 4] = ["raid", "layout", "disks", "segment"];
+pub(crate) const SHAPING: [&str; 5] = ["raid", "layout", "disks", "segment", SHRINK];
+/// The setting by which an array has less room than described.
+const SHRINK: &str = "shrink";
 /// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
 const POOL_PIECES_MINIMUM: u64 = 32;
 
@@ -85,9 +88,10 @@ impl ServedArray {
         if let Some(system) = &description.replicated {
             return replicated::served(description, system, settings);
         }
+        let description = &shrunk(description, settings)?;
         let mut shape = shape_of(description)?;
         let mut of_model = Map::new();
-        for (key, value) in settings {
+        for (key, value) in settings.iter().filter(|(key, _)| *key != SHRINK) {
             let is_of_model = is_of_model(description, key);
             if is_of_model {
                 of_model.insert(key.clone(), typed(key, &text_of(value)));
@@ -163,6 +167,26 @@ fn without_host(description: &ArrayDescription) -> ArrayDescription {
         array.hosts.submission_us.value = 0.0;
     }
     description
+}
+
+/// The description with as much less room as the settings say: in the model and in bytes.
+fn shrunk(
+    description: &ArrayDescription,
+    settings: &Map<String, Value>,
+) -> Result<ArrayDescription, ServeError> {
+    let mut description = description.clone();
+    let Some(value) = settings.get(SHRINK) else { return Ok(description) };
+    let Some(array) = &mut description.ssd_array else {
+        let problem =
+            format!("`{SHRINK}` is for arrays of solid-state drives; `capacity` makes drives smaller");
+        return Err(refused(problem));
+    };
+    let text = text_of(value);
+    match text.parse() {
+        Ok(times @ 1..=SHRINK_LIMIT) => *array = array.shrunk(times),
+        _ => return Err(refused(format!("`{SHRINK}={text}` is not 1 to {SHRINK_LIMIT}"))),
+    }
+    Ok(description)
 }
 
 /// Whether a setting is one of the array's model.
@@ -330,6 +354,7 @@ mod tests {
             ("flashsystem-840", 7, 1, 1),
             ("dorado-2100-g2,capacity=64m", 25, 8, 0),
             ("dorado-2100-g2,raid=0,capacity=64m", 25, 8, 0),
+            ("dorado-2100-g2,shrink=400", 25, 8, 0),
             ("raid-levels,raid=5,disks=3", 3, 1, 9),
             ("raid-levels,raid=10,capacity=16m", 12, 1, 0),
             ("e2700,capacity=64m", 24, 2, 0),
@@ -369,6 +394,22 @@ mod tests {
         }
     }
 
+    /// Proves that an array with less room has as many bytes as its twin has addresses, and that an explicit capacity
+    /// stands, wherever it is said.
+    #[test]
+    fn a_shrunk_array_is_as_large_as_its_twin() {
+        let array = parse("dorado-2100-g2,shrink=100").unwrap();
+        let twin = array.twin.unwrap().build().unwrap();
+        let served: u64 = array.volumes_bytes.iter().sum();
+        // The twin's LUNs end at whole stripe units of its host.
+        assert!((served - (8 << 20)..=served).contains(&twin.capacity_bytes()), "{served}");
+        assert!(served < 36_000_000_000, "{served}");
+        for text in ["dorado-2100-g2,shrink=100,capacity=64m", "dorado-2100-g2,capacity=64m,shrink=100"] {
+            let array = parse(text).unwrap();
+            assert_eq!(array.spec.drive_capacity_bytes[0], 64 << 20, "{text}");
+        }
+    }
+
     /// Proves that what an array cannot be is refused by name.
     #[test]
     fn impossible_settings_are_refused() {
@@ -377,6 +418,9 @@ mod tests {
             ("raid-levels,layout=ddp", "layout=ddp"),
             ("dorado-2100-g2,raid=6", "raid=6"),
             ("raid-levels,colour=red", "no setting"),
+            ("raid-levels,shrink=10", "shrink"),
+            ("dorado-2100-g2,shrink=0", "shrink=0"),
+            ("dorado-2100-g2,shrink=some", "shrink=some"),
             ("raid-levels,capacity=many", "capacity=many"),
             ("raid-levels,raid=10,disks=5", "5"),
         ] {

@@ -321,12 +321,7 @@ fn fast_forward_agrees_with_exact_over_the_cliff() {
 /// rate falls, and the rate before and after it. In so many intervals an array of any size has written as much of itself.
 fn shrunk_cliff(times: u64) -> (f64, f64, f64) {
     let interval_ns = 1000 * SECOND_NS / (50 * times);
-    let load = LoadSpec {
-        ramp_ns: 0,
-        runtime_ns: 60 * interval_ns,
-        interval_ns,
-        ..spec(65_536, 0, 1, 8, 0)
-    };
+    let load = LoadSpec { ramp_ns: 0, runtime_ns: 60 * interval_ns, interval_ns, ..spec(65_536, 0, 1, 8, 0) };
     let shrink = times.to_string();
     let all = samples(&[("shrink", &shrink), ("host", "off"), ("exact", "on")], &load);
     let before = iops(&all[2..10]);
@@ -375,7 +370,8 @@ fn same_seed_same_samples() {
 /// Proves that settings out of range are refused by name, and that D9 holds: RAID 0 writes are faster.
 #[test]
 fn settings_are_checked_and_act() {
-    let bad = [("coverage", "101"), ("raid", "6"), ("condition", "old"), ("colour", "red"), ("shrink", "401")];
+    let bad =
+        [("coverage", "101"), ("raid", "6"), ("condition", "old"), ("colour", "red"), ("shrink", "401")];
     for (name, value) in bad {
         assert!(build(&[(name, value)]).is_err(), "{name}");
     }

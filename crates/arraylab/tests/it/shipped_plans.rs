@@ -63,6 +63,13 @@ const DORADO: Shortened = Shortened {
     only: &["bs=16k", "numjobs=8,64"],
 };
 
+const DORADO_SHORT: Shortened = Shortened {
+    plan: "dorado-2100-g2-short",
+    twin: "dorado-2100-g2,shrink=400",
+    set: &["runtime=0.5"],
+    only: &[],
+};
+
 /// Runs a plan and what can be asked of its run afterwards.
 fn is_carried_out(shortened: &Shortened) {
     let directory = tempfile::tempdir().unwrap();
@@ -116,10 +123,11 @@ fn storpool() {
     is_carried_out(&STORPOOL);
 }
 
-/// Proves that the Dorado's plan runs on its twin, the fill with it.
+/// Proves that the Dorado's plans run on its twin, the fill with them.
 #[test]
 fn dorado_2100_g2() {
     is_carried_out(&DORADO);
+    is_carried_out(&DORADO_SHORT);
 }
 
 /// Proves that two loads at once on a twin are results of their own that add up to the case's, that a limit set and lifted

@@ -10,8 +10,8 @@ use store::{
 };
 
 const NS: f64 = 1e9;
-/// Events that record what came of a case, and did nothing to its load.
-const RECORDS: [&str; 4] = [FOUND_LOAD_EVENT, "content", "verified", "rate"];
+/// Events that record what came of a case, or what an array was set to before it, and did nothing to its load.
+const RECORDS: [&str; 5] = [FOUND_LOAD_EVENT, "content", "verified", "rate", "array"];
 
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.

@@ -237,7 +237,8 @@ impl Description {
         // As many seconds of writes as before.
         small.cache.dirty_limit_bytes.value /= times;
         if let Some(update) = &mut small.firmware_update {
-            update.verification_bytes.value /= times;
+            let verified_bytes = update.verification_bytes.get() / times;
+            update.verification_bytes.value = verified_bytes.min(drives.capacity_bytes.get());
         }
         small
     }

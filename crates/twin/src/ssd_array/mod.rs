@@ -36,6 +36,7 @@ use settings::{Condition, Settings};
 pub use description::{
     Cache, CodePaths, Controllers, Description, Drives as DrivesDescription, Host as HostDescription, Layout,
 };
+pub use settings::SHRINK_LIMIT;
 
 /// What lets such an array lose a controller for a while.
 const UPDATE_REMEDY: &str = "describe its course under `ssd_array.firmware_update`";

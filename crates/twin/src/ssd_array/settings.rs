@@ -38,8 +38,9 @@ pub(crate) const SETTINGS: [Setting; 15] = [
 ];
 
 const SHRINK: &str = "1 to 400";
-/// Smaller drives than of a few hundred megabytes would be mostly write buffer.
-const SHRINK_LIMIT: u64 = 400;
+/// The most that an array's room can be shrunk: smaller drives than of a few hundred megabytes would be mostly write
+/// buffer.
+pub const SHRINK_LIMIT: u32 = 400;
 
 const CONDITIONS: &str = "fresh, written, filled or steady";
 
@@ -112,8 +113,8 @@ impl Settings {
                     continue;
                 }
                 "shrink" => {
-                    settings.shrink = match number(value) {
-                        Some(times @ 1..=SHRINK_LIMIT) => times as u32,
+                    settings.shrink = match number(value).map(u32::try_from) {
+                        Some(Ok(times @ 1..=SHRINK_LIMIT)) => times,
                         _ => return Err(bad(name, value, SHRINK)),
                     };
                     continue;
