@@ -9,6 +9,7 @@
 use crate::checksums::Checksums;
 use crate::error::{VolumeError, WhileDoing};
 use crate::medium::Medium;
+use crate::missed::Missed;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +35,17 @@ pub enum DriveCondition {
     Pulled,
     /// It is a replacement, and holds its part of the stripes below the mark.
     Rebuilding,
+    /// It is not reached for now; what it holds is still there, and misses what is written meanwhile.
+    Stopped,
+    /// It is reached again, and serves the stripes that it has missed no writes of.
+    CatchingUp,
+}
+
+impl DriveCondition {
+    /// Whether what it held is given up, and nothing has taken its place.
+    pub fn is_lost(self) -> bool {
+        matches!(self, DriveCondition::Failed | DriveCondition::Pulled)
+    }
 }
 
 /// Whose drive it is.
@@ -53,6 +65,8 @@ pub(crate) struct Drive {
     pub capacity_bytes: u64,
     /// Meaningful while rebuilding. Changed only under the lock of the stripe it passes.
     pub rebuilt_below_stripe: AtomicU64,
+    /// Meaningful while stopped or catching up.
+    pub missed: Missed,
     checksums: Checksums,
 }
 
@@ -70,6 +84,7 @@ impl Drive {
             generation,
             capacity_bytes,
             rebuilt_below_stripe: AtomicU64::new(rebuilt_below_stripe),
+            missed: Missed::default(),
             checksums: Checksums::new(checksums_offset(capacity_bytes)),
         }
     }
@@ -82,14 +97,18 @@ impl Drive {
     pub(crate) fn serves(&self, stripe: u64) -> bool {
         match self.condition {
             DriveCondition::Present => true,
-            DriveCondition::Failed | DriveCondition::Pulled => false,
+            DriveCondition::Failed | DriveCondition::Pulled | DriveCondition::Stopped => false,
+            DriveCondition::CatchingUp => !self.missed.contains(stripe),
             DriveCondition::Rebuilding => stripe < self.rebuilt_below_stripe.load(Ordering::Acquire),
         }
     }
 
     /// Whether writes that were journalled for it are to be carried out.
     pub(crate) fn takes_writes(&self) -> bool {
-        matches!(self.condition, DriveCondition::Present | DriveCondition::Rebuilding)
+        matches!(
+            self.condition,
+            DriveCondition::Present | DriveCondition::Rebuilding | DriveCondition::CatchingUp
+        )
     }
 
     /// Whether a range is one of whole sectors of its data.

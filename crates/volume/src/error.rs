@@ -30,6 +30,12 @@ pub enum VolumeError {
         /// The stripe.
         stripe: u64,
     },
+    /// All replicas that hold what was written last are behind stopped services; they answer again after a start.
+    #[error("no replica of object {stripe} that holds its last write is running; start its service")]
+    Unavailable {
+        /// The stripe.
+        stripe: u64,
+    },
     /// No drive of this number, or its condition does not allow what was asked for.
     #[error("drive {drive}: {problem}")]
     Drive {

@@ -29,6 +29,9 @@ const RECORD_BYTES_LIMIT: usize = 1 << 30;
 const IMAGES: u32 = 1;
 const ZERO_STRIPES: u32 = 2;
 
+/// An entry of images that says which stripe a drive has missed a write of, in place of an offset.
+const MISSED: u16 = 1;
+
 /// New sectors of drives that become true together.
 pub(crate) struct Record {
     bytes: Vec<u8>,
@@ -38,6 +41,8 @@ pub(crate) struct Record {
 pub(crate) enum Change<'a> {
     /// `bytes` belong at `offset_bytes` of `drive`.
     Image { drive: u16, offset_bytes: u64, bytes: &'a [u8] },
+    /// `drive` is stopped and has missed a write of the stripe.
+    Missed { drive: u16, stripe: u64 },
     /// All members of the stripes `first..end` are zero.
     ZeroStripes { first: u64, end: u64 },
 }
@@ -73,6 +78,13 @@ impl Record {
         self.bytes.extend_from_slice(image);
     }
 
+    pub(crate) fn push_missed(&mut self, drive: u16, stripe: u64) {
+        self.bytes.extend(drive.to_le_bytes());
+        self.bytes.extend(MISSED.to_le_bytes());
+        self.bytes.extend([0; 4]);
+        self.bytes.extend(stripe.to_le_bytes());
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.len() == RECORD_HEADER_BYTES
     }
@@ -101,7 +113,12 @@ fn parse(kind: u32, mut content: &[u8], mut visit: impl FnMut(Change<'_>)) -> bo
                 };
                 let end = ENTRY_HEADER_BYTES + length as usize;
                 let Some(bytes) = content.get(ENTRY_HEADER_BYTES..end) else { return false };
-                visit(Change::Image { drive: drive as u16, offset_bytes, bytes });
+                let (drive, kind) = (drive as u16, (drive >> 16) as u16);
+                match kind {
+                    0 => visit(Change::Image { drive, offset_bytes, bytes }),
+                    MISSED if bytes.is_empty() => visit(Change::Missed { drive, stripe: offset_bytes }),
+                    _ => return false,
+                }
                 content = &content[end..];
             }
             true

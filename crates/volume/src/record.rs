@@ -5,6 +5,7 @@ use crate::error::{VolumeError, WhileDoing};
 use crate::map::MappedVolume;
 use crate::medium::Shelf;
 use layout::{Move, Piece};
+use serde_json::{Map, Value};
 
 /// One drive's condition.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -13,6 +14,9 @@ pub(crate) struct DriveRecord {
     pub condition: DriveCondition,
     pub generation: u32,
     pub rebuilt_below_stripe: u64,
+    /// Stripes that it has missed writes of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<u64>,
 }
 
 /// The whole array's.
@@ -30,6 +34,9 @@ pub(crate) struct ArrayRecord {
     /// The volumes and the unit of their ranges; nothing where the array was never told of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<MapRecord>,
+    /// Whatever is to stay with the array; nothing here reads it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub attributes: Map<String, Value>,
 }
 
 /// The map of volumes.
@@ -70,9 +77,8 @@ impl ArrayRecord {
             problem,
         };
         // The version first: another version may have other fields.
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        match value.get("format").and_then(serde_json::Value::as_u64) {
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        match value.get("format").and_then(Value::as_u64) {
             Some(format) if format == u64::from(FORMAT_VERSION) => {}
             Some(format) => {
                 return Err(VolumeError::Foreign {

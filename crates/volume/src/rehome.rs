@@ -136,7 +136,7 @@ impl Volume {
         let array = self.array();
         let unwell = unwell(&array);
         let (mut next, mut waiting, mut homeless) = (None, 0, 0);
-        for drive in unwell.iter().filter(|&drive| !array.drives[usize::from(drive)].takes_writes()) {
+        for drive in unwell.iter().filter(|&drive| array.drives[usize::from(drive)].condition.is_lost()) {
             let rehoming = array.layout.plan_rehoming(drive, &unwell);
             waiting += rehoming.moves.len() as u64;
             homeless += rehoming.homeless.len() as u64;

@@ -3,7 +3,7 @@
 //! Every function here is called with the stripe's lock held: shared to read, alone to write.
 
 use crate::VolumeError;
-use crate::drive::{Drive, SECTOR_BYTES};
+use crate::drive::{Drive, DriveCondition, SECTOR_BYTES};
 use crate::journal::Record;
 use crate::overlay::{Cover, Overlay};
 use crate::parity;
@@ -50,6 +50,26 @@ impl Array {
         let target = self.layout.retarget(&moving.movement, place);
         let is_due = has_arrived && target != place && self.drives[usize::from(place.drive)].serves(stripe);
         is_due.then_some(target)
+    }
+
+    /// How many copies of each member the layout keeps; 1 where it has parity.
+    pub(crate) fn copies(&self) -> u32 {
+        match self.layout.redundancy() {
+            Redundancy::Copies(copies) => copies,
+            Redundancy::Parity(_) => 1,
+        }
+    }
+
+    /// Whether all drives hold all they should is looked at anew.
+    pub(crate) fn look_whether_whole(&mut self) {
+        self.is_whole = self.drives.iter().all(|drive| drive.condition == DriveCondition::Present);
+    }
+
+    /// Whether drives are stopped, or lack what was written while they were.
+    pub(crate) fn lacks_writes(&self) -> bool {
+        let is_behind =
+            |drive: &Drive| matches!(drive.condition, DriveCondition::Stopped | DriveCondition::CatchingUp);
+        !self.is_whole && self.drives.iter().any(is_behind)
     }
 
     pub(crate) fn drive_mut(&mut self, drive: u16) -> Result<&mut Drive, VolumeError> {
@@ -157,7 +177,7 @@ impl Stripes<'_> {
             return Ok(());
         }
         if buffer.len() == SECTOR_BYTES {
-            return Err(VolumeError::Lost { stripe });
+            return Err(self.too_little(stripe));
         }
         for (index, sector) in buffer.chunks_exact_mut(SECTOR_BYTES).enumerate() {
             self.solve(stripe, member, row + (index * SECTOR_BYTES) as u64, sector)?;
@@ -251,19 +271,39 @@ impl Stripes<'_> {
         for column in band.first..band.end {
             let mut is_kept = false;
             for member in column * copies..(column + 1) * copies {
+                let place = self.array.layout.place(stripe, member);
                 if let Some(place) = self.home(stripe, member) {
                     record.push(place.drive, place.offset_bytes + u64::from(band.low), data_of(column));
                     is_kept = true;
+                } else if self.drive(place).condition == DriveCondition::Stopped
+                    && !self.drive(place).missed.contains(stripe)
+                {
+                    record.push_missed(place.drive, stripe);
                 }
                 if let Some(place) = self.array.next_home(stripe, member) {
                     record.push(place.drive, place.offset_bytes + u64::from(band.low), data_of(column));
                 }
             }
             if !is_kept {
-                return Err(VolumeError::Lost { stripe });
+                return Err(self.too_little(stripe));
             }
         }
         Ok(())
+    }
+
+    /// Why a stripe cannot be read or written: what is missing is lost, or does not run.
+    fn too_little(&self, stripe: u64) -> VolumeError {
+        let mut places =
+            (0..self.array.layout.members()).map(|member| self.array.layout.place(stripe, member));
+        let is_behind = |place| {
+            let drive = self.drive(place);
+            drive.condition == DriveCondition::Stopped
+                || (drive.condition == DriveCondition::CatchingUp && drive.missed.contains(stripe))
+        };
+        match places.any(is_behind) {
+            true => VolumeError::Unavailable { stripe },
+            false => VolumeError::Lost { stripe },
+        }
     }
 
     fn change_parity<'b>(

@@ -4,6 +4,7 @@ use crate::VolumeError;
 use crate::drive::{DriveCondition, SECTOR_BYTES};
 use crate::error::WhileDoing;
 use crate::journal::Record;
+use crate::missed::Missed;
 use crate::parity;
 use crate::stripe::{Array, Stripes};
 use crate::volume::{RUN_BYTES_LIMIT, Volume, new_drive, sync_drives};
@@ -24,6 +25,8 @@ pub struct DriveStatus {
     pub generation: u32,
     /// Of a replacement: stripes below this one are rebuilt.
     pub rebuilt_below_stripe: u64,
+    /// Stripes that it has missed writes of while it was stopped.
+    pub missed_stripes: u64,
 }
 
 /// An array's condition.
@@ -93,6 +96,7 @@ impl Volume {
                 condition: drive.condition,
                 generation: drive.generation,
                 rebuilt_below_stripe: drive.rebuilt_below_stripe.load(Ordering::Acquire),
+                missed_stripes: drive.missed.count() as u64,
             })
             .collect();
         VolumeStatus {
@@ -118,7 +122,7 @@ impl Volume {
     fn lose_drive(&self, drive: u16, condition: DriveCondition) -> Result<(), VolumeError> {
         let mut array = self.array_alone();
         let lost = array.drive_mut(drive)?;
-        if !lost.takes_writes() {
+        if lost.condition.is_lost() {
             return Err(VolumeError::Drive { drive, problem: "it has failed or was pulled already" });
         }
         let before = lost.condition;
@@ -129,6 +133,7 @@ impl Volume {
             return Err(error);
         }
         array.drive_mut(drive)?.medium = None;
+        array.drive_mut(drive)?.missed = Missed::default();
         // What was on its way is computed again, perhaps to another drive.
         array.moving = None;
         array.is_whole = false;
@@ -138,8 +143,8 @@ impl Volume {
     /// Puts a new, empty drive in the place of one that failed or was pulled. [`Volume::rebuild_step`] fills it.
     pub fn replace_drive(&self, drive: u16) -> Result<(), VolumeError> {
         let mut array = self.array_alone();
-        if array.drive_mut(drive)?.takes_writes() {
-            return Err(VolumeError::Drive { drive, problem: "it serves; fail or pull it first" });
+        if !array.drive_mut(drive)?.condition.is_lost() {
+            return Err(VolumeError::Drive { drive, problem: "it is not lost; fail or pull it first" });
         }
         if array.layout.redundancy() == Redundancy::Copies(1) {
             return Err(VolumeError::Drive {
@@ -189,7 +194,7 @@ impl Volume {
                 }
             }
         }
-        array.is_whole = array.drives.iter().all(|drive| drive.condition == DriveCondition::Present);
+        array.look_whether_whole();
         self.write_record(&array)?;
         progress.is_complete = lowest_mark(&array).is_none();
         Ok(progress)
@@ -321,7 +326,7 @@ impl Volume {
             }
         }
         let differs = !record.is_empty();
-        self.commit(&mut record)?;
+        self.commit(array, &mut record)?;
         Ok(differs)
     }
 

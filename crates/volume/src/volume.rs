@@ -7,12 +7,14 @@ use crate::error::WhileDoing;
 use crate::journal::{Change, Journal, Record};
 use crate::map::VolumeMap;
 use crate::medium::Shelf;
+use crate::missed::Missed;
 use crate::overlay::Overlay;
 use crate::record::{ArrayRecord, DriveRecord, MapRecord, hexadecimal};
 use crate::stripe::{Array, Stripes};
-use layout::{Layout, Move, Redundancy};
+use layout::{Layout, Move};
+use serde_json::{Map, Value};
 use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Stripes share this many locks.
@@ -40,6 +42,14 @@ pub struct VolumeSpec {
     pub identity: String,
 }
 
+/// What the record keeps besides the drives.
+#[derive(Default)]
+struct Kept {
+    moves: Vec<Move>,
+    map: Option<VolumeMap>,
+    attributes: Map<String, Value>,
+}
+
 /// A run of bytes that is all allocated or all not. What is not allocated reads as zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockExtent {
@@ -61,6 +71,9 @@ pub struct Volume {
     /// Every piece that has moved since the volume was made, in order.
     pub(crate) moves: Mutex<Vec<Move>>,
     map: Mutex<Option<VolumeMap>>,
+    attributes: Mutex<Map<String, Value>>,
+    /// Drives have missed writes that only the journal says so of.
+    has_missed: AtomicBool,
     /// Groups before this one lie as they should.
     pub(crate) relocation_cursor: AtomicU64,
     pub(crate) relocated_pieces: AtomicU64,
@@ -97,7 +110,7 @@ impl Volume {
             drives.push(new_drive(&*shelf, id, index as u16, 0, capacity_bytes)?);
         }
         let journal = Journal::create(shelf.journal().while_doing("make the journal")?, id)?;
-        let volume = Volume::assemble(shelf, id, spec, drives, journal, Vec::new(), None);
+        let volume = Volume::assemble(shelf, id, spec, drives, journal, Kept::default());
         // Last: without it the next start begins anew.
         volume.write_record(&volume.array())?;
         Ok(volume)
@@ -139,9 +152,7 @@ impl Volume {
         {
             let drive = index as u16;
             let size_bytes = Drive::size_bytes(capacity_bytes);
-            let takes_writes =
-                matches!(state.condition, DriveCondition::Present | DriveCondition::Rebuilding);
-            let medium = if takes_writes {
+            let medium = if !state.condition.is_lost() {
                 let medium =
                     shelf.drive(drive, state.generation, size_bytes, false).while_doing("open a drive")?;
                 let superblock =
@@ -152,22 +163,28 @@ impl Volume {
                 None
             };
             let mark = state.rebuilt_below_stripe;
-            drives.push(Drive::new(medium, state.condition, state.generation, capacity_bytes, mark));
+            let mut drive = Drive::new(medium, state.condition, state.generation, capacity_bytes, mark);
+            drive.missed = Missed::recorded(&state.missed);
+            drives.push(drive);
         }
         let medium = shelf.journal().while_doing("open the journal")?;
         let layout = &spec.layout;
         let journal = Journal::open(medium, id, &shelf.name(), |change| carry_out(layout, &drives, &change))?;
         sync_drives(&drives)?;
-        journal.reset()?;
-        Ok(Volume::assemble(
-            shelf,
-            id,
-            spec,
-            drives,
-            journal,
-            record.moves.iter().map(|&moved| moved.into()).collect(),
+        let kept = Kept {
+            moves: record.moves.iter().map(|&moved| moved.into()).collect(),
             map,
-        ))
+            attributes: record.attributes.clone(),
+        };
+        let volume = Volume::assemble(shelf, id, spec, drives, journal, kept);
+        let known: usize = record.drives.iter().map(|drive| drive.missed.len()).sum();
+        let missed: usize = volume.array().drives.iter().map(|drive| drive.missed.count()).sum();
+        if missed > known {
+            // Until now only the journal says so.
+            volume.write_record(&volume.array())?;
+        }
+        volume.journal.reset()?;
+        Ok(volume)
     }
 
     fn assemble(
@@ -176,18 +193,20 @@ impl Volume {
         spec: VolumeSpec,
         drives: Vec<Drive>,
         journal: Journal,
-        moves: Vec<Move>,
-        map: Option<VolumeMap>,
+        kept: Kept,
     ) -> Volume {
         let capacity_bytes = spec.layout.capacity_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
-        let is_whole = drives.iter().all(|drive| drive.condition == DriveCondition::Present);
+        let mut array = Array { layout: spec.layout, drives, is_whole: false, moving: None };
+        array.look_whether_whole();
         Volume {
             shelf,
             id,
             identity: spec.identity,
-            array: RwLock::new(Array { layout: spec.layout, drives, is_whole, moving: None }),
-            moves: Mutex::new(moves),
-            map: Mutex::new(map),
+            array: RwLock::new(array),
+            moves: Mutex::new(kept.moves),
+            map: Mutex::new(kept.map),
+            attributes: Mutex::new(kept.attributes),
+            has_missed: AtomicBool::new(false),
             relocation_cursor: AtomicU64::new(0),
             relocated_pieces: AtomicU64::new(0),
             stripe_locks: (0..STRIPE_LOCKS).map(|_| RwLock::default()).collect(),
@@ -212,7 +231,7 @@ impl Volume {
         let array = self.array();
         let stripes = self.stripes(&array);
         let segment_bytes = u64::from(array.layout.segment_bytes());
-        let copies = copies_of(&array.layout);
+        let copies = array.copies();
         let mut done = 0;
         while done < buffer.len() {
             let (stripe, from) = array.layout.stripe_of(offset_bytes + done as u64);
@@ -248,7 +267,7 @@ impl Volume {
                 let _alone = self.lock_stripe(stripe);
                 let mut record = Record::images_for(count);
                 stripes.change(stripe, from, &bytes[done..done + count], &mut record)?;
-                self.commit(&mut record)?;
+                self.commit(&array, &mut record)?;
                 done += count;
             }
         }
@@ -300,7 +319,7 @@ impl Volume {
         let array = self.array();
         let stripes = self.stripes(&array);
         let segment_bytes = u64::from(array.layout.segment_bytes());
-        let copies = copies_of(&array.layout);
+        let copies = array.copies();
         let mut extents: Vec<BlockExtent> = Vec::new();
         let mut done = 0;
         while done < length_bytes {
@@ -333,6 +352,11 @@ impl Volume {
         }
         self.journal.sync()?;
         destage(array, &self.overlay)?;
+        if self.has_missed.load(Ordering::Acquire) {
+            // Until now only the journal says so.
+            self.write_record(array)?;
+            self.has_missed.store(false, Ordering::Release);
+        }
         self.journal.reset()?;
         self.overlay.clear();
         Ok(())
@@ -353,23 +377,27 @@ impl Volume {
         Ok(())
     }
 
-    pub(crate) fn commit(&self, record: &mut Record) -> Result<(), VolumeError> {
+    pub(crate) fn commit(&self, array: &Array, record: &mut Record) -> Result<(), VolumeError> {
         if record.is_empty() {
             return Ok(());
         }
         self.journal.append(record)?;
-        record.for_each(|change| {
-            if let Change::Image { drive, offset_bytes, bytes } = change {
-                self.overlay.insert(drive, offset_bytes, bytes);
+        record.for_each(|change| match change {
+            Change::Image { drive, offset_bytes, bytes } => self.overlay.insert(drive, offset_bytes, bytes),
+            Change::Missed { drive, stripe } => {
+                array.drives[usize::from(drive)].missed.add(stripe);
+                self.has_missed.store(true, Ordering::Release);
             }
+            Change::ZeroStripes { .. } => {}
         });
         Ok(())
     }
 
     fn zero_stripes(&self, first: u64, end: u64) -> Result<(), VolumeError> {
         let array = self.array_alone();
-        if array.moving.is_some() {
-            // Part of a moving piece is in two places; ordinary writes know which counts.
+        if array.moving.is_some() || array.lacks_writes() {
+            // Part of a moving piece is in two places, and a drive that is stopped misses it; ordinary writes know
+            // which counts, and who misses it.
             let stripe_bytes = array.layout.stripe_bytes();
             drop(array);
             self.write_zero_bytes(first * stripe_bytes, (end - first) * stripe_bytes)?;
@@ -423,6 +451,7 @@ impl Volume {
                 condition: drive.condition,
                 generation: drive.generation,
                 rebuilt_below_stripe: drive.rebuilt_below_stripe.load(Ordering::Acquire),
+                missed: drive.missed.to_record(),
             })
             .collect();
         let record = ArrayRecord {
@@ -436,12 +465,17 @@ impl Volume {
                 .map()
                 .as_ref()
                 .map(|map| MapRecord { unit_bytes: map.unit_bytes(), volumes: map.volumes().to_vec() }),
+            attributes: self.attributes().clone(),
         };
         record.write(&*self.shelf)
     }
 
     pub(crate) fn map(&self) -> MutexGuard<'_, Option<VolumeMap>> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn attributes(&self) -> MutexGuard<'_, Map<String, Value>> {
+        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn moves(&self) -> MutexGuard<'_, Vec<Move>> {
@@ -476,13 +510,6 @@ impl Volume {
     }
 }
 
-fn copies_of(layout: &Layout) -> u32 {
-    match layout.redundancy() {
-        Redundancy::Copies(copies) => copies,
-        Redundancy::Parity(_) => 1,
-    }
-}
-
 /// Makes a drive and its superblock, durably.
 pub(crate) fn new_drive(
     shelf: &dyn Shelf,
@@ -513,6 +540,16 @@ pub(crate) fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) 
             }
             _ => Ok(()),
         },
+        Change::Missed { drive, stripe } => {
+            let drive = drives.get(usize::from(drive));
+            let drive = drive.filter(|drive| {
+                matches!(drive.condition, DriveCondition::Stopped | DriveCondition::CatchingUp)
+            });
+            if let Some(drive) = drive {
+                drive.missed.add(stripe);
+            }
+            Ok(())
+        }
         Change::ZeroStripes { first, end } => {
             let segment_bytes = u64::from(layout.segment_bytes());
             for stripe in first..end.min(layout.stripes()) {

@@ -139,6 +139,29 @@ impl Volume {
         self.record_map(Some(map))
     }
 
+    /// What is kept with the array under a key.
+    pub fn kept(&self, key: &str) -> Option<Value> {
+        self.attributes().get(key).cloned()
+    }
+
+    /// Keeps something with the array; null for nothing. Durable when this returns.
+    pub fn keep(&self, key: &str, value: Value) -> Result<(), VolumeError> {
+        let array = self.array_alone();
+        let before = self.attributes().clone();
+        match value {
+            Value::Null => drop(self.attributes().remove(key)),
+            value => drop(self.attributes().insert(key.to_owned(), value)),
+        }
+        if before == *self.attributes() {
+            return Ok(());
+        }
+        let outcome = self.write_record(&array);
+        if outcome.is_err() {
+            *self.attributes() = before;
+        }
+        outcome
+    }
+
     /// Makes a range zero where it is not, and gives its space back.
     pub fn clear(&self, run: &Run) -> Result<(), VolumeError> {
         let end_bytes = run.start_bytes + run.length_bytes;
