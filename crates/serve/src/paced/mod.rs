@@ -7,10 +7,13 @@ mod clock;
 mod inbox;
 mod known;
 mod lasting;
+mod lately;
 mod lateness;
 mod model;
+mod sending;
 mod tally;
 mod thread;
+mod waking;
 
 pub(crate) use clock::REAL_SPEED;
 pub(crate) use known::KnownVolume;

@@ -3,6 +3,8 @@
 use super::clock::Clock;
 use super::inbox::{Arrived, Inbox, Mail};
 use super::lateness::Lateness;
+use super::sending::Sending;
+use super::waking::Waking;
 use super::{LatenessReport, Model, Paced, Tally};
 use load::Direction;
 use nbd::{Access, HeldReply};
@@ -12,11 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The last stretch before a moment is waited for in a loop, as long as sleeping has turned out to be too long; never
-/// longer than this, so that a host in trouble is not burdened further.
-const SPIN_LIMIT: Duration = Duration::from_micros(60);
-/// The first guess of it.
-const SPIN_START: Duration = Duration::from_micros(30);
 /// A sleep ends within so many nanoseconds of its time, if the kernel can (the default is 50 µs).
 const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::new(1).expect("is not 0");
 /// The thread goes before others where that is allowed: it decides when they are answered.
@@ -48,7 +45,9 @@ pub(super) struct Pacing {
     free: Vec<u32>,
     mail: Mail,
     lateness: Lateness,
-    spin: Duration,
+    waking: Waking,
+    sending: Sending,
+    started_at: Instant,
 }
 
 impl Pacing {
@@ -63,7 +62,9 @@ impl Pacing {
             free: Vec::new(),
             mail: Mail::default(),
             lateness: Lateness::default(),
-            spin: SPIN_START,
+            waking: Waking::new(),
+            sending: Sending::new(),
+            started_at: Instant::now(),
         }
     }
 
@@ -96,12 +97,14 @@ impl Pacing {
         arrived.drain(..).for_each(|arrived| self.submit(arrived));
         held.drain(..).for_each(|(number, reply)| self.bytes_are_done(number, reply));
         (self.mail.arrived, self.mail.held) = (arrived, held);
-        let now_ns = self.clock.now_ns();
-        while let Some((tag, at_ns)) = self.model.next_completion(now_ns) {
+        let until_ns = self.clock.at(Instant::now() + self.sending.ahead(self.under_way));
+        while let Some((tag, at_ns)) = self.model.next_completion(until_ns) {
             self.complete(tag, at_ns);
         }
         self.let_go();
-        self.wait(self.clock.moment(self.model.wakes_at_ns()));
+        let moment = self.clock.moment(self.model.wakes_at_ns());
+        let ahead = self.sending.ahead(self.under_way);
+        self.wait(moment.and_then(|moment| moment.checked_sub(ahead)));
         false
     }
 
@@ -183,8 +186,12 @@ impl Pacing {
 
     fn let_go(&mut self) {
         for Leaving { reply, slots } in std::mem::take(&mut self.leaving) {
+            let began = Instant::now();
             drop(reply);
             let left_at = Instant::now();
+            if slots.len() == 1 {
+                self.sending.took(left_at - began);
+            }
             for slot in slots {
                 if let Some(due) = slot.due {
                     self.lateness.count(
@@ -200,17 +207,26 @@ impl Pacing {
 
     /// Until the moment comes, or there is mail.
     fn wait(&mut self, until: Option<Instant>) {
-        loop {
-            if self.inbox.has_mail() {
-                return;
-            }
+        // Where nobody waits for a reply, what the model does by itself may be looked at late.
+        let lead = match self.under_way {
+            0 => Duration::ZERO,
+            _ => self.waking.lead(self.started_at.elapsed()),
+        };
+        let mut polls_since = None;
+        while !self.inbox.has_mail() {
             let now = Instant::now();
             let left = until.map(|until| until.saturating_duration_since(now));
             match left {
-                Some(left) if left.is_zero() => return,
-                Some(left) if left <= self.spin => std::hint::spin_loop(),
-                _ => self.sleep(now, left.map(|left| left - self.spin)),
+                Some(left) if left.is_zero() => break,
+                Some(left) if left <= lead => {
+                    polls_since.get_or_insert(now);
+                    std::hint::spin_loop();
+                }
+                _ => self.sleep(now, left.map(|left| left - lead)),
             }
+        }
+        if let Some(since) = polls_since {
+            self.waking.polled(since.elapsed());
         }
     }
 
@@ -224,9 +240,7 @@ impl Pacing {
         }
         let has_slept_out = self.inbox.wake_up();
         if let (Some(at_most), true) = (at_most, has_slept_out) {
-            // Woken by the clock: how much too late, slowly forgotten.
-            let over = now.elapsed().saturating_sub(at_most);
-            self.spin = ((self.spin * 15 + over * 2) / 16).clamp(Duration::from_micros(1), SPIN_LIMIT);
+            self.waking.woke_late(now.elapsed().saturating_sub(at_most));
         }
     }
 }
