@@ -2,6 +2,7 @@
 
 use crate::array::{SHAPING, is_of_model, text_of};
 use crate::bounds::{bounds, parts_of_drives};
+use crate::conditions::{redundancy, stopped_services};
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
@@ -163,7 +164,7 @@ impl Controlled {
     }
 
     /// Lets something happen to the model.
-    fn act(&self, action: &str, arguments: &Settings) -> Result<Value, ResponseError> {
+    pub(crate) fn act(&self, action: &str, arguments: &Settings) -> Result<Value, ResponseError> {
         if action == TEMPLATE && self.pacer.is_none() {
             return self.move_bytes(arguments);
         }
@@ -220,7 +221,7 @@ impl Controlled {
     }
 
     /// A drive as the model names it.
-    fn model_drive(&self, drive: u16) -> Value {
+    pub(crate) fn model_drive(&self, drive: u16) -> Value {
         self.system().map_or_else(|| Value::from(drive), |system| Value::from(drive_name(system, drive)))
     }
 
@@ -239,17 +240,6 @@ impl Controlled {
         if let Ok(Err(problem)) | Err(problem) = asked {
             self.live.note(&format!("the time of `{action}` of drive {drive} is not modelled: {problem}"));
         }
-    }
-
-    fn slow(&self, drive: u16, factor: f64) -> Result<Value, ResponseError> {
-        let told = [("drive".to_owned(), self.model_drive(drive)), ("factor".to_owned(), factor.into())];
-        self.act("drive-slow", &Settings::from_iter(told))
-    }
-
-    /// A service of a node stops or starts in the model; the bytes are served by the replicas that are left.
-    fn run_service(&self, service: &str, runs: bool) -> Result<Value, ResponseError> {
-        let told = Settings::from_iter([("service".to_owned(), Value::from(service))]);
-        self.act(if runs { "service-start" } else { "service-stop" }, &told)
     }
 
     fn happen(&self, event: &Event) -> Result<Value, ResponseError> {
@@ -346,9 +336,8 @@ impl Controlled {
                 model
             }
         };
-        let parts = model["parts"].as_object().into_iter().flatten();
-        let stopped = parts.filter(|(_, part)| part["fill_stopped"] == 1).map(|(name, _)| name.as_str());
-        let stopped: Vec<&str> = stopped.collect();
+        let stopped = stopped_services(&volume);
+        let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
         let parts_of_drives =
             live.array.twin.as_ref().map(|twin| parts_of_drives(&twin.description, layout.drives() as u16));
         let volumes: Vec<Value> = self
@@ -363,6 +352,7 @@ impl Controlled {
                     "served": volume.tally.read(),
                     "runs": mapped.map_or(0, |mapped| mapped.runs.len()),
                     "kept": mapped.map(|mapped| &mapped.attributes),
+                    "replicas": mapped.map(|mapped| redundancy(&bytes, live, mapped)),
                     "pieces": mapped.map(|mapped| pieces_by_class(&bytes, &live.array, mapped)),
                 })
             })

@@ -4,6 +4,7 @@
 mod array;
 mod bench;
 mod bounds;
+mod conditions;
 mod control;
 mod ctl;
 mod error;

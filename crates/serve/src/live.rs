@@ -9,7 +9,10 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use volume::{DriveCondition, RebuildProgress, RehomeProgress, ScrubReport, Volume, VolumeError, VolumeMap};
+use volume::{
+    DriveCondition, RebuildProgress, RehomeProgress, ResyncProgress, Run, ScrubReport, Volume, VolumeError,
+    VolumeMap,
+};
 
 /// How long requests under way may take to notice that the power is off.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
@@ -19,6 +22,7 @@ const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct Background {
     pub rebuild: Option<RebuildProgress>,
     pub rehoming: Option<RehomeProgress>,
+    pub resync: Option<ResyncProgress>,
     pub scrub: Option<Scrub>,
     pub power_cuts: u64,
     /// The last thing that went wrong.
@@ -90,9 +94,7 @@ impl LiveArray {
         let mut has_failed = false;
         for (drive, problem) in self.shelf.take_failures() {
             self.note(&format!("drive {drive}: {problem}"));
-            let status = volume.status();
-            let lost = status.drives.iter().filter(|other| other.condition != DriveCondition::Present);
-            if (lost.count() as u32) < self.tolerance() && volume.fail_drive(drive).is_ok() {
+            if self.bears_a_loss(volume) && volume.fail_drive(drive).is_ok() {
                 has_failed = true;
             }
         }
@@ -100,6 +102,19 @@ impl LiveArray {
             self.wake();
         }
         has_failed
+    }
+
+    /// Whether any drive may be lost now without data being lost.
+    fn bears_a_loss(&self, volume: &Volume) -> bool {
+        let all = Run { start_bytes: 0, length_bytes: volume.capacity_bytes() };
+        match volume.replicas_of(&all).as_slice() {
+            [] => {
+                let drives = volume.status().drives;
+                let unwell = drives.iter().filter(|drive| drive.condition != DriveCondition::Present);
+                (unwell.count() as u32) < self.tolerance()
+            }
+            objects => objects.iter().take(2).all(|&count| count == 0),
+        }
     }
 
     /// How many drives the layout may lose.

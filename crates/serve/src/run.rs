@@ -102,7 +102,7 @@ pub fn serve_array(
         pacer: pacer.clone(),
         changes: Mutex::default(),
     });
-    controlled.tell_of_lost_drives();
+    controlled.tell_of_conditions();
     let monitoring =
         Arc::new(Monitoring { controlled: controlled.clone(), page: Page::new(controlled.clone()) });
     let token_path = options.token_path();

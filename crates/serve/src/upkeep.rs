@@ -5,7 +5,7 @@ use crate::live::LiveArray;
 use layout::Redundancy;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use volume::{DriveCondition, RebuildProgress, Volume, VolumeError};
+use volume::{DriveCondition, RebuildProgress, ResyncProgress, Volume, VolumeError};
 
 /// A step is made longer or shorter to take about this long.
 const STEP_TARGET: Duration = Duration::from_millis(50);
@@ -17,7 +17,7 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// Looks after the array until it is told to stop.
 pub(crate) fn look_after(live: &LiveArray, is_stopping: &AtomicBool) {
-    let mut upkeep = Upkeep { live, rebuild_stripes: 16, scrub_stripes: 16 };
+    let mut upkeep = Upkeep { live, resync_stripes: 16, rebuild_stripes: 16, scrub_stripes: 16 };
     while !is_stopping.load(Ordering::Acquire) {
         let Some(volume) = live.volume() else {
             live.wait(LOOK_EVERY);
@@ -40,6 +40,7 @@ pub(crate) fn look_after(live: &LiveArray, is_stopping: &AtomicBool) {
 
 struct Upkeep<'a> {
     live: &'a LiveArray,
+    resync_stripes: u64,
     rebuild_stripes: u64,
     scrub_stripes: u64,
 }
@@ -49,11 +50,12 @@ impl Upkeep<'_> {
     fn step(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
         self.live.fail_broken_drives(volume);
         self.put_spare_in(volume)?;
+        let does_resync = self.resync(volume)?;
         let does_rebuild = self.rebuild(volume)?;
         let does_rehome = !does_rebuild && self.rehome(volume)?;
         let does_relocate = !does_rebuild && !does_rehome && volume.relocate_step(1)?;
         let does_scrub = self.scrub(volume)?;
-        Ok(does_rebuild || does_rehome || does_relocate || does_scrub)
+        Ok(does_resync || does_rebuild || does_rehome || does_relocate || does_scrub)
     }
 
     /// A spare takes the place of a lost drive. Every replacement so far has used one up.
@@ -63,14 +65,30 @@ impl Upkeep<'_> {
         }
         let status = volume.status();
         let used: u32 = status.drives.iter().map(|drive| drive.generation).sum();
-        let lost = status
-            .drives
-            .iter()
-            .find(|drive| matches!(drive.condition, DriveCondition::Failed | DriveCondition::Pulled));
+        let lost = status.drives.iter().find(|drive| drive.condition.is_lost());
         match lost {
             Some(lost) if used < self.live.array.spares => volume.replace_drive(lost.drive),
             _ => Ok(()),
         }
+    }
+
+    /// Drives whose service has started again get what they have missed.
+    fn resync(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
+        let drives = volume.status().drives;
+        if !drives.iter().any(|drive| drive.condition == DriveCondition::CatchingUp) {
+            return Ok(false);
+        }
+        let began = Instant::now();
+        let progress = volume.resync_step(self.resync_stripes)?;
+        adapt(&mut self.resync_stripes, began.elapsed());
+        let mut background = self.live.background();
+        let before = background.resync.filter(|before| !before.is_complete).unwrap_or_default();
+        background.resync = Some(ResyncProgress {
+            copied_stripes: before.copied_stripes + progress.copied_stripes,
+            lost_sectors: before.lost_sectors + progress.lost_sectors,
+            ..progress
+        });
+        Ok(progress.copied_stripes > 0 && !progress.is_complete)
     }
 
     fn rebuild(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
@@ -100,11 +118,7 @@ impl Upkeep<'_> {
     /// Pieces of lost drives go to preservation capacity.
     fn rehome(&self, volume: &Volume) -> Result<bool, VolumeError> {
         let is_table = self.live.array.spec.layout.groups().next().is_some();
-        let is_lost = volume
-            .status()
-            .drives
-            .iter()
-            .any(|drive| matches!(drive.condition, DriveCondition::Failed | DriveCondition::Pulled));
+        let is_lost = volume.status().drives.iter().any(|drive| drive.condition.is_lost());
         let has_redundancy = self.live.array.spec.layout.redundancy() != Redundancy::Copies(1);
         if !is_table || !is_lost || !has_redundancy {
             return Ok(false);

@@ -2,6 +2,7 @@
 //! exports and the model, in an order in which a crash leaves the state before or after.
 
 use crate::array::ServedArray;
+use crate::conditions::stop_drives;
 use crate::control::{Controlled, failed, refuse};
 use crate::live::LiveArray;
 use crate::paced::KnownVolume;
@@ -11,7 +12,7 @@ use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
 use std::sync::PoisonError;
 use twin::Limit;
-use volume::{DriveCondition, MapError, MappedVolume, Run, Volume, VolumeChange, VolumeError, VolumeMap};
+use volume::{MapError, MappedVolume, Run, Volume, VolumeChange, VolumeError, VolumeMap};
 
 /// Under these a volume's limit and template are kept with it.
 pub(crate) const LIMIT: &str = "limit";
@@ -49,6 +50,7 @@ pub(crate) fn open(shelf: PoweredShelf, array: &ServedArray) -> Result<(Volume, 
     let volume = Volume::open(shelf, array.spec.clone())?;
     let map = begin(&volume, array)?;
     prefer_by_template(&volume, array, &map);
+    stop_drives(&volume, array)?;
     Ok((volume, map))
 }
 
@@ -123,8 +125,7 @@ pub(crate) fn lost_drives(live: &LiveArray) -> Vec<Value> {
     let Some(volume) = live.volume() else { return Vec::new() };
     let system = live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
     let drives = volume.status().drives.into_iter();
-    let lost =
-        drives.filter(|drive| matches!(drive.condition, DriveCondition::Failed | DriveCondition::Pulled));
+    let lost = drives.filter(|drive| drive.condition.is_lost());
     lost.map(|drive| match system {
         Some(system) => Value::from(drive_name(system, drive.drive)),
         None => Value::from(drive.drive),

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::verified::Verified;
+use common::verified::{Verified, under_load};
 use common::{PATIENCE, Served, array, count, directory, is_clean, is_whole, options, serve};
 use nbd::Client;
 use nbd::decode::{Command as Nbd, OptionHeader, ReplyHeader, Request};
@@ -191,22 +191,6 @@ fn a_scrub_says_where_it_could_not_repair() {
         assert_eq!(reply.errno, if is_lost { 5 } else { 0 }, "at {offset}: {}", reply.words);
         assert!(is_lost || reply.data == content[offset as usize..][..512], "at {offset}");
     }
-}
-
-/// Runs a verified load on an array until something has been done with it.
-fn under_load(served: &Served, load: &mut Verified, what: &str, act: impl FnOnce()) {
-    let mut client = served.client();
-    let is_done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
-                load.write(&mut client, 100);
-            }
-        });
-        act();
-        is_done.store(true, Ordering::Relaxed);
-    });
-    load.check(&mut client, false, what);
 }
 
 /// Proves that pools and replicas give redundancy back by themselves, into preservation capacity and under verified load:

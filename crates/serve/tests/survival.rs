@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::verified::Verified;
+use common::verified::{Verified, under_load};
 use common::{PATIENCE, Random, array, arrays, count, directory, is_clean, is_whole, options, serve};
 use nbd::Client;
 use serve::{ServedArray, serve_array};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 fn small() -> ServedArray {
@@ -101,14 +101,7 @@ fn drives_fail_under_load() {
         let mut random = Random(5);
         let drives = array.spec.drive_capacity_bytes.len() as u64;
         for round in 0..2 {
-            let mut client = served.client();
-            let is_done = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    while !is_done.load(Ordering::Relaxed) {
-                        load.write(&mut client, 100);
-                    }
-                });
+            under_load(&served, &mut load, &format!("{} round {round}", array.name), || {
                 let first = random.below(drives);
                 // Of copies, the second is on another node.
                 let lost: Vec<u64> =
@@ -124,9 +117,7 @@ fn drives_fail_under_load() {
                     let _ = serve::ctl(&served.control, &words);
                 }
                 served.wait_until("whole", is_whole);
-                is_done.store(true, Ordering::Relaxed);
             });
-            load.check(&mut client, false, &format!("{} round {round}", array.name));
         }
         is_clean(&served, &array.name);
     }

@@ -9,6 +9,7 @@ mod known;
 mod lasting;
 mod lately;
 mod lateness;
+mod limited;
 mod model;
 mod sending;
 mod tally;

@@ -1,9 +1,10 @@
 //! A load on a served array that knows what each block must hold.
 
-use super::Random;
+use super::{Random, Served};
 use nbd::Client;
 use nbd::decode::Command as Nbd;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 512;
@@ -105,4 +106,20 @@ impl Verified {
         }
         client.flush().unwrap();
     }
+}
+
+/// Runs a verified load on an array until something has been done with it.
+pub fn under_load(served: &Served, load: &mut Verified, what: &str, act: impl FnOnce()) {
+    let mut client = served.client();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                load.write(&mut client, 100);
+            }
+        });
+        act();
+        is_done.store(true, Ordering::Relaxed);
+    });
+    load.check(&mut client, false, what);
 }

@@ -54,6 +54,7 @@ pub use description::{
     Volume as VolumeDescription, WriteBuffer,
 };
 pub use limit::{Limit, Limiter};
+pub use services::{ServiceDrives, service_drives};
 
 /// Replicas of an object: head, all, tail.
 pub(crate) const COPIES: usize = 3;

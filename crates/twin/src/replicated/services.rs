@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Description;
 use super::Model;
 use super::node::instances;
-use super::placement::Seat;
+use super::placement::{Drives, Seat};
 use crate::TwinError;
 use crate::settings::bad;
 
@@ -66,6 +66,26 @@ impl NodeService {
         };
         seat.node == self.node && is_own
     }
+}
+
+/// A service of a node, and the drives that are reached through it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceDrives {
+    /// Its name, as in `node-1/server-0`.
+    pub service: String,
+    /// Numbers of drives: all flash drives first, node by node, then all hard disks.
+    pub drives: Vec<u32>,
+}
+
+/// Which drives a service is on the way to.
+///
+/// # Errors
+/// [`TwinError`] where there is no such service, or it is on the way to none.
+pub fn service_drives(description: &Description, service: &str) -> Result<ServiceDrives, TwinError> {
+    let service = NodeService::parse(description, &Value::from(service))?;
+    let drives = Drives::new(description);
+    let reached = (0..drives.count()).filter(|&drive| service.has(drives.seat(drive)));
+    Ok(ServiceDrives { service: service.entity(), drives: reached.collect() })
 }
 
 /// The services that are stopped.
