@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn polling_keeps_to_its_budget() {
         let mut machine = Machine::new();
-        let mut late = [300 * US, 400 * US, 0 * US].into_iter().cycle();
+        let mut late = [300 * US, 400 * US, Duration::ZERO].into_iter().cycle();
         while machine.now < Duration::from_secs(10) {
             machine.wait(500 * US, late.next().unwrap());
         }
