@@ -7,10 +7,7 @@ use super::arrangement::Arrangement;
 use super::settings::Settings;
 use crate::DescriptionError;
 use crate::course::check_courses;
-use crate::description::{
-    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
-};
-use crate::drive::disk::HardDisk;
+use crate::description::{PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within};
 use crate::part::{check_controllers, check_hosts};
 
 /// The largest memory of a controller: a block's number and place fit twice into the laboratory's own memory.
@@ -32,7 +29,7 @@ impl Description {
         rate("drive_links.mb_per_s", &self.drive_links.mb_per_s)?;
         self.check_controllers()?;
         self.check_cache()?;
-        self.check_drives()?;
+        self.drives.check().map_err(|error| error.under("drives"))?;
         self.check_layout()?;
         let (controllers, drive_bytes) = (self.controllers.count.get(), self.drives.capacity_bytes.get());
         check_courses(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
@@ -76,30 +73,6 @@ impl Description {
             rate("cache.mirror_mb_per_s", mirror)?;
         }
         whole("cache.read_ahead_bytes", &cache.read_ahead_bytes, 0, 1 << 30)
-    }
-
-    fn check_drives(&self) -> Result<(), DescriptionError> {
-        let drives = &self.drives;
-        whole("drives.count", &drives.count, 1, u64::from(DRIVE_LIMIT))?;
-        if drives.capacity_bytes.get() == 0 {
-            return refuse("drives.capacity_bytes", "a drive of no size".into(), "give its usable bytes");
-        }
-        whole("drives.capacity_bytes", &drives.capacity_bytes, 1 << 20, CAPACITY_LIMIT_BYTES)?;
-        rate("drives.outer_mb_per_s", &drives.outer_mb_per_s)?;
-        rate("drives.inner_mb_per_s", &drives.inner_mb_per_s)?;
-        rate("drives.interface_mb_per_s", &drives.interface_mb_per_s)?;
-        within("drives.seek_min_ms", &drives.seek_min_ms, 0.0, 100.0)?;
-        within("drives.seek_average_ms", &drives.seek_average_ms, drives.seek_min_ms.get(), 1000.0)?;
-        within("drives.write_settle_ms", &drives.write_settle_ms, 0.0, 100.0)?;
-        within("drives.seek_linear_from", &drives.seek_linear_from, 0.01, 1.0)?;
-        within("drives.head_switch_ms", &drives.head_switch_ms, 0.0, 100.0)?;
-        within("drives.command_us", &drives.command_us, 0.0, STEP_LIMIT_US)?;
-        within("drives.queue_age_limit_ms", &drives.queue_age_limit_ms, 0.0, 1e6)?;
-        // What is left is the model's own to judge.
-        match HardDisk::new(&drives.hard_disk()) {
-            Ok(_) => Ok(()),
-            Err(error) => refuse(&format!("drives.{}", error.key), "no disk has this".into(), error.reason),
-        }
     }
 
     /// The layout as described must be one, and the volumes must fit.

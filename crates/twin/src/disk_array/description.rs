@@ -3,8 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::part::Links;
-use crate::{FirmwareUpdate, Parameter, Rebuild};
+use units::Bytes;
+
+use crate::description::{DRIVE_LIMIT, rate, whole, within};
+use crate::drive::disk::HardDiskDescription;
+use crate::part::{Links, bytes_per_s, check_hard_disk, hard_disks, nanos_of_ms};
+use crate::{DescriptionError, FirmwareUpdate, Parameter, Rebuild};
 
 /// An array of hard disks: hosts, links, controllers with a cache, a layout, and drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -212,48 +216,43 @@ pub struct DriveLinks {
     pub mb_per_s: Parameter<f64>,
 }
 
-/// Hard disks, all alike. `docs/models/hard-disk.md` has the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Drives {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many are fitted, hot spares included.
-    pub count: Parameter<u32>,
-    /// Usable bytes of one.
-    pub capacity_bytes: Parameter<u64>,
-    /// Revolutions a minute.
-    pub rpm: Parameter<u32>,
-    /// Recording surfaces.
-    pub heads: Parameter<u32>,
-    /// Media rate of the outermost track, in 10^6 bytes a second.
-    pub outer_mb_per_s: Parameter<f64>,
-    /// Media rate of the innermost track, in 10^6 bytes a second.
-    pub inner_mb_per_s: Parameter<f64>,
-    /// Seek to a neighbouring cylinder, settling included, in milliseconds.
-    pub seek_min_ms: Parameter<f64>,
-    /// Mean seek between two cylinders chosen at random, in milliseconds.
-    pub seek_average_ms: Parameter<f64>,
-    /// What a seek to a write takes longer, in milliseconds.
-    pub write_settle_ms: Parameter<f64>,
-    /// Share of the stroke from which seeks grow in proportion to distance; 1 for a square root throughout.
-    pub seek_linear_from: Parameter<f64>,
-    /// Switch of heads or to the next cylinder, in milliseconds.
-    pub head_switch_ms: Parameter<f64>,
-    /// Firmware and interface time of each command, in microseconds.
-    pub command_us: Parameter<f64>,
-    /// Rate of the interface for buffered data, in 10^6 bytes a second.
-    pub interface_mb_per_s: Parameter<f64>,
-    /// Commands among which the drive chooses the one it reaches first.
-    pub queue_window: Parameter<u32>,
-    /// The drive chooses its next command when it begins the one before; what arrives meanwhile takes no part.
-    pub plans_ahead: Parameter<bool>,
-    /// A command that has waited longer is served next, in milliseconds; 0 never.
-    pub queue_age_limit_ms: Parameter<f64>,
-    /// Segments of the read-ahead buffer; 0 for no read-ahead.
-    pub buffer_segments: Parameter<u32>,
-    /// Bytes read ahead into a segment.
-    pub buffer_segment_bytes: Parameter<u64>,
-    /// Bytes of written data that the drive acknowledges before they are on the media; 0 for none.
-    pub write_buffer_bytes: Parameter<u64>,
+hard_disks! {
+    /// Hard disks, all alike. `docs/models/hard-disk.md` has the model.
+    Drives {
+        /// Share of the stroke from which seeks grow in proportion to distance; 1 for a square root throughout.
+        pub seek_linear_from: Parameter<f64>,
+        /// Switch of heads or to the next cylinder, in milliseconds.
+        pub head_switch_ms: Parameter<f64>,
+        /// Rate of the interface for buffered data, in 10^6 bytes a second.
+        pub interface_mb_per_s: Parameter<f64>,
+        /// The drive chooses its next command when it begins the one before; what arrives meanwhile takes no part.
+        pub plans_ahead: Parameter<bool>,
+        /// Bytes of written data that the drive acknowledges before they are on the media; 0 for none.
+        pub write_buffer_bytes: Parameter<u64>,
+    }
+}
+
+impl Drives {
+    /// One drive, as the disk model takes it.
+    pub(crate) fn hard_disk(&self) -> HardDiskDescription {
+        HardDiskDescription {
+            seek_linear_from: self.seek_linear_from.get(),
+            head_switch: nanos_of_ms(&self.head_switch_ms),
+            interface_bytes_per_s: bytes_per_s(&self.interface_mb_per_s),
+            plans_ahead: self.plans_ahead.get(),
+            write_cache: self.write_buffer_bytes.get() > 0,
+            write_cache_bytes: Bytes(self.write_buffer_bytes.get()),
+            ..self.common_disk()
+        }
+    }
+
+    /// Refuses what no drives can be, naming the key.
+    pub(crate) fn check(&self) -> Result<(), DescriptionError> {
+        whole("count", &self.count, 1, u64::from(DRIVE_LIMIT))?;
+        self.check_common()?;
+        rate("interface_mb_per_s", &self.interface_mb_per_s)?;
+        within("seek_linear_from", &self.seek_linear_from, 0.01, 1.0)?;
+        within("head_switch_ms", &self.head_switch_ms, 0.0, 100.0)?;
+        check_hard_disk(&self.hard_disk())
+    }
 }

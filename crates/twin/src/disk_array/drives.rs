@@ -1,54 +1,12 @@
 //! The drives, and when each must be asked again.
 
-use super::description::{Description, Drives as DrivesDescription};
+use super::description::Description;
 use super::settings::Settings;
 use crate::DescriptionError;
 use crate::drive::Slowness;
-use crate::drive::disk::{DiskCommand, DiskCompletion, DiskCounters, HardDisk, HardDiskDescription};
-use load::Direction;
-use units::{Bytes, Nanos};
-
-fn nanos_of_ms(ms: f64) -> Nanos {
-    Nanos((ms * 1e6).round() as u64)
-}
-
-impl DrivesDescription {
-    /// As the disk model takes it.
-    pub(crate) fn hard_disk(&self) -> HardDiskDescription {
-        let bytes_per_s = |mb_per_s: f64| (mb_per_s * 1e6).round() as u64;
-        HardDiskDescription {
-            capacity: Bytes(self.capacity_bytes.get()),
-            rpm: self.rpm.get(),
-            heads: self.heads.get(),
-            zones: 24,
-            outer_bytes_per_s: bytes_per_s(self.outer_mb_per_s.get()),
-            inner_bytes_per_s: bytes_per_s(self.inner_mb_per_s.get()),
-            seek_min: nanos_of_ms(self.seek_min_ms.get()),
-            seek_average: nanos_of_ms(self.seek_average_ms.get()),
-            write_settle: nanos_of_ms(self.write_settle_ms.get()),
-            seek_linear_from: self.seek_linear_from.get(),
-            head_switch: nanos_of_ms(self.head_switch_ms.get()),
-            command_overhead: Nanos((self.command_us.get() * 1e3).round() as u64),
-            interface_bytes_per_s: bytes_per_s(self.interface_mb_per_s.get()),
-            queue_window: self.queue_window.get(),
-            plans_ahead: self.plans_ahead.get(),
-            queue_age_limit: nanos_of_ms(self.queue_age_limit_ms.get()),
-            segments: self.buffer_segments.get(),
-            segment_bytes: Bytes(self.buffer_segment_bytes.get()),
-            write_cache: self.write_buffer_bytes.get() > 0,
-            write_cache_bytes: Bytes(self.write_buffer_bytes.get()),
-        }
-    }
-}
-
-/// What one drive has done.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Traffic {
-    pub reads: u64,
-    pub writes: u64,
-    pub read_bytes: u64,
-    pub written_bytes: u64,
-}
+use crate::drive::disk::{DiskCommand, DiskCompletion, DiskCounters, HardDisk};
+use crate::part::{Traffic, hard_disk};
+use units::Nanos;
 
 /// All drives.
 #[derive(Debug, Clone)]
@@ -80,11 +38,7 @@ impl Drives {
             disk.write_cache = false;
         }
         let answers_at_once = disk.queue_window == 1 && disk.segments == 0 && !disk.write_cache;
-        let mut first = HardDisk::new(&disk).map_err(|error| DescriptionError {
-            path: format!("drives.{}", error.key),
-            problem: "no disk has this".into(),
-            hint: error.reason,
-        })?;
+        let mut first = hard_disk(&disk).map_err(|error| error.under("drives"))?;
         if !settings.rotation {
             first.stop_waiting_for_rotation();
         }
@@ -101,17 +55,7 @@ impl Drives {
 
     #[inline]
     fn count(&mut self, drive: usize, command: &DiskCommand) {
-        let traffic = &mut self.traffic[drive];
-        match command.direction {
-            Direction::Read => {
-                traffic.reads += 1;
-                traffic.read_bytes += u64::from(command.length_bytes);
-            }
-            _ => {
-                traffic.writes += 1;
-                traffic.written_bytes += u64::from(command.length_bytes);
-            }
-        }
+        self.traffic[drive].count(command.direction, u64::from(command.length_bytes));
     }
 
     /// From now on a drive takes so many thousandths of its time.

@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::TwinCounter;
-use crate::part::Counters;
+use crate::part::{Counters, count_arm};
 
 impl Model {
     /// Cumulative counts of every part; `fill_…` are levels at this moment.
@@ -37,15 +37,9 @@ impl Model {
         counters.add("drive-links", "from_drives_busy_ns", from_drives_ns);
         for (index, (disk, traffic)) in self.drives.counters().enumerate() {
             let entity = format!("drive-{index}");
-            counters.add(&entity, "reads", traffic.reads);
-            counters.add(&entity, "writes", traffic.writes);
-            counters.add(&entity, "read_bytes", traffic.read_bytes);
-            counters.add(&entity, "written_bytes", traffic.written_bytes);
+            traffic.count_into(&mut counters, &entity);
             counters.add(&entity, "buffer_hits", disk.buffer_hits);
-            counters.add(&entity, "seek_ns", disk.seek_ns);
-            counters.add(&entity, "rotation_ns", disk.rotation_ns);
-            counters.add(&entity, "transfer_ns", disk.transfer_ns);
-            counters.add(&entity, "arm_busy_ns", disk.arm_busy_ns());
+            count_arm(&disk, &mut counters, &entity);
         }
         counters.into_list()
     }

@@ -6,7 +6,7 @@ use crate::course::check_courses;
 use crate::description::{
     CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within,
 };
-use crate::part::{check_controllers, check_hosts};
+use crate::part::{check_capacity, check_controllers, check_hosts};
 
 impl Description {
     /// Refuses what no array can have, naming the key.
@@ -35,10 +35,7 @@ impl Description {
     fn check_drives(&self) -> Result<(), DescriptionError> {
         let drives = &self.drives;
         whole("drives.count", &drives.count, 1, u64::from(DRIVE_LIMIT))?;
-        if drives.capacity_bytes.get() == 0 {
-            return refuse("drives.capacity_bytes", "a drive of no size".into(), "give its usable bytes");
-        }
-        whole("drives.capacity_bytes", &drives.capacity_bytes, 1 << 20, CAPACITY_LIMIT_BYTES)?;
+        check_capacity("drives.capacity_bytes", &drives.capacity_bytes)?;
         within("drives.command_us", &drives.command_us, 0.0, STEP_LIMIT_US)?;
         within("drives.read_us", &drives.read_us, 0.0, STEP_LIMIT_US)?;
         rate("drives.read_mb_per_s", &drives.read_mb_per_s)?;

@@ -6,6 +6,7 @@ use super::FlashModules;
 use super::Settings;
 use crate::drive::Slowness;
 use crate::engine::{Rate, Server, nanos_of_us};
+use crate::part::Traffic;
 
 /// What all modules have in common.
 #[derive(Debug, Clone)]
@@ -28,10 +29,7 @@ pub(crate) struct Module {
     read_path: Server,
     write_path: Server,
     slowness: Slowness,
-    pub reads: u64,
-    pub writes: u64,
-    pub read_bytes: u64,
-    pub written_bytes: u64,
+    pub traffic: Traffic,
 }
 
 impl Module {
@@ -95,8 +93,7 @@ impl Modules {
         } else {
             timing.read_ns + timing.random_read.duration_ns(bytes)
         };
-        module.reads += 1;
-        module.read_bytes += bytes;
+        module.traffic.count_read(bytes);
         let taken_ns = module.commands.serve(now_ns, slowness.of_ns(timing.command_ns));
         module.read_path.serve(taken_ns, slowness.of_ns(service_ns)) + slowness.of_ns(timing.read_latency_ns)
     }
@@ -107,8 +104,7 @@ impl Modules {
         let timing = &self.timing;
         let module = &mut self.modules[drive as usize];
         let slowness = module.slowness;
-        module.writes += 1;
-        module.written_bytes += bytes;
+        module.traffic.count_write(bytes);
         let taken_ns = module.commands.serve(now_ns, slowness.of_ns(timing.command_ns));
         let as_read_ns = slowness.of_ns(timing.read_ns + timing.random_read.duration_ns(bytes));
         module.read_path.serve(taken_ns, (as_read_ns * timing.interference_scaled) >> SCALE_BITS);

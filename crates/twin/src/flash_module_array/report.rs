@@ -23,10 +23,7 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
     for (index, module) in model.modules.iter().enumerate() {
         let entity = format!("module-{index}");
         let [commands_ns, read_path_ns, write_path_ns] = module.busy_ns();
-        counters.add(&entity, "reads", module.reads);
-        counters.add(&entity, "writes", module.writes);
-        counters.add(&entity, "read_bytes", module.read_bytes);
-        counters.add(&entity, "written_bytes", module.written_bytes);
+        module.traffic.count_into(&mut counters, &entity);
         counters.add(&entity, "commands_busy_ns", commands_ns);
         counters.add(&entity, "read_path_busy_ns", read_path_ns);
         counters.add(&entity, "write_path_busy_ns", write_path_ns);

@@ -1,16 +1,22 @@
 //! Parts that several kinds of arrays are made of: what a description says of them, what it must satisfy, what they are
 //! in simulated time, and what they count.
 //!
-//! A kind keeps what only it has. Where a kind's part has the keys of a common one and more, a macro declares it: serde
-//! cannot refuse unknown keys, nor say in which line they stand, where one struct is flattened into another.
+//! A kind keeps what only it has. Where kinds share most of the keys of a part and not all, a macro declares the struct
+//! of each: serde cannot refuse unknown keys, nor say in which line they stand, where one struct is flattened into another.
 
 mod controller;
 mod counters;
+mod drive;
+mod flash_drives;
+mod hard_disks;
 mod host;
 mod link;
 
 pub(crate) use controller::check_controllers;
 pub(crate) use counters::Counters;
+pub(crate) use drive::{Traffic, bytes_per_s, check_capacity, count_arm, nanos_of_ms, nanos_of_us};
+pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, no_flash_drive};
+pub(crate) use hard_disks::{check_hard_disk, hard_disk, hard_disks};
 pub(crate) use host::check_hosts;
 pub use link::Links;
 pub(crate) use link::{Way, Wires};

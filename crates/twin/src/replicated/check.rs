@@ -108,51 +108,8 @@ impl Description {
         let per_node = u64::from(DRIVE_LIMIT) / u64::from(self.nodes.count.get());
         whole("nvme.count", &nvme.count, 0, per_node)?;
         whole("hdd.count", &hdd.count, 0, per_node - u64::from(nvme.count.get()))?;
-        for (key, capacity) in
-            [("nvme.capacity_bytes", &nvme.capacity_bytes), ("hdd.capacity_bytes", &hdd.capacity_bytes)]
-        {
-            if capacity.get() == 0 {
-                return refuse(key, "a drive of no size".into(), "give its usable bytes");
-            }
-            whole(key, capacity, 1 << 20, CAPACITY_LIMIT_BYTES)?;
-        }
-        for (key, parameter) in [
-            ("nvme.read_us", &nvme.read_us),
-            ("nvme.program_us", &nvme.program_us),
-            ("nvme.erase_us", &nvme.erase_us),
-            ("nvme.suspend_us", &nvme.suspend_us),
-            ("nvme.read_command_us", &nvme.read_command_us),
-            ("nvme.write_command_us", &nvme.write_command_us),
-            ("hdd.command_us", &hdd.command_us),
-        ] {
-            within(key, parameter, 0.0, STEP_LIMIT_US)?;
-        }
-        for (key, parameter) in [
-            ("hdd.seek_min_ms", &hdd.seek_min_ms),
-            ("hdd.seek_average_ms", &hdd.seek_average_ms),
-            ("hdd.write_settle_ms", &hdd.write_settle_ms),
-            ("hdd.queue_age_limit_ms", &hdd.queue_age_limit_ms),
-        ] {
-            within(key, parameter, 0.0, STEP_LIMIT_US / 1000.0)?;
-        }
-        for (key, parameter) in [
-            ("nvme.channel_mb_per_s", &nvme.channel_mb_per_s),
-            ("nvme.bus_mb_per_s", &nvme.bus_mb_per_s),
-            ("hdd.outer_mb_per_s", &hdd.outer_mb_per_s),
-            ("hdd.inner_mb_per_s", &hdd.inner_mb_per_s),
-        ] {
-            rate(key, parameter)?;
-        }
-        // What is left is the drive models' to judge.
-        let settings = super::settings::Settings::parse(self, &serde_json::Map::new());
-        let Ok(settings) = settings else { return Ok(()) };
-        let under = |class: &str, error: crate::drive::DescriptionError| DescriptionError {
-            path: format!("{class}.{}", error.key),
-            problem: "no drive is like that".into(),
-            hint: error.reason,
-        };
-        super::flash::describe(nvme, &settings).check().map_err(|error| under("nvme", error))?;
-        super::disk::describe(hdd, &settings).check().map_err(|error| under("hdd", error))
+        nvme.check().map_err(|error| error.under("nvme"))?;
+        hdd.check().map_err(|error| error.under("hdd"))
     }
 
     fn check_write_buffer(&self) -> Result<(), DescriptionError> {

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limit::Limit;
-use crate::{Bench, BenchPart, Parameter};
+use crate::drive::disk::HardDiskDescription;
+use crate::drive::flash::FlashDescription;
+use crate::part::{check_hard_disk, flash_drives, hard_disks, no_flash_drive};
+use crate::{Bench, BenchPart, DescriptionError, Parameter};
 
 /// Nodes with drives that keep copies of objects on each other, and the hosts that use them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -161,84 +164,40 @@ pub struct NvmeDriver {
     pub command_us: Parameter<f64>,
 }
 
-/// Flash drives of a node.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NvmeDrives {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many in a node.
-    pub count: Parameter<u32>,
-    /// Bytes that may be addressed.
-    pub capacity_bytes: Parameter<u64>,
-    /// Spare flash as a share of the capacity.
-    pub over_provisioning: Parameter<f64>,
-    /// Bytes that are mapped and collected as one.
-    pub mapping_unit_bytes: Parameter<u64>,
-    /// Channels.
-    pub channels: Parameter<u32>,
-    /// Dies on each channel.
-    pub dies_per_channel: Parameter<u32>,
-    /// Planes of a die that program together.
-    pub planes: Parameter<u32>,
-    /// Bytes of a flash page.
-    pub page_bytes: Parameter<u64>,
-    /// Pages of an erase block in one plane.
-    pub pages_per_block: Parameter<u32>,
-    /// Array read time of a page.
-    pub read_us: Parameter<f64>,
-    /// Program time of a page on all planes.
-    pub program_us: Parameter<f64>,
-    /// Erase time of a block.
-    pub erase_us: Parameter<f64>,
-    /// What a read adds to a program or an erase that it interrupts.
-    pub suspend_us: Parameter<f64>,
-    /// Rate of a channel, in 10^6 bytes a second.
-    pub channel_mb_per_s: Parameter<f64>,
-    /// Rate of the path between channels and interface, in 10^6 bytes a second.
-    pub bus_mb_per_s: Parameter<f64>,
-    /// Microseconds of the drive's controller for a read.
-    pub read_command_us: Parameter<f64>,
-    /// Microseconds of the drive's controller for a write.
-    pub write_command_us: Parameter<f64>,
-    /// Bytes of writes that are acknowledged before they are programmed.
-    pub write_buffer_bytes: Parameter<u64>,
+flash_drives! {
+    /// Flash drives of a node.
+    NvmeDrives {}
 }
 
-/// Hard disks of a node.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HardDisks {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many in a node.
-    pub count: Parameter<u32>,
-    /// Bytes that may be addressed.
-    pub capacity_bytes: Parameter<u64>,
-    /// Revolutions a minute.
-    pub rpm: Parameter<u32>,
-    /// Recording surfaces.
-    pub heads: Parameter<u32>,
-    /// Rate of the outermost track, in 10^6 bytes a second.
-    pub outer_mb_per_s: Parameter<f64>,
-    /// Rate of the innermost track, in 10^6 bytes a second.
-    pub inner_mb_per_s: Parameter<f64>,
-    /// Seek to a neighbouring cylinder.
-    pub seek_min_ms: Parameter<f64>,
-    /// Mean seek between two random cylinders.
-    pub seek_average_ms: Parameter<f64>,
-    /// What a seek to a write takes longer.
-    pub write_settle_ms: Parameter<f64>,
-    /// Time of a command before the arm moves.
-    pub command_us: Parameter<f64>,
-    /// Commands among which the disk chooses the one it reaches first.
-    pub queue_window: Parameter<u32>,
-    /// A command that has waited longer is served next.
-    pub queue_age_limit_ms: Parameter<f64>,
-    /// Segments of its buffer that it reads ahead into.
-    pub buffer_segments: Parameter<u32>,
-    /// Bytes of a segment.
-    pub buffer_segment_bytes: Parameter<u64>,
+impl NvmeDrives {
+    /// One of them, as the flash model takes it.
+    pub(super) fn flash(&self) -> FlashDescription {
+        self.common_drive()
+    }
+
+    /// Refuses what no drives can be, naming the key.
+    pub(super) fn check(&self) -> Result<(), DescriptionError> {
+        self.check_common()?;
+        self.flash().check().map_err(no_flash_drive)
+    }
+}
+
+hard_disks! {
+    /// Hard disks of a node.
+    HardDisks {}
+}
+
+impl HardDisks {
+    /// One of them, as the disk model takes it.
+    pub(super) fn hard_disk(&self) -> HardDiskDescription {
+        self.common_disk()
+    }
+
+    /// Refuses what no disks can be, naming the key.
+    pub(super) fn check(&self) -> Result<(), DescriptionError> {
+        self.check_common()?;
+        check_hard_disk(&self.hard_disk())
+    }
 }
 
 /// The protected buffer of the controller before the hard disks of a node, and how it is emptied.

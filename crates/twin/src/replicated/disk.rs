@@ -3,14 +3,16 @@
 use std::collections::VecDeque;
 
 use load::Direction;
-use units::{Bytes, Nanos};
+use units::Nanos;
 
 use super::description::{HardDisks, WriteBuffer};
 use super::happening::ReplicaOf;
 use super::settings::Settings;
+use crate::DescriptionError;
+use crate::drive::Slowness;
 use crate::drive::disk::{DiskCommand, DiskCounters, HardDisk, HardDiskDescription};
-use crate::drive::{DescriptionError, Slowness};
 use crate::engine::nanos_of_us;
+use crate::part::{Traffic, hard_disk};
 
 /// Data that checksums and versions are kept for together: eight sectors of 512 bytes.
 const CHECKED_BYTES: u64 = 4096;
@@ -96,10 +98,7 @@ pub(crate) struct Disk {
     log_first_byte: u64,
     log_end_byte: u64,
     frontier_byte: u64,
-    pub reads: u64,
-    pub writes: u64,
-    pub read_bytes: u64,
-    pub written_bytes: u64,
+    pub traffic: Traffic,
     pub batches: u64,
     under_way: u64,
 }
@@ -112,7 +111,7 @@ impl Disk {
         settings: &Settings,
         log_first_byte: u64,
     ) -> Result<Self, DescriptionError> {
-        let mut disk = HardDisk::new(&describe(disks, settings))?;
+        let mut disk = hard_disk(&describe(disks, settings))?;
         if !settings.rotation {
             disk.stop_waiting_for_rotation();
         }
@@ -137,10 +136,7 @@ impl Disk {
             log_first_byte,
             log_end_byte,
             frontier_byte: log_first_byte + u64::from(index_write_bytes),
-            reads: 0,
-            writes: 0,
-            read_bytes: 0,
-            written_bytes: 0,
+            traffic: Traffic::default(),
             batches: 0,
             under_way: 0,
         })
@@ -243,13 +239,7 @@ impl Disk {
         offset_bytes: u64,
         length_bytes: u32,
     ) {
-        if direction == Direction::Read {
-            self.reads += 1;
-            self.read_bytes += u64::from(length_bytes);
-        } else {
-            self.writes += 1;
-            self.written_bytes += u64::from(length_bytes);
-        }
+        self.traffic.count(direction, u64::from(length_bytes));
         self.under_way += 1;
         self.disk.submit(now_ns, purpose.pack(), DiskCommand { direction, offset_bytes, length_bytes });
     }
@@ -316,30 +306,18 @@ fn outcome_of(dirty: &Dirty) -> Outcome {
 }
 
 /// The drive model's description of one of the disks.
-pub(crate) fn describe(disks: &HardDisks, settings: &Settings) -> HardDiskDescription {
-    let millis = |ms: f64| Nanos(nanos_of_us(ms * 1000.0));
-    let seek = |ms: f64| if settings.seek { millis(ms) } else { Nanos(0) };
-    let rate = |mb_per_s: f64| (mb_per_s * 1e6) as u64;
-    HardDiskDescription {
-        capacity: Bytes(disks.capacity_bytes.get()),
-        rpm: disks.rpm.get(),
-        heads: disks.heads.get(),
-        zones: 24,
-        outer_bytes_per_s: rate(disks.outer_mb_per_s.get()),
-        inner_bytes_per_s: rate(disks.inner_mb_per_s.get()),
-        seek_min: seek(disks.seek_min_ms.get()),
-        seek_average: seek(disks.seek_average_ms.get()),
-        write_settle: seek(disks.write_settle_ms.get()),
-        seek_linear_from: 1.0,
-        head_switch: Nanos(0),
-        command_overhead: Nanos(nanos_of_us(disks.command_us.get())),
-        interface_bytes_per_s: 600_000_000,
-        queue_window: if settings.reordering { disks.queue_window.get() } else { 1 },
-        plans_ahead: false,
-        queue_age_limit: millis(disks.queue_age_limit_ms.get()),
-        segments: if settings.read_ahead { disks.buffer_segments.get() } else { 0 },
-        segment_bytes: Bytes(disks.buffer_segment_bytes.get()),
-        write_cache: false,
-        write_cache_bytes: Bytes(0),
+fn describe(disks: &HardDisks, settings: &Settings) -> HardDiskDescription {
+    let mut disk = disks.hard_disk();
+    if !settings.seek {
+        disk.seek_min = Nanos(0);
+        disk.seek_average = Nanos(0);
+        disk.write_settle = Nanos(0);
     }
+    if !settings.reordering {
+        disk.queue_window = 1;
+    }
+    if !settings.read_ahead {
+        disk.segments = 0;
+    }
+    disk
 }

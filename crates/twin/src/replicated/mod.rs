@@ -33,9 +33,10 @@ use serde_json::{Map, Value};
 use crate::drive::Slowness;
 use crate::drive::flash::{Condition, FlashDrive};
 use crate::engine::EventQueue;
+use crate::part::no_flash_drive;
 use crate::settings::Setting;
 use crate::twin::ArrayModel;
-use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
+use crate::{TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
 use happening::Happening;
 use network::Network;
@@ -175,13 +176,6 @@ impl ArrayModel for Model {
                 volume.limiter.set(&volume.limit, volume.bytes);
             }
         }
-        let in_drives = |key: &'static str| {
-            move |error: crate::drive::DescriptionError| DescriptionError {
-                path: format!("{key}.{}", error.key),
-                problem: "no drive can be like that".into(),
-                hint: error.reason,
-            }
-        };
         let flash = flash::describe(&description.nvme, &settings);
         let nvme_count = placement.drives.nvme_count();
         let mut flash_seeds = Random::from_seed_and_stream(seed, FLASH_STREAM);
@@ -189,13 +183,15 @@ impl ArrayModel for Model {
             let filled = placement.held(drive) as f64 * object_bytes as f64 / flash.capacity.0 as f64;
             FlashDrive::new(&flash, Condition::Steady(filled), flash_seeds.next_u64())
         });
-        let flash_drives: Box<[FlashDrive]> =
-            flash_drives.collect::<Result<_, _>>().map_err(in_drives("replicated.nvme"))?;
+        let flash_drives: Box<[FlashDrive]> = flash_drives
+            .collect::<Result<_, _>>()
+            .map_err(|error| no_flash_drive(error).under("nvme").under("replicated"))?;
         let disks = (nvme_count..placement.drives.count()).map(|drive| {
             let log_first_byte = u64::from(placement.held(drive)) * object_bytes;
             Disk::new(&description.hdd, &description.write_buffer, &settings, log_first_byte)
         });
-        let disks: Box<[Disk]> = disks.collect::<Result<_, _>>().map_err(in_drives("replicated.hdd"))?;
+        let disks: Box<[Disk]> =
+            disks.collect::<Result<_, _>>().map_err(|error| error.under("hdd").under("replicated"))?;
         Ok(Model {
             now_ns: 0,
             queue: EventQueue::new(),

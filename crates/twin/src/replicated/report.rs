@@ -3,7 +3,7 @@
 use super::Model;
 use super::placement::{Drives, Seat};
 use crate::TwinCounter;
-use crate::part::Counters;
+use crate::part::{Counters, count_arm};
 use crate::settings::numbered;
 use serde_json::Value;
 
@@ -67,15 +67,9 @@ fn drives(model: &Model, counters: &mut Counters) {
         let drive = drives.nvme_count() + index as u32;
         let entity = drive_name(drives, drive);
         let counted = disk.counters();
-        counters.add(&entity, "reads", disk.reads);
-        counters.add(&entity, "writes", disk.writes);
-        counters.add(&entity, "read_bytes", disk.read_bytes);
-        counters.add(&entity, "written_bytes", disk.written_bytes);
+        disk.traffic.count_into(counters, &entity);
         counters.add(&entity, "batches", disk.batches);
-        counters.add(&entity, "seek_ns", counted.seek_ns);
-        counters.add(&entity, "rotation_ns", counted.rotation_ns);
-        counters.add(&entity, "transfer_ns", counted.transfer_ns);
-        counters.add(&entity, "arm_busy_ns", counted.arm_busy_ns());
+        count_arm(&counted, counters, &entity);
         counters.add(&entity, "buffer_hits", counted.buffer_hits);
         counters.add(&entity, "fill_queue", disk.queue());
         counters.add(&entity, "fill_unwritten_bytes", disk.waiting_bytes());

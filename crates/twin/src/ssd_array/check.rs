@@ -6,8 +6,6 @@ use crate::course::check_courses;
 use crate::description::{CAPACITY_LIMIT_BYTES, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within};
 use crate::part::check_controllers;
 
-/// The most drives: parity is computed over all of them.
-const DRIVE_LIMIT: u32 = layout::PARITY_WIDTH_LIMIT;
 /// The most LUNs.
 const LUN_LIMIT: u32 = 4096;
 /// The most queues of a host: one for each LUN and link.
@@ -104,41 +102,13 @@ impl Description {
     }
 
     fn check_drives(&self) -> Result<(), DescriptionError> {
-        let drives = &self.drives;
-        whole("drives.count", &drives.count, 3, u64::from(DRIVE_LIMIT))?;
-        if let Some(spares) = &drives.spares {
-            whole("drives.spares", spares, 0, u64::from(DRIVE_LIMIT))?;
-        }
-        if drives.capacity_bytes.get() == 0 {
-            return refuse("drives.capacity_bytes", "a drive of no size".into(), "give its usable bytes");
-        }
-        for (path, rate_) in [
-            ("drives.channel_mb_per_s", &drives.channel_mb_per_s),
-            ("drives.bus_mb_per_s", &drives.bus_mb_per_s),
-        ] {
-            rate(path, rate_)?;
-        }
-        for (path, time) in [
-            ("drives.read_us", &drives.read_us),
-            ("drives.program_us", &drives.program_us),
-            ("drives.erase_us", &drives.erase_us),
-            ("drives.suspend_us", &drives.suspend_us),
-            ("drives.relocation_us", &drives.relocation_us),
-            ("drives.read_command_us", &drives.read_command_us),
-            ("drives.write_command_us", &drives.write_command_us),
-        ] {
-            within(path, time, 0.0, STEP_LIMIT_US)?;
-        }
-        drives.flash().check().map_err(|error| DescriptionError {
-            path: format!("drives.{}", error.key),
-            problem: "no drive can have it".into(),
-            hint: format!("it must be {}", error.reason),
-        })?;
+        self.drives.check().map_err(|error| error.under("drives"))?;
+        let capacity_bytes = self.drives.capacity_bytes.get();
         let least = self.layout.segment_bytes.get().max(self.host.stripe_unit_bytes.get());
-        if drives.capacity_bytes.get() < 64 * least {
+        if capacity_bytes < 64 * least {
             return refuse(
                 "drives.capacity_bytes",
-                format!("{} holds fewer than 64 segments", drives.capacity_bytes.get()),
+                format!("{capacity_bytes} holds fewer than 64 segments"),
                 "use larger drives or smaller segments",
             );
         }

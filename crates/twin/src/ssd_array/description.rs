@@ -2,11 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos};
+use units::Bytes;
 
+use crate::description::{STEP_LIMIT_US, whole, within};
 use crate::drive::flash::{CollectionPolicy, FlashDescription, WriteFrontiers};
-use crate::part::Links;
-use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
+use crate::part::{Links, flash_drives, nanos_of_us, no_flash_drive};
+use crate::{Bench, BenchPart, DescriptionError, FirmwareUpdate, Parameter, Rebuild};
+
+/// The most drives: parity is computed over all of them.
+const DRIVE_LIMIT: u32 = layout::PARITY_WIDTH_LIMIT;
 
 /// A host with a stripe over LUNs, links, two or more controllers that own the LUNs, and solid-state drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,64 +129,25 @@ pub struct Layout {
     pub segment_bytes: Parameter<u64>,
 }
 
-/// Solid-state drives. What their times mean is in `docs/models/flash.md`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "SsdArrayDrives")]
-pub struct Drives {
-    /// What they are, for drawings.
-    pub label: String,
-    /// How many, all of them in the RAID set.
-    pub count: Parameter<u32>,
-    /// Hot spares beside them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spares: Option<Parameter<u32>>,
-    /// Bytes of one that the RAID set lies over.
-    pub capacity_bytes: Parameter<u64>,
-    /// Spare flash as a share of `capacity_bytes`.
-    pub over_provisioning: Parameter<f64>,
-    /// Flash that is kept erased where there is time to collect.
-    pub erased_reserve_bytes: Parameter<u64>,
-    /// Bytes that are mapped and collected as one.
-    pub mapping_unit_bytes: Parameter<u64>,
-    /// How the block to collect is chosen.
-    pub collection: Parameter<CollectionPolicy>,
-    /// Which writes share an open block.
-    pub frontiers: Parameter<WriteFrontiers>,
-    /// Superblocks that collection is simulated with.
-    pub superblocks: Parameter<u32>,
-    /// Mapping units of a simulated superblock.
-    pub units_per_superblock: Parameter<u32>,
-    /// Channels.
-    pub channels: Parameter<u32>,
-    /// Dies on each channel.
-    pub dies_per_channel: Parameter<u32>,
-    /// Planes of a die that program together.
-    pub planes: Parameter<u32>,
-    /// Bytes of a flash page.
-    pub page_bytes: Parameter<u64>,
-    /// Pages of an erase block in one plane.
-    pub pages_per_block: Parameter<u32>,
-    /// Microseconds to read a page.
-    pub read_us: Parameter<f64>,
-    /// Microseconds to program a page on all planes.
-    pub program_us: Parameter<f64>,
-    /// Microseconds to erase a block on all planes.
-    pub erase_us: Parameter<f64>,
-    /// Microseconds that a read costs which interrupts a program or an erase.
-    pub suspend_us: Parameter<f64>,
-    /// Rate of one channel, in 10^6 bytes a second.
-    pub channel_mb_per_s: Parameter<f64>,
-    /// Rate of the bus that all channels share, in 10^6 bytes a second.
-    pub bus_mb_per_s: Parameter<f64>,
-    /// Microseconds of bus and controller to relocate a collected unit, beside its two crossings.
-    pub relocation_us: Parameter<f64>,
-    /// Microseconds of the drive's controller for a read.
-    pub read_command_us: Parameter<f64>,
-    /// Microseconds of the drive's controller for a write.
-    pub write_command_us: Parameter<f64>,
-    /// Bytes of writes that are acknowledged before they are programmed.
-    pub write_buffer_bytes: Parameter<u64>,
+flash_drives! {
+    /// Solid-state drives. What their times mean is in `docs/models/flash.md`.
+    Drives {
+        /// Hot spares beside them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub spares: Option<Parameter<u32>>,
+        /// Flash that is kept erased where there is time to collect.
+        pub erased_reserve_bytes: Parameter<u64>,
+        /// How the block to collect is chosen.
+        pub collection: Parameter<CollectionPolicy>,
+        /// Which writes share an open block.
+        pub frontiers: Parameter<WriteFrontiers>,
+        /// Superblocks that collection is simulated with.
+        pub superblocks: Parameter<u32>,
+        /// Mapping units of a simulated superblock.
+        pub units_per_superblock: Parameter<u32>,
+        /// Microseconds of bus and controller to relocate a collected unit, beside its two crossings.
+        pub relocation_us: Parameter<f64>,
+    }
 }
 
 impl Drives {
@@ -193,34 +158,26 @@ impl Drives {
 
     /// One drive, as the flash model takes it.
     pub(super) fn flash(&self) -> FlashDescription {
-        let nanos = |us: &Parameter<f64>| Nanos((us.get() * 1e3).round() as u64);
-        let bytes_per_s = |rate: &Parameter<f64>| (rate.get() * 1e6).round() as u64;
         FlashDescription {
-            capacity: Bytes(self.capacity_bytes.get()),
-            over_provisioning: self.over_provisioning.get(),
-            mapping_unit: Bytes(self.mapping_unit_bytes.get()),
             superblocks: self.superblocks.get(),
             units_per_superblock: self.units_per_superblock.get(),
             collection: self.collection.get(),
             frontiers: self.frontiers.get(),
-            channels: self.channels.get(),
-            dies_per_channel: self.dies_per_channel.get(),
-            planes: self.planes.get(),
-            page: Bytes(self.page_bytes.get()),
-            pages_per_block: self.pages_per_block.get(),
-            read: nanos(&self.read_us),
-            program: nanos(&self.program_us),
-            erase: nanos(&self.erase_us),
-            channel_bytes_per_s: bytes_per_s(&self.channel_mb_per_s),
-            bus_bytes_per_s: bytes_per_s(&self.bus_mb_per_s),
-            read_command: nanos(&self.read_command_us),
-            write_command: nanos(&self.write_command_us),
-            write_buffer: Bytes(self.write_buffer_bytes.get()),
-            suspend: Some(nanos(&self.suspend_us)),
-            relocation: nanos(&self.relocation_us),
+            relocation: nanos_of_us(&self.relocation_us),
             erased_reserve: Bytes(self.erased_reserve_bytes.get()),
-            merge_over_bus: false,
+            ..self.common_drive()
         }
+    }
+
+    /// Refuses what no drives can be, naming the key.
+    pub(super) fn check(&self) -> Result<(), DescriptionError> {
+        whole("count", &self.count, 3, u64::from(DRIVE_LIMIT))?;
+        if let Some(spares) = &self.spares {
+            whole("spares", spares, 0, u64::from(DRIVE_LIMIT))?;
+        }
+        self.check_common()?;
+        within("relocation_us", &self.relocation_us, 0.0, STEP_LIMIT_US)?;
+        self.flash().check().map_err(no_flash_drive)
     }
 }
 

@@ -5,10 +5,11 @@ use load::Random;
 
 use super::Description;
 use super::settings::{Condition, Settings};
+use crate::TwinError;
 use crate::drive::Slowness;
 use crate::drive::flash::translation::Temperature;
 use crate::drive::flash::{Condition as DriveCondition, FlashCounters, FlashDrive};
-use crate::{DescriptionError, TwinError};
+use crate::part::no_flash_drive;
 
 /// Share of small random writes that goes to parity: each write to data writes its parity too.
 const PARITY_SHARE_OF_WRITES: f64 = 0.5;
@@ -48,13 +49,8 @@ impl Drives {
         if !settings.reserve {
             flash.erased_reserve.0 = 0;
         }
-        let mut template = FlashDrive::new(&flash, DriveCondition::Fresh, 0).map_err(|error| {
-            TwinError::Description(DescriptionError {
-                path: format!("ssd_array.drives.{}", error.key),
-                problem: "no drive can have it".into(),
-                hint: format!("it must be {}", error.reason),
-            })
-        })?;
+        let mut template = FlashDrive::new(&flash, DriveCondition::Fresh, 0)
+            .map_err(|error| no_flash_drive(error).under("drives").under("ssd_array"))?;
         if !settings.gc {
             template.make_collection_free();
         }

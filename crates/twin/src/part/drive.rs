@@ -1,0 +1,80 @@
+//! What all drives have in common: their size, the units their descriptions are in, and what they are given to do.
+
+use load::Direction;
+use units::Nanos;
+
+use super::Counters;
+use crate::description::{CAPACITY_LIMIT_BYTES, refuse, whole};
+use crate::drive::disk::DiskCounters;
+use crate::{DescriptionError, Parameter};
+
+/// Refuses a size that no drive has.
+pub(crate) fn check_capacity(path: &str, bytes: &Parameter<u64>) -> Result<(), DescriptionError> {
+    if bytes.get() == 0 {
+        return refuse(path, "a drive of no size".into(), "give its usable bytes");
+    }
+    whole(path, bytes, 1 << 20, CAPACITY_LIMIT_BYTES)
+}
+
+/// Microseconds of a description in the laboratory's own unit.
+pub(crate) fn nanos_of_us(us: &Parameter<f64>) -> Nanos {
+    Nanos(crate::engine::nanos_of_us(us.get()))
+}
+
+/// Milliseconds of a description in the laboratory's own unit.
+pub(crate) fn nanos_of_ms(ms: &Parameter<f64>) -> Nanos {
+    Nanos((ms.get() * 1e6).round() as u64)
+}
+
+/// A rate of a description, in 10^6 bytes a second, in bytes a second.
+pub(crate) fn bytes_per_s(mb_per_s: &Parameter<f64>) -> u64 {
+    (mb_per_s.get() * 1e6).round() as u64
+}
+
+/// What a drive was given to do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Traffic {
+    pub reads: u64,
+    pub writes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+}
+
+impl Traffic {
+    #[inline]
+    pub fn count_read(&mut self, bytes: u64) {
+        self.reads += 1;
+        self.read_bytes += bytes;
+    }
+
+    #[inline]
+    pub fn count_write(&mut self, bytes: u64) {
+        self.writes += 1;
+        self.written_bytes += bytes;
+    }
+
+    /// A command of either kind; what is no read changes the drive.
+    #[inline]
+    pub fn count(&mut self, direction: Direction, bytes: u64) {
+        match direction {
+            Direction::Read => self.count_read(bytes),
+            _ => self.count_write(bytes),
+        }
+    }
+
+    /// As counters of a part.
+    pub fn count_into(&self, counters: &mut Counters, entity: &str) {
+        counters.add(entity, "reads", self.reads);
+        counters.add(entity, "writes", self.writes);
+        counters.add(entity, "read_bytes", self.read_bytes);
+        counters.add(entity, "written_bytes", self.written_bytes);
+    }
+}
+
+/// What a disk's arm did with its time, as counters of a part.
+pub(crate) fn count_arm(disk: &DiskCounters, counters: &mut Counters, entity: &str) {
+    counters.add(entity, "seek_ns", disk.seek_ns);
+    counters.add(entity, "rotation_ns", disk.rotation_ns);
+    counters.add(entity, "transfer_ns", disk.transfer_ns);
+    counters.add(entity, "arm_busy_ns", disk.arm_busy_ns());
+}
