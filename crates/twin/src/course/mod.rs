@@ -7,14 +7,15 @@ mod event;
 mod loss;
 mod rebuild;
 mod recovery;
+mod refill;
 
 pub use controllers::FirmwareUpdate;
 pub(crate) use controllers::{ControllerCourse, Due};
 pub(crate) use event::{Faculties, Occurrence};
 pub(crate) use loss::DATA_LOST;
 pub use rebuild::Rebuild;
-pub(crate) use rebuild::Turn;
 pub(crate) use recovery::{Own, Recovery};
+pub(crate) use refill::{Refill, Refilling};
 
 use crate::DescriptionError;
 

@@ -5,7 +5,7 @@ use layout::{DriveIndex, Layout, Move};
 use super::Model;
 use super::happening::Happening;
 use crate::TwinNote;
-use crate::course::Turn;
+use crate::course::{Refill, Refilling};
 
 /// In a pool: what a lost drive held, and the new homes that it gets.
 #[derive(Debug, Clone)]
@@ -40,6 +40,26 @@ impl Rehoming {
     }
 }
 
+impl Refill for Model {
+    fn refilling(&mut self) -> Refilling<'_> {
+        Refilling {
+            now_ns: self.now_ns,
+            recovery: &mut self.recovery,
+            set: &self.arrangement.layout,
+            plan: &mut self.plan,
+            notes: &mut self.notes,
+        }
+    }
+
+    fn rebuild_at(&mut self, at_ns: u64) {
+        self.queue.push(at_ns, Happening::Rebuild.pack());
+    }
+
+    fn rebuild_stripe(&mut self, stripe: u64) {
+        self.begin_rebuild(stripe);
+    }
+}
+
 impl Model {
     pub(super) fn note(&mut self, says: String) {
         self.notes.push(TwinNote { at_ns: self.now_ns, says });
@@ -47,30 +67,10 @@ impl Model {
 
     /// A drive is lost. What it was already given it still does.
     pub(super) fn drive_fails(&mut self, drive: DriveIndex) {
-        if !self.recovery.lose(self.now_ns, drive, &mut self.notes) {
-            return;
-        }
-        if self.rehoming.is_pool {
+        if !self.rehoming.is_pool {
+            self.drive_is_lost(drive);
+        } else if self.recovery.lose(self.now_ns, drive, &mut self.notes) {
             self.give_new_homes(drive);
-        } else {
-            self.recovery.take_spare(drive);
-            self.fill_places();
-        }
-    }
-
-    /// A new drive takes the place of one that is lost.
-    pub(super) fn drive_is_replaced(&mut self, drive: DriveIndex) {
-        if self.recovery.take_new(self.now_ns, drive, &mut self.notes) {
-            self.fill_places();
-        }
-    }
-
-    fn fill_places(&mut self) {
-        let layout = &self.arrangement.layout;
-        if let Some(begins_ns) =
-            self.recovery.fill_places(self.now_ns, layout, &mut self.plan, &mut self.notes)
-        {
-            self.queue.push(begins_ns, Happening::Rebuild.pack());
         }
     }
 
@@ -83,28 +83,6 @@ impl Model {
         let (Some(stripes), Some(course)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
         if let Some(begins_ns) = course.begin(self.now_ns, stripes) {
             self.queue.push(begins_ns, Happening::Rebuild.pack());
-        }
-    }
-
-    /// The rebuild may go on.
-    pub(super) fn rebuild_timer(&mut self) {
-        if let Some(course) = &mut self.recovery.rebuild {
-            course.timer_is_due();
-        }
-        self.rebuild_on();
-    }
-
-    fn rebuild_on(&mut self) {
-        loop {
-            let Some(course) = &mut self.recovery.rebuild else { return };
-            match course.turn(self.now_ns) {
-                Turn::Stripe(stripe) => self.begin_rebuild(stripe),
-                Turn::At(at_ns) => {
-                    self.queue.push(at_ns, Happening::Rebuild.pack());
-                    return;
-                }
-                Turn::Rest => return,
-            }
         }
     }
 
@@ -124,10 +102,10 @@ impl Model {
     pub(super) fn stripe_is_rebuilt(&mut self) {
         if let Some(movement) = self.rehoming.current().copied() {
             self.stripe_has_its_home(&movement);
+            self.rebuild_on();
         } else {
-            self.recovery.stripe_is_whole(self.now_ns, &mut self.notes);
+            self.stripe_is_whole();
         }
-        self.rebuild_on();
     }
 
     /// In a pool: when all stripes of a piece are at home, the next piece follows. The drive stays away, but in the end

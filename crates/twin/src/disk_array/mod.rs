@@ -27,7 +27,7 @@ use layout::{DriveIndex, IoList};
 use load::{Completion, Device, Direction, Operation, Random};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Recovery};
+use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Recovery, Refill};
 use crate::drive::Slowness;
 use crate::engine::EventQueue;
 use crate::settings::{Setting, numbered};
@@ -206,8 +206,8 @@ impl Model {
                 }
             }
             Happening::DriveFails(drive) => self.drive_fails(drive as DriveIndex),
-            Happening::DriveIsReplaced(drive) => self.drive_is_replaced(drive as DriveIndex),
-            Happening::Rebuild => self.rebuild_timer(),
+            Happening::DriveIsReplaced(drive) => self.drive_is_new(drive as DriveIndex),
+            Happening::Rebuild => self.rebuild_is_due(),
         }
         None
     }

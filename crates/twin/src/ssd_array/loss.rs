@@ -5,7 +5,35 @@ use load::Direction;
 
 use super::Model;
 use super::command::Happening;
-use crate::course::{Own, Turn};
+use crate::course::{Own, Refill, Refilling};
+
+impl Refill for Model {
+    fn refilling(&mut self) -> Refilling<'_> {
+        Refilling {
+            now_ns: self.now_ns,
+            recovery: &mut self.recovery,
+            set: &self.set,
+            plan: &mut self.plan,
+            notes: &mut self.notes,
+        }
+    }
+
+    fn rebuild_at(&mut self, at_ns: u64) {
+        self.plan_own(at_ns, Own::Rebuild);
+    }
+
+    fn rebuild_stripe(&mut self, stripe: u64) {
+        self.read_stripe(stripe);
+    }
+
+    fn fit_spare(&mut self, place: DriveIndex, number: u32) {
+        self.drives.fit(place, number);
+    }
+
+    fn fit_new(&mut self, place: DriveIndex, number: u32) {
+        self.drives.fit(place, number);
+    }
+}
 
 impl Model {
     /// Something of the array's own happens at a moment.
@@ -17,56 +45,12 @@ impl Model {
     /// Something of the array's own happens now.
     pub(super) fn own_happens(&mut self, index: u32) {
         match self.own.take(index) {
-            Own::DriveFails(drive) => self.drive_fails(drive),
-            Own::DriveIsReplaced(drive) => self.drive_is_replaced(drive),
-            Own::Rebuild => {
-                if let Some(rebuild) = &mut self.recovery.rebuild {
-                    rebuild.timer_is_due();
-                }
-                self.rebuild_on();
-            }
+            Own::DriveFails(drive) => self.drive_is_lost(drive),
+            Own::DriveIsReplaced(drive) => self.drive_is_new(drive),
+            Own::Rebuild => self.rebuild_is_due(),
             Own::StripeRead(stripe) => self.compute_stripe(stripe),
             Own::StripeComputed(stripe) => self.write_stripe(stripe),
-            Own::StripeWritten => {
-                self.recovery.stripe_is_whole(self.now_ns, &mut self.notes);
-                self.rebuild_on();
-            }
-        }
-    }
-
-    fn drive_fails(&mut self, drive: DriveIndex) {
-        if !self.recovery.lose(self.now_ns, drive, &mut self.notes) {
-            return;
-        }
-        if let Some(spare) = self.recovery.take_spare(drive) {
-            self.drives.fit(drive, spare);
-        }
-        self.fill_places();
-    }
-
-    fn drive_is_replaced(&mut self, drive: DriveIndex) {
-        if self.recovery.take_new(self.now_ns, drive, &mut self.notes) {
-            self.drives.fit(drive, self.recovery.fitted()[usize::from(drive)]);
-            self.fill_places();
-        }
-    }
-
-    fn fill_places(&mut self) {
-        if let Some(begins_ns) =
-            self.recovery.fill_places(self.now_ns, &self.set, &mut self.plan, &mut self.notes)
-        {
-            self.plan_own(begins_ns, Own::Rebuild);
-        }
-    }
-
-    fn rebuild_on(&mut self) {
-        loop {
-            let Some(rebuild) = &mut self.recovery.rebuild else { return };
-            match rebuild.turn(self.now_ns) {
-                Turn::Stripe(stripe) => self.read_stripe(stripe),
-                Turn::At(at_ns) => return self.plan_own(at_ns, Own::Rebuild),
-                Turn::Rest => return,
-            }
+            Own::StripeWritten => self.stripe_is_whole(),
         }
     }
 
