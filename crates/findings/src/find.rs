@@ -47,7 +47,9 @@ impl Findings {
         let cliffs: Vec<Finding> =
             all.iter().filter(|finding| finding.kind() == Kind::WriteCliff).cloned().collect();
         let bounds = bounds::of(&observation);
-        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(limit::of));
+        all.extend(
+            bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(&observation, case)),
+        );
         all.extend(bounds);
         all.extend(penalty::penalties(&observation));
         all.extend(penalty::effects(&observation, &cliffs));

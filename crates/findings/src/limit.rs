@@ -2,9 +2,9 @@
 
 use crate::finding::{Fact, Finding};
 use crate::level::total;
-use crate::observation::ObservedCase;
+use crate::observation::{Observation, ObservedCase};
 use crate::text::{iops, latency};
-use crate::{Limit, PartUse, PathBalance};
+use crate::{Level, Limit, PartUse, PathBalance};
 
 /// A part that is busy for this share of the time bounds the rate: by the law of busy times no more than a ninth of it
 /// could be added.
@@ -16,8 +16,23 @@ const GENERATOR_FULL: f64 = 0.90;
 /// A rate that was asked for is reached within this share.
 const RATE_REACHED: f64 = 0.98;
 
-pub(crate) fn of(case: &ObservedCase) -> Finding {
+/// Latency so many times that of the same case with at most half the I/Os outstanding is mostly time in queues …
+const QUEUED: f64 = 3.0;
+/// … and so many times the least of its block size, where there is no such case: another mix takes another time by itself.
+const QUEUED_BESIDE_ANOTHER: f64 = 10.0;
+/// I/Os wait for one another only where there are more than so many for each of the parts.
+const OUTSTANDING_PER_PART: f64 = 2.0;
+/// A part that is busy for less than this share of the time is not what others wait for.
+const HALF: f64 = 0.5;
+
+/// What bounds a case, beside the others of its run.
+pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
     let level = total(case);
+    let (calm_ns, queued_factor, calm) = calm(observation, case, level.outstanding);
+    let is_limited = case
+        .limits
+        .iter()
+        .any(|limit| limit.load.is_none() && (limit.iops.is_some() || limit.bw_bytes_per_s.is_some()));
     let uses = uses(case);
     let busiest = uses.iter().find(|part| part.part != "cpu" && part.part != "disk");
     let generator = uses.iter().find(|part| part.part == "cpu");
@@ -29,6 +44,14 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
             "rate_iops".into(),
             format!("{} were asked for and {} delivered", iops(asked), iops(level.iops)),
         ),
+        _ if is_limited => say(
+            "rate",
+            "limit".into(),
+            format!(
+                "the limits that were set allow no more for some of the time; {} were delivered",
+                iops(level.iops)
+            ),
+        ),
         (_, Some(part), _) if part.mean_percent >= 100.0 * FULL => say(
             class(&part.part),
             format!("{} {}", part.part, part.resource),
@@ -39,6 +62,35 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
             "cpu".into(),
             format!("the host’s processors are busy {:.0} % of the time", cpu.mean_percent),
         ),
+        // Parts of a kind are seldom full together: while some collect garbage or move their arms, the I/Os of all queue up
+        // at those, and the others wait. Then more I/Os would only wait longer.
+        (_, Some(part), _)
+            if level.mean_latency_ns >= queued_factor * calm_ns
+                && level.outstanding > OUTSTANDING_PER_PART * part.parts as f64 =>
+        {
+            let queued = format!(
+                "{:.0} I/Os outstanding wait {}, where {calm} is {}",
+                level.outstanding,
+                latency(level.mean_latency_ns),
+                latency(calm_ns)
+            );
+            if part.mean_percent >= 100.0 * HALF {
+                let because = format!(
+                    "{} busy {:.0} % of the time in the mean ({}){}: {queued}",
+                    who(part),
+                    part.mean_percent,
+                    resource_words(part),
+                    if part.parts > 1 { ", though not all at once" } else { "" }
+                );
+                say(class(&part.part), format!("{} {}", part.part, part.resource), because)
+            } else {
+                let because = format!(
+                    "no part that is counted is busy more than {:.0} % of the time, yet {queued}",
+                    part.mean_percent
+                );
+                say("unknown", String::new(), because)
+            }
+        }
         // On a twin every part is seen: where none is full, time is spent in latency, and more I/Os would do more.
         (_, Some(part), _) => say(
             "concurrency",
@@ -75,6 +127,30 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
         uses,
     };
     Finding::of_case(case, Fact::Limit(fact), None)
+}
+
+/// Settings that say how much is outstanding and for how long, not what is done.
+const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_time"];
+
+/// The latency of a case where nothing or little waits, how many times as much is waiting, and what it is in words.
+fn calm(observation: &Observation, case: &ObservedCase, outstanding: f64) -> (f64, f64, &'static str) {
+    let what = |case: &ObservedCase| {
+        let mut settings = case.settings.clone();
+        settings.retain(|name, _| !HOW_MUCH.contains(&name.as_str()));
+        settings
+    };
+    let least = |is_calm: &dyn Fn(&ObservedCase, &Level) -> bool| {
+        let levels = observation.cases.iter().map(|other| (other, total(other)));
+        let calm = levels.filter(|(other, level)| level.mean_latency_ns > 0.0 && is_calm(other, level));
+        calm.map(|(_, level)| level.mean_latency_ns).fold(f64::INFINITY, f64::min)
+    };
+    let of_case = what(case);
+    let alone_ns = least(&|other, level| level.outstanding <= outstanding / 2.0 && what(other) == of_case);
+    if alone_ns.is_finite() {
+        return (alone_ns, QUEUED, "the same with fewer outstanding");
+    }
+    let of_size_ns = least(&|other, _| other.number("bs") == case.number("bs"));
+    (of_size_ns, QUEUED_BESIDE_ANOTHER, "the least of this block size")
 }
 
 /// How many parts of a kind, as the subject of a sentence.

@@ -1,0 +1,64 @@
+//! What limits a case, on made-up runs whose parts are seen.
+
+mod synthetic;
+
+use findings::{Fact, Findings};
+use synthetic::{Run, Series, busy};
+
+/// By what the load of many is limited, as (`by`, `because`): beside one I/O alone in 500 µs, writes at this rate and latency on
+/// drives that are busy for this share.
+fn limit(iops: f64, latency_ns: f64, share: f64) -> (String, String) {
+    let alone = Series::level(2_000.0, 1.0, 500_000.0, 0.0, 4096.0);
+    let many = Series::level(iops, 0.0, 0.0, latency_ns, 4096.0);
+    let run = Run::new("own")
+        .case("alone", "alone", &[("rw", "randread"), ("bs", "4k"), ("iodepth", "1")], &alone)
+        .case("many", "many", &[("rw", "randwrite"), ("bs", "4k"), ("iodepth", "64")], &many);
+    let mut observation = run.observation();
+    observation.cases[1].busy =
+        (0..24).map(|number| busy("drive", &format!("drive-{number}"), "bus", share)).collect();
+    let found = Findings::of(observation);
+    let mut limits = found.all.iter().filter(|finding| finding.stage == "many").filter_map(|finding| {
+        match &finding.fact {
+            Fact::Limit(limit) => Some((limit.by.clone(), limit.because.clone())),
+            _ => None,
+        }
+    });
+    limits.next().unwrap()
+}
+
+/// Proves that thousands of I/Os in a queue are not said to be too few: where latency is mostly waiting, the limit is the part that
+/// is busy most, though its like are never all full at once, and nobody where none is busy half the time.
+#[test]
+fn who_waits_is_not_short_of_load() {
+    let (by, because) = limit(47_500.0, 86e6, 0.77);
+    assert_eq!(by, "drive", "{because}");
+    assert!(
+        because.contains("77 %") && because.contains("86.00 ms") && because.contains("500 µs"),
+        "{because}"
+    );
+    assert_eq!(limit(47_500.0, 86e6, 0.30).0, "unknown");
+}
+
+/// Proves that a volume's limit is named before a part that happens to be busy.
+#[test]
+fn a_limit_that_was_set_limits() {
+    let level = Series::level(1_000.0, 1.0, 60e6, 0.0, 4096.0);
+    let mut observation =
+        Run::new("own").case("one", "one", &[("rw", "randread"), ("bs", "4k")], &level).observation();
+    observation.cases[0].busy = vec![busy("controller", "controller-0", "processors", 0.95)];
+    observation.cases[0].limits = vec![synthetic::limit(0.0, Some(1_000.0), None)];
+    let found = Findings::of(observation);
+    let by = found.all.iter().find_map(|finding| match &finding.fact {
+        Fact::Limit(limit) => Some(limit.by.as_str()),
+        _ => None,
+    });
+    assert_eq!(by, Some("rate"));
+}
+
+/// Proves that more I/Os outstanding are said to do more where hardly any wait, and where there are fewer than parts.
+#[test]
+fn who_hardly_waits_is() {
+    assert_eq!(limit(60_000.0, 1e6, 0.77).0, "concurrency");
+    assert_eq!(limit(2_000.0, 8e6, 0.77).0, "concurrency");
+    assert_eq!(limit(60_000.0, 1e6, 0.97).0, "drive");
+}
