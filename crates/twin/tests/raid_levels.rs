@@ -192,6 +192,8 @@ fn sets_that_cannot_be_are_refused() {
         let message = error.to_string();
         assert!(message.contains("`disks`") && message.contains(reason), "{message}");
     }
+    let unknown = Twin::build(&description(), &settings(&[("colour", "red".into())]), 1).unwrap_err();
+    assert!(matches!(unknown, TwinError::UnknownSetting { .. }), "{unknown}");
     for (name, value) in
         [("raid", 3.into()), ("segment", 1000.into()), ("layout", "ddp".into()), ("colour", "red".into())]
     {

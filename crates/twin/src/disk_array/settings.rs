@@ -96,7 +96,11 @@ impl Settings {
                 }
                 "volume_size" => settings.volume_bytes = whole(name, value, BYTES)?,
                 "filesystem" => settings.file_system = file_system(description, value)?,
-                _ => *settings.switch(name)? = on_or_off(name, value)?,
+                // The name first: a key that nobody knows takes no value.
+                _ => {
+                    let switch = settings.switch(name)?;
+                    *switch = on_or_off(name, value)?;
+                }
             }
         }
         Ok(settings)
