@@ -45,6 +45,10 @@ pub(crate) struct LiveArray {
     wake: Condvar,
     power_cuts: AtomicU64,
     cutting: Mutex<()>,
+    /// Whoever fails broken drives is alone.
+    failing: Mutex<()>,
+    /// How many were failed.
+    broken_drives: AtomicU64,
 }
 
 impl LiveArray {
@@ -62,6 +66,8 @@ impl LiveArray {
             wake: Condvar::new(),
             power_cuts: AtomicU64::new(0),
             cutting: Mutex::default(),
+            failing: Mutex::default(),
+            broken_drives: AtomicU64::new(0),
         };
         Ok((live, map))
     }
@@ -78,8 +84,12 @@ impl LiveArray {
     ) -> Result<T, ExportError> {
         let off = || ExportError::new(Errno::Io, "the array's power is off");
         let volume = self.volume().ok_or_else(off)?;
+        let broken_before = self.broken_drives.load(Ordering::Acquire);
+        // Another request may have found the same drive broken, and failed it.
+        let is_one_less =
+            || self.fail_broken_drives(&volume) || self.broken_drives.load(Ordering::Acquire) > broken_before;
         let outcome = match request(&volume) {
-            Err(VolumeError::Io { .. }) if self.fail_broken_drives(&volume) => request(&volume),
+            Err(VolumeError::Io { .. }) if is_one_less() => request(&volume),
             outcome => outcome,
         };
         outcome.map_err(|error| {
@@ -91,10 +101,12 @@ impl LiveArray {
 
     /// Fails the drives that have refused a write, as far as the redundancy bears it; `true` if there was one.
     pub(crate) fn fail_broken_drives(&self, volume: &Volume) -> bool {
+        let _alone = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut has_failed = false;
         for (drive, problem) in self.shelf.take_failures() {
             self.note(&format!("drive {drive}: {problem}"));
             if self.bears_a_loss(volume) && volume.fail_drive(drive).is_ok() {
+                self.broken_drives.fetch_add(1, Ordering::AcqRel);
                 has_failed = true;
             }
         }

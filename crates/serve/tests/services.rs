@@ -147,3 +147,32 @@ fn what_is_no_service_is_refused() {
         assert!(refusal.to_string().contains(words), "{refusal}");
     }
 }
+
+/// Proves that a drive which refuses writes is failed by the array while each object has another replica
+/// that serves, though a node is stopped, and is kept where its loss would take a last one.
+#[test]
+fn a_broken_drive_beside_a_stopped_node_is_failed() {
+    let directory = directory();
+    let served = serve(&array("storpool,capacity=16m"), directory.path());
+    let condition = |status: &Value| status["volume"]["drives"][0]["condition"].clone();
+    let mut load = Verified::new(5);
+    under_load(&served, &mut load, "a broken drive", || {
+        run_node(&served, "stop", 1);
+        served.ctl("break 0");
+        served.wait_until("failed", |status| condition(status) == "failed");
+    });
+    drop(served);
+    let other = common::directory();
+    let served = serve(&array("storpool,capacity=16m"), other.path());
+    run_node(&served, "stop", 1);
+    run_node(&served, "stop", 2);
+    served.ctl("break 0");
+    let mut client = served.client();
+    (0..64)
+        .for_each(|block| drop(client.write(block * 262_144 % 16_000_000 / 4096 * 4096, &[7; 4096], true)));
+    let _ = serve::ctl(&served.control, &["checkpoint".to_owned()]);
+    let status = served.wait_until("noticed", |status| status["background"]["last_error"].is_string());
+    assert_eq!(condition(&status), "present", "{status}");
+    // The journal keeps what the drive refuses, and the server says so when it ends.
+    served.stop_anyhow();
+}

@@ -108,6 +108,15 @@ impl Verified {
     }
 }
 
+/// Says so when something has ended, however.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a verified load on an array until something has been done with it.
 pub fn under_load(served: &Served, load: &mut Verified, what: &str, act: impl FnOnce()) {
     let mut client = served.client();
@@ -118,8 +127,9 @@ pub fn under_load(served: &Served, load: &mut Verified, what: &str, act: impl Fn
                 load.write(&mut client, 100);
             }
         });
+        // Also when it panics, or the load would never end.
+        let _ended = Ended(&is_done);
         act();
-        is_done.store(true, Ordering::Relaxed);
     });
     load.check(&mut client, false, what);
 }
