@@ -92,8 +92,8 @@ pub(super) fn search(rates: &[f64]) -> Found {
     let noise_percent = 100.0 * sigma;
     if all.is_empty() {
         // A step in the middle of the series, beside a slope: its standard error is 2σ·√(4 ÷ n).
-        let visible = 100.0 * STEP_ERRORS_LEAST * 2.0 * sigma * (4.0 / levels.len() as f64).sqrt();
-        let smallest = visible.clamp(100.0 * DEPTH_LEAST, 100.0);
+        let visible_log = STEP_ERRORS_LEAST * 2.0 * sigma * (4.0 / levels.len() as f64).sqrt();
+        let smallest = 100.0 * (1.0 - libm::exp(-visible_log)).max(DEPTH_LEAST);
         let reason = format!(
             "no lasting fall of {smallest:.0} % or more in {} intervals with {noise_percent:.1} % noise",
             levels.len()
