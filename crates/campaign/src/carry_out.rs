@@ -1,12 +1,13 @@
 //! The loop that carries out a campaign: one thread keeps the run directory, workers measure.
 
+use crate::load_choice::Load;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::pace::Pace;
 use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
-use crate::{CampaignError, Watcher, inventory, rate_share, search};
+use crate::{CampaignError, Watcher, inventory, load_choice, rate_share, search};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -58,16 +59,26 @@ pub(crate) struct Order {
     /// The cases that this one continues, the first of them first. Only for a twin, which keeps their state and passes
     /// the pauses in simulated time.
     pub led_here: Vec<Before>,
-    /// The rate of each load, where that is a share of what another case delivered.
-    pub rates: Option<Vec<f64>>,
+    /// What stands in for the case, where results of others give it its rate or its jobs and depth.
+    pub stand_in: Option<Box<Case>>,
 }
 
 /// A case before one that continues it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Before {
     pub case_index: u32,
+    /// What stood in for it.
+    pub stand_in: Option<Box<Case>>,
     /// The pause after it.
     pub pause_ns: u64,
+}
+
+/// What stands in for a case that rests on the results of others.
+struct StandIn {
+    case: Case,
+    /// What results gave it: the kind of the event that says so.
+    kind: &'static str,
+    text: String,
 }
 
 /// Measures one case at a time.
@@ -202,13 +213,10 @@ fn work(
 ) {
     while let Ok(order) = ordered.recv() {
         let case_index = order.case_index;
-        let case = &cases[case_index as usize];
-        let ended = match (&case.find, &order.rates) {
-            (Some(find), _) => search::measure(worker, cases, find, &order, tell, stop),
-            (None, Some(rates)) => {
-                worker.measure(&rate_share::with_rates(case, rates), cases, &order, tell, stop)
-            }
-            (None, None) => worker.measure(case, cases, &order, tell, stop),
+        let case = order.stand_in.as_deref().unwrap_or(&cases[case_index as usize]);
+        let ended = match &case.find {
+            Some(find) => search::measure(worker, cases, find, &order, tell, stop),
+            None => worker.measure(case, cases, &order, tell, stop),
         };
         // The keeper listens until every worker has hung up.
         let _ = tell.send(Message::Ended { worker: number, case_index, ended });
@@ -321,7 +329,7 @@ impl Keeper<'_> {
             let ready = self.pending.iter().position(|&case_index| self.may_begin(case_index));
             let Some(case_index) = ready.and_then(|place| self.pending.remove(place)) else { return Ok(()) };
             let led_here = self.led_to(case_index)?;
-            let rates = rate_share::rates(self.run, self.cases, &self.cases[case_index as usize])?;
+            let stand_in = self.stand_in(case_index)?;
             self.run.begin_case(case_index)?;
             let directory =
                 if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
@@ -329,23 +337,43 @@ impl Keeper<'_> {
             self.under_way.insert(case_index, None);
             self.pace.begin(record);
             self.watcher.case_started(record, &self.pace.progress());
-            if let Some(share) = &self.cases[case_index as usize].rate_share {
-                let Some(rates) = &rates else {
-                    self.keep_outcome(case_index, &failed(rate_share::unknown(share)))?;
+            let stand_in = match stand_in {
+                None => None,
+                Some(Err(why)) => {
+                    self.keep_outcome(case_index, &failed(why))?;
                     continue;
-                };
-                let text = rate_share::in_words(share, rates);
-                self.keep_event(
-                    case_index,
-                    &CaseEvent { case_at_ns: 0, kind: "rate".into(), text, data: None },
-                )?;
-            }
+                }
+                Some(Ok(StandIn { case, kind, text })) => {
+                    self.run.set_settings(case_index, &case.settings)?;
+                    let event = CaseEvent { case_at_ns: 0, kind: kind.into(), text, data: None };
+                    self.keep_event(case_index, &event)?;
+                    Some(Box::new(case))
+                }
+            };
             if let Some(worker) = self.idle.pop() {
                 // A worker that is gone shows as a closed channel in `keep`.
-                let _ = orders[worker].send(Order { case_index, directory, led_here, rates });
+                let _ = orders[worker].send(Order { case_index, directory, led_here, stand_in });
             }
         }
         Ok(())
+    }
+
+    /// What stands in for a case that rests on the results of others, or why it cannot be run.
+    fn stand_in(&self, case_index: u32) -> Result<Option<Result<StandIn, String>>, StoreError> {
+        let case = &self.cases[case_index as usize];
+        if let Some(share) = &case.rate_share {
+            let Some(rates) = rate_share::rates(self.run, self.cases, case)? else {
+                return Ok(Some(Err(rate_share::unknown(share))));
+            };
+            let text = rate_share::in_words(share, &rates);
+            return Ok(Some(Ok(StandIn { case: rate_share::with_rates(case, &rates), kind: "rate", text })));
+        }
+        let Some(choice) = &case.load_of else { return Ok(None) };
+        let window = self.stage_ends.window(&choice.stage);
+        let Some((load, text)) = load_choice::choose(self.run, choice, window.as_deref())? else {
+            return Ok(Some(Err(load_choice::unknown(choice))));
+        };
+        Ok(Some(Ok(StandIn { case: load.put_into(case), kind: "load", text })))
     }
 
     /// A case that continues another waits for it, and for the case whose rate the pause between them rests on.
@@ -354,6 +382,11 @@ impl Keeper<'_> {
         let index = case_index as usize;
         if let Some(full) = rate_share::rests_on(self.cases, &self.cases[index])
             && !is_over(full.index as u32)
+        {
+            return false;
+        }
+        if let Some(choice) = &self.cases[index].load_of
+            && !self.cases.iter().all(|case| case.stage != choice.stage || is_over(case.index as u32))
         {
             return false;
         }
@@ -378,7 +411,13 @@ impl Keeper<'_> {
             let case_index = case.index as u32;
             if !self.not_needed.contains(&case_index) {
                 let pause_ns = self.pauses.after(case, self.cases, self.run, self.plan)?;
-                led_here.push(Before { case_index, pause_ns });
+                let stand_in = match &case.load_of {
+                    // Its record says which load was chosen.
+                    Some(_) => Load::of(&self.run.case(case_index)?.settings)
+                        .map(|load| Box::new(load.put_into(case))),
+                    None => None,
+                };
+                led_here.push(Before { case_index, stand_in, pause_ns });
             }
         }
         Ok(led_here)

@@ -14,6 +14,7 @@ mod conditions;
 mod error;
 mod executor;
 mod inventory;
+mod load_choice;
 mod message;
 mod pace;
 mod pauses;

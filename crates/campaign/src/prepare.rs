@@ -1,6 +1,7 @@
 //! From what was asked for to a campaign that may begin. Everything is checked before anything is written.
 
 use crate::executor::Executor;
+use crate::load_choice::Load;
 use crate::real::{
     ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, Watched,
     may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
@@ -233,7 +234,7 @@ pub fn resume(
         && recorded
             .iter()
             .zip(&checked.cases)
-            .all(|(old, new)| old.stage == new.stage && old.name == new.name && old.settings == new.settings);
+            .all(|(old, new)| old.stage == new.stage && old.name == new.name && is_same(&old.settings, new));
     if !same {
         return Err(CampaignError::Refused(format!(
             "{} does not hold the cases that its plan expands to; it cannot be resumed",
@@ -241,6 +242,15 @@ pub fn resume(
         )));
     }
     begin(checked, loaded.plan, run)
+}
+
+/// Whether recorded settings are those of the case, but for a load that results have chosen.
+fn is_same(recorded: &SettingValues, case: &Case) -> bool {
+    let chosen = Load::of(recorded).filter(|_| case.load_of.is_some());
+    match chosen {
+        Some(load) => *recorded == load.put_into(case).settings,
+        None => *recorded == case.settings,
+    }
 }
 
 fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, CampaignError> {

@@ -67,6 +67,11 @@ impl StageEnds {
         Ok(())
     }
 
+    /// The rounds of a stage that count where they end on steady state: the last five that are looked at.
+    pub fn window(&self, stage: &str) -> Option<Vec<u64>> {
+        self.stages.iter().find(|end| end.stage == stage)?.log.window()
+    }
+
     /// The stage of this case, if it needs no further round.
     pub fn ended(&mut self, case: &Case) -> Option<Ended> {
         let end = self.stages.iter_mut().find(|end| end.stage == case.stage)?;

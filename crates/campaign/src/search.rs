@@ -154,7 +154,7 @@ impl Points<'_> {
             case_index: self.order.case_index,
             directory,
             led_here: self.order.led_here.clone(),
-            rates: None,
+            stand_in: None,
         };
         let passing = Passing { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
         self.begun_ns = self.begun_ns.saturating_add(length_ns);

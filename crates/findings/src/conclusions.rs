@@ -2,7 +2,7 @@
 
 use crate::finding::{Fact, Finding};
 use crate::text::{bandwidth, block, duration, gigabytes, iops, latency, times};
-use crate::{Findings, Kind, Verdict};
+use crate::{Findings, Kind, Verdict, words};
 use serde::Serialize;
 
 /// A sentence with the findings that carry it.
@@ -74,7 +74,7 @@ impl Findings {
                     "At most {} were reached, at {} mean latency ({}).",
                     iops(level.iops),
                     latency(level.mean_latency_ns),
-                    place(finding)
+                    self.load_of(finding)
                 ),
             ));
         }
@@ -85,7 +85,11 @@ impl Findings {
             sentences.push(one(
                 85,
                 finding,
-                format!("At most {} were moved ({}).", bandwidth(level.bw_bytes_per_s), place(finding)),
+                format!(
+                    "At most {} were moved ({}).",
+                    bandwidth(level.bw_bytes_per_s),
+                    self.load_of(finding)
+                ),
             ));
         }
         sentences
@@ -120,8 +124,8 @@ impl Findings {
                     100,
                     finding,
                     format!(
-                        "Writes fall by {:.0} % after {} and {} written: from {} ({}) to {} ({}); {} last, which implies a \
-                         reserve of about {} ({}).{recovers}{falls}",
+                        "Writes fall by {:.0} % after {} and {} written: from {} ({}) to {} ({}). In the long run {}{} remain. What \
+                         was written before implies a reserve of about {} ({}).{recovers}{falls}",
                         cliff.depth_percent,
                         duration(cliff.onset_s),
                         gigabytes(cliff.bytes_written),
@@ -130,8 +134,9 @@ impl Findings {
                         iops(cliff.after.iops),
                         bandwidth(cliff.after.bw_bytes_per_s),
                         iops(cliff.sustained.iops),
+                        if cliff.reads_after.is_some() { " of reads and writes together" } else { "" },
                         gigabytes(cliff.reserve_bytes),
-                        place(finding)
+                        self.load_of(finding)
                     ),
                 )
             })
@@ -142,7 +147,7 @@ impl Findings {
             sentences.push(Conclusion {
                 weight: 99,
                 text: format!(
-                    "{} cases have a write cliff, after {} to {}.",
+                    "In {} cases writes fall, after {} to {}.",
                     found.len(),
                     duration(earliest),
                     duration(latest)
@@ -196,21 +201,21 @@ impl Findings {
                     .filter(|(_, limit)| (limit.by.as_str(), limit.part.as_str()) == which)
                     .collect();
                 let (finding, limit) = all.first()?;
-                let of = if all.len() == 1 {
-                    format!("the maximum of {}", place(finding))
-                } else {
-                    format!("the maximum of {} groups of cases, {} among them", all.len(), place(finding))
-                };
-                let what = match which.0 {
-                    "unknown" => format!("What limits {of} is not proven: {}.", limit.because),
-                    "concurrency" => {
-                        format!("The number of I/Os outstanding limits {of}: {}.", limit.because)
+                let load = self.load_of(finding);
+                let (what, is_plural) = words::limiter(which.0);
+                let verb = if is_plural { "limit" } else { "limits" };
+                let because = &limit.because;
+                let text = match (which.0, all.len()) {
+                    ("unknown", 1) => format!("What limits {load} is not proven: {because}."),
+                    ("unknown", kinds) => {
+                        format!("What limits {kinds} kinds of load is not proven. At {load}: {because}.")
                     }
-                    by => format!("The {by} limits {of}: {}.", limit.because),
+                    (_, 1) => format!("{what} {verb} {load}: {because}."),
+                    (_, kinds) => format!("{what} {verb} {kinds} kinds of load. At {load}: {because}."),
                 };
                 Some(Conclusion {
                     weight: if which.0 == "unknown" { 45 } else { 80 },
-                    text: what,
+                    text: capitalised(&text),
                     findings: all.iter().map(|(finding, _)| finding.id.clone()).collect(),
                 })
             })
@@ -233,13 +238,13 @@ impl Findings {
                     "With mean latency of no more than {} at most {} were reached ({}).",
                     latency(maximum.bound_ns),
                     iops(rate),
-                    place(finding)
+                    self.load_of(finding)
                 ),
                 None => format!(
                     "No case kept mean latency under {}; the lowest was {} ({}).",
                     latency(maximum.bound_ns),
                     latency(maximum.mean_latency_ns),
-                    place(finding)
+                    self.load_of(finding)
                 ),
             };
             sentences.push(one(75, finding, text));
@@ -260,7 +265,7 @@ impl Findings {
                 format!(
                     "The lowest mean latency is {} ({}).",
                     latency(minimal.mean_latency_ns),
-                    place(finding)
+                    self.load_of(finding)
                 ),
             ));
         }
@@ -289,7 +294,7 @@ impl Findings {
             load(high),
             found.of,
             latency(found.below_ns as f64),
-            place(finding)
+            self.load_of(finding)
         );
         Some(one(78, finding, text))
     }
@@ -349,12 +354,12 @@ impl Findings {
                 saturation.setting,
                 iops(saturation.iops),
                 latency(saturation.mean_latency_ns),
-                place(finding)
+                self.load_of(finding)
             ),
             None => format!(
                 "It does not saturate within the {} tested: the last step still gains ({}).",
                 saturation.setting,
-                place(finding)
+                self.load_of(finding)
             ),
         };
         Some(one(55, finding, text))
@@ -473,9 +478,12 @@ impl Findings {
         let shares: Vec<String> = worst.shares_percent.iter().map(|share| format!("{share:.1}")).collect();
         let shares = format!("{} %", shares.join(" : "));
         let says = if worst.largest_over_mean > EVEN {
-            format!("{paths} do not share the load evenly: {shares} ({}).", place(finding))
+            format!("{paths} do not share the load evenly: {shares} ({}).", self.load_of(finding))
         } else {
-            format!("{paths} share the load evenly: {shares} where they differ most ({}).", place(finding))
+            format!(
+                "{paths} share the load evenly: {shares} where they differ most ({}).",
+                self.load_of(finding)
+            )
         };
         Some(one(if worst.largest_over_mean > EVEN { 45 } else { 20 }, finding, says))
     }
@@ -492,7 +500,7 @@ impl Findings {
             text: format!(
                 "{} cases did not reach SNIA’s steady state ({} among them): that their mean would last is not proven.",
                 unsteady.len(),
-                place(first)
+                self.load_of(first)
             ),
             findings: unsteady.iter().map(|finding| finding.id.clone()).collect(),
         })
@@ -540,10 +548,8 @@ fn one(weight: u32, finding: &Finding, text: String) -> Conclusion {
     Conclusion { weight, text, findings: vec![finding.id.clone()] }
 }
 
-/// Stage and case, as far as the case says more than its stage.
-fn place(finding: &Finding) -> String {
-    match &finding.case {
-        Some(case) if *case != finding.stage => format!("{}, {case}", finding.stage),
-        _ => finding.stage.clone(),
-    }
+/// The text with its first letter as a sentence has it.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

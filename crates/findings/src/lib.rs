@@ -29,6 +29,7 @@ mod steady_state;
 mod summary;
 mod sustained;
 mod text;
+mod words;
 mod write_cliff;
 
 pub use change_point::{binary_segmentation, pelt};
@@ -50,3 +51,4 @@ pub use steady_state::{
 };
 pub use summary::Summary;
 pub use sustained::add_sustained;
+pub use words::case as case_words;

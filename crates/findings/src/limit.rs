@@ -4,7 +4,7 @@ use crate::finding::{Fact, Finding};
 use crate::level::total;
 use crate::observation::{Observation, ObservedCase};
 use crate::text::{iops, latency};
-use crate::{Level, Limit, PartUse, PathBalance};
+use crate::{Level, Limit, PartUse, PathBalance, words};
 
 /// A part that is busy for this share of the time bounds the rate: by the law of busy times no more than a ninth of it
 /// could be added.
@@ -53,9 +53,9 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
             ),
         ),
         (_, Some(part), _) if part.mean_percent >= 100.0 * FULL => say(
-            class(&part.part),
+            class(part),
             format!("{} {}", part.part, part.resource),
-            format!("{} busy {:.0} % of the time ({})", who(part), part.mean_percent, resource_words(part)),
+            format!("{} busy {:.0} % of the time{}", words::busy(part), part.mean_percent, words::way(part)),
         ),
         (_, _, Some(cpu)) if cpu.mean_percent >= 100.0 * GENERATOR_FULL => say(
             "generator",
@@ -76,13 +76,13 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
             );
             if part.mean_percent >= 100.0 * HALF {
                 let because = format!(
-                    "{} busy {:.0} % of the time in the mean ({}){}: {queued}",
-                    who(part),
+                    "{} busy {:.0} % of the time in the mean{}{}: {queued}",
+                    words::busy(part),
                     part.mean_percent,
-                    resource_words(part),
+                    words::way(part),
                     if part.parts > 1 { ", though not all at once" } else { "" }
                 );
-                say(class(&part.part), format!("{} {}", part.part, part.resource), because)
+                say(class(part), format!("{} {}", part.part, part.resource), because)
             } else {
                 let because = format!(
                     "no part that is counted is busy more than {:.0} % of the time, yet {queued}",
@@ -96,10 +96,11 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
             "concurrency",
             format!("{} {}", part.part, part.resource),
             format!(
-                "no part is full (the busiest, {} of {}, {:.0} % of the time): {:.0} I/Os outstanding at {} are {}",
-                resource_words(part),
-                part.part,
+                "no part is full ({} busy {:.0} % of the time{}, and nothing more than that), so {:.0} I/Os outstanding at \
+                 {} are {}",
+                words::busy(part),
                 part.mean_percent,
+                words::way(part),
                 level.outstanding,
                 latency(level.mean_latency_ns),
                 iops(level.iops)
@@ -153,33 +154,12 @@ fn calm(observation: &Observation, case: &ObservedCase, outstanding: f64) -> (f6
     (of_size_ns, QUEUED_BESIDE_ANOTHER, "the least of this block size")
 }
 
-/// How many parts of a kind, as the subject of a sentence.
-fn who(part: &PartUse) -> String {
-    if part.parts == 1 {
-        format!("the {} is", part.part)
-    } else {
-        format!("{} {}s are", part.parts, part.part)
-    }
-}
-
-/// What of a part is busy, in words.
-fn resource_words(part: &PartUse) -> String {
-    match part.resource.as_str() {
-        "to_host" => "on the way to the host".into(),
-        "to_array" => "on the way to the array".into(),
-        "commands" => "command processor".into(),
-        "core" => "its core".into(),
-        other => other.replace('_', " "),
-    }
-}
-
-/// Link, controller or drive, by what a twin calls its parts.
-fn class(part: &str) -> &'static str {
-    match part {
-        "link" | "port" | "network" | "nic" => "link",
-        "controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer" => "controller",
-        "drive-links" => "link",
-        "host" => "generator",
+/// Link, controller, drive or generator, by what a twin calls its parts.
+fn class(part: &PartUse) -> &'static str {
+    match (part.part.as_str(), part.resource.as_str()) {
+        ("link" | "port" | "network" | "nic" | "drive-links", _) | (_, "send" | "receive") => "link",
+        ("controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer", _) => "controller",
+        ("host" | "client", _) => "generator",
         _ => "drive",
     }
 }

@@ -229,6 +229,11 @@ impl ObservedCase {
         counted(&self.intervals)
     }
 
+    /// How long it was counted.
+    pub(crate) fn counted_s(&self) -> f64 {
+        self.intervals.iter().filter(|interval| !interval.is_ramp).map(Interval::length_s).sum()
+    }
+
     /// The value of a setting as a number.
     pub fn number(&self, setting: &str) -> Option<f64> {
         self.settings.get(setting).and_then(Value::as_f64)

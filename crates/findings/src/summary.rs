@@ -1,9 +1,11 @@
 //! The run in three answers, for a reader who has a minute: what the target sustains, when it falls, what limits it.
 
+use crate::conclusions::capitalised;
 use crate::finding::{Fact, Finding};
+use crate::observation::ObservedCase;
 use crate::statistics::median;
-use crate::text::{bandwidth, block, duration, gigabytes, iops, latency};
-use crate::{Conclusion, Findings, Kind, Level, Limit, WriteCliff};
+use crate::text::{bandwidth, duration, gigabytes, iops, latency};
+use crate::{Conclusion, Findings, Kind, Level, Limit, Rate, WriteCliff, words};
 
 /// Three questions, each with its answer where a finding gives one.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,36 +29,17 @@ impl Findings {
         Summary { answers: told.collect() }
     }
 
-    /// The load of a finding's case, as a reader says it: `4k random reads, 8 jobs of depth 32, RAID 5`.
-    fn load_of(&self, finding: &Finding) -> String {
-        let case =
-            self.observation.cases.iter().find(|case| {
-                case.stage == finding.stage && Some(case.name.as_str()) == finding.case.as_deref()
-            });
-        let Some(case) = case else { return finding.stage.clone() };
-        let number = |name: &str| case.number(name).map(|value| value as u64);
-        let direction = match (case.word("rw"), number("rwmixread")) {
-            (Some("read" | "randread"), _) | (_, Some(100)) => "reads".to_owned(),
-            (Some("write" | "randwrite"), _) | (_, Some(0)) => "writes".to_owned(),
-            (_, share) => format!("{} % reads", share.unwrap_or(50)),
+    /// The load of a finding's case, as a person says it; the stage where it is about no case.
+    pub(crate) fn load_of(&self, finding: &Finding) -> String {
+        let case = self.case_of(finding);
+        case.map_or_else(|| finding.stage.clone(), |case| words::case(&case.name, &case.settings))
+    }
+
+    fn case_of(&self, finding: &Finding) -> Option<&ObservedCase> {
+        let is_its = |case: &&ObservedCase| {
+            case.stage == finding.stage && Some(case.name.as_str()) == finding.case.as_deref()
         };
-        let is_random = case.word("rw").is_some_and(|rw| rw.starts_with("rand"));
-        let unit = |size: &str| if size.ends_with(|last: char| last.is_ascii_digit()) { " B" } else { "" };
-        let size = number("bs").map(block).map_or_else(String::new, |size| format!("{size}{} ", unit(&size)));
-        let mut words = format!("{size}{}{direction}", if is_random { "random " } else { "sequential " });
-        if let (Some(jobs), Some(depth)) = (number("numjobs"), number("iodepth")) {
-            let plural = if jobs == 1 { "" } else { "s" };
-            words.push_str(&format!(", {jobs} job{plural} of depth {depth}"));
-        }
-        if let Some(level) = number("raid") {
-            words.push_str(&format!(", RAID {level}"));
-        }
-        for name in ["layout", "volume"] {
-            if let Some(word) = case.word(name) {
-                words.push_str(&format!(", {word}"));
-            }
-        }
-        words
+        self.observation.cases.iter().find(is_its)
     }
 
     fn all_cliffs(&self) -> Vec<(&Finding, &WriteCliff)> {
@@ -96,45 +79,68 @@ impl Findings {
             .iter()
             .max_by(|a, b| a.1.sustained.bw_bytes_per_s.total_cmp(&b.1.sustained.bw_bytes_per_s));
         if let (Some((first, most)), Some((second, widest))) = (by_iops, by_bytes) {
-            let mut text = format!(
-                "Where writes go on long enough to fall, at most {} last ({})",
+            let text = format!(
+                "If writes go on, at most {} last ({}), and at most {} ({}): what is left after their fall.",
                 iops(most.sustained.iops),
-                self.load_of(first)
-            );
-            if first.id != second.id {
-                text.push_str(&format!(
-                    ", or at most {} ({})",
-                    bandwidth(widest.sustained.bw_bytes_per_s),
-                    self.load_of(second)
-                ));
-            }
-            return Some(answer(&format!("{text}."), &[first, second]));
-        }
-        let (first, most) = self.levels().max_by(|a, b| a.1.iops.total_cmp(&b.1.iops))?;
-        let (second, widest) =
-            self.levels().max_by(|a, b| a.1.bw_bytes_per_s.total_cmp(&b.1.bw_bytes_per_s))?;
-        let mut text = format!(
-            "Up to {} at {} mean latency ({})",
-            iops(most.iops),
-            latency(most.mean_latency_ns),
-            self.load_of(first)
-        );
-        if first.id != second.id {
-            text.push_str(&format!(
-                ", and up to {} ({})",
-                bandwidth(widest.bw_bytes_per_s),
+                self.load_of(first),
+                bandwidth(widest.sustained.bw_bytes_per_s),
                 self.load_of(second)
-            ));
+            );
+            return Some(answer(&text, &[first, second]));
         }
-        Some(answer(&format!("{text}, as long as it was tried."), &[first, second]))
+        self.lasting()
+    }
+
+    /// What lasted as long as it was tried: the most I/Os at random, and the most bytes in order. Where writes fall, that is the
+    /// level after the last fall.
+    fn lasting(&self) -> Option<Conclusion> {
+        let cliffs = self.all_cliffs();
+        let rate = |finding: &Finding, level: &Level| {
+            let cliff = cliffs
+                .iter()
+                .find(|(other, _)| (&other.stage, &other.case) == (&finding.stage, &finding.case));
+            cliff.map_or(Rate { iops: level.iops, bw_bytes_per_s: level.bw_bytes_per_s }, |(_, cliff)| {
+                cliff.sustained
+            })
+        };
+        let is_random = |finding: &Finding| {
+            let rw = self.case_of(finding).and_then(|case| case.word("rw"));
+            rw.is_none_or(|rw| rw.starts_with("rand"))
+        };
+        let all = || self.levels().map(|(finding, level)| (finding, level, rate(finding, level)));
+        let random = all().filter(|one| is_random(one.0)).max_by(|a, b| a.2.iops.total_cmp(&b.2.iops));
+        let in_order = all()
+            .filter(|one| !is_random(one.0))
+            .max_by(|a, b| a.2.bw_bytes_per_s.total_cmp(&b.2.bw_bytes_per_s));
+        let mut parts = Vec::new();
+        if let Some((finding, level, rate)) = random {
+            // The latency is that of the whole case, with the time before a fall.
+            let at = if rate.iops < level.iops {
+                String::new()
+            } else {
+                format!(" at {} mean latency", latency(level.mean_latency_ns))
+            };
+            parts.push(format!("up to {}{at} ({})", iops(rate.iops), self.load_of(finding)));
+        }
+        if let Some((finding, _, rate)) = in_order {
+            parts.push(format!("up to {} ({})", bandwidth(rate.bw_bytes_per_s), self.load_of(finding)));
+        }
+        let rests_on: Vec<&Finding> = [random, in_order].into_iter().flatten().map(|one| one.0).collect();
+        let mut tried: Vec<String> = rests_on
+            .iter()
+            .filter_map(|finding| self.case_of(finding))
+            .map(|case| duration(case.counted_s()))
+            .collect();
+        tried.dedup();
+        let text = format!("{}, as long as it was tried ({}).", parts.join(", and "), tried.join(" and "));
+        (!rests_on.is_empty()).then(|| answer(&text, &rests_on))
     }
 
     fn falls(&self) -> Option<Conclusion> {
         let cliffs = self.all_cliffs();
         let mut rests_on: Vec<&Finding> = cliffs.iter().map(|(finding, _)| *finding).collect();
-        let range = |value: fn(&WriteCliff) -> f64| {
-            let values = || cliffs.iter().map(|(_, cliff)| value(cliff));
-            [values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max)]
+        let typical = |value: fn(&WriteCliff) -> f64, said: fn(f64) -> String| {
+            typical(cliffs.iter().map(|(_, cliff)| value(cliff)).collect(), said)
         };
         let mut text = if cliffs.is_empty() {
             let longest = self.of_kind(Kind::NoWriteCliff).filter_map(|finding| match &finding.fact {
@@ -145,14 +151,12 @@ impl Findings {
             rests_on.push(finding);
             format!("Writes did not fall in what was tried, at most {} at a stretch.", duration(length_s))
         } else {
-            let [earliest, latest] = range(|cliff| cliff.onset_s);
-            let [least, most] = range(|cliff| cliff.bytes_written);
-            let [shallowest, deepest] = range(|cliff| cliff.depth_percent);
             format!(
-                "Writes fall by {} after {}, with {} written (in {} of {} cases that write as long).",
-                span(&format!("{shallowest:.0}"), &format!("{deepest:.0} %")),
-                span(&duration(earliest), &duration(latest)),
-                span(&gigabytes(least), &gigabytes(most)),
+                "Writes {}fall by {} after {}, with {} written (in {} of {} cases that write as long).",
+                if cliffs.len() > 1 { "typically " } else { "" },
+                typical(|cliff| cliff.depth_percent, |percent| format!("{percent:.0} %")),
+                typical(|cliff| cliff.onset_s, duration),
+                typical(|cliff| cliff.bytes_written, gigabytes),
                 cliffs.len(),
                 cliffs.len() + self.steadfast(&cliffs)
             )
@@ -166,13 +170,8 @@ impl Findings {
 
     fn deepest_dip(&self) -> Option<(&Finding, String)> {
         // A limit that was set is meant to take the rate down.
-        let is_limited = |finding: &Finding| {
-            self.observation.cases.iter().any(|case| {
-                case.stage == finding.stage
-                    && Some(case.name.as_str()) == finding.case.as_deref()
-                    && !case.limits.is_empty()
-            })
-        };
+        let is_limited =
+            |finding: &Finding| self.case_of(finding).is_some_and(|case| !case.limits.is_empty());
         let events = self.of_kind(Kind::Disruption).filter(|finding| !is_limited(finding));
         let dips = events.filter_map(|finding| match &finding.fact {
             Fact::Disruption(one) => one
@@ -185,7 +184,7 @@ impl Findings {
         let (finding, event, dip) =
             dips.min_by(|a, b| a.2.extreme_percent.total_cmp(&b.2.extreme_percent))?;
         let sentence = format!(
-            " Around “{event}” IOPS dip by up to {:.0} % for {}.",
+            " Around the event “{event}” IOPS dip by up to {:.0} % for {}.",
             dip.extreme_percent.abs(),
             duration(dip.length_s)
         );
@@ -212,46 +211,49 @@ impl Findings {
                 None => kinds.push((&limit.by, 1, (finding, limit))),
             }
         }
-        kinds.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
+        // What is full comes before what is not known to be.
+        kinds.sort_by_key(|(by, count, _)| {
+            (matches!(*by, "concurrency" | "unknown"), std::cmp::Reverse(*count))
+        });
         kinds.truncate(LIMITS_NAMED);
         let parts: Vec<String> = kinds
             .iter()
             .map(|(by, count, (finding, limit))| {
-                let of = if limits.len() == 1 {
-                    String::new()
-                } else {
-                    format!(" at {count} of {} maxima", limits.len())
-                };
-                format!("{}{of} ({}, at {})", in_words(by), limit.because, self.load_of(finding))
+                let (load, because) = (self.load_of(finding), &limit.because);
+                let (what, is_plural) = words::limiter(by);
+                let verb = if is_plural { "limit" } else { "limits" };
+                match (limits.len(), *by) {
+                    (1, "unknown") => format!("Not visible from outside: {because} ({load})."),
+                    (all, "unknown") => {
+                        format!(
+                            "Not visible from outside in {count} of {all} kinds of load: {because} ({load})."
+                        )
+                    }
+                    (1, _) => format!("{what}: {because} ({load})."),
+                    (all, _) => {
+                        format!(
+                            "{what} {verb} {count} of {all} kinds of load, for example {load}: {because}."
+                        )
+                    }
+                }
             })
+            .map(|sentence| capitalised(&sentence))
             .collect();
         let rests_on: Vec<&Finding> = kinds.iter().map(|(_, _, (finding, _))| *finding).collect();
-        (!parts.is_empty()).then(|| answer(&format!("{}.", parts.join("; ")), &rests_on))
+        (!parts.is_empty()).then(|| answer(&parts.join(" "), &rests_on))
     }
 }
 
-/// A kind of limit as the beginning of a sentence.
-fn in_words(by: &str) -> &'static str {
-    match by {
-        "link" => "the links",
-        "controller" => "the controllers",
-        "drive" => "the drives",
-        "generator" => "the host that made the load",
-        "rate" => "the rate that was asked for",
-        "concurrency" => "the number of I/Os outstanding",
-        _ => "not visible from outside",
-    }
-}
-
-/// From one to another, or the one where both are the same.
-fn span(from: &str, to: &str) -> String {
-    if from == to || to == format!("{from} %") { to.to_owned() } else { format!("{from} to {to}") }
+/// The middle of several values, with the least and the largest where they are said differently.
+fn typical(values: Vec<f64>, said: fn(f64) -> String) -> String {
+    let least = said(values.iter().copied().fold(f64::INFINITY, f64::min));
+    let most = said(values.iter().copied().fold(0.0, f64::max));
+    let middle = said(median(values.into_iter()));
+    if least == most { middle } else { format!("{middle} ({least} to {most})") }
 }
 
 fn answer(text: &str, rests_on: &[&Finding]) -> Conclusion {
     let mut findings: Vec<String> = rests_on.iter().map(|finding| finding.id.clone()).collect();
     findings.dedup();
-    let mut letters = text.chars();
-    let text = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
-    Conclusion { weight: 100, text, findings }
+    Conclusion { weight: 100, text: capitalised(text), findings }
 }

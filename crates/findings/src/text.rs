@@ -24,9 +24,11 @@ pub(crate) fn latency(ns: f64) -> String {
     if ns < 1e6 { format!("{:.0} µs", ns / 1e3) } else { format!("{:.2} ms", ns / 1e6) }
 }
 
-/// A block size as plans write it.
+/// A block size: `4K`, `512 B`.
 pub(crate) fn block(bytes: u64) -> String {
-    units::Bytes(bytes).to_string()
+    let size = units::Bytes(bytes).to_string();
+    let unit = if size.ends_with(|last: char| last.is_ascii_digit()) { " B" } else { "" };
+    format!("{}{unit}", size.to_ascii_uppercase())
 }
 
 /// Seconds, minutes from two on, hours from two on.
@@ -49,7 +51,13 @@ pub(crate) fn times(count: usize) -> String {
     }
 }
 
-/// Gigabytes (10⁹ bytes).
+/// Bytes in MB, GB or TB (powers of ten).
 pub(crate) fn gigabytes(bytes: f64) -> String {
-    if bytes < 1e9 { format!("{:.0} MB", bytes / 1e6) } else { format!("{:.1} GB", bytes / 1e9) }
+    if bytes < 1e9 {
+        format!("{:.0} MB", bytes / 1e6)
+    } else if bytes < 1e12 {
+        format!("{:.1} GB", bytes / 1e9)
+    } else {
+        format!("{:.2} TB", bytes / 1e12)
+    }
 }

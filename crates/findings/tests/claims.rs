@@ -59,7 +59,7 @@ fn uneven_paths_are_found_and_said() {
         ]
     );
     let said: Vec<String> = findings.conclusions().into_iter().map(|one| one.text).collect();
-    let wanted = "The paths of mpathb do not share the load evenly: 80.0 : 20.0 % (reads, bs=4096).";
+    let wanted = "The paths of mpathb do not share the load evenly: 80.0 : 20.0 % (random reads).";
     assert!(said.iter().any(|text| text == wanted), "{said:?}");
 }
 

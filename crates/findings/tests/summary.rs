@@ -37,10 +37,10 @@ fn a_fall_is_what_limits_what_lasts() {
     let said = answers(run, Some(0.97), false);
     let questions: Vec<&str> = said.iter().map(|(question, _)| *question).collect();
     assert_eq!(questions, ["What it sustains", "When it falls", "What limits it"]);
-    assert!(said[0].1.contains("last (4k random writes)"), "{said:?}");
+    assert!(said[0].1.contains("last (4K random writes)"), "{said:?}");
     assert!(said[1].1.starts_with("Writes fall by 60 % after 2.0 min, with "), "{said:?}");
     assert!(
-        said[2].1.contains("The drives (3 drives are busy 97 % of the time (bus), at 4k random writes)"),
+        said[2].1 == "The drives: the buses of 3 drives are busy 97 % of the time (4K random writes).",
         "{said:?}"
     );
 }
@@ -87,5 +87,43 @@ fn a_dip_is_told() {
         &Series::writes(&rates, 5.0, 4096.0),
     );
     let found = answers(run, None, true);
-    assert!(found[1].1.contains("Around “drive-0 fails” IOPS dip by up to 60 % for 5 s."), "{found:?}");
+    assert!(
+        found[1].1.contains("Around the event “drive-0 fails” IOPS dip by up to 60 % for 5 s."),
+        "{found:?}"
+    );
+}
+
+/// Proves that random and sequential load are each told with what they sustain and how long it was tried, and that of a case which
+/// falls among many that do not it is the level after the fall.
+#[test]
+fn random_and_sequential_are_told_apart() {
+    let falling = Series::cliff(100_000.0, 40_000.0, 0.0, 24, 96, 4096.0);
+    let level = Series::writes(&[60_000.0; 96], 5.0, 4096.0);
+    let streams = Series::writes(&[3_000.0; 24], 5.0, 1_048_576.0);
+    let random = [("rw", "randwrite"), ("bs", "4k")];
+    let run = Run::new("own")
+        .case("long", "falls", &random, &falling)
+        .case("long", "first", &random, &level)
+        .case("long", "second", &random, &level)
+        .case("stream", "stream", &[("rw", "write"), ("bs", "1m")], &streams);
+    let said = &answers(run, None, false)[0].1;
+    assert!(said.starts_with("Up to 60,000 IOPS at "), "{said}");
+    assert!(said.contains("(4K random writes), and up to 3,146 MB/s (1M sequential writes)"), "{said}");
+    assert!(said.ends_with(", as long as it was tried (8.0 min and 2.0 min)."), "{said}");
+}
+
+/// Proves that of several falls the middle one is told, with the least and the largest.
+#[test]
+fn the_typical_fall_is_told() {
+    let texts = [("rw", "randwrite"), ("bs", "4k")];
+    let mut run = Run::new("own");
+    for (name, after) in [("first", 60_000.0), ("second", 40_000.0), ("third", 20_000.0)] {
+        run = run.case("long", name, &texts, &Series::cliff(100_000.0, after, 0.0, 24, 96, 4096.0));
+    }
+    let said = answers(run, None, false);
+    assert!(
+        said[1].1.starts_with("Writes typically fall by 60 % (40 % to 80 %) after 2.0 min, with "),
+        "{said:?}"
+    );
+    assert!(said[1].1.contains("(in 3 of 3 cases that write as long)"), "{said:?}");
 }

@@ -1,6 +1,8 @@
 //! A case: one point of a stage's matrix, with everything that has to be done for it.
 
-use crate::part::{Amount, EventCondition, Filesystem, LoadSearch, LoadTarget, Preconditioning, Stripe};
+use crate::part::{
+    Amount, EventCondition, Filesystem, LoadChoice, LoadSearch, LoadTarget, Preconditioning, Stripe,
+};
 use crate::plan::SettingValues;
 use crate::quantity::Quantity;
 use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
@@ -31,6 +33,8 @@ pub struct Case {
     pub find: Option<LoadSearch>,
     /// Its rate is a share of what another case delivers; the load has none until that is known.
     pub rate_share: Option<RateShare>,
+    /// Its jobs and depth are chosen from an earlier stage's results; those of its load hold until they are known.
+    pub load_of: Option<LoadChoice>,
     /// How the host puts several targets together; of no meaning where there is one target.
     pub stripe: Option<Stripe>,
     /// The file system that the load goes through.

@@ -596,6 +596,7 @@ impl<'a> StageExpansion<'a> {
             loads,
             find: self.stage.find,
             rate_share: None,
+            load_of: self.stage.load_of.clone(),
             stripe: self.stage.stripe,
             filesystem,
             pause_ns,

@@ -35,9 +35,9 @@ pub use library::{
 };
 pub use part::{
     Amount, Asked, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme,
-    Filesystem, FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadSearch, LoadTarget,
-    LoadTemplate, Moment, Pause, Pick, Preconditioning, RateReference, Requirement, Rounds, SearchOver,
-    Stripe, Table, Tracked, Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
+    Filesystem, FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadChoice, LoadSearch,
+    LoadTarget, LoadTemplate, Moment, Pause, Pick, Preconditioning, RateReference, Requirement, Rounds,
+    SearchOver, Stripe, Table, Tracked, Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
 };
 pub use plan::{Plan, SettingValues, Stage};
 pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue};

@@ -1,8 +1,8 @@
 //! A plan whose every value has been checked.
 
 use crate::part::{
-    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadSearch,
-    LoadTemplate, Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
+    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadChoice,
+    LoadSearch, LoadTemplate, Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;
@@ -76,6 +76,8 @@ pub struct Stage {
     pub filesystem: FilesystemOptions,
     /// What each case searches for, instead of being one load.
     pub find: Option<LoadSearch>,
+    /// The jobs and depth of its cases, where an earlier stage's results choose them.
+    pub load_of: Option<LoadChoice>,
     /// A recorded trace that each case replays.
     pub replay: Option<Replay>,
     /// A time without load after each case.

@@ -180,6 +180,19 @@ impl Run {
         Ok(attempt)
     }
 
+    /// Records settings that a case has from the results of others.
+    pub fn set_settings(
+        &mut self,
+        case_index: u32,
+        settings: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(), StoreError> {
+        let text = serde_json::Value::Object(settings.clone()).to_string();
+        self.write(Durability::Process, |transaction| {
+            transaction.execute("UPDATE cases SET settings = ?2 WHERE id = ?1", params![case_index, text])
+        })?;
+        Ok(())
+    }
+
     /// Makes and returns the directory for the engine's files of the attempt under way.
     pub fn create_case_directory(&self, case_index: u32) -> Result<PathBuf, StoreError> {
         let record = self.case(case_index)?;

@@ -128,41 +128,70 @@ fn cross_stimulus_recovery() {
     assert!(method.report().contains("XSR throughput vs time"));
 }
 
-/// Proves that threads by depth are tabled, that the point of most IOPS keeps the bound of 5 ms, and that the histogram of response
-/// times at that point is of the cell that the measurement window chose.
+/// Proves that threads by depth are tabled, that each round of cells is preceded by writes at the largest load, and that the
+/// three points are measured anew: the cell of most IOPS within 5 ms, that nearest to half-way, and the least, by the means of the
+/// measurement window.
 #[test]
 fn demand_intensity() {
     let method = MethodRun::new("snia-demand-intensity", &["--set", "runtime=0.02"]);
-    let report = method.report();
-    for part in ["Demand variation table", "Max IOPS point", "Response Time Histogram, Max IOPS"] {
-        assert!(report.contains(part), "{part}");
-    }
     let window = method.findings("steady-rounds").into_iter().find(|one| one["stage"] == "rounds").unwrap();
     let is_counted = |round: &serde_json::Value| window["window_rounds"].as_array().unwrap().contains(round);
+    let load =
+        |settings: &serde_json::Value| ["numjobs", "iodepth"].map(|name| settings[name].as_u64().unwrap());
+    let all = results(method.path());
     // IOPS, mean latency and rounds of each cell.
-    let mut cells: std::collections::BTreeMap<(u64, u64), (f64, f64, f64)> =
-        std::collections::BTreeMap::new();
-    for result in results(method.path()) {
-        let settings = &result["settings"];
-        if result["stage"] == "rounds" && is_counted(&settings["repeat"]) {
-            let at = ["numjobs", "iodepth"].map(|name| settings[name].as_u64().unwrap());
-            let cell = cells.entry((at[0], at[1])).or_default();
+    let mut cells: std::collections::BTreeMap<[u64; 2], (f64, f64, f64)> = std::collections::BTreeMap::new();
+    for result in all.iter().filter(|one| one["stage"] == "rounds" && one["settings"]["scenario"] == 1) {
+        if is_counted(&result["settings"]["repeat"]) {
+            let cell = cells.entry(load(&result["settings"])).or_default();
             cell.0 += result["write"]["iops"].as_f64().unwrap();
             cell.1 += result["write"]["latency_ns"]["mean"].as_f64().unwrap();
             cell.2 += 1.0;
         }
     }
     assert_eq!(cells.len(), 49);
-    let within = cells.into_iter().filter(|(_, (_, latency_ns, rounds))| latency_ns / rounds <= 5e6);
-    let ((jobs, depth), _) = within.max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap();
-    succeed(&["report", method.path().to_str().unwrap(), "--format", "md"]);
-    let words = std::fs::read_to_string(method.path().join("report.md")).unwrap();
-    let (_, chart) = words.split_once("Response times at the Max IOPS point").unwrap();
-    let chart: String = chart.chars().take(2_000).collect();
-    assert!(
-        chart.contains(&format!("{jobs} job")) && chart.contains(&format!("depth {depth}")),
-        "{jobs} × {depth}: {chart}"
-    );
+    let means: Vec<([u64; 2], f64)> = cells
+        .iter()
+        .filter(|(_, (_, latency_ns, rounds))| latency_ns / rounds <= 5e6)
+        .map(|(load, (iops, _, rounds))| (*load, iops / rounds))
+        .collect();
+    let most = means.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let half = (most.1 + cells[&[1, 1]].0 / cells[&[1, 1]].2) / 2.0;
+    let distance = |iops: f64| (iops - half).abs();
+    let nearest = means.iter().map(|(_, iops)| distance(*iops)).fold(f64::INFINITY, f64::min);
+    // Of several cells with the same IOPS any will do.
+    let is_max = |_: [u64; 2], iops: f64| iops == most.1;
+    let is_mid = |_: [u64; 2], iops: f64| distance(iops) == nearest;
+    let is_min = |cell: [u64; 2], _: f64| cell == [1, 1];
+    let wanted: [(&str, &dyn Fn([u64; 2], f64) -> bool); 3] =
+        [("max-iops", &is_max), ("mid-iops", &is_mid), ("min-iops", &is_min)];
+    let mut points = Vec::new();
+    for (stage, is_wanted) in wanted {
+        let point = all.iter().position(|one| one["stage"] == stage).unwrap();
+        let cell = load(&all[point]["settings"]);
+        let (iops, _, rounds) = cells[&cell];
+        assert!(is_wanted(cell, iops / rounds), "{stage}: {cell:?} with {iops}, {means:?}");
+        points.push(cell);
+        // Its writes come before it, at the largest load.
+        assert_eq!(load(&all[point - 1]["settings"]), [32, 32]);
+        // Outstanding I/Os are rate by latency: the load was issued, and not only recorded.
+        let write = &all[point]["write"];
+        let outstanding =
+            write["iops"].as_f64().unwrap() * write["latency_ns"]["mean"].as_f64().unwrap() / 1e9;
+        let [jobs, depth] = cell.map(|count| count as f64);
+        // What is under way when 20 ms are over is not counted.
+        assert!((outstanding / (jobs * depth) - 1.0).abs() < 0.25, "{stage}: {outstanding} of {cell:?}");
+    }
+    points.dedup();
+    assert_eq!(points.len(), 3, "the three points differ: {points:?}");
+    let first = all.iter().position(|one| one["stage"] == "rounds").unwrap();
+    assert_eq!(all[first - 1]["stage"], "first-writes");
+    let leads = all.iter().filter(|one| one["settings"]["scenario"] == 2).count() as u64;
+    assert_eq!(leads, method.rounds("rounds"));
+    let report = method.report();
+    for part in ["Demand variation table", "Max IOPS point", "Histogram, Max IOPS", "Histogram, Mid IOPS"] {
+        assert!(report.contains(part), "{part}");
+    }
 }
 
 /// Proves that the mix of block sizes is issued in its shares and tabled.

@@ -92,6 +92,13 @@ impl RoundLog {
         Some((last.iter().map(|(number, _)| *number).collect(), windows))
     }
 
+    /// The rounds of the measurement window so far; `None` where nothing is tracked, or before the fifth round.
+    pub fn window(&self) -> Option<Vec<u64>> {
+        let until = self.over().map_or(u64::MAX, |(round, _)| round);
+        let (rounds, windows) = self.windows(until)?;
+        (!windows.is_empty()).then_some(rounds)
+    }
+
     /// The first round after which there are enough, and why.
     pub fn over(&self) -> Option<(u64, RoundsOver)> {
         let wanted_bytes = self.rules.until_written.map(|amount| amount.resolve(self.range_bytes));

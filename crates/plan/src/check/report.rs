@@ -217,7 +217,7 @@ impl Checker<'_> {
         })
     }
 
-    fn pick(&self, document: &PickDocument, place: Place) -> Result<Pick, PlanError> {
+    pub(super) fn pick(&self, document: &PickDocument, place: Place) -> Result<Pick, PlanError> {
         let (quantity, extreme) = match (&document.largest, &document.smallest) {
             (Some(quantity), None) => (*quantity, Extreme::Largest),
             (None, Some(quantity)) => (quantity.value, Extreme::Smallest),

@@ -3,14 +3,14 @@
 use super::matrix::overlay;
 use super::{Checker, KNOWN_NAME};
 use crate::document::{
-    EventDocument, FilesystemDocument, LoadDocument, PauseDocument, PauseOverDocument, PlanDocument,
-    PreconditionDocument, StageDocument, StripeDocument,
+    EventDocument, FilesystemDocument, LoadDocument, LoadOfDocument, PauseDocument, PauseOverDocument,
+    PlanDocument, PreconditionDocument, StageDocument, StripeDocument,
 };
 use crate::part::{
-    Continues, EventTemplate, FilesystemOptions, LoadTarget, LoadTemplate, Pause, Preconditioning,
-    RateReference, Stripe, Trigger,
+    Continues, EventTemplate, FilesystemOptions, LoadChoice, LoadTarget, LoadTemplate, Pause,
+    Preconditioning, RateReference, Stripe, Trigger,
 };
-use crate::plan::{Assignment, Stage};
+use crate::plan::{Assignment, MatrixAxis, Stage};
 use crate::setting::SettingScope;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
@@ -111,6 +111,11 @@ impl Checker<'_> {
                 None => FilesystemOptions::default(),
             },
             find: document.find.as_ref().map(|find| self.find(&find.value)).transpose()?,
+            load_of: document
+                .load_of
+                .as_ref()
+                .map(|wanted| self.load_of(wanted, document, &axes, earlier))
+                .transpose()?,
             replay,
             pause: self.pause(document.pause.as_ref(), earlier)?,
             precondition: document
@@ -267,13 +272,7 @@ impl Checker<'_> {
                 Err(error) => Err(self.error(Kind::WrongType, text.place, error.to_string())),
             },
             Some(PauseDocument::Over(PauseOverDocument { bytes_over: rate, otherwise })) => {
-                let names: Vec<&str> = earlier.iter().map(|stage| stage.name.as_str()).collect();
-                if !names.contains(&rate.stage.value.as_str()) {
-                    let message = format!("no stage before this one is `{}`", rate.stage.value);
-                    return Err(self
-                        .error(Kind::Contradiction, rate.stage.place, message)
-                        .maybe_hint(crate::suggest::did_you_mean(&rate.stage.value, names)));
-                }
+                self.earlier_stage(&rate.stage, earlier)?;
                 if !rate.quantity.value.is_bandwidth() {
                     let message = format!("`{}` is no bandwidth", rate.quantity.value.name());
                     return Err(self
@@ -290,6 +289,47 @@ impl Checker<'_> {
                 Ok(Pause::BytesOver { rate: reference, otherwise_ns: otherwise.0 })
             }
         }
+    }
+
+    fn load_of(
+        &self,
+        wanted: &LoadOfDocument,
+        document: &StageDocument,
+        axes: &[MatrixAxis],
+        earlier: &[Stage],
+    ) -> Result<LoadChoice, PlanError> {
+        let place = wanted.stage.place;
+        let wrong = |message: &str| Err(self.error(Kind::Contradiction, place, message));
+        if !document.loads.0.is_empty() || document.find.is_some() || document.replay.is_some() {
+            return wrong("a stage has one of `load_of`, `replay`, `loads` and `find`");
+        }
+        if axes.iter().any(|axis| ["numjobs", "iodepth"].contains(&axis.setting.name)) {
+            return wrong("`load_of` gives `numjobs` and `iodepth`, so they cannot vary in the matrix");
+        }
+        self.earlier_stage(&wanted.stage, earlier)?;
+        let pick = self.pick(&wanted.pick, place)?;
+        let mut quantities = pick.at_most.iter().map(|(bounded, _)| *bounded).chain([pick.quantity]);
+        if let Some(unknown) = quantities.find(|quantity| !quantity.is_of_samples()) {
+            return wrong(&format!("`{}` is known only when the run is over", unknown.name()));
+        }
+        let half_way_to = self.condition(&wanted.half_way_to)?;
+        Ok(LoadChoice {
+            stage: wanted.stage.value.clone(),
+            pick,
+            half_way_to: (!half_way_to.0.is_empty()).then_some(half_way_to),
+            cases: self.condition(&wanted.cases)?,
+        })
+    }
+
+    fn earlier_stage(&self, name: &Located<String>, earlier: &[Stage]) -> Result<(), PlanError> {
+        let names: Vec<&str> = earlier.iter().map(|stage| stage.name.as_str()).collect();
+        if names.contains(&name.value.as_str()) {
+            return Ok(());
+        }
+        let message = format!("no stage before this one is `{}`", name.value);
+        Err(self
+            .error(Kind::Contradiction, name.place, message)
+            .maybe_hint(crate::suggest::did_you_mean(&name.value, names)))
     }
 
     fn events(&self, document: &StageDocument) -> Result<Vec<EventTemplate>, PlanError> {

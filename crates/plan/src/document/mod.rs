@@ -15,9 +15,9 @@ pub(crate) use report::{
 };
 pub(crate) use settings::{Assignments, AxisDocument, Conditions, MatrixDocument};
 pub(crate) use stage::{
-    ConditionDocument, ContinuesDocument, EventDocument, FilesystemDocument, LoadDocument, PauseDocument,
-    PauseOverDocument, PreconditionDocument, RepeatsDocument, RoundsDocument, StageDocument, StripeDocument,
-    TrackedDocument,
+    ConditionDocument, ContinuesDocument, EventDocument, FilesystemDocument, LoadDocument, LoadOfDocument,
+    PauseDocument, PauseOverDocument, PreconditionDocument, RepeatsDocument, RoundsDocument, StageDocument,
+    StripeDocument, TrackedDocument,
 };
 pub(crate) use watch::{WatchCommandDocument, WatchDocument, WatchPrometheusDocument};
 

@@ -1,7 +1,7 @@
 //! A stage as it is written.
 
 use super::settings::{Assignments, MatrixDocument, NumberOrText};
-use super::{FindDocument, ReplayDocument};
+use super::{Conditions, FindDocument, PickDocument, ReplayDocument};
 use crate::part::Moment;
 use crate::quantity::Quantity;
 use crate::yaml::{Entries, Located, OneOrMap};
@@ -49,6 +49,9 @@ pub(crate) struct StageDocument {
     #[serde(default)]
     #[schemars(with = "Option<FindDocument>")]
     pub find: Option<Located<FindDocument>>,
+    /// The jobs and depth of its cases: those of a case of an earlier stage, chosen from its results.
+    #[serde(default)]
+    pub load_of: Option<LoadOfDocument>,
     /// A recorded trace that each case replays.
     #[serde(default)]
     #[schemars(with = "Option<ReplayDocument>")]
@@ -63,6 +66,25 @@ pub(crate) struct StageDocument {
     /// What is done to the target while each case runs.
     #[serde(default)]
     pub events: Vec<Located<EventDocument>>,
+}
+
+/// Jobs and depth of a case of an earlier stage, chosen from its results.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LoadOf")]
+pub(crate) struct LoadOfDocument {
+    /// The earlier stage.
+    #[schemars(with = "String")]
+    pub stage: Located<String>,
+    /// Which of its cases may be chosen: all without it.
+    #[serde(default)]
+    pub cases: Conditions,
+    /// Which of them is; of rounds by their means over the measurement window.
+    pub pick: PickDocument,
+    /// Settings of another of its cases: the one is chosen then whose quantity is nearest to half-way between the picked one
+    /// and this one.
+    #[serde(default)]
+    pub half_way_to: Conditions,
 }
 
 /// One of several loads that run at once.
@@ -146,7 +168,7 @@ pub(crate) struct RateDocument {
     pub match_settings: Located<Vec<Located<String>>>,
     /// Further settings that its case has.
     #[serde(default)]
-    pub cases: super::Conditions,
+    pub cases: Conditions,
 }
 
 impl<'de> Deserialize<'de> for PauseDocument {
@@ -208,7 +230,7 @@ pub(crate) struct TrackedDocument {
     pub quantity: Located<Quantity>,
     /// Of which of the stage's cases: all without it; several are added up.
     #[serde(default)]
-    pub cases: super::Conditions,
+    pub cases: Conditions,
 }
 
 impl<'de> Deserialize<'de> for RepeatsDocument {

@@ -85,6 +85,30 @@ pub struct Pick {
     pub at_most: Vec<(Quantity, f64)>,
 }
 
+impl Pick {
+    /// True where what a candidate has of each bounded quantity is within its bound.
+    pub fn allows(&self, value: impl Fn(Quantity) -> Option<f64>) -> bool {
+        self.at_most.iter().all(|(bounded, most)| value(*bounded).is_none_or(|value| value <= *most))
+    }
+
+    /// The candidate that it picks by what each has of a quantity; the first of equals.
+    pub fn best<T>(
+        &self,
+        candidates: impl IntoIterator<Item = T>,
+        value: impl Fn(&T, Quantity) -> Option<f64>,
+    ) -> Option<T> {
+        let of = |candidate: &T| value(candidate, self.quantity);
+        let within = candidates.into_iter().filter(|one| self.allows(|bounded| value(one, bounded)));
+        within.filter(|one| of(one).is_some()).reduce(|best, one| {
+            let is_better = match self.extreme {
+                Extreme::Largest => of(&one) > of(&best),
+                Extreme::Smallest => of(&one) < of(&best),
+            };
+            if is_better { one } else { best }
+        })
+    }
+}
+
 /// The largest or the smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extreme {

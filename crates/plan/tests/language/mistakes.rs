@@ -449,3 +449,15 @@ mistake!(
     rate_percent_and_rate, Kind::Contradiction, Some((6, 22)),
     plan_of_matrix("rate_percent: [max, 50]").replace("runtime: 10", "rate_iops: 5")
 );
+
+mistake!(
+    /// Proves that a load is chosen only from the results of a stage that is over.
+    load_of_a_later_stage, Kind::Contradiction, Some((6, 14)),
+    "title: t\nstages:\n  one:\n    settings: { rw: randwrite, bs: 4k }\n    load_of:\n      stage: two\n      pick: { largest: iops }\n  two:\n    settings: { rw: randwrite, bs: 4k }\n"
+);
+
+mistake!(
+    /// Proves that what results choose does not vary in the matrix as well.
+    load_of_with_jobs, Kind::Contradiction, Some((8, 14)),
+    "title: t\nstages:\n  one:\n    settings: { rw: randwrite, bs: 4k }\n  two:\n    settings: { rw: randwrite, bs: 4k }\n    load_of:\n      stage: one\n      pick: { largest: iops }\n    matrix: { numjobs: [1, 2] }\n"
+);

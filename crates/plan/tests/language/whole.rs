@@ -322,3 +322,29 @@ fn a_budget_keeps_curves_whole() {
     let budgeted = plan::fit_budget(all, 30_000_000_000, &|_| 0);
     assert_eq!(names(&budgeted.kept), ["bs=4096,rate_percent=max", "bs=4096,rate_percent=50"]);
 }
+
+/// Proves that a stage has the load that an earlier stage's results choose: which cases may be chosen, by what, and which is the
+/// other end of half-way.
+#[test]
+fn results_of_an_earlier_stage_choose_a_load() {
+    let all = cases(
+        "title: t\nstages:\n  cells:\n    settings: { rw: randwrite, bs: 4k }\n    matrix: { numjobs: [1, 8], iodepth: [1, 8] }\n  best:\n    settings: { rw: randwrite, bs: 4k }\n    load_of:\n      stage: cells\n      cases: { iodepth: 8 }\n      pick: { largest: write.iops, at_most: { write.latency_ns.mean: 5ms } }\n      half_way_to: { numjobs: 1 }\n",
+    );
+    let choice = all[4].load_of.clone().expect("a choice");
+    assert!(all[..4].iter().all(|case| case.load_of.is_none()));
+    let of_cells: Vec<bool> = all.iter().map(|case| choice.is_about(&case.stage, &case.settings)).collect();
+    assert_eq!(of_cells, [false, true, false, true, false]);
+    let other_end: Vec<bool> = all[..4].iter().map(|case| choice.is_other_end(&case.settings)).collect();
+    assert_eq!((choice.is_half_way(), other_end), (true, vec![true, true, false, false]));
+    let value = |point: &(f64, f64), quantity: Quantity| match quantity.name() {
+        "write.iops" => Some(point.0),
+        _ => Some(point.1),
+    };
+    let points = [(100.0, 1e6), (300.0, 6e6), (200.0, 5e6), (200.0, 4e6)];
+    assert_eq!(
+        choice.pick.best(points, value),
+        Some((200.0, 5e6)),
+        "the most within 5 ms, the first of equals"
+    );
+    assert_eq!(choice.pick.best([(300.0, 6e6)], value), None);
+}

@@ -136,20 +136,7 @@ fn is_same_but_round(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
 
 /// The row with the extreme that is asked for, among those within the bounds.
 fn picked<'a>(pick: &plan::Pick, rows: Vec<Row<'a>>) -> Option<Row<'a>> {
-    let is_within = |row: &Row<'_>| {
-        pick.at_most
-            .iter()
-            .all(|(bounded, most)| row.value(bounded.name()).is_none_or(|value| value <= *most))
-    };
-    let value = |row: &Row<'_>| row.value(pick.quantity.name());
-    let within = rows.into_iter().filter(|row| is_within(row) && value(row).is_some());
-    within.reduce(|best, row| {
-        let is_better = match pick.extreme {
-            Extreme::Largest => value(&row) > value(&best),
-            Extreme::Smallest => value(&row) < value(&best),
-        };
-        if is_better { row } else { best }
-    })
+    pick.best(rows, |row, quantity| row.value(quantity.name()))
 }
 
 /// In a stage whose rounds end on steady state, only the rounds of the measurement window count.

@@ -123,7 +123,7 @@ pub fn headlines(source: &Source<'_>) -> Vec<Headline> {
             .filter(|candidate| candidate.0 > 0.0)
             .reduce(|a, b| if better(&a, &b).is_lt() { b } else { a });
         chosen.map(|(value, path, result)| {
-            let mut detail = case_words(result);
+            let mut detail = findings::case_words(&result.case, &result.settings);
             if kind == Kind::Latency {
                 detail = format!("{}, {detail}", quantity::words(path));
             } else if let Some((path, latency)) = slower_mean(result) {
@@ -153,15 +153,6 @@ fn slower_mean(result: &CaseResult) -> Option<(&'static str, f64)> {
         .into_iter()
         .filter_map(|path| quantity::value(result, path).map(|latency| (path, latency)))
         .max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-fn case_words(result: &CaseResult) -> String {
-    let settings = axes::label(&result.settings, &["rw", "bs", "numjobs", "iodepth"]);
-    let share = match result.settings.get("rwmixread").and_then(Value::as_u64) {
-        Some(share) if share > 0 && share < 100 => format!(", {share} % reads"),
-        _ => String::new(),
-    };
-    format!("{}: {settings}{share}", result.stage)
 }
 
 pub fn warnings(source: &Source<'_>) -> Result<Vec<String>, ReportError> {
