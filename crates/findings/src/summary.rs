@@ -18,7 +18,7 @@ pub struct Summary {
 pub const QUESTIONS: [&str; 3] = ["What it sustains", "When it falls", "What limits it"];
 
 /// Of the kinds of limit so many are named.
-const LIMITS_NAMED: usize = 3;
+const LIMITS_NAMED: usize = 4;
 
 impl Findings {
     /// The three answers.
@@ -230,6 +230,9 @@ impl Findings {
                         )
                     }
                     (1, _) => format!("{what}: {because} ({load})."),
+                    (all, "concurrency") => {
+                        format!("In {count} of {all} kinds of load {because} ({load}).")
+                    }
                     (all, _) => {
                         format!(
                             "{what} {verb} {count} of {all} kinds of load, for example {load}: {because}."

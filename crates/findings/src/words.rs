@@ -26,8 +26,14 @@ pub fn case(name: &str, settings: &Map<String, Value>) -> String {
             || varies.contains(&name)
             || (varies.contains(&"scenario") && OF_A_SCENARIO.contains(&name))
     };
-    let others = settings.iter().filter(|(name, _)| !OF_A_LOAD.contains(&name.as_str()));
-    parts.extend(others.filter(|(name, _)| is_told(name)).map(|(name, value)| setting(name, value)));
+    // Covering all of it is nothing to tell, and several I/Os of a job are asynchronous by themselves.
+    let is_plain = |name: &str, value: &Value| match name {
+        "coverage" => value.as_f64() == Some(100.0),
+        "ioengine" => settings.get("iodepth").and_then(Value::as_u64).is_some_and(|depth| depth > 1),
+        name => OF_A_LOAD.contains(&name),
+    };
+    let others = settings.iter().filter(|(name, value)| is_told(name) && !is_plain(name, value));
+    parts.extend(others.map(|(name, value)| setting(name, value)));
     parts.join(", ")
 }
 
@@ -190,6 +196,17 @@ mod tests {
                 json!({"rw": "randwrite", "bs": 1_048_576, "numjobs": 64, "iodepth": 64, "raid": 5,
                        "write_cache": "off", "coverage": 70, "scenario": 3}),
                 "1M random writes, 64 jobs of depth 64, RAID 5, write cache off, 70 % of the capacity covered, scenario 3",
+            ),
+            (
+                "scenario=2,ioengine=libaio,bs=8192",
+                json!({"rw": "randwrite", "bs": 8192, "ioengine": "libaio", "numjobs": 2, "iodepth": 64, "raid": 0,
+                       "write_cache": "on", "coverage": 100, "scenario": 2}),
+                "8K random writes, 2 jobs of depth 64, RAID 0, write cache on, scenario 2",
+            ),
+            (
+                "ioengine=sync,numjobs=4",
+                json!({"rw": "randread", "bs": 8192, "ioengine": "sync", "numjobs": 4, "iodepth": 1}),
+                "8K random reads, 4 jobs of depth 1, synchronous",
             ),
             (
                 "volume=hybrid,host=client",
