@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: all reports demo test test-long lint dist clients
+.PHONY: all reports demo test test-long lint dist clients ublk
 
 all:
 	$(CARGO) build --release --locked
@@ -38,6 +38,11 @@ test: clients lint
 test-long: lint
 	@scripts/install-test-clients.sh --long
 	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --features serve/long-tests
+	@CARGO=$(CARGO) scripts/check-ublk.sh
+
+# What only a build with block devices has (`serve --ublk`): built, linted and tested; fio on a device where there is a driver.
+ublk:
+	@CARGO=$(CARGO) scripts/check-ublk.sh
 
 # One static binary for test hosts without anything installed.
 dist:

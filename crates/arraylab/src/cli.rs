@@ -461,6 +461,9 @@ pub struct ServeArgs {
     /// Control socket [default: the served socket's path with .ctl behind]
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
+    /// Also make a block device /dev/ublkbN of the array, or of one volume (a build with ublk, and its kernel driver)
+    #[arg(long, value_name = "VOLUME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub ublk: Option<String>,
     /// Answer as fast as it goes, not at the array's modelled speed
     #[arg(long)]
     pub untimed: bool,

@@ -8,39 +8,67 @@ use std::sync::Arc;
 /// A reply that is ready and leaves when this is dropped. Until then it counts as under way: the client has a limit of
 /// those, and ends only when all have left.
 pub struct HeldReply {
-    connection: Arc<Connection>,
-    reply: Reply,
+    way: Way,
+}
+
+/// How a reply leaves.
+enum Way {
+    /// To a client of the server.
+    Client(Arc<Connection>, Reply),
+    /// By whatever front end has the request; none once it has left.
+    Call(Option<Box<dyn FnOnce() + Send>>),
 }
 
 impl HeldReply {
     pub(crate) fn new(connection: Arc<Connection>, reply: Reply) -> HeldReply {
-        HeldReply { connection, reply }
+        HeldReply { way: Way::Client(connection, reply) }
+    }
+
+    /// The reply of another front end to the same export: `leave` is called once, when its moment has come.
+    pub fn calling(leave: impl FnOnce() + Send + 'static) -> HeldReply {
+        HeldReply { way: Way::Call(Some(Box::new(leave))) }
     }
 
     /// Adds a reply that leaves at the same moment, to be sent together. Returns it where it is for another client.
     pub fn join(&mut self, mut other: HeldReply) -> Option<HeldReply> {
-        if !Arc::ptr_eq(&self.connection, &other.connection) {
+        let (Way::Client(connection, reply), Way::Client(others, joined)) = (&mut self.way, &mut other.way)
+        else {
+            return Some(other);
+        };
+        if !Arc::ptr_eq(connection, others) {
             return Some(other);
         }
         // What is left of it has nothing to send and nothing to release.
-        let joined = std::mem::take(&mut other.reply);
-        self.reply.bytes.extend_from_slice(&joined.bytes);
-        self.reply.claim.join(joined.claim);
+        let joined = std::mem::take(joined);
+        reply.bytes.extend_from_slice(&joined.bytes);
+        reply.claim.join(joined.claim);
         None
     }
 }
 
 impl Drop for HeldReply {
     fn drop(&mut self) {
-        let reply = std::mem::take(&mut self.reply);
-        if !reply.is_empty() {
-            self.connection.send(reply, Sender::Worker);
+        match &mut self.way {
+            Way::Client(connection, reply) => {
+                let reply = std::mem::take(reply);
+                if !reply.is_empty() {
+                    connection.send(reply, Sender::Worker);
+                }
+            }
+            Way::Call(leave) => {
+                if let Some(leave) = leave.take() {
+                    leave();
+                }
+            }
         }
     }
 }
 
 impl fmt::Debug for HeldReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a reply of {} bytes", self.reply.bytes.len())
+        match &self.way {
+            Way::Client(_, reply) => write!(f, "a reply of {} bytes", reply.bytes.len()),
+            Way::Call(_) => write!(f, "a reply of another front end"),
+        }
     }
 }

@@ -13,10 +13,11 @@ use driver::Settings;
 use driver::protocol::{
     ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
 };
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
-use std::io::{BufReader, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use twin::replicated::Description;
@@ -27,8 +28,8 @@ use volume::{DriveCondition, VolumeError};
 const CONNECTIONS_LIMIT: usize = 32;
 /// A control connection may be silent for so long.
 const SILENCE_LIMIT: Duration = Duration::from_secs(600);
-/// How often the acceptor looks whether it is to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long the acceptor leaves a system alone that has nothing left for another connection.
+const RELIEF: Duration = Duration::from_millis(20);
 
 /// The setting that chooses the volume under load, where volumes have names.
 const VOLUME: &str = "volume";
@@ -44,15 +45,21 @@ pub(crate) struct Controlled {
     pub changes: Mutex<()>,
 }
 
-/// Answers control connections until it is told to stop.
-pub(crate) fn accept(listener: &UnixListener, controlled: &Arc<Controlled>, is_stopping: &AtomicBool) {
+/// Answers control connections until the other end of `stopped` is closed.
+pub(crate) fn accept(listener: &UnixListener, controlled: &Arc<Controlled>, stopped: &UnixStream) {
     let connections = Arc::new(AtomicUsize::new(0));
-    // Not blocking, so that it can be ended.
+    // Whoever connected may have left again before it is accepted.
     let _ = listener.set_nonblocking(true);
-    while !is_stopping.load(Ordering::Acquire) {
-        let Ok((stream, _)) = listener.accept() else {
-            std::thread::sleep(LOOK_EVERY);
-            continue;
+    while is_called(listener, stopped) {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Without descriptors it would be called again at once.
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    std::thread::sleep(RELIEF);
+                }
+                continue;
+            }
         };
         if connections.load(Ordering::Acquire) >= CONNECTIONS_LIMIT {
             continue;
@@ -70,7 +77,19 @@ pub(crate) fn accept(listener: &UnixListener, controlled: &Arc<Controlled>, is_s
     }
 }
 
-fn converse(stream: UnixStream, controlled: &Controlled) -> std::io::Result<()> {
+/// Waits until somebody connects; `false` where nobody is to be answered any more.
+fn is_called(listener: &UnixListener, stopped: &UnixStream) -> bool {
+    loop {
+        let mut watched = [PollFd::new(listener, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
+        match poll(&mut watched, None) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+            Ok(_) => return watched[1].revents().is_empty(),
+        }
+    }
+}
+
+fn converse(stream: UnixStream, controlled: &Controlled) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(SILENCE_LIMIT))?;
     stream.set_write_timeout(Some(SILENCE_LIMIT))?;
@@ -84,7 +103,7 @@ fn converse(stream: UnixStream, controlled: &Controlled) -> std::io::Result<()> 
             Ok(value) => ResponseResult::Ok(value),
             Err(error) => ResponseResult::Error(error),
         };
-        let line = to_line(&Response { id, result }).map_err(std::io::Error::other)?;
+        let line = to_line(&Response { id, result }).map_err(io::Error::other)?;
         reader.get_mut().write_all(&line)?;
     }
     Ok(())

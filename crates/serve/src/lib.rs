@@ -22,6 +22,7 @@ mod power;
 mod replicated;
 mod run;
 mod scene;
+mod ublk;
 mod upkeep;
 mod verbs;
 mod view;

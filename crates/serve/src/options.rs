@@ -30,6 +30,8 @@ pub struct Options {
     pub control: Option<PathBuf>,
     /// `--run`: a shell command to run while the array is served.
     pub command: Option<String>,
+    /// `--ublk`: the export to make a block device of; empty for the whole array.
+    pub block_device: Option<String>,
     /// `--drive`: files or devices for the first drives.
     pub drives: Vec<PathBuf>,
     /// `--metrics`: where Prometheus may scrape and the page is; loopback only.
@@ -71,6 +73,7 @@ impl Options {
             data: directory.join("data"),
             control: None,
             command: None,
+            block_device: None,
             drives: Vec::new(),
             metrics: None,
             token_file: None,

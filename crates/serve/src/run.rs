@@ -11,10 +11,11 @@ use crate::options::{Endpoint, Options};
 use crate::paced::{LatenessReport, Model, Pacer};
 use crate::page::Page;
 use crate::power::PoweredShelf;
+use crate::ublk::{self, Attached};
 use crate::upkeep::look_after;
 use crate::volumes::known;
 use metrics::{Exposure, MetricsError, MetricsListener, MetricsServer, Token};
-use nbd::{Listener, Server, TlsSettings};
+use nbd::{Exports as _, Listener, Server, TlsSettings};
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -44,6 +45,8 @@ pub enum Outcome {
 pub struct Announcement<'a> {
     /// NBD address.
     pub uri: &'a str,
+    /// The block device, where one was asked for.
+    pub block_device: Option<&'a Path>,
     /// Where Prometheus may scrape, and where the page is.
     pub metrics: Option<SocketAddr>,
     /// The file of the token that permits changes there.
@@ -76,6 +79,9 @@ pub fn serve_array(
     on_ready: &dyn Fn(&Announcement<'_>),
 ) -> Result<Served, ServeError> {
     raise_descriptor_limit();
+    if options.block_device.is_some() {
+        ublk::check()?;
+    }
     let tls = options.tls.as_deref().map(load_tls).transpose()?;
     let volume_error = |source| ServeError::Volume { data: options.data.clone(), source };
     let named = named_drives(options)?;
@@ -97,7 +103,7 @@ pub fn serve_array(
         Arc::new(Server::start(listener, exports.clone(), tls).map_err(ServeError::io("start the server"))?);
     let controlled = Arc::new(Controlled {
         live: live.clone(),
-        exports,
+        exports: exports.clone(),
         server: server.clone(),
         pacer: pacer.clone(),
         changes: Mutex::default(),
@@ -108,24 +114,32 @@ pub fn serve_array(
     let token_path = options.token_path();
     let metrics =
         options.metrics.map(|address| serve_metrics(address, &token_path, &monitoring)).transpose()?;
+    let device = options.block_device.as_deref().map(|export| attach(&exports, export)).transpose()?;
+    let device_path = device.as_ref().map(Attached::path);
     let is_stopping = AtomicBool::new(false);
+    let (answering, stopped) = UnixStream::pair().map_err(ServeError::io("make a pair of sockets"))?;
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| look_after(&live, &is_stopping));
-        scope.spawn(|| accept(&control, &controlled, &is_stopping));
+        scope.spawn(|| accept(&control, &controlled, &stopped));
         if metrics.is_some() {
             scope.spawn(|| monitoring.page.look_on(&is_stopping));
         }
         let at = metrics.as_ref().map(MetricsServer::address);
-        on_ready(&Announcement { uri: &address, metrics: at, token: &token_path });
+        on_ready(&Announcement { uri: &address, block_device: device_path, metrics: at, token: &token_path });
         let outcome = match &options.command {
             None => wait_for(stop),
-            Some(command) => run_command(command, &address, &control_path, stop),
+            Some(command) => run_command(command, (&address, device_path), &control_path, stop),
         };
         is_stopping.store(true, Ordering::Release);
+        drop(answering);
         live.wake();
         outcome
     });
     drop(metrics);
+    // While replies leave: the kernel waits for those of the device.
+    if let Some(device) = device {
+        device.detach();
+    }
     // Before the server, which waits for replies that are held.
     let lateness = pacer.as_ref().and_then(|pacer| pacer.stop());
     server.stop();
@@ -156,7 +170,11 @@ fn serve_metrics(
     Ok(listener.serve(monitoring.clone(), Some(token))?)
 }
 
-fn start_pacer(live: &LiveArray, map: &VolumeMap, speed_millionths: u64) -> Result<Pacer, ServeError> {
+pub(crate) fn start_pacer(
+    live: &LiveArray,
+    map: &VolumeMap,
+    speed_millionths: u64,
+) -> Result<Pacer, ServeError> {
     let array = &live.array;
     let Some(twin) = array.twin.clone() else {
         return Err(ServeError::Array {
@@ -177,9 +195,18 @@ fn wait_for(stop: &AtomicBool) -> Result<Outcome, ServeError> {
     Ok(Outcome::Stopped)
 }
 
+/// Makes a block device of an export.
+fn attach(exports: &ArrayExports, name: &str) -> Result<Attached, ServeError> {
+    let export = exports.find(name).ok_or_else(|| ServeError::Options {
+        problem: format!("--ublk={name}: there is no such volume"),
+        hint: "--ublk alone takes the whole array; `arraylab ctl SOCKET status` lists the volumes",
+    })?;
+    Attached::attach(export)
+}
+
 fn run_command(
     command: &str,
-    address: &str,
+    (address, device): (&str, Option<&Path>),
     control: &Path,
     stop: &AtomicBool,
 ) -> Result<Outcome, ServeError> {
@@ -188,6 +215,7 @@ fn run_command(
         .args(["-c", command])
         .env("ARRAYLAB_NBD_URI", address)
         .env("ARRAYLAB_CONTROL", control)
+        .envs(device.map(|device| ("ARRAYLAB_BLOCK_DEVICE", device)))
         .spawn()
         .map_err(failed)?;
     loop {

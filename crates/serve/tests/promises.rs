@@ -19,6 +19,21 @@ fn raid6() -> ServedArray {
     array("raid-levels,raid=6,disks=6,capacity=4m")
 }
 
+/// Proves that whoever comes to the control socket is answered at once, and not when somebody looks again: thirty that come
+/// one after the other wait less than a look every 20 ms would take each of them.
+#[test]
+fn control_answers_at_once() {
+    let directory = directory();
+    let served = serve(&raid6(), directory.path());
+    served.ctl("ready");
+    let began = Instant::now();
+    for _ in 0..30 {
+        served.ctl("ready");
+    }
+    let mean_ms = began.elapsed().as_secs_f64() * 1e3 / 30.0;
+    assert!(mean_ms < 8.0, "{mean_ms} ms each");
+}
+
 /// Proves the promise of CAN_MULTI_CONN: after a flush on one connection nothing that was answered on the others is lost
 /// in a power cut, and what one writes the others read at once: 10 power cuts, 100 with `ARRAYLAB_LONG=1`.
 #[test]

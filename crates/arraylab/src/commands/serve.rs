@@ -20,6 +20,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         data: arguments.data.clone(),
         control: arguments.control.clone(),
         command: arguments.run.clone(),
+        block_device: arguments.ublk.clone(),
         drives: arguments.drives.clone(),
         metrics: arguments.metrics,
         token_file: arguments.token_file.clone(),
@@ -29,6 +30,9 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
     let stop = catch_signals()?;
     say(&format!("control socket: {}", options.control_path().display()));
     let ready = |at: &Announcement<'_>| {
+        if let Some(device) = at.block_device {
+            say(&format!("block device: {}", device.display()));
+        }
         if let Some(metrics) = at.metrics {
             say(&format!("metrics: http://{metrics}/metrics"));
             say(&format!("page: http://{metrics}/ (its buttons need the token in {})", at.token.display()));
