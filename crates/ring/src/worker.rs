@@ -1,5 +1,7 @@
 //! The loop of one worker: its jobs, its queue, its counts.
 
+mod filling;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
@@ -8,12 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use load::{
-    ContentTally, Direction, Filler, Histogram, IoError, LoadSpec, NEVER_NS, Operation, Planned, Recorder,
-    Sample, Schedule, Written,
+    ContentTally, Direction, Histogram, IoError, LoadSpec, NEVER_NS, Operation, Planned, Recorder, Sample,
+    Schedule, Written,
 };
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::journal::Journal;
+use filling::{Filled, Filling};
+
+pub(crate) use filling::VERIFY_UNITS_LIMIT;
+
 use crate::outcome::{Ended, ErrorKind};
 use crate::queue::{Kind, Queue};
 use crate::{ErrorPolicy, RingError, RingOptions};
@@ -25,9 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_STOPPED: Duration = Duration::from_millis(200);
 /// How long answers are waited for once everything has been cancelled.
 const PATIENCE_CANCELLED: Duration = Duration::from_millis(400);
-/// The most units that a worker keeps in mind to verify them: 4 bytes each.
-pub(crate) const VERIFY_UNITS_LIMIT: u64 = 1 << 26;
-
 /// What a worker found, beside its samples.
 #[derive(Debug)]
 pub(crate) struct WorkerOutcome {
@@ -69,31 +71,6 @@ struct Slot {
     is_syncing: bool,
     /// Waited for its moment, so that the engine answers for being late.
     has_waited: bool,
-}
-
-/// How written buffers are filled.
-enum Filling {
-    /// No data is moved, or nothing is written.
-    Nothing,
-    Content(Box<Filler>),
-    /// Stamped, by job.
-    Verified(BTreeMap<u32, Stamped>),
-}
-
-/// What a job has written of its part.
-struct Stamped {
-    written: Written,
-    journal: Option<Journal>,
-}
-
-impl Stamped {
-    /// Keeps the state of a range as it is now, where a journal is kept.
-    fn keep(&mut self, offset_bytes: u64, length_bytes: u32) -> Result<(), RingError> {
-        match &mut self.journal {
-            Some(journal) => journal.keep(&self.written, offset_bytes, length_bytes),
-            None => Ok(()),
-        }
-    }
 }
 
 struct Worker<'a, Q> {
@@ -143,7 +120,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         let schedule = Schedule::new(spec, assignment.capacity_bytes)?;
         let slots = jobs.len() * spec.iodepth as usize;
         let recorder = Recorder::new(spec);
-        let filling = filling(assignment, &schedule, &mut queue, slots as u32)?;
+        let filling = Filling::new(assignment, &schedule, &mut queue, slots as u32)?;
         let nothing = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job: 0 };
         let empty = Slot {
             planned: Planned { operation: nothing, not_before_ns: 0 },
@@ -337,14 +314,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 
     fn end_write(&mut self, slot: &Slot, succeeded: bool) -> Result<(), RingError> {
-        let Operation { offset_bytes, length_bytes, job, .. } = slot.planned.operation;
-        if let Filling::Verified(parts) = &mut self.filling
-            && let Some(part) = parts.get_mut(&job)
-        {
-            part.written.end(offset_bytes, length_bytes, slot.generation, succeeded);
-            return part.keep(offset_bytes, length_bytes);
-        }
-        Ok(())
+        self.filling.end(slot.planned.operation, slot.generation, succeeded)
     }
 
     fn count_error(&mut self, direction: Direction, error: IoError) {
@@ -398,9 +368,12 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         let kind = match operation.direction {
             Direction::Read => Kind::Read,
             Direction::Write => {
-                if !self.fill(tag, operation)? {
-                    self.blocked.push(tag);
-                    return Ok(());
+                match self.filling.fill(&mut self.queue, tag, operation)? {
+                    Filled::With(generation) => self.slots[tag as usize].generation = generation,
+                    Filled::Blocked => {
+                        self.blocked.push(tag);
+                        return Ok(());
+                    }
                 }
                 Kind::Write
             }
@@ -415,30 +388,6 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.in_flight += 1;
         self.batch.push(tag);
         Ok(())
-    }
-
-    /// Fills the buffer of a write; false where the block is being written already.
-    fn fill(&mut self, tag: u32, operation: Operation) -> Result<bool, RingError> {
-        let Operation { offset_bytes, length_bytes, job, .. } = operation;
-        match &mut self.filling {
-            Filling::Nothing => {}
-            Filling::Content(filler) => {
-                if let Some(buffer) = self.queue.buffer(tag, length_bytes) {
-                    if filler.is_shaped() { filler.fill(buffer) } else { filler.touch(buffer) }
-                }
-            }
-            Filling::Verified(parts) => {
-                let (Some(buffer), Some(part)) = (self.queue.buffer(tag, length_bytes), parts.get_mut(&job))
-                else {
-                    return Ok(true);
-                };
-                let Some(generation) = part.written.begin(offset_bytes, buffer) else { return Ok(false) };
-                self.slots[tag as usize].generation = generation;
-                // Before the device has it: from now on the block may hold either.
-                part.keep(offset_bytes, length_bytes)?;
-            }
-        }
-        Ok(true)
     }
 
     /// Waits for what is in flight, so that no buffer is given up while the kernel may use it.
@@ -489,68 +438,9 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 }
             }
         }
-        match self.filling {
-            Filling::Nothing => {}
-            Filling::Content(filler) => self.outcome.content = filler.is_shaped().then(|| filler.delivered()),
-            Filling::Verified(parts) => {
-                self.outcome.written = parts
-                    .into_values()
-                    .map(|mut part| {
-                        part.written.abandon();
-                        part.written
-                    })
-                    .collect();
-            }
-        }
+        (self.outcome.content, self.outcome.written) = self.filling.finish();
         self.outcome
     }
-}
-
-fn filling<Q: Queue>(
-    assignment: &Assignment,
-    schedule: &Schedule,
-    queue: &mut Q,
-    slots: u32,
-) -> Result<Filling, RingError> {
-    let spec = assignment.spec;
-    let largest_bytes = spec.shape.largest_bytes(spec.bs_bytes);
-    if !spec.writes() || slots == 0 || queue.buffer(0, largest_bytes).is_none() {
-        return Ok(Filling::Nothing);
-    }
-    if spec.shape.verify {
-        let unit_bytes = spec.shape.smallest_bytes(spec.bs_bytes);
-        let mut parts = BTreeMap::new();
-        let mut units = 0;
-        for &job in &assignment.jobs {
-            if let Some(part) = schedule.own_part(job) {
-                units += (part.end - part.start) / u64::from(unit_bytes);
-                if units > VERIFY_UNITS_LIMIT {
-                    return Err(RingError::refused(
-                        format!(
-                            "more than {VERIFY_UNITS_LIMIT} blocks of {unit_bytes} bytes cannot be kept in mind"
-                        ),
-                        "verify a smaller `size`, or larger blocks",
-                    ));
-                }
-                let written = Written::new(part, unit_bytes, spec.seed);
-                let journal = assignment
-                    .journal
-                    .map(|directory| Journal::create(directory, job, &written))
-                    .transpose()?;
-                parts.insert(job, Stamped { written, journal });
-            }
-        }
-        return Ok(Filling::Verified(parts));
-    }
-    let mut filler = Filler::new(spec.shape.content, spec.seed, assignment.worker);
-    if !filler.is_shaped() {
-        for slot in 0..slots {
-            if let Some(buffer) = queue.buffer(slot, largest_bytes) {
-                filler.fill(buffer);
-            }
-        }
-    }
-    Ok(Filling::Content(Box::new(filler)))
 }
 
 fn thread_cpu_ns() -> u64 {
