@@ -15,6 +15,7 @@ mod plan;
 mod pool;
 mod replicas;
 mod rotation;
+mod segments;
 
 pub use band::{Band, Bands};
 pub use condition::{Condition, DriveIndex, DriveSet, Healthy, Rebuilding};
@@ -30,3 +31,4 @@ pub use plan::{ParityInitialisation, ParityUpdate};
 pub use pool::{POOL_PIECE_COUNT_LIMIT, PoolSpec};
 pub use replicas::ReplicaSpec;
 pub use rotation::Rotation;
+pub use segments::CoveredSegment;

@@ -132,17 +132,17 @@ impl Model {
         let extent = *self.commands.get(command);
         let (offset, length) = (extent.offset_bytes, u64::from(extent.length_bytes));
         let mut done_ns = self.now_ns;
-        let mut stripe = self.stripes.stripe_of(offset);
         let (now_ns, modules, loss) = (self.now_ns, &mut self.modules, &self.recovery.loss);
         let (has_parity, segment_bytes) = (self.settings.parity, self.segment_bytes);
-        self.stripes.for_each_piece(offset, length, |piece| {
+        self.set.for_each_covered(offset, length, |piece| {
             let parity_bytes = if has_parity && piece.ends_stripe { segment_bytes } else { 0 };
-            for (drive, bytes) in [(piece.drive, piece.length_bytes), (piece.parity_drive, parity_bytes)] {
-                if bytes > 0 && !loss.is_missing(stripe, drive as DriveIndex) {
-                    done_ns = done_ns.max(modules.write(now_ns, drive, bytes));
+            for (drive, bytes) in
+                [(piece.drive, u64::from(piece.length_bytes)), (piece.parity_drive, parity_bytes)]
+            {
+                if bytes > 0 && !loss.is_missing(piece.stripe, drive) {
+                    done_ns = done_ns.max(modules.write(now_ns, u32::from(drive), bytes));
                 }
             }
-            stripe += u64::from(piece.ends_stripe);
         });
         done_ns
     }

@@ -13,7 +13,6 @@ mod modules;
 mod report;
 mod settings;
 mod streams;
-mod stripes;
 
 use layout::{Condition as _, IoList};
 use load::{Completion, Device, Direction, Operation};
@@ -31,7 +30,6 @@ use fabric::Fabric;
 use modules::Modules;
 use settings::Settings;
 use streams::Streams;
-use stripes::Stripes;
 
 pub use description::{Controllers, Description, FlashModules, Hosts, Layout};
 
@@ -44,11 +42,9 @@ pub(crate) struct Model {
     now_ns: u64,
     queue: EventQueue,
     settings: Settings,
-    capacity_bytes: u64,
     segment_bytes: u64,
     members: u32,
     write_answer_ns: u64,
-    stripes: Stripes,
     fabric: Fabric,
     controllers: Box<[Controller]>,
     streams: Streams,
@@ -57,7 +53,7 @@ pub(crate) struct Model {
     ios: Vec<Io>,
     /// What is under way in the modules; outlives its tag where a write was answered early.
     commands: Commands,
-    /// The same set as `stripes`, for what a lost module asks for.
+    /// Where data and parity lie.
     set: layout::Layout,
     recovery: Recovery,
     plan: IoList,
@@ -119,8 +115,8 @@ impl Model {
     fn start(&mut self, tag: u32, controller: u32) {
         let now_ns = self.now_ns;
         let io = self.ios[tag as usize];
-        let first = self.stripes.stripe_of(io.offset_bytes);
-        let last = self.stripes.stripe_of(io.offset_bytes + u64::from(io.length_bytes) - 1);
+        let first = self.set.stripe_of(io.offset_bytes).0;
+        let last = self.set.stripe_of(io.offset_bytes + u64::from(io.length_bytes) - 1).0;
         let is_sequential = self.streams.follows(first, last);
         let command = self.commands.begin(&io, tag, controller, is_sequential);
         if io.direction == Direction::Read {
@@ -129,8 +125,13 @@ impl Model {
             }
             let mut done_ns = now_ns;
             let modules = &mut self.modules;
-            self.stripes.for_each_piece(io.offset_bytes, u64::from(io.length_bytes), |piece| {
-                done_ns = done_ns.max(modules.read(now_ns, piece.drive, piece.length_bytes, is_sequential));
+            self.set.for_each_covered(io.offset_bytes, u64::from(io.length_bytes), |piece| {
+                done_ns = done_ns.max(modules.read(
+                    now_ns,
+                    u32::from(piece.drive),
+                    u64::from(piece.length_bytes),
+                    is_sequential,
+                ));
             });
             self.queue.push(done_ns, Happening::ReadDone(command).pack());
             return;
@@ -155,9 +156,10 @@ impl Model {
         let extent = self.commands.get(command);
         let mut done_ns = now_ns;
         let modules = &mut self.modules;
-        self.stripes.for_each_piece(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
+        self.set.for_each_covered(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
             for drive in [piece.drive, piece.parity_drive] {
-                done_ns = done_ns.max(modules.read(now_ns, drive, piece.length_bytes, false));
+                done_ns =
+                    done_ns.max(modules.read(now_ns, u32::from(drive), u64::from(piece.length_bytes), false));
             }
         });
         self.queue.push(done_ns, Happening::Write(command).pack());
@@ -175,16 +177,17 @@ impl Model {
         let segment_bytes = self.segment_bytes;
         let mut done_ns = now_ns;
         let modules = &mut self.modules;
-        self.stripes.for_each_piece(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
-            done_ns = done_ns.max(modules.write(now_ns, piece.drive, piece.length_bytes));
+        self.set.for_each_covered(extent.offset_bytes, u64::from(extent.length_bytes), |piece| {
+            done_ns =
+                done_ns.max(modules.write(now_ns, u32::from(piece.drive), u64::from(piece.length_bytes)));
             let parity_bytes = match (parity, extent.is_sequential) {
                 (false, _) => 0,
-                (true, false) => piece.length_bytes,
+                (true, false) => u64::from(piece.length_bytes),
                 (true, true) if piece.ends_stripe => segment_bytes,
                 (true, true) => 0,
             };
             if parity_bytes > 0 {
-                done_ns = done_ns.max(modules.write(now_ns, piece.parity_drive, parity_bytes));
+                done_ns = done_ns.max(modules.write(now_ns, u32::from(piece.parity_drive), parity_bytes));
             }
         });
         self.queue.push(done_ns, Happening::WriteDone(command).pack());
@@ -268,7 +271,6 @@ impl ArrayModel for Model {
         let settings = Settings::parse(settings)?;
         let members = description.layout.members.get();
         let segment_bytes = description.layout.segment_bytes.get();
-        let stripes = Stripes::new(members, segment_bytes);
         let set = description.set().map_err(|error| {
             TwinError::Description(DescriptionError {
                 path: "flash_modules.layout".into(),
@@ -290,11 +292,9 @@ impl ArrayModel for Model {
             now_ns: 0,
             queue: EventQueue::new(),
             settings,
-            capacity_bytes: stripes.capacity_bytes(description.drives.capacity_bytes.get()),
             segment_bytes,
             members,
             write_answer_ns: nanos_of_us(description.controllers.write_answer_us.get()),
-            stripes,
             fabric: Fabric::new(description, settings),
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
             streams: Streams::new(description.controllers.sequential_streams.get()),
@@ -368,7 +368,7 @@ impl ArrayModel for Model {
 
 impl Device for Model {
     fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
+        self.set.capacity_bytes()
     }
 
     fn now_ns(&self) -> u64 {
