@@ -251,7 +251,7 @@ impl Findings {
 fn typical(values: Vec<f64>, said: fn(f64) -> String) -> String {
     let least = said(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = said(values.iter().copied().fold(0.0, f64::max));
-    let middle = said(median(values.into_iter()));
+    let middle = said(median(values));
     if least == most { middle } else { format!("{middle} ({least} to {most})") }
 }
 
