@@ -39,6 +39,19 @@ impl Layout {
         });
     }
 
+    /// Where a range lies, of mirrored layouts in the first copy, if it lies in one segment: what [`Layout::map`] makes a list of
+    /// one extent of. `None` where it lies in several.
+    #[inline]
+    pub fn place_of(&self, offset_bytes: u64, length_bytes: u64) -> Option<Place> {
+        let (segment, row) = self.by_segment.divide(offset_bytes);
+        if row + length_bytes > u64::from(self.segment_bytes) {
+            return None;
+        }
+        let (stripe, column) = self.by_column.divide(segment);
+        let copies = if let Redundancy::Copies(copies) = self.redundancy { copies } else { 1 };
+        Some(at_row(self.place(stripe, column as u32 * copies), row))
+    }
+
     /// The I/Os of a read. `pick` chooses among the mirrors of RAID 1 and RAID 10 (any number, random or rising);
     /// replicas are read from the tail, or the last replica before it that is left.
     ///

@@ -61,6 +61,11 @@ pub trait Device {
     /// Where the device's clock stands: the last moment it was given or has answered.
     fn now_ns(&self) -> u64;
 
+    /// Told by whoever is about to begin a load, while nothing is outstanding: until this is said again, all I/Os begin and end at
+    /// multiples of `grain_bytes`, a power of two ([`crate::LoadSpec::grain_bytes`]). It changes no answer, only what a device may
+    /// know beforehand.
+    fn expect(&mut self, _grain_bytes: u32) {}
+
     /// Hands over one operation at moment `at_ns`.
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation);
 

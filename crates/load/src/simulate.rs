@@ -50,6 +50,7 @@ pub(crate) struct ClosedLoop<'a, D> {
 impl<'a, D: Device> ClosedLoop<'a, D> {
     pub fn new(device: &'a mut D, spec: &LoadSpec) -> Result<Self, SpecError> {
         let generator = Generator::new(spec, device.capacity_bytes())?;
+        device.expect(spec.grain_bytes());
         let outstanding = spec.outstanding() as usize;
         Ok(ClosedLoop {
             start_ns: device.now_ns(),

@@ -16,6 +16,7 @@ pub(crate) fn run_shaped<D: Device>(
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<(), SpecError> {
     let mut schedule = Schedule::new(spec, device.capacity_bytes())?;
+    device.expect(spec.grain_bytes());
     let numjobs = spec.numjobs;
     // Slot by slot over all jobs, so that jobs start together as fio's do.
     let slots =

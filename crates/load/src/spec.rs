@@ -152,6 +152,16 @@ impl LoadSpec {
         self.pattern.fixed_read_share().unwrap_or(self.rwmixread) < 100 || self.shape.trim_percent > 0
     }
 
+    /// The largest power of two of which every I/O's beginning and end are a multiple, in bytes; 1 where a trace says what is issued.
+    pub fn grain_bytes(&self) -> u32 {
+        if self.shape.replay.is_some() {
+            return 1;
+        }
+        let sizes = self.shape.sizes.iter().fold(self.bs_bytes, |bits, size| bits | size.bs_bytes);
+        let starts = self.offset_bytes | self.shape.offset_increment_bytes.unwrap_or(0);
+        1 << (u64::from(sizes) | starts).trailing_zeros()
+    }
+
     /// I/Os outstanding at once in closed loop.
     pub fn outstanding(&self) -> u64 {
         u64::from(self.numjobs) * u64::from(self.iodepth)

@@ -333,6 +333,10 @@ impl Device for Twin {
         on_model!(&self.model, model => model.now_ns())
     }
 
+    fn expect(&mut self, grain_bytes: u32) {
+        on_model!(&mut self.model, model => model.expect(grain_bytes));
+    }
+
     #[inline]
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         on_model!(&mut self.model, model => model.submit(at_ns, tag, operation));

@@ -23,13 +23,41 @@ pub(crate) struct Command {
     pub controller: u16,
     pub link: u16,
     pub direction: Direction,
+    pub marks: Marks,
+    /// What its change of parity takes of the parity engine.
+    pub parity_ns: u64,
+}
+
+/// With ten thousand outstanding, how many of their commands the nearest caches hold is what an I/O costs.
+const _: () = assert!(size_of::<Command>() == 32);
+
+/// What is to be known of a write, in one byte.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    const FIRST: u8 = 1;
+    const CACHED: u8 = 2;
+
     /// The write initialises the parity of its stripes.
-    pub is_first: bool,
+    #[inline]
+    pub fn is_first(self) -> bool {
+        self.0 & Marks::FIRST != 0
+    }
+
+    pub fn set_first(&mut self) {
+        self.0 |= Marks::FIRST;
+    }
+
     /// The write was taken into the cache.
-    pub is_cached: bool,
-    /// Bytes that a change of parity reads and writes, and those of them that are new parity.
-    pub moved_bytes: u64,
-    pub parity_bytes: u64,
+    #[inline]
+    pub fn is_cached(self) -> bool {
+        self.0 & Marks::CACHED != 0
+    }
+
+    pub fn set_cached(&mut self) {
+        self.0 |= Marks::CACHED;
+    }
 }
 
 /// All commands, by a number that is used again.
@@ -58,6 +86,11 @@ impl Commands {
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> &mut Command {
         &mut self.commands[index as usize]
+    }
+
+    /// Whether all have ended.
+    pub fn have_ended(&self) -> bool {
+        self.free.len() == self.commands.len()
     }
 
     /// Ends a command; its number may be used again.

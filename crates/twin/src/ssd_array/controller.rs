@@ -74,9 +74,18 @@ impl Timing {
         self.read_ns.min(self.write_ns)
     }
 
+    /// What the parity engine takes to move so many bytes, so many of them new parity, where nothing else is under way.
+    #[inline]
+    pub fn parity_ns(&self, moved_bytes: u64, parity_bytes: u64) -> u64 {
+        self.engine.duration_ns(moved_bytes) + self.parity.duration_ns(parity_bytes)
+    }
+
     /// How long takes what takes `alone_ns` where nothing else is under way.
     #[inline]
     fn among(&self, under_way: u32, alone_ns: u64) -> u64 {
+        if self.crowding == 0 {
+            return alone_ns;
+        }
         let share = u128::from(self.crowding) * u128::from(under_way);
         alone_ns + ((u128::from(alone_ns) * share) >> CROWDING_BITS) as u64
     }
@@ -135,11 +144,9 @@ impl Controller {
         self.processors.serve(now_ns, self.timing.among(under_way, service_ns))
     }
 
-    /// The parity engine moves so many bytes, so many of them new parity; returns when it is done.
+    /// The parity engine has so much to do ([`Timing::parity_ns`]); returns when it is done.
     #[inline]
-    pub fn make_parity(&mut self, now_ns: u64, moved_bytes: u64, parity_bytes: u64, under_way: u32) -> u64 {
-        let service_ns =
-            self.timing.engine.duration_ns(moved_bytes) + self.timing.parity.duration_ns(parity_bytes);
+    pub fn make_parity(&mut self, now_ns: u64, service_ns: u64, under_way: u32) -> u64 {
         self.engine.serve(now_ns, self.timing.among(under_way, service_ns))
     }
 

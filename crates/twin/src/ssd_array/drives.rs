@@ -123,6 +123,17 @@ impl Drives {
         }
     }
 
+    /// When a read of one place, begun now, is done.
+    #[inline]
+    pub fn read_place(&mut self, now_ns: u64, place: layout::Place, length_bytes: u32) -> u64 {
+        self.drives[usize::from(place.drive)].read(now_ns, place.offset_bytes, length_bytes)
+    }
+
+    /// What a read that nothing keeps waiting takes at the least if it begins and ends at multiples of `grain_bytes`.
+    pub fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
+        self.template.quickest_read_ns(grain_bytes)
+    }
+
     /// When all these reads, begun now, are done.
     #[inline]
     pub fn read(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {

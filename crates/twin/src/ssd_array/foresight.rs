@@ -6,6 +6,10 @@
 //! drives, with the quickest command. A command that nothing keeps waiting thus goes on at once, without an event for each step
 //! (conservative lookahead: Chandy and Misra, IEEE TSE 1979). Each resource is asked at its own constant distance from the clock.
 //!
+//! The links to the host are one step further still, by the quickest read there can be. How quick that is depends on its size, so a
+//! load says beforehand into which grains its I/Os fall ([`load::Device::expect`]); reads of one grain that nothing keeps waiting
+//! then go on at once as well. Not where adapters limit what goes both ways: writes come to them at another distance.
+//!
 //! Where something counts what is at the controllers at this moment (crowding, room in the cache, places for changes of parity),
 //! nothing is seen ahead; nor from the first event on, since drives and controllers that come and go act on what is under way.
 
@@ -14,6 +18,7 @@ use super::command::Happening;
 use super::controller::Timing;
 use super::host::Host;
 use super::settings::Settings;
+use load::Operation;
 
 /// Distances from the clock.
 #[derive(Debug, Clone, Copy)]
@@ -22,18 +27,27 @@ pub(crate) struct Foresight {
     arrival_ns: u64,
     /// From an issue until one can be at the drives.
     drives_ns: u64,
+    /// From an issue until a read's data can be at their link; 0 where that is not seen ahead.
+    links_ns: u64,
 }
 
 impl Foresight {
     /// Everything is seen to at its moment.
-    const NONE: Foresight = Foresight { arrival_ns: 0, drives_ns: 0 };
+    const NONE: Foresight = Foresight { arrival_ns: 0, drives_ns: 0, links_ns: 0 };
 
     pub fn new(host: &Host, timing: &Timing, settings: Settings) -> Foresight {
         if settings.write_cache || timing.is_crowded() || timing.limits_parity_updates {
             return Foresight::NONE;
         }
         let arrival_ns = host.command_ns();
-        Foresight { arrival_ns, drives_ns: arrival_ns + timing.quickest_command_ns() }
+        Foresight { arrival_ns, drives_ns: arrival_ns + timing.quickest_command_ns(), links_ns: 0 }
+    }
+
+    /// The same with so long a quickest read.
+    fn with_reads_ns(self, quickest_ns: u64) -> Foresight {
+        // Where nothing is seen ahead, or nothing but what takes no time, reads are not either.
+        let links_ns = if self.drives_ns == 0 { 0 } else { self.drives_ns + quickest_ns };
+        Foresight { links_ns, ..self }
     }
 
     /// When an arrival at `at_ns` is seen to; `None` for now.
@@ -47,6 +61,13 @@ impl Foresight {
     #[inline]
     pub fn until_drives(self, now_ns: u64, at_ns: u64) -> Option<u64> {
         let seen_ns = self.drives_seen_ns(at_ns);
+        (seen_ns > now_ns).then_some(seen_ns)
+    }
+
+    /// When data that are at their link at `at_ns` are seen to; `None` for now.
+    #[inline]
+    pub fn until_links(self, now_ns: u64, at_ns: u64) -> Option<u64> {
+        let seen_ns = at_ns - self.links_ns;
         (seen_ns > now_ns).then_some(seen_ns)
     }
 
@@ -68,11 +89,18 @@ impl Foresight {
         now_ns + self.drives_ns
     }
 
+    /// When data are at their link that are seen to now.
+    #[inline]
+    pub fn links_ns(self, now_ns: u64) -> u64 {
+        now_ns + self.links_ns
+    }
+
     /// How long before its moment something is seen to.
     fn lead_ns(self, happening: Happening) -> u64 {
         match happening {
             Happening::Arrive(_) => self.arrival_ns,
             Happening::Start(_) | Happening::OldRead(_) | Happening::ParityDone(_) => self.drives_ns,
+            Happening::ReadDone(_) => self.links_ns,
             _ => 0,
         }
     }
@@ -83,8 +111,47 @@ impl Model {
     /// whatever is still to come.
     #[cold]
     pub(super) fn stop_foreseeing(&mut self) {
-        let foresight = std::mem::replace(&mut self.foresight, Foresight::NONE);
-        self.queue.put_all_off(|payload| foresight.lead_ns(Happening::unpack(payload)));
+        self.foresee_less(Foresight::NONE);
+    }
+
+    fn foresee_less(&mut self, foresight: Foresight) {
+        let before = std::mem::replace(&mut self.foresight, foresight);
+        self.queue.put_all_off(|payload| {
+            let happening = Happening::unpack(payload);
+            before.lead_ns(happening) - foresight.lead_ns(happening)
+        });
+    }
+
+    /// From now on all I/Os begin and end at multiples of `grain_bytes`. Nothing is under way.
+    pub(super) fn foresee_reads(&mut self, grain_bytes: u32) {
+        if self.host.shares_adapters() {
+            return;
+        }
+        self.grain_bytes = grain_bytes;
+        self.foresight = self.foresight.with_reads_ns(self.quickest_read_ns(grain_bytes));
+    }
+
+    /// Both stripes cut I/Os where their segments end, and a drive by its pages: pieces are not smaller than the smallest of them.
+    fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
+        let cut_bytes = self.stripe.segment_bytes().min(self.set.segment_bytes());
+        self.drives.quickest_read_ns(grain_bytes.min(cut_bytes))
+    }
+
+    /// Gives up what was expected of I/Os where one is not like it.
+    #[inline]
+    pub(super) fn check_expected(&mut self, operation: &Operation) {
+        let ends = operation.offset_bytes | u64::from(operation.length_bytes);
+        if ends & u64::from(self.grain_bytes - 1) != 0 {
+            self.expect_anything();
+        }
+    }
+
+    #[cold]
+    fn expect_anything(&mut self) {
+        self.grain_bytes = 1;
+        if self.foresight.links_ns > 0 {
+            self.foresee_less(self.foresight.with_reads_ns(self.quickest_read_ns(1)));
+        }
     }
 }
 

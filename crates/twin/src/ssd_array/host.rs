@@ -34,6 +34,8 @@ pub(crate) struct Host {
     adapters: Box<[Server]>,
     /// For each controller, the link that is next; links are dealt to controllers in turn.
     next_link: Box<[u16]>,
+    /// For each link, the one that follows among those of its controller.
+    after_link: Box<[u16]>,
 }
 
 impl Host {
@@ -46,6 +48,10 @@ impl Host {
         let per_kib_us = host.job_us_per_kib.get();
         let has_job_rate = settings.host && per_kib_us > 0.0;
         let paths = description.layout.luns.get() * links.count.get();
+        let controllers = description.controllers.count.get();
+        let after_link = (0..links.count.get())
+            .map(|link| if link + controllers < links.count.get() { link + controllers } else { link % controllers } as u16)
+            .collect();
         Host {
             queue_depth: if settings.host { host.queue_depth.get() } else { u32::MAX },
             balances: settings.balancing,
@@ -57,7 +63,8 @@ impl Host {
             links: Wires::new(links, settings.links),
             adapter_rate: or_unlimited(settings.host, host.adapter_mb_per_s.get()),
             adapters: vec![Server::default(); links.count.get() as usize].into(),
-            next_link: (0..description.controllers.count.get() as u16).collect(),
+            next_link: (0..controllers as u16).collect(),
+            after_link,
         }
     }
 
@@ -77,13 +84,9 @@ impl Host {
         if !self.balances {
             return controller;
         }
-        let controllers = self.next_link.len() as u16;
-        let next = &mut self.next_link[controller as usize];
+        let next = &mut self.next_link[usize::from(controller)];
         let link = *next;
-        *next += controllers;
-        if usize::from(*next) >= self.links.count() {
-            *next = controller;
-        }
+        *next = self.after_link[usize::from(link)];
         link
     }
 
@@ -127,6 +130,11 @@ impl Host {
         self.links.command_ns()
     }
 
+    /// Whether reads share anything with writes on their way: an adapter that limits both.
+    pub fn shares_adapters(&self) -> bool {
+        self.adapter_rate != Rate::UNLIMITED
+    }
+
     /// When written data, sent now, are in the array.
     #[inline]
     pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
@@ -134,16 +142,20 @@ impl Host {
         self.links.send_to_array(now_ns, u32::from(link), bytes).max(moved_ns)
     }
 
-    /// When read data, sent now, are in the host.
+    /// When read data, sent at `at_ns`, are in the host.
     #[inline]
-    pub fn send_to_host(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
-        let moved_ns = self.adapt(now_ns, link, bytes);
-        self.links.send_to_host(now_ns, u32::from(link), bytes).max(moved_ns)
+    pub fn send_to_host(&mut self, at_ns: u64, link: u16, bytes: u64) -> u64 {
+        let moved_ns = self.adapt(at_ns, link, bytes);
+        self.links.send_to_host(at_ns, u32::from(link), bytes).max(moved_ns)
     }
 
     /// When the adapter behind a link has moved data.
     #[inline]
     fn adapt(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
+        // An adapter that takes no time is no resource: reads come to it ahead of the clock.
+        if !self.shares_adapters() {
+            return now_ns;
+        }
         self.adapters[usize::from(link)].serve(now_ns, self.adapter_rate.duration_ns(bytes))
     }
 

@@ -74,8 +74,8 @@ impl Model {
                 (bytes(self.plan.reads()), bytes(self.plan.writes()));
             // Controllers share the stripes of a rebuild.
             let owner = (stripe % self.controllers.len() as u64) as u32;
-            let moved_bytes = read_bytes + written_bytes;
-            done_ns = self.compute_parity(self.now_ns, owner, moved_bytes, written_bytes);
+            let parity_ns = self.timing.parity_ns(read_bytes + written_bytes, written_bytes);
+            done_ns = self.compute_parity(self.now_ns, owner, parity_ns);
         }
         self.plan_own(done_ns, Own::StripeComputed(stripe));
     }
@@ -111,8 +111,7 @@ impl Model {
             return;
         }
         let read_bytes: u64 = self.plan.reads().iter().map(|io| u64::from(io.length_bytes)).sum();
-        let command = self.commands.get_mut(index);
-        (command.moved_bytes, command.parity_bytes) = (read_bytes + lost_bytes, lost_bytes);
+        self.commands.get_mut(index).parity_ns = self.timing.parity_ns(read_bytes + lost_bytes, lost_bytes);
         self.queue.push(done_ns, Happening::OldRead(index).pack());
     }
 
@@ -122,7 +121,7 @@ impl Model {
         let command = *self.commands.get(index);
         // A change of parity that was begun ends here as any other.
         let is_update = command.direction == Direction::Write && self.has_parity;
-        if command.is_cached {
+        if command.marks.is_cached() {
             self.queue.push(self.now_ns, Happening::Destaged(index).pack());
             return;
         }

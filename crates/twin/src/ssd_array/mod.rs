@@ -16,7 +16,7 @@ mod loss;
 mod report;
 mod settings;
 
-use layout::{Condition as _, Healthy, IoList, Raid, Rotation};
+use layout::{Condition as _, Healthy, IoList, Place, Raid, Rotation};
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ use crate::engine::{EventQueue, Slab};
 use crate::settings::{Setting, numbered};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
-use command::{Command, Commands, Happening, Io};
+use command::{Command, Commands, Happening, Io, Marks};
 use controller::{Controller, Timing};
 use drives::Drives;
 use foresight::Foresight;
@@ -59,6 +59,8 @@ pub(crate) struct Model {
     /// Commands that the controllers work on: all that they have but those that wait in or for the cache.
     under_way: u32,
     foresight: Foresight,
+    /// All I/Os begin and end at multiples of so many bytes, a power of two, as far as is known.
+    grain_bytes: u32,
     drives: Drives,
     ios: Vec<Io>,
     commands: Commands,
@@ -136,6 +138,7 @@ impl ArrayModel for Model {
             lun_bytes,
             has_parity,
             foresight: Foresight::new(&host, &timing, settings),
+            grain_bytes: 1,
             host,
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
             under_way: 0,
@@ -256,6 +259,29 @@ impl Model {
         self.drives.carry_in_order(self.plan.writes());
     }
 
+    /// Begins an I/O's command to one LUN.
+    #[inline]
+    fn begin(&mut self, tag: u32, operation: &Operation, issued_at_ns: u64, place: Place, length_bytes: u32) {
+        let owner = place.drive % self.controllers.len() as u16;
+        let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
+        let command = self.commands.begin(Command {
+            offset_bytes: u64::from(place.drive) * self.lun_bytes + place.offset_bytes,
+            length_bytes,
+            tag,
+            lun: place.drive,
+            controller,
+            link: self.host.choose_link(controller),
+            direction: operation.direction,
+            marks: Marks::default(),
+            parity_ns: 0,
+        });
+        if issued_at_ns == self.now_ns {
+            self.issue(command);
+        } else {
+            self.queue.push(issued_at_ns, Happening::Issue(command).pack());
+        }
+    }
+
     /// The job's thread hands a command over.
     #[inline]
     fn issue(&mut self, index: u32) {
@@ -302,21 +328,16 @@ impl Model {
         match command.direction {
             Direction::Read if !self.recovery.loss.is_whole() => self.read_degraded(index),
             Direction::Read => {
-                // A set without a failed drive loses nothing, so planning cannot fail here or below.
-                let _ = self.set.read(
-                    command.offset_bytes,
-                    u64::from(command.length_bytes),
-                    &Healthy,
-                    0,
-                    &mut self.plan,
-                );
-                let done_ns = self.drives.read(at_ns, self.plan.reads());
-                self.queue.push(done_ns, Happening::ReadDone(index).pack());
+                let done_ns = self.read(at_ns, &command);
+                match self.foresight.until_links(self.now_ns, done_ns) {
+                    None => self.read_done(done_ns, index),
+                    Some(seen_ns) => self.queue.push(seen_ns, Happening::ReadDone(index).pack()),
+                }
             }
             // With one controller away there is nobody to mirror to: writes go through.
             Direction::Write if self.settings.write_cache && !self.course.is_any_away() => {
                 self.under_way -= 1;
-                self.commands.get_mut(index).is_cached = true;
+                self.commands.get_mut(index).marks.set_cached();
                 let controller = &mut self.controllers[usize::from(command.controller)];
                 if controller.enter_cache(index, command.length_bytes) {
                     self.cache(index);
@@ -331,6 +352,18 @@ impl Model {
         }
     }
 
+    /// A read goes to the drives at `at_ns`; returns when they have its data.
+    #[inline]
+    fn read(&mut self, at_ns: u64, command: &Command) -> u64 {
+        let (offset_bytes, length_bytes) = (command.offset_bytes, command.length_bytes);
+        if let Some(place) = self.set.place_of(offset_bytes, u64::from(length_bytes)) {
+            return self.drives.read_place(at_ns, place, length_bytes);
+        }
+        // A set without a failed drive loses nothing, so planning cannot fail.
+        let _ = self.set.read(offset_bytes, u64::from(length_bytes), &Healthy, 0, &mut self.plan);
+        self.drives.read(at_ns, self.plan.reads())
+    }
+
     #[inline]
     fn answer(&mut self, at_ns: u64, index: u32) {
         self.queue.push(at_ns, Happening::Answer(index).pack());
@@ -342,7 +375,7 @@ impl Model {
         let command = *self.commands.get(index);
         self.commands.end(index);
         // A cached write is in nobody's way once it is in the cache.
-        if !command.is_cached {
+        if !command.marks.is_cached() {
             self.under_way -= 1;
         }
         if let Some(next) = self.host.answered(&command) {
@@ -389,16 +422,16 @@ impl Model {
         if !self.plan_write(index) {
             return self.lose(index);
         }
-        let command = self.commands.get_mut(index);
-        (command.moved_bytes, command.parity_bytes) = (0, 0);
+        let (mut moved_bytes, mut parity_bytes) = (0, 0);
         for io in self.plan.reads() {
-            command.moved_bytes += u64::from(io.length_bytes);
+            moved_bytes += u64::from(io.length_bytes);
         }
         for io in self.plan.writes() {
             let bytes = u64::from(io.length_bytes);
-            command.moved_bytes += bytes;
-            command.parity_bytes += if io.role == layout::Role::P { bytes } else { 0 };
+            moved_bytes += bytes;
+            parity_bytes += if io.role == layout::Role::P { bytes } else { 0 };
         }
+        self.commands.get_mut(index).parity_ns = self.timing.parity_ns(moved_bytes, parity_bytes);
         let done_ns = self.drives.read(at_ns, self.plan.reads());
         self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
     }
@@ -422,7 +455,9 @@ impl Model {
         let (last, _) = self.set.stripe_of(command.offset_bytes + u64::from(command.length_bytes) - 1);
         for stripe in first..=last {
             let (word, bit) = ((stripe / 64) as usize, 1 << (stripe % 64));
-            command.is_first |= self.without_parity[word] & bit != 0;
+            if self.without_parity[word] & bit != 0 {
+                command.marks.set_first();
+            }
             self.without_parity[word] &= !bit;
         }
     }
@@ -434,7 +469,7 @@ impl Model {
         let (offset_bytes, length_bytes) = (command.offset_bytes, u64::from(command.length_bytes));
         let planned = if !self.recovery.loss.is_whole() {
             self.set.write(offset_bytes, length_bytes, &self.recovery.loss, &mut self.plan)
-        } else if command.is_first {
+        } else if command.marks.is_first() {
             let way = layout::ParityInitialisation::ReadAndCompute;
             self.set.first_write(offset_bytes, length_bytes, way, &mut self.plan)
         } else {
@@ -447,8 +482,8 @@ impl Model {
     #[inline]
     fn make_parity(&mut self, at_ns: u64, index: u32) {
         let command = self.commands.get(index);
-        let (moved_bytes, parity_bytes) = (command.moved_bytes, command.parity_bytes);
-        let done_ns = self.compute_parity(at_ns, u32::from(command.controller), moved_bytes, parity_bytes);
+        let (controller, parity_ns) = (u32::from(command.controller), command.parity_ns);
+        let done_ns = self.compute_parity(at_ns, controller, parity_ns);
         match self.foresight.until_drives(self.now_ns, done_ns) {
             None => self.is_computed(done_ns, index),
             Some(seen_ns) => self.queue.push(seen_ns, Happening::ParityDone(index).pack()),
@@ -458,9 +493,9 @@ impl Model {
     /// The parity engine of a controller, or of the one that stands in for it, has so much to do from `at_ns` on; returns when it
     /// is done.
     #[inline]
-    fn compute_parity(&mut self, at_ns: u64, controller: u32, moved_bytes: u64, parity_bytes: u64) -> u64 {
+    fn compute_parity(&mut self, at_ns: u64, controller: u32, parity_ns: u64) -> u64 {
         let controller = &mut self.controllers[self.course.stand_in(controller) as usize];
-        controller.make_parity(at_ns, moved_bytes, parity_bytes, self.under_way)
+        controller.make_parity(at_ns, parity_ns, self.under_way)
     }
 
     /// Parity, or what a read had lost, is computed.
@@ -469,7 +504,7 @@ impl Model {
         if self.commands.get(index).direction == Direction::Write {
             self.write(at_ns, index);
         } else {
-            self.read_done(index);
+            self.read_done(at_ns, index);
         }
     }
 
@@ -487,7 +522,7 @@ impl Model {
             let data = writes.iter().filter(|io| io.role == layout::Role::Data);
             data.fold(at_ns, |done_ns, io| done_ns.max(self.drives.write(at_ns, std::slice::from_ref(io))))
         };
-        if self.commands.get(index).is_cached {
+        if self.commands.get(index).marks.is_cached() {
             self.queue.push(done_ns, Happening::Destaged(index).pack());
         } else if self.has_parity && self.timing.limits_parity_updates {
             self.queue.push(done_ns, Happening::Updated(index).pack());
@@ -496,11 +531,12 @@ impl Model {
         }
     }
 
+    /// The drives have a read's data at `at_ns`: they go to the host.
     #[inline]
-    fn read_done(&mut self, index: u32) {
+    fn read_done(&mut self, at_ns: u64, index: u32) {
         let command = self.commands.get(index);
-        let at_ns = self.host.send_to_host(self.now_ns, command.link, u64::from(command.length_bytes));
-        self.answer(at_ns + self.timing.read_answer_ns, index);
+        let there_ns = self.host.send_to_host(at_ns, command.link, u64::from(command.length_bytes));
+        self.answer(there_ns + self.timing.read_answer_ns, index);
     }
 
     fn updated(&mut self, index: u32) {
@@ -532,39 +568,35 @@ impl Device for Model {
         self.now_ns
     }
 
+    fn expect(&mut self, grain_bytes: u32) {
+        if self.commands.have_ended() {
+            self.foresee_reads(grain_bytes);
+        }
+    }
+
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         self.drives.prepare();
+        self.check_expected(&operation);
         let issued_at_ns = self.host.issued_at_ns(at_ns, operation.job, operation.length_bytes);
         if tag as usize >= self.ios.len() {
             self.ios.resize(tag as usize + 1, Io::default());
         }
+        self.now_ns = at_ns;
+        let mut io = Io { issued_at_ns, commands_left: 1, is_lost: false };
+        if let Some(place) = self.stripe.place_of(operation.offset_bytes, u64::from(operation.length_bytes)) {
+            self.ios[tag as usize] = io;
+            self.begin(tag, &operation, issued_at_ns, place, operation.length_bytes);
+            return;
+        }
         self.stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut self.pieces);
         let pieces = self.pieces.reads().len();
-        self.ios[tag as usize] = Io { issued_at_ns, commands_left: pieces as u32, is_lost: false };
-        self.now_ns = at_ns;
+        io.commands_left = pieces as u32;
+        self.ios[tag as usize] = io;
         for piece in 0..pieces {
             let piece = self.pieces.reads()[piece];
-            let owner = piece.drive % self.controllers.len() as u16;
-            let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
-            let command = self.commands.begin(Command {
-                offset_bytes: u64::from(piece.drive) * self.lun_bytes + piece.offset_bytes,
-                length_bytes: piece.length_bytes,
-                tag,
-                lun: piece.drive,
-                controller,
-                link: self.host.choose_link(controller),
-                direction: operation.direction,
-                is_first: false,
-                is_cached: false,
-                moved_bytes: 0,
-                parity_bytes: 0,
-            });
-            if issued_at_ns == at_ns {
-                self.issue(command);
-            } else {
-                self.queue.push(issued_at_ns, Happening::Issue(command).pack());
-            }
+            let place = Place { drive: piece.drive, offset_bytes: piece.offset_bytes };
+            self.begin(tag, &operation, issued_at_ns, place, piece.length_bytes);
         }
     }
 
@@ -584,7 +616,7 @@ impl Device for Model {
                 Happening::Issue(command) => self.issue(command),
                 Happening::Arrive(command) => self.take_in(self.foresight.arrival_ns(at_ns), command),
                 Happening::Start(command) => self.start(self.foresight.drives_ns(at_ns), command),
-                Happening::ReadDone(command) => self.read_done(command),
+                Happening::ReadDone(command) => self.read_done(self.foresight.links_ns(at_ns), command),
                 Happening::OldRead(command) => self.make_parity(self.foresight.drives_ns(at_ns), command),
                 Happening::Updated(command) => self.updated(command),
                 Happening::ParityDone(command) => self.is_computed(self.foresight.drives_ns(at_ns), command),

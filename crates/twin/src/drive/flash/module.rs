@@ -270,6 +270,14 @@ impl FlashDrive {
         1 << self.unit_shift
     }
 
+    /// What a read takes at the least that begins and ends at multiples of `grain_bytes`, a power of two.
+    pub fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
+        let bytes = u64::from(grain_bytes).min(1 << self.page_shift);
+        let costs = &self.costs;
+        let channel_ns = bytes * costs.channel_fs_per_byte / FS_PER_NS;
+        costs.read_command_ns + costs.read_ns + channel_ns + bytes * costs.bus_fs_per_byte / FS_PER_NS
+    }
+
     /// Reads; returns when the data are at the interface.
     #[inline]
     pub fn read(&mut self, now_ns: u64, offset_bytes: u64, length_bytes: u32) -> u64 {
@@ -279,14 +287,12 @@ impl FlashDrive {
         let last_page = (offset_bytes + length - 1) >> self.page_shift;
         let ready_ns =
             now_ns + self.controller.take(now_ns, self.costs.read_command_ns) + self.costs.read_command_ns;
-        let mut flash_ns = 0;
-        for page in first_page..=last_page {
-            let begin = offset_bytes.max(page << self.page_shift);
-            let end = (offset_bytes + length).min((page + 1) << self.page_shift);
-            let channel_ns = (end - begin) * self.costs.channel_fs_per_byte / FS_PER_NS;
-            let die = self.die_of(page);
-            flash_ns = flash_ns.max(self.read_page(now_ns, die, channel_ns));
-        }
+        let flash_ns = if first_page == last_page {
+            let channel_ns = length * self.costs.channel_fs_per_byte / FS_PER_NS;
+            self.read_page(now_ns, self.die_of(first_page), channel_ns)
+        } else {
+            self.read_pages(now_ns, offset_bytes, offset_bytes + length)
+        };
         let bus_ns = length * self.costs.bus_fs_per_byte / FS_PER_NS;
         ready_ns + flash_ns + self.cross_bus(now_ns, bus_ns) + bus_ns
     }
@@ -450,6 +456,17 @@ impl FlashDrive {
         let channel = self.channel_of(die);
         let channel = &mut self.channels[channel];
         wait_ns + read_ns + channel.take(now_ns, channel_ns) + channel_ns
+    }
+
+    /// Reads a range of several pages; returns the time from `now_ns` until the last is out of its channel.
+    fn read_pages(&mut self, now_ns: u64, offset_bytes: u64, end_bytes: u64) -> u64 {
+        let (first_page, last_page) = (offset_bytes >> self.page_shift, (end_bytes - 1) >> self.page_shift);
+        (first_page..=last_page).fold(0, |flash_ns, page| {
+            let begin = offset_bytes.max(page << self.page_shift);
+            let end = end_bytes.min((page + 1) << self.page_shift);
+            let channel_ns = (end - begin) * self.costs.channel_fs_per_byte / FS_PER_NS;
+            flash_ns.max(self.read_page(now_ns, self.die_of(page), channel_ns))
+        })
     }
 
     fn collection_read(&mut self, now_ns: u64) {
