@@ -52,6 +52,22 @@ impl Layout {
         Some(at_row(self.place(stripe, column as u32 * copies), row))
     }
 
+    /// The places of data and of parity that a write to a whole stripe with one parity segment reads and writes again, if it lies in
+    /// one segment and is updated by read-modify-write: what [`Layout::write`] makes lists of. `None` for any other write.
+    #[inline]
+    pub fn modified_places(&self, offset_bytes: u64, length_bytes: u64) -> Option<[Place; 2]> {
+        let (segment, row) = self.by_segment.divide(offset_bytes);
+        let is_small = self.redundancy == Redundancy::Parity(1)
+            && row + length_bytes <= u64::from(self.segment_bytes)
+            && self.updates_by_modify(1, 1);
+        if !is_small {
+            return None;
+        }
+        let (stripe, column) = self.by_column.divide(segment);
+        let located = self.row(stripe);
+        Some([column as u32, self.data].map(|member| at_row(self.place_in(&located, member), row)))
+    }
+
     /// The I/Os of a read. `pick` chooses among the mirrors of RAID 1 and RAID 10 (any number, random or rising);
     /// replicas are read from the tail, or the last replica before it that is left.
     ///

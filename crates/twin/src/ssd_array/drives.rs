@@ -129,6 +129,19 @@ impl Drives {
         self.drives[usize::from(place.drive)].read(now_ns, place.offset_bytes, length_bytes)
     }
 
+    /// When a write of one place, begun now, is safe in the drive.
+    #[inline]
+    pub fn write_place(
+        &mut self,
+        now_ns: u64,
+        place: layout::Place,
+        length_bytes: u32,
+        temperature: Temperature,
+    ) -> u64 {
+        let drive = &mut self.drives[usize::from(place.drive)];
+        drive.write(now_ns, place.offset_bytes, length_bytes, temperature)
+    }
+
     /// What a read that nothing keeps waiting takes at the least if it begins and ends at multiples of `grain_bytes`.
     pub fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
         self.template.quickest_read_ns(grain_bytes)
@@ -138,8 +151,8 @@ impl Drives {
     #[inline]
     pub fn read(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {
         ios.iter().fold(now_ns, |done_ns, io| {
-            let drive = &mut self.drives[usize::from(io.drive)];
-            done_ns.max(drive.read(now_ns, io.offset_bytes, io.length_bytes))
+            let place = layout::Place { drive: io.drive, offset_bytes: io.offset_bytes };
+            done_ns.max(self.read_place(now_ns, place, io.length_bytes))
         })
     }
 
@@ -147,12 +160,12 @@ impl Drives {
     #[inline]
     pub fn write(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {
         ios.iter().fold(now_ns, |done_ns, io| {
-            let drive = &mut self.drives[usize::from(io.drive)];
             let temperature = match io.role {
                 layout::Role::P | layout::Role::Q => Temperature::Hot,
                 _ => Temperature::Cold,
             };
-            done_ns.max(drive.write(now_ns, io.offset_bytes, io.length_bytes, temperature))
+            let place = layout::Place { drive: io.drive, offset_bytes: io.offset_bytes };
+            done_ns.max(self.write_place(now_ns, place, io.length_bytes, temperature))
         })
     }
 

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Own, Recovery};
 use crate::drive::Slowness;
+use crate::drive::flash::translation::Temperature;
 use crate::engine::{EventQueue, Slab};
 use crate::settings::{Setting, numbered};
 use crate::twin::ArrayModel;
@@ -419,6 +420,15 @@ impl Model {
         if !self.without_parity.is_empty() {
             self.claim_parity(index);
         }
+        if let Some((places, length_bytes)) = self.modified_places(index) {
+            let bytes = u64::from(length_bytes);
+            // Data and parity are read and written.
+            self.commands.get_mut(index).parity_ns = self.timing.parity_ns(4 * bytes, bytes);
+            let [data_ns, parity_ns] = places.map(|place| self.drives.read_place(at_ns, place, length_bytes));
+            let done_ns = data_ns.max(parity_ns);
+            self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
+            return;
+        }
         if !self.plan_write(index) {
             return self.lose(index);
         }
@@ -434,6 +444,17 @@ impl Model {
         self.commands.get_mut(index).parity_ns = self.timing.parity_ns(moved_bytes, parity_bytes);
         let done_ns = self.drives.read(at_ns, self.plan.reads());
         self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
+    }
+
+    /// The data and the parity that a small write to a whole stripe changes, and how many bytes of each.
+    #[inline]
+    fn modified_places(&self, index: u32) -> Option<([Place; 2], u32)> {
+        let command = self.commands.get(index);
+        if !self.recovery.loss.is_whole() || command.marks.is_first() {
+            return None;
+        }
+        let places = self.set.modified_places(command.offset_bytes, u64::from(command.length_bytes))?;
+        Some((places, command.length_bytes))
     }
 
     /// A change of parity is in the drives: another may begin.
@@ -511,16 +532,16 @@ impl Model {
     /// New data and new parity go to the drives.
     #[inline]
     fn write(&mut self, at_ns: u64, index: u32) {
-        if !self.plan_write(index) {
-            return self.lose(index);
-        }
-        let writes = self.plan.writes();
-        let done_ns = if self.has_parity {
-            self.drives.write(at_ns, writes)
+        let done_ns = if self.has_parity
+            && let Some(([data, parity], length_bytes)) = self.modified_places(index)
+        {
+            let data_ns = self.drives.write_place(at_ns, data, length_bytes, Temperature::Cold);
+            data_ns.max(self.drives.write_place(at_ns, parity, length_bytes, Temperature::Hot))
         } else {
-            // RAID 5 with parity switched off still plans parity writes; they are left out.
-            let data = writes.iter().filter(|io| io.role == layout::Role::Data);
-            data.fold(at_ns, |done_ns, io| done_ns.max(self.drives.write(at_ns, std::slice::from_ref(io))))
+            if !self.plan_write(index) {
+                return self.lose(index);
+            }
+            self.write_planned(at_ns)
         };
         if self.commands.get(index).marks.is_cached() {
             self.queue.push(done_ns, Happening::Destaged(index).pack());
@@ -529,6 +550,17 @@ impl Model {
         } else {
             self.answer(done_ns + self.timing.write_answer_ns, index);
         }
+    }
+
+    /// What is planned is written; returns when it is in the drives.
+    fn write_planned(&mut self, at_ns: u64) -> u64 {
+        let writes = self.plan.writes();
+        if self.has_parity {
+            return self.drives.write(at_ns, writes);
+        }
+        // RAID 5 with parity switched off still plans parity writes; they are left out.
+        let data = writes.iter().filter(|io| io.role == layout::Role::Data);
+        data.fold(at_ns, |done_ns, io| done_ns.max(self.drives.write(at_ns, std::slice::from_ref(io))))
     }
 
     /// The drives have a read's data at `at_ns`: they go to the host.
