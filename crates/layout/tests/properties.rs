@@ -61,6 +61,26 @@ fn tolerated(layout: &Layout) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
+    /// Proves that the places that are named without a list are those of the lists, and that there is one wherever a list has one.
+    #[test]
+    fn places_are_those_of_the_lists(layout in layouts(), at: u64, length in 1u64..3000) {
+        let length = length.min(layout.capacity_bytes());
+        let offset = at % (layout.capacity_bytes() - length + 1);
+        let mut ios = IoList::default();
+        layout.map(offset, length, &mut ios);
+        let mapped: Vec<_> = ios.reads().iter().map(|io| (io.drive, io.offset_bytes)).collect();
+        let place = layout.place_of(offset, length).map(|place| (place.drive, place.offset_bytes));
+        prop_assert_eq!(place, (mapped.len() == 1).then(|| mapped[0]));
+        if let Some(places) = layout.modified_places(offset, length) {
+            layout.write(offset, length, &Healthy, &mut ios).unwrap();
+            let places = places.map(|place| (place.drive, place.offset_bytes));
+            for listed in [ios.reads(), ios.writes()] {
+                let listed: Vec<_> = listed.iter().map(|io| (io.drive, io.offset_bytes)).collect();
+                prop_assert_eq!(&listed[..], &places[..]);
+            }
+        }
+    }
+
     /// Proves that every member sector of every stripe has a place of its own, so that every byte has one home
     /// and nothing is overwritten by another's data, parity or copy.
     #[test]

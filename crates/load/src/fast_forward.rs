@@ -43,6 +43,9 @@ pub trait FastForward: Device {
     /// course. 0 where it cannot tell.
     fn steady_for_ns(&self, window_ns: u64) -> u64;
 
+    /// Whether jobs that go on in order soon find their place again after a leap. Where they do not, such loads are simulated whole.
+    fn regains_streams(&self) -> bool;
+
     /// What happened in the window of `window_ns` goes on for `duration_ns` more. The clock of [`Device::now_ns`] stays.
     fn carry(&mut self, duration_ns: u64, window_ns: u64);
 
@@ -62,14 +65,15 @@ pub struct Extrapolation {
 }
 
 /// Runs a load as [`run_simulated`] does, simulating windows of it where that is enough. A load that is short, slow or
-/// shaped (open loop, mixed sizes) is simulated whole.
+/// shaped (open loop, mixed sizes) is simulated whole, and one in order on a device that does not regain streams.
 pub fn run_fast_forward<D: FastForward>(
     device: &mut D,
     spec: &LoadSpec,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<Extrapolation, SpecError> {
     let whole_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
-    if !spec.shape.is_plain() || whole_ns < WINDOWS_FROM_NS {
+    let is_lost = !spec.pattern.is_random() && !device.regains_streams();
+    if !spec.shape.is_plain() || whole_ns < WINDOWS_FROM_NS || is_lost {
         run_simulated(device, spec, on_sample)?;
         let simulated_ns = whole_ns;
         return Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 });

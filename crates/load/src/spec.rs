@@ -167,3 +167,36 @@ impl LoadSpec {
         u64::from(self.numjobs) * u64::from(self.iodepth)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::SizeShare;
+
+    /// Proves that a load's grain divides its sizes, its start and the distance of its jobs, and is no larger than needed.
+    #[test]
+    fn a_grain_divides_all() {
+        let mut spec = LoadSpec {
+            pattern: Pattern::Randread,
+            rwmixread: 100,
+            bs_bytes: 24 << 10,
+            numjobs: 1,
+            iodepth: 1,
+            offset_bytes: 0,
+            size_bytes: None,
+            rate_iops: None,
+            ramp_ns: 0,
+            runtime_ns: 1,
+            interval_ns: 1,
+            seed: 1,
+            shape: LoadShape::default(),
+        };
+        assert_eq!(spec.grain_bytes(), 8 << 10);
+        spec.offset_bytes = 1 << 30;
+        assert_eq!(spec.grain_bytes(), 8 << 10);
+        spec.shape.sizes = vec![SizeShare { bs_bytes: 4096, weight: 1 }];
+        assert_eq!(spec.grain_bytes(), 4096);
+        spec.shape.offset_increment_bytes = Some(3 << 9);
+        assert_eq!(spec.grain_bytes(), 512);
+    }
+}

@@ -25,6 +25,9 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// What can be set on it.
     const SETTINGS: &'static [Setting];
 
+    /// As [`load::FastForward::regains_streams`].
+    const REGAINS_STREAMS: bool = true;
+
     /// Builds it from a description that has been checked.
     fn build(
         description: &Self::Description,
@@ -362,6 +365,15 @@ impl FastForward for Twin {
     fn steady_for_ns(&self, window_ns: u64) -> u64 {
         let until_event_ns = self.next_event_ns.saturating_sub(self.now_ns() + 1);
         on_model!(&self.model, model => model.steady_for_ns(window_ns)).min(until_event_ns)
+    }
+
+    fn regains_streams(&self) -> bool {
+        match self.model {
+            Model::FlashModules(_) => flash_module_array::Model::REGAINS_STREAMS,
+            Model::Replicated(_) => replicated::Model::REGAINS_STREAMS,
+            Model::SsdArray(_) => ssd_array::Model::REGAINS_STREAMS,
+            Model::DiskArray(_) => disk_array::Model::REGAINS_STREAMS,
+        }
     }
 
     fn carry(&mut self, duration_ns: u64, window_ns: u64) {

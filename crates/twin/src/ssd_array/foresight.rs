@@ -159,7 +159,7 @@ impl Model {
 mod tests {
     use crate::ssd_array::Model;
     use crate::twin::ArrayModel;
-    use load::{Arrival, LoadShape, LoadSpec, Pattern, Sample, run_simulated};
+    use load::{Arrival, Device, LoadShape, LoadSpec, Operation, Pattern, Sample, run_simulated};
     use serde_json::{Map, Value};
     use std::ops::ControlFlow;
 
@@ -198,6 +198,8 @@ mod tests {
         let settings: Map<String, Value> = Map::from_iter([("host".to_owned(), Value::from("off"))]);
         let mut model = Model::build(&array, &settings, 1).unwrap();
         assert!(model.foresight.arrival_ns >= 500 && model.foresight.drives_ns >= 12_500);
+        model.expect(4096);
+        assert!(model.foresight.links_ns >= 80_000);
         if ahead_in_samples == 0 {
             model.stop_foreseeing();
         }
@@ -247,6 +249,29 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Proves that a device which was promised larger I/Os than come takes its time with them from the first that is smaller on.
+    #[test]
+    fn a_broken_promise_is_noticed() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/composite-flash.yaml");
+        let array: crate::ArrayDescription =
+            serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let settings: Map<String, Value> = Map::from_iter([("host".to_owned(), Value::from("off"))]);
+        let latencies = |grain_bytes: u32| {
+            let mut model = Model::build(&array.ssd_array.clone().unwrap(), &settings, 1).unwrap();
+            model.expect(grain_bytes);
+            let read = |offset_bytes, length_bytes| Operation {
+                direction: load::Direction::Read,
+                offset_bytes,
+                length_bytes,
+                job: 0,
+            };
+            model.submit(0, 0, read(0, 16 << 10));
+            model.submit(0, 1, read(1 << 20, 512));
+            [(); 2].map(|()| model.next_completion(u64::MAX).map(|done| (done.tag, done.at_ns)))
+        };
+        assert_eq!(latencies(16 << 10), latencies(512));
     }
 
     /// Proves that with the times of the array, where commands do meet and another of two may come first, counts and mean latencies

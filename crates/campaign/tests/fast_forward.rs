@@ -1,0 +1,107 @@
+//! Fast-forward on the shipped plans: what is carried over comes out as if all of it were simulated.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use campaign::{Request, carry_out, prepare};
+use store::{CaseResult, Run};
+
+/// Neither rate nor mean latency differs more, as a share.
+const BOUND: f64 = 0.02;
+
+/// Settings with the values that cases may have.
+type Only = &'static [(&'static str, &'static [&'static str])];
+
+/// A plan, a tenth of a sample of its cases, and the sample that `ARRAYLAB_LONG=1` asks for.
+const PLANS: [(&str, Only, Only); 5] = [
+    (
+        "dorado-2100-g2",
+        &[
+            ("bs", &["1m"]),
+            ("numjobs", &["16"]),
+            ("rwmixread", &["0", "100"]),
+            ("iodepth", &["64"]),
+            ("raid", &["5"]),
+        ],
+        &[("bs", &["64k", "1m"]), ("iodepth", &["64"]), ("ioengine", &["libaio"])],
+    ),
+    ("flashsystem-840", &[("bs", &["64k", "256k"])], &[]),
+    ("raid-levels", &[("disks", &["6"]), ("bs", &["4096"]), ("write_cache", &["off"])], &[]),
+    (
+        "e2700",
+        &[("bs", &["4k"]), ("iodepth", &["8"]), ("segment", &["128k"]), ("rw", &["randrw"])],
+        &[("iodepth", &["8"])],
+    ),
+    ("storpool", &[("volume", &["hdd"]), ("rw", &["randread", "randrw"])], &[]),
+];
+
+/// A length that is no longer simulated whole, for all cases of the tenth.
+const SHORT_RUNTIME: (&str, &str) = ("runtime", "90");
+
+fn results(plan: &str, only: Only, is_short: bool, directory: &Path, exact: bool) -> Vec<CaseResult> {
+    let only = only
+        .iter()
+        .map(|(key, values)| ((*key).to_owned(), values.iter().map(|value| (*value).to_owned()).collect()));
+    let set = is_short.then(|| (SHORT_RUNTIME.0.to_owned(), SHORT_RUNTIME.1.to_owned()));
+    let set = set.into_iter().collect();
+    let campaign = prepare(&Request {
+        plan: plan.to_owned(),
+        targets: vec![format!("twin:{plan}")],
+        selection: plan::Selection { only: only.collect(), set, ..plan::Selection::default() },
+        directory: directory.to_owned(),
+        seed: 1,
+        exact,
+        ..Request::default()
+    })
+    .unwrap();
+    let summary = carry_out(campaign, &AtomicBool::new(false), &mut ()).unwrap();
+    assert_eq!((summary.failed, summary.pending), (0, 0), "{plan}");
+    Run::open_read_only(directory).unwrap().results().unwrap()
+}
+
+/// Mean latency over reads and writes.
+fn mean_ns(result: &CaseResult) -> f64 {
+    let directions = || [&result.read, &result.write].into_iter().flatten();
+    let ios: f64 = directions().map(|direction| direction.ios as f64).sum();
+    directions().map(|direction| direction.ios as f64 * direction.latency_ns.mean).sum::<f64>() / ios
+}
+
+/// Proves that on each of the five shipped plans cases of which some was carried over agree with all of them simulated, in rate
+/// and in mean latency.
+#[test]
+fn shipped_plans_agree_with_exact() {
+    let is_long = std::env::var_os("ARRAYLAB_LONG").is_some();
+    let directory = tempfile::tempdir().unwrap();
+    let mut beyond = Vec::new();
+    for (plan, tenth, sample) in PLANS {
+        let only = if is_long { sample } else { tenth };
+        let fast = results(plan, only, !is_long, &directory.path().join(format!("{plan}-fast")), false);
+        let exact = results(plan, only, !is_long, &directory.path().join(format!("{plan}-exact")), true);
+        assert_eq!(fast.len(), exact.len());
+        let (mut carried, mut worst) = (0, (0.0, String::new()));
+        for (fast, exact) in fast.iter().zip(&exact) {
+            if fast.extrapolation.as_ref().is_none_or(|extrapolation| extrapolation.carried_s == 0.0) {
+                continue;
+            }
+            carried += 1;
+            let (rate, latency) = (fast.iops / exact.iops - 1.0, mean_ns(fast) / mean_ns(exact) - 1.0);
+            let says = format!(
+                "{plan} {} {}: IOPS {:+.2} %, latency {:+.2} %",
+                fast.stage,
+                fast.case,
+                rate * 100.0,
+                latency * 100.0
+            );
+            let difference = rate.abs().max(latency.abs());
+            if difference >= BOUND {
+                beyond.push(says.clone());
+            }
+            if difference >= worst.0 {
+                worst = (difference, says);
+            }
+        }
+        println!("{} of {} cases carried over; worst: {}", carried, fast.len(), worst.1);
+        assert!(carried > 0, "{plan}");
+    }
+    assert!(beyond.is_empty(), "{beyond:#?}");
+}
