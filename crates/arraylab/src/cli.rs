@@ -277,6 +277,12 @@ pub struct FitArgs {
     /// Measured rows: published tables of the plan, or what `arraylab results RUN --csv` prints
     #[arg(long, value_name = "CSV", required = true, num_args = 1..)]
     pub to: Vec<String>,
+    /// Which cases of the plan count, and with which settings
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// A setting of the twin in every case, as in twin:NAME,KEY=VALUE (reserve=off)
+    #[arg(long = "twin", value_name = "KEY=VALUE")]
+    pub switches: Vec<String>,
     /// A parameter to fit, by the end of its path, and its bounds [default: every number whose origin is `fitted`, from
     /// half to twice its value]
     #[arg(long = "parameter", value_name = "NAME[=LEAST..MOST]")]
@@ -299,7 +305,10 @@ pub struct FitArgs {
     #[arg(long, value_name = "N", default_value_t = 300,
         value_parser = clap::value_parser!(u32).range(2..=i64::from(fit::EVALUATIONS_LIMIT)))]
     pub evaluations: u32,
-    /// Simulated time of each row
+    /// Time after which the best so far is taken; what comes out then depends on the machine
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time_budget: Option<u64>,
+    /// Simulated time of each case; rows about what lasts take all of their case's own
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     pub simulate: u64,
     /// Rows simulated at once; the result does not depend on it [default: processors]

@@ -10,7 +10,7 @@ mod search;
 mod simulated;
 
 pub use error::FitError;
-pub use measured::{MeasuredPoint, Rows, read_rows};
+pub use measured::{MeasuredFigure, MeasuredPoint, Rows, read_rows};
 pub use parameters::{Asked, FittedParameter, parameters};
 pub use report::{FitReport, FoldsReport, Outcome, PointReport, Side};
 pub use rewrite::rewrite;

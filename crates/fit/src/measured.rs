@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use plan::{Case, FigureOf, LoadedPlan, Quantity, Selection};
+use plan::{Case, FigureOf, LoadedPlan, PublishedTable, PublishedValue, Quantity, Selection};
 use serde_json::{Map, Value};
 
 use crate::FitError;
@@ -15,13 +15,33 @@ const SETTINGS_PREFIX: &str = "settings.";
 /// The quantities that are taken from results: what a user of storage sees.
 const RESULT_QUANTITIES: [&str; 3] = ["iops", "read.latency_ns.mean", "write.latency_ns.mean"];
 
-/// A case that was measured, with its figures.
+/// A measured figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredFigure {
+    /// Which quantity.
+    pub quantity: Quantity,
+    /// What was measured, above 0.
+    pub value: f64,
+    /// How far from it the truth may lie by the digits that were printed.
+    pub half_digit: f64,
+    /// What it is of the point's cases.
+    pub of: FigureOf,
+}
+
+impl MeasuredFigure {
+    /// A figure of one case, of which every digit is known.
+    fn exact(quantity: Quantity, value: f64) -> MeasuredFigure {
+        MeasuredFigure { quantity, value, half_digit: 0.0, of: FigureOf::Each }
+    }
+}
+
+/// A case that was measured, with its figures, or several cases of which the most or the least was.
 #[derive(Debug, Clone)]
 pub struct MeasuredPoint {
-    /// What was set and issued.
-    pub case: Case,
-    /// What was measured, each above 0.
-    pub figures: Vec<(Quantity, f64)>,
+    /// What was set and issued. More than one where the figures are the most or the least of several.
+    pub cases: Vec<Case>,
+    /// What was measured.
+    pub figures: Vec<MeasuredFigure>,
     /// File, stage and case.
     pub label: String,
     /// Which of the measured rows its figures are from, by a number of them together: several cases may be one row's, and
@@ -32,9 +52,9 @@ pub struct MeasuredPoint {
 /// All rows, and how many could not be taken.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    /// Cases with figures of their own.
+    /// Cases with figures of their own, and cases of which the most or the least is known.
     pub points: Vec<MeasuredPoint>,
-    /// Rows that are the most or least over many cases, or figures of 0: what no single case can be compared with.
+    /// Rows that no case is selected for, or with figures of 0.
     pub left_out: usize,
 }
 
@@ -46,20 +66,24 @@ impl Rows {
 }
 
 /// Reads the rows of some CSV files. A file that `plan` names as a published table is read as the plan says, with the
-/// file's own text where there is such a file; any other is results.
-pub fn read_rows(files: &[String], plan: Option<&LoadedPlan>) -> Result<Rows, FitError> {
+/// file's own text where there is such a file, and only the cases of `selection` count; any other is results.
+pub fn read_rows(
+    files: &[String],
+    plan: Option<&LoadedPlan>,
+    selection: &Selection,
+) -> Result<Rows, FitError> {
     let mut rows = Rows::default();
     for file in files {
         let table = plan.and_then(|plan| Some((plan, table_name(plan, file)?)));
         match table {
-            Some((plan, name)) => read_published(&mut rows, plan, &name, file)?,
+            Some((plan, name)) => read_published(&mut rows, plan, &name, file, selection)?,
             None => read_results(&mut rows, file)?,
         }
     }
     if rows.points.is_empty() {
         let left_out = rows.left_out;
         return Err(FitError::Rows(format!(
-            "there is nothing to fit to: no row of {} belongs to a single case ({left_out} left out)",
+            "there is nothing to fit to: no row of {} belongs to a case that is selected ({left_out} left out)",
             files.join(", ")
         )));
     }
@@ -78,42 +102,122 @@ fn table_name(plan: &LoadedPlan, file: &str) -> Option<String> {
     names.into_iter().find(|name| Path::new(file).ends_with(name)).map(str::to_owned)
 }
 
-fn read_published(rows: &mut Rows, plan: &LoadedPlan, name: &str, file: &str) -> Result<(), FitError> {
+fn read_published(
+    rows: &mut Rows,
+    plan: &LoadedPlan,
+    name: &str,
+    file: &str,
+    selection: &Selection,
+) -> Result<(), FitError> {
     let is_shipped_name = file == name && !Path::new(file).exists();
     let text =
         if is_shipped_name { None } else { Some(plan::read_text(Path::new(file), plan::FILE_BYTES_LIMIT)?) };
     let given = text.as_deref().map(|text| (name, text));
     let read = plan::parse_plan_with_table(&plan.name, &plan.source, &plan.text, given)?;
-    let Some(table) = read.published.iter().find(|table| table.file == name) else { return Ok(()) };
-    let mut used = vec![false; table.rows.len()];
-    let mut known: Vec<Vec<usize>> = Vec::new();
-    let before = rows.points.iter().map(|point| point.row + 1).max().unwrap_or(0);
-    for case in plan::expand(&read, &Selection::default())? {
-        let mut figures = Vec::new();
-        let mut own = Vec::new();
-        for (index, (row, used)) in table.rows.iter().zip(&mut used).enumerate() {
-            if !table.has_row_for(row, &case.stage, &case.settings) {
-                continue;
-            }
-            for figure in
-                row.figures.iter().filter(|figure| figure.of == FigureOf::Each && figure.value > 0.0)
-            {
-                figures.push((figure.quantity, figure.value));
-                own.push(index);
-                *used = true;
-            }
-        }
-        if !figures.is_empty() {
-            let label = format!("{name}: {} {}", case.stage, case.name);
-            let row = known.iter().position(|one| *one == own).unwrap_or_else(|| {
-                known.push(own);
-                known.len() - 1
-            });
-            rows.points.push(MeasuredPoint { case, figures, label, row: before + row });
-        }
+    let cases = plan::expand(&read, selection)?;
+    let mut places = Places { before: rows.count(), known: Vec::new() };
+    let mut used = Vec::new();
+    // A file may be read twice, with figures of one row for cases of several stages.
+    for table in read.published.iter().filter(|table| table.file == name) {
+        used.resize(table.rows.len(), false);
+        take_cases(rows, table, &cases, &mut places, &mut used);
+        take_extremes(rows, table, &cases, &mut places, &mut used);
     }
     rows.left_out += used.iter().filter(|used| !**used).count();
     Ok(())
+}
+
+/// Rows of the file to which points belong, by number.
+struct Places {
+    before: usize,
+    known: Vec<Vec<usize>>,
+}
+
+impl Places {
+    /// One number for all points that have the same rows of the file.
+    fn number(&mut self, own: Vec<usize>) -> usize {
+        let place = self.known.iter().position(|one| *one == own).unwrap_or_else(|| {
+            self.known.push(own);
+            self.known.len() - 1
+        });
+        self.before + place
+    }
+}
+
+/// Figures of single cases.
+fn take_cases(rows: &mut Rows, table: &PublishedTable, cases: &[Case], places: &mut Places, used: &mut [bool]) {
+    for case in cases {
+        let mut figures = Vec::new();
+        let mut own = Vec::new();
+        for (index, (row, used)) in table.rows.iter().zip(used.iter_mut()).enumerate() {
+            if !table.has_row_for(row, &case.stage, &case.settings) {
+                continue;
+            }
+            for figure in row.figures.iter().filter(|figure| figure.of == FigureOf::Each) {
+                if let Some(figure) = measured(figure) {
+                    figures.push(figure);
+                    own.push(index);
+                    *used = true;
+                }
+            }
+        }
+        if !figures.is_empty() {
+            own.dedup();
+            let label = format!("{}: {} {}", table.file, case.stage, case.name);
+            let row = places.number(own);
+            rows.points.push(MeasuredPoint { cases: vec![case.clone()], figures, label, row });
+        }
+    }
+}
+
+/// Figures that are the most or the least of several cases.
+fn take_extremes(
+    rows: &mut Rows,
+    table: &PublishedTable,
+    cases: &[Case],
+    places: &mut Places,
+    used: &mut [bool],
+) {
+    for (index, (row, used)) in table.rows.iter().zip(used).enumerate() {
+        let extremes = row.figures.iter().filter(|figure| figure.of != FigureOf::Each);
+        let figures: Vec<MeasuredFigure> = extremes.filter_map(measured).collect();
+        let own = |case: &&Case| table.has_row_for(row, &case.stage, &case.settings);
+        let cases = near_its_population(&figures, cases.iter().filter(own).cloned().collect());
+        if let (Some(first), false) = (cases.first(), figures.is_empty()) {
+            // The heading is the first line.
+            let label = format!("{}, line {}: {} like {}", table.file, index + 2, first.stage, first.name);
+            rows.points.push(MeasuredPoint { cases, figures, label, row: places.number(vec![index]) });
+            *used = true;
+        }
+    }
+}
+
+fn measured(figure: &PublishedValue) -> Option<MeasuredFigure> {
+    let &PublishedValue { quantity, value, half_digit, of } = figure;
+    (value > 0.0).then_some(MeasuredFigure { quantity, value, half_digit, of })
+}
+
+/// Where the most IOPS are known with their latency, Little's law says how many I/Os were outstanding: of each block size the
+/// cases nearest to that are kept. Else all are.
+fn near_its_population(figures: &[MeasuredFigure], cases: Vec<Case>) -> Vec<Case> {
+    let of = |of: FigureOf, ends: &str| {
+        let found = figures.iter().find(|figure| figure.of == of && figure.quantity.name().ends_with(ends));
+        found.map(|figure| figure.value)
+    };
+    let (Some(iops), Some(latency_ns)) =
+        (of(FigureOf::Maximum, "iops"), of(FigureOf::AtExtreme, "latency_ns.mean"))
+    else {
+        return cases;
+    };
+    let outstanding = iops * latency_ns / units::NANOS_PER_SECOND as f64;
+    let distance =
+        |case: &Case| libm::log(f64::from(case.load.numjobs * case.load.iodepth) / outstanding).abs();
+    let nearest = |bs_bytes: u32| {
+        let alike = cases.iter().filter(|case| case.load.bs_bytes == bs_bytes);
+        alike.map(distance).fold(f64::MAX, f64::min)
+    };
+    let kept = cases.iter().filter(|case| distance(case) <= nearest(case.load.bs_bytes));
+    kept.cloned().collect()
 }
 
 /// Rows of `arraylab results --csv`: their settings become the stages of a plan, so that they are checked as those of any
@@ -143,7 +247,7 @@ fn read_results(rows: &mut Rows, file: &str) -> Result<(), FitError> {
                 FitError::Rows(format!("`{file}`, line {line}, column `{}`: not a number", quantity.name()))
             })?;
             if value > 0.0 {
-                figures.push((quantity, value));
+                figures.push(MeasuredFigure::exact(quantity, value));
             }
         }
         if figures.is_empty() || cell("status").is_some_and(|status| status != "done") {
@@ -169,9 +273,9 @@ fn read_results(rows: &mut Rows, file: &str) -> Result<(), FitError> {
     // JSON is YAML.
     let plan = plan::parse_plan("rows", file, &document.to_string())?;
     let cases = plan::expand(&plan, &Selection::default())?;
-    let before = rows.points.iter().map(|point| point.row + 1).max().unwrap_or(0);
+    let before = rows.count();
     for (index, (case, (label, figures))) in cases.into_iter().zip(measured).enumerate() {
-        rows.points.push(MeasuredPoint { case, figures, label, row: before + index });
+        rows.points.push(MeasuredPoint { cases: vec![case], figures, label, row: before + index });
     }
     Ok(())
 }

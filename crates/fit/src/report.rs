@@ -13,6 +13,8 @@ pub enum Outcome {
     Converged,
     /// It was stopped after the evaluations that it was given.
     OutOfEvaluations,
+    /// It was stopped after the time that it was given.
+    OutOfTime,
     /// Somebody stopped it.
     Interrupted,
 }

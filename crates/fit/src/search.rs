@@ -11,12 +11,14 @@ use std::sync::Mutex;
 use argmin::core::{CostFunction, Executor};
 use argmin::solver::neldermead::NelderMead;
 use load::Random;
+use plan::Case;
 use serde_json::Value;
 use twin::ArrayDescription;
 
 use crate::parameters::{as_json, with_values};
 use crate::{
-    FitError, FitReport, FittedParameter, FoldsReport, MeasuredPoint, Outcome, PointReport, Rows, simulated,
+    FitError, FitReport, FittedParameter, FoldsReport, MeasuredFigure, MeasuredPoint, Outcome, PointReport,
+    Rows, simulated,
 };
 
 /// The most evaluations that can be asked for.
@@ -48,25 +50,29 @@ pub struct Fit<'a> {
     pub evaluations: u32,
     /// How long each case is simulated.
     pub simulated_ns: u64,
+    /// Settings of the twin in every case, as in `twin:NAME,KEY=VALUE`.
+    pub switches: Vec<(String, String)>,
     /// Cases simulated at once; the result does not depend on it.
     pub threads: usize,
 }
 
 /// How far a search is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct Progress<'a> {
     /// Evaluations done.
     pub done: u32,
     /// Evaluations at most.
     pub of: u32,
     /// The root of the mean square error so far, as a share.
     pub error: f64,
+    /// The values that have it.
+    pub best: &'a [FittedParameter],
 }
 
-/// Fits. `on_progress` hears of every evaluation and may stop the search, which then reports the best so far.
+/// Fits. `on_progress` hears of every evaluation and may stop the search with an outcome; it then reports the best so far.
 pub fn fit(
     task: &Fit<'_>,
-    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
 ) -> Result<FitReport, FitError> {
     let held_out = held_out(task)?;
     fit_to(task, &held_out, on_progress)
@@ -78,7 +84,7 @@ pub fn fit(
 pub fn fit_folds(
     task: &Fit<'_>,
     folds: u32,
-    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
 ) -> Result<FoldsReport, FitError> {
     let count = task.rows.count();
     let wanted = folds as usize;
@@ -97,7 +103,7 @@ pub fn fit_folds(
         let of = task.evaluations * folds;
         let before = task.evaluations * fold as u32;
         let mut on_fold =
-            |progress: Progress| on_progress(Progress { done: before + progress.done, of, ..progress });
+            |progress: Progress<'_>| on_progress(Progress { done: before + progress.done, of, ..progress });
         reports.push(fit_to(task, &held_out, &mut on_fold)?);
     }
     Ok(FoldsReport::new(reports))
@@ -106,7 +112,7 @@ pub fn fit_folds(
 fn fit_to(
     task: &Fit<'_>,
     held_out: &[bool],
-    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
 ) -> Result<FitReport, FitError> {
     let (training, kept): (Vec<_>, Vec<_>) =
         task.rows.points.iter().zip(held_out).partition(|(_, is_held_out)| !**is_held_out);
@@ -155,9 +161,9 @@ fn fit_to(
     for (point, &is_held_out) in task.rows.points.iter().zip(held_out) {
         let simulated = if is_held_out { of_kept.next() } else { of_training.next() };
         let (before, after) = simulated.unwrap_or_default();
-        let figures = point.figures.iter().zip(simulated::names(point));
-        for (((_, measured), quantity), (before, after)) in figures.zip(before.into_iter().zip(after)) {
-            let (case, measured) = (point.label.clone(), *measured);
+        for (figure, (before, after)) in point.figures.iter().zip(before.into_iter().zip(after)) {
+            let (quantity, measured) = (figure.quantity, figure.value);
+            let case = point.label.clone();
             points.push(PointReport { case, quantity, is_held_out, measured, before, after });
         }
     }
@@ -225,7 +231,7 @@ struct Best {
 struct State<'a> {
     done: u32,
     best: Best,
-    on_progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    on_progress: &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
     stopped: Option<Outcome>,
 }
 
@@ -270,9 +276,10 @@ impl CostFunction for &Problem<'_> {
             state.best = Best { values, cost };
         }
         let error = state.best.cost.sqrt();
-        let progress = Progress { done: state.done, of: self.task.evaluations, error };
-        if (state.on_progress)(progress).is_break() {
-            state.stopped = Some(Outcome::Interrupted);
+        let State { done, best, on_progress, .. } = &mut *state;
+        let progress = Progress { done: *done, of: self.task.evaluations, error, best: &best.values };
+        if let ControlFlow::Break(outcome) = on_progress(progress) {
+            state.stopped = Some(outcome);
         }
         Ok(cost)
     }
@@ -283,12 +290,13 @@ fn readable(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// The mean square of ln(twin ÷ measured).
+/// The mean square of ln(twin ÷ measured), beyond what the printed digits leave open: a search that could see into these
+/// would bend values, and with them other rows, to a rounding.
 fn cost(points: &[&MeasuredPoint], simulated: &[Vec<f64>]) -> f64 {
     let (mut sum, mut figures) = (0.0, 0.0);
     for (point, simulated) in points.iter().zip(simulated) {
-        for ((_, measured), simulated) in point.figures.iter().zip(simulated) {
-            let error = if *simulated > 0.0 { libm::log(simulated / measured) } else { IMPOSSIBLE };
+        for (measured, &simulated) in point.figures.iter().zip(simulated) {
+            let error = if simulated > 0.0 { beyond_digits(measured, simulated) } else { IMPOSSIBLE };
             sum += error * error;
             figures += 1.0;
         }
@@ -296,21 +304,30 @@ fn cost(points: &[&MeasuredPoint], simulated: &[Vec<f64>]) -> f64 {
     sum / f64::max(figures, 1.0)
 }
 
-/// The figures of all points, in their order, whichever thread simulates which.
+/// ln of the ratio to the nearest figure that would be printed alike.
+fn beyond_digits(measured: &MeasuredFigure, simulated: f64) -> f64 {
+    let least = measured.value - measured.half_digit;
+    let nearest = simulated.clamp(least, measured.value + measured.half_digit);
+    libm::log(simulated / nearest)
+}
+
+/// The figures of all points, in their order, whichever thread simulates which case.
 fn all_figures(
     array: &ArrayDescription,
     points: &[&MeasuredPoint],
     task: &Fit<'_>,
 ) -> Result<Vec<Vec<f64>>, FitError> {
-    let next = Mutex::new(points.iter().enumerate());
-    let done = Mutex::new(Vec::with_capacity(points.len()));
+    let cases = points.iter().flat_map(|point| point.cases.iter().map(move |case| (*point, case)));
+    let cases: Vec<(&MeasuredPoint, &Case)> = cases.collect();
+    let next = Mutex::new(cases.iter().enumerate());
+    let done = Mutex::new(Vec::with_capacity(cases.len()));
     std::thread::scope(|scope| {
-        for _ in 0..task.threads.clamp(1, points.len().max(1)) {
+        for _ in 0..task.threads.clamp(1, cases.len().max(1)) {
             scope.spawn(|| {
                 loop {
                     let taken = next.lock().ok().and_then(|mut next| next.next());
-                    let Some((index, point)) = taken else { break };
-                    let figures = simulated::figures(array, point, task.simulated_ns);
+                    let Some((index, (point, case))) = taken else { break };
+                    let figures = simulated::figures(array, point, case, task.simulated_ns, &task.switches);
                     if let Ok(mut done) = done.lock() {
                         done.push((index, figures));
                     }
@@ -320,5 +337,27 @@ fn all_figures(
     });
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, figures)| figures).collect()
+    let figures: Vec<Vec<f64>> = done.into_iter().map(|(_, figures)| figures).collect::<Result<_, _>>()?;
+    let mut figures = figures.into_iter();
+    Ok(points
+        .iter()
+        .map(|point| simulated::extremes(point, &figures.by_ref().take(point.cases.len()).collect::<Vec<_>>()))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a twin which prints alike costs nothing, and that beyond the printed digits the way from their edge counts.
+    #[test]
+    fn digits_that_were_not_printed_cost_nothing() {
+        let quantity = plan::Quantity::named("iops").unwrap();
+        let measured =
+            MeasuredFigure { quantity, value: 0.6, half_digit: 0.05, of: plan::FigureOf::Each };
+        assert_eq!(beyond_digits(&measured, 0.56), 0.0);
+        assert_eq!(beyond_digits(&measured, 0.64), 0.0);
+        assert!((beyond_digits(&measured, 0.715) - libm::log(1.1)).abs() < 1e-9);
+        assert!((beyond_digits(&measured, 0.5) - libm::log(0.5 / 0.55)).abs() < 1e-9);
+    }
 }

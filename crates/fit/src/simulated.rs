@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use load::{Direction, DirectionSample, LoadSpec, Sample};
-use plan::{Quantity, SettingScope};
+use plan::{Case, FigureOf, SettingScope};
 use twin::{ArrayDescription, Twin};
 
 use crate::{FitError, MeasuredPoint};
@@ -15,29 +15,31 @@ const EXACT: &str = "exact";
 /// The prefix of quantities that are levels after a write cliff.
 const SUSTAINED: &str = "sustained.";
 
-/// The twin's figures for a point, in the point's order. `simulated_ns` bounds the load's runtime; what lasts after a
-/// cliff takes all of it.
+/// The twin's figures for one case of a point, in the point's order. `simulated_ns` bounds the load's runtime; what lasts
+/// after a cliff takes all of it. `switches` are settings of the twin in every case.
 pub(crate) fn figures(
     array: &ArrayDescription,
     point: &MeasuredPoint,
+    case: &Case,
     simulated_ns: u64,
+    switches: &[(String, String)],
 ) -> Result<Vec<f64>, FitError> {
     let failed = |why: String| FitError::Twin { point: point.label.clone(), why };
-    if !point.case.loads.is_empty() {
+    if !case.loads.is_empty() {
         return Err(failed("several loads at once cannot be fitted to".into()));
     }
-    let mut settings = point.case.settings_of(SettingScope::Array);
+    let mut settings = case.settings_of(SettingScope::Array);
+    settings.extend(switches.iter().map(|(name, value)| (name.clone(), value.as_str().into())));
     let has_condition = Twin::settings(array).iter().any(|setting| setting.name == CONDITION);
-    if let Some(written) = point.case.conditioned_by.as_ref().filter(|_| has_condition) {
+    if let Some(written) = case.conditioned_by.as_ref().filter(|_| has_condition) {
         settings.entry(CONDITION).or_insert_with(|| campaign::condition_after(written).into());
     }
-    let lasts = point.figures.iter().any(|(quantity, _)| quantity.name().starts_with(SUSTAINED));
+    let lasts = point.figures.iter().any(|figure| figure.quantity.name().starts_with(SUSTAINED));
     if !lasts {
         settings.entry(EXACT).or_insert_with(|| "on".into());
     }
-    let mut twin =
-        Twin::build(array, &settings, point.case.load.seed).map_err(|error| failed(error.to_string()))?;
-    let own = &point.case.load;
+    let mut twin = Twin::build(array, &settings, case.load.seed).map_err(|error| failed(error.to_string()))?;
+    let own = &case.load;
     let load = if lasts {
         own.clone()
     } else {
@@ -59,7 +61,8 @@ pub(crate) fn figures(
     point
         .figures
         .iter()
-        .map(|&(quantity, _)| {
+        .map(|measured| {
+            let quantity = measured.quantity;
             match quantity.name().strip_prefix(SUSTAINED) {
                 Some(name) => figure(name, second_half),
                 None => figure(quantity.name(), &samples),
@@ -67,6 +70,26 @@ pub(crate) fn figures(
             .ok_or_else(|| failed(format!("`{}` cannot be fitted to", quantity.name())))
         })
         .collect()
+}
+
+/// A point's figures out of those of its cases: the most or the least of them, or what the one that has it has.
+pub(crate) fn extremes(point: &MeasuredPoint, of_cases: &[Vec<f64>]) -> Vec<f64> {
+    let best = |figure: usize, is_better: fn(f64, f64) -> bool| {
+        let mut best = 0;
+        for (index, figures) in of_cases.iter().enumerate() {
+            if is_better(figures[figure], of_cases[best][figure]) {
+                best = index;
+            }
+        }
+        best
+    };
+    let case_of = |figure: usize| match point.figures[figure].of {
+        FigureOf::Maximum => Some(best(figure, |one, other| one > other)),
+        FigureOf::Minimum => Some(best(figure, |one, other| one < other)),
+        FigureOf::Each | FigureOf::AtExtreme => None,
+    };
+    let extreme = (0..point.figures.len()).find_map(case_of).unwrap_or(0);
+    (0..point.figures.len()).map(|figure| of_cases[case_of(figure).unwrap_or(extreme)][figure]).collect()
 }
 
 /// A quantity of some samples together.
@@ -101,9 +124,4 @@ fn figure(name: &str, samples: &[Sample]) -> Option<f64> {
             }
         }
     })
-}
-
-/// What a point's quantities are called.
-pub(crate) fn names(point: &MeasuredPoint) -> impl Iterator<Item = Quantity> {
-    point.figures.iter().map(|(quantity, _)| *quantity)
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fit::{Asked, Fit, FitReport, Outcome, Rows, fit, parameters, read_rows};
-use plan::LoadedPlan;
+use plan::{LoadedPlan, Selection};
 
 const ARRAY: &str = "raid-levels";
 
@@ -12,7 +12,7 @@ fn plan() -> LoadedPlan {
 }
 
 fn rows() -> Rows {
-    read_rows(&["raid-levels/read-512.csv".to_owned()], Some(&plan())).unwrap()
+    read_rows(&["raid-levels/read-512.csv".to_owned()], Some(&plan()), &Selection::default()).unwrap()
 }
 
 fn run(rows: &Rows, asked: &str, array: &twin::ArrayDescription, threads: usize) -> FitReport {
@@ -25,6 +25,7 @@ fn run(rows: &Rows, asked: &str, array: &twin::ArrayDescription, threads: usize)
         seed: 7,
         evaluations: 60,
         simulated_ns: 5_000_000_000,
+        switches: Vec::new(),
         threads,
     };
     fit(&task, &mut |_| ControlFlow::Continue(())).unwrap()
@@ -39,7 +40,7 @@ fn a_known_value_is_found_again() {
     // Rows of the twin as shipped, in place of those published.
     let shipped = run(&rows, "rpm=4000..15000", &array.description, 1);
     for (point, report) in rows.points.iter_mut().zip(&shipped.points) {
-        point.figures[0].1 = report.before;
+        point.figures[0].value = report.before;
     }
     let other = array.text.replace("rpm: { value: 7200", "rpm: { value: 12000");
     assert_ne!(other, array.text);
@@ -67,10 +68,11 @@ fn a_search_can_be_stopped() {
         seed: 1,
         evaluations: 50,
         simulated_ns: 100_000_000,
+        switches: Vec::new(),
         threads: 1,
     };
     let stopped = fit(&task, &mut |progress| {
-        if progress.done < 4 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if progress.done < 4 { ControlFlow::Continue(()) } else { ControlFlow::Break(Outcome::Interrupted) }
     })
     .unwrap();
     assert_eq!((stopped.outcome, stopped.evaluations), (Outcome::Interrupted, 4));
@@ -96,12 +98,12 @@ fn results_are_rows() {
          p,s,a,4096,randread,1,8,5,6,done,600,13000000\n\
          p,s,b,4096,randread,1,4,5,6,failed,,\n",
     );
-    let read = read_rows(&[results], None).unwrap();
+    let read = read_rows(&[results], None, &Selection::default()).unwrap();
     assert_eq!((read.points.len(), read.left_out), (1, 1));
     let point = &read.points[0];
-    assert_eq!((point.case.load.bs_bytes, point.case.load.iodepth), (4096, 8));
+    assert_eq!((point.cases[0].load.bs_bytes, point.cases[0].load.iodepth), (4096, 8));
     assert_eq!(
-        point.figures.iter().map(|(quantity, _)| quantity.name()).collect::<Vec<_>>(),
+        point.figures.iter().map(|figure| figure.quantity.name()).collect::<Vec<_>>(),
         ["iops", "read.latency_ns.mean"]
     );
     for (name, text, part) in [
@@ -111,7 +113,7 @@ fn results_are_rows() {
         ("torn.csv", "settings.bs,iops\n4096\n", "not CSV"),
         ("empty.csv", "settings.bs,iops\n", "nothing to fit to"),
     ] {
-        let error = read_rows(&[file(name, text)], None).unwrap_err().to_string();
+        let error = read_rows(&[file(name, text)], None, &Selection::default()).unwrap_err().to_string();
         assert!(error.contains(part), "{name}: {error}");
     }
     std::fs::remove_dir_all(&directory).unwrap();
@@ -133,6 +135,7 @@ fn folds_predict_every_row_unseen() {
         seed: 3,
         evaluations: 24,
         simulated_ns: 2_000_000_000,
+        switches: Vec::new(),
         threads: 2,
     };
     let folds = fit::fit_folds(&task, 3, &mut |_| ControlFlow::Continue(())).unwrap();
@@ -150,7 +153,7 @@ fn folds_predict_every_row_unseen() {
     assert!(values.iter().any(|value| *value != values[0]), "{values:?}");
     assert!(fit::fit_folds(&task, 7, &mut |_| ControlFlow::Continue(())).is_err());
     let dorado = plan::load_plan("dorado-2100-g2").unwrap();
-    let rows = read_rows(&["dorado-2100-g2/sustained.csv".to_owned()], Some(&dorado)).unwrap();
+    let rows = read_rows(&["dorado-2100-g2/sustained.csv".to_owned()], Some(&dorado), &Selection::default()).unwrap();
     assert_eq!(rows.count(), 7);
     let of_64k: Vec<usize> =
         rows.points.iter().filter(|point| point.label.contains("bs=65536")).map(|point| point.row).collect();

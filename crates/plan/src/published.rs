@@ -76,6 +76,8 @@ pub struct PublishedValue {
     pub quantity: Quantity,
     /// The figure, in the quantity's unit.
     pub value: f64,
+    /// Half of the last printed digit, in the quantity's unit: a printed 0.6 may be anything from 0.55 to 0.65.
+    pub half_digit: f64,
     /// What it is of the cases that the row belongs to.
     pub of: FigureOf,
 }
@@ -280,9 +282,12 @@ pub(crate) fn read(
                 if !figure.is_finite() {
                     return Err(bad_cell(*index, "not a finite number"));
                 }
-                let value =
-                    PublishedValue { quantity: wanted.quantity, value: figure * times, of: wanted.of };
-                row.figures.push(value);
+                row.figures.push(PublishedValue {
+                    quantity: wanted.quantity,
+                    value: figure * times,
+                    half_digit: half_digit(text) * times,
+                    of: wanted.of,
+                });
             }
         }
         row.source = source_column.and_then(cell).map(str::to_owned);
@@ -294,6 +299,12 @@ pub(crate) fn read(
         rows,
         cases,
     })
+}
+
+/// Half of the last digit that a number is printed with. Zeros at the end of a whole number count as printed.
+fn half_digit(text: &str) -> f64 {
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    0.5 / (0..decimals).fold(1.0, |scale, _| scale * 10.0)
 }
 
 fn cell_reader(source: &SourceText, index: usize, column: &SettingColumn) -> Result<CellReader, PlanError> {

@@ -2,6 +2,7 @@
 
 use crate::cli::FitArgs;
 use crate::commands::run::catch_signals;
+use crate::commands::selection::{key_and_value, selection};
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, say, write_whole};
 use crate::table::{Align, render};
@@ -12,6 +13,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How often a search whose bar nobody sees says how far it is.
+const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// `arraylab fit`
 pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
@@ -28,7 +33,8 @@ pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
     }
     let rows = rows(arguments, &loaded)?;
     let task = task(arguments, &loaded, &rows)?;
-    let report = with_progress(arguments.evaluations, |on_progress| fit::fit(&task, on_progress))?;
+    let budget = Budget::new(arguments, 1);
+    let report = with_progress(&budget, |on_progress| fit::fit(&task, on_progress))?;
     let fitted_to = format!(
         "arraylab fit to {}, {} of {} figures held out with seed {}",
         arguments.to.join(", "),
@@ -63,7 +69,7 @@ fn rows(arguments: &FitArgs, loaded: &LoadedArray) -> Result<Rows, Failure> {
         // An array of one's own may have no plan of its name; results need none.
         None => plan::load_plan(&loaded.description.name).ok(),
     };
-    Ok(fit::read_rows(&arguments.to, plan.as_ref())?)
+    Ok(fit::read_rows(&arguments.to, plan.as_ref(), &selection(&arguments.selection)?)?)
 }
 
 fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Result<Fit<'a>, Failure> {
@@ -80,32 +86,78 @@ fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Res
         seed: arguments.seed,
         evaluations: arguments.evaluations,
         simulated_ns: arguments.simulate,
+        switches: arguments
+            .switches
+            .iter()
+            .map(|text| key_and_value("--twin", text))
+            .collect::<Result<_, _>>()?,
         threads: arguments.threads.unwrap_or_else(processors),
     })
 }
 
-/// Runs a search under a bar; a signal stops it.
-fn with_progress<R>(
+/// How long a search may take.
+struct Budget {
     evaluations: u32,
-    search: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<R, FitError>,
+    /// By the wall's clock.
+    time: Option<Duration>,
+}
+
+impl Budget {
+    fn new(arguments: &FitArgs, folds: u32) -> Budget {
+        Budget {
+            evaluations: arguments.evaluations.saturating_mul(folds),
+            time: arguments.time_budget.map(Duration::from_nanos),
+        }
+    }
+}
+
+/// Runs a search under a bar, or with a line now and then where stderr is no terminal; a signal stops it, as the end of its
+/// budget does.
+fn with_progress<R>(
+    budget: &Budget,
+    search: impl FnOnce(&mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>) -> Result<R, FitError>,
 ) -> Result<R, Failure> {
     let interrupt = catch_signals()?;
-    let bar = bar(evaluations);
-    let found = search(&mut |progress: Progress| {
+    let bar = bar(budget.evaluations);
+    let (began, mut said) = (Instant::now(), Instant::now());
+    let found = search(&mut |progress: Progress<'_>| {
         bar.set_position(u64::from(progress.done));
         bar.set_message(format!("error {:.2} %", progress.error * 100.0));
-        if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if bar.is_hidden() && said.elapsed() >= LINE_EVERY {
+            said = Instant::now();
+            say(&best_so_far(progress));
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return ControlFlow::Break(Outcome::Interrupted);
+        }
+        match budget.time {
+            Some(time) if began.elapsed() >= time => ControlFlow::Break(Outcome::OutOfTime),
+            _ => ControlFlow::Continue(()),
+        }
     });
     bar.finish_and_clear();
     Ok(found?)
+}
+
+fn best_so_far(progress: Progress<'_>) -> String {
+    let within_kind = |path: &str| path.split_once('.').map_or(path, |(_, rest)| rest).to_owned();
+    let values: Vec<String> =
+        progress.best.iter().map(|one| format!("{} {}", within_kind(&one.path), one.value)).collect();
+    format!(
+        "evaluation {} of {} at most, error {:.2} % with {}",
+        progress.done,
+        progress.of,
+        progress.error * 100.0,
+        values.join(", ")
+    )
 }
 
 /// How well each measured case is predicted by values that never saw it.
 fn fit_folds(arguments: &FitArgs, loaded: &LoadedArray, folds: u32) -> Result<ExitCode, Failure> {
     let rows = rows(arguments, loaded)?;
     let task = task(arguments, loaded, &rows)?;
-    let evaluations = arguments.evaluations.saturating_mul(folds);
-    let report = with_progress(evaluations, |on_progress| fit::fit_folds(&task, folds, on_progress))?;
+    let budget = Budget::new(arguments, folds);
+    let report = with_progress(&budget, |on_progress| fit::fit_folds(&task, folds, on_progress))?;
     if arguments.json {
         print_json_lines(&report.points)?;
         print_json_lines([&serde_json::json!({
@@ -204,11 +256,12 @@ fn in_words(report: &FitReport) -> String {
     let how = match report.outcome {
         Outcome::Converged => "converged",
         Outcome::OutOfEvaluations => "ended with its evaluations; give more with --evaluations",
+        Outcome::OutOfTime => "ended with its time; give more with --time-budget",
         Outcome::Interrupted => "was interrupted; these are the best values so far",
     };
     text.push_str(&format!("the search {how} ({} evaluations)\n", report.evaluations));
     if report.left_out > 0 {
-        text.push_str(&format!("{} rows belong to no single case and were left out\n", report.left_out));
+        text.push_str(&format!("{} rows belong to no selected case and were left out\n", report.left_out));
     }
     text
 }

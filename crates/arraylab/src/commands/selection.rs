@@ -16,7 +16,8 @@ pub fn selection(arguments: &SelectionArgs) -> Result<plan::Selection, Failure> 
     Ok(selection)
 }
 
-fn key_and_value(option: &str, text: &str) -> Result<(String, String), Failure> {
+/// Takes `KEY=VALUE` of an option apart.
+pub fn key_and_value(option: &str, text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() && !value.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => {
