@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::drive::Slowness;
 use crate::settings::bad;
-use crate::{TwinCounter, TwinError, TwinNote};
+use crate::{TwinError, TwinNote};
 
 /// The event: a drive takes `factor` times as long as described for what it does; 1 is as described.
 pub(crate) const DRIVE_SLOW: &str = "drive-slow";
@@ -12,7 +12,7 @@ const DRIVE: &str = "drive";
 const FACTOR: &str = "factor";
 
 /// Level of a slow drive among the counters: how long it takes, in thousandths.
-const LEVEL: &str = "fill_slowness_thousandths";
+pub(crate) const SLOWNESS_LEVEL: &str = "fill_slowness_thousandths";
 
 /// A drive that is to become slow, or as described again.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Change {
     }
 }
 
-/// The drives that are slow at present.
+/// The drives that were made slow; another may have taken the place of one since.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SlowDrives {
     /// Drive, the name of its part, and how slow.
@@ -84,14 +84,5 @@ impl SlowDrives {
     /// Number, part and slowness of each.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str, Slowness)> {
         self.drives.iter().map(|(drive, entity, slowness)| (*drive, entity.as_str(), *slowness))
-    }
-
-    /// A level for each.
-    pub fn counters(&self) -> impl Iterator<Item = TwinCounter> {
-        self.drives.iter().map(|(_, entity, slowness)| TwinCounter {
-            entity: entity.clone(),
-            name: LEVEL,
-            value: u64::from(slowness.thousandths()),
-        })
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::description::Kind;
 use crate::drive::Slowness;
 use crate::settings::{Setting, on_or_off, unknown};
-use crate::slow::{Change, DRIVE_SLOW, SlowDrives};
+use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
 use crate::{
     ArrayDescription, Event, TwinCounter, TwinError, TwinNote, disk_array, flash_module_array, replicated,
     ssd_array,
@@ -49,6 +49,9 @@ pub(crate) trait ArrayModel: Device + Sized {
 
     /// From now on a drive takes so many thousandths of its time.
     fn slow_drive(&mut self, drive: u32, slowness: Slowness);
+
+    /// How slow the drive that is fitted there is now: another may have taken its place.
+    fn slowness(&self, drive: u32) -> Slowness;
 
     /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
     fn attach(&mut self, _first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
@@ -284,7 +287,9 @@ impl Twin {
 
     /// Number, part and slowness (in thousandths of the time that is described) of each drive that is slow.
     pub fn slow_drives(&self) -> impl Iterator<Item = (u32, &str, u32)> {
-        self.slow.iter().map(|(drive, entity, slowness)| (drive, entity, slowness.thousandths()))
+        let fitted = |drive| on_model!(&self.model, model => model.slowness(drive));
+        let slow = self.slow.iter().filter(move |&(drive, _, slowness)| fitted(drive) == slowness);
+        slow.map(|(drive, entity, slowness)| (drive, entity, slowness.thousandths()))
     }
 
     /// Makes operations of jobs from `first_job` on go to the volume and come from the host that `settings` name
@@ -322,7 +327,11 @@ impl Twin {
         for (counter, carried) in counters.iter_mut().zip(&self.carried_counts) {
             counter.value += carried;
         }
-        counters.extend(self.slow.counters());
+        counters.extend(self.slow_drives().map(|(_, entity, thousandths)| TwinCounter {
+            entity: entity.to_owned(),
+            name: SLOWNESS_LEVEL,
+            value: u64::from(thousandths),
+        }));
         counters
     }
 }

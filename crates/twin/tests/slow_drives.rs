@@ -68,3 +68,33 @@ fn what_is_no_slowness_is_refused() {
     let error = twin.act(0, "drive-slow", &settings(&[])).unwrap_err();
     assert!(error.to_string().contains("factor"), "{error}");
 }
+
+/// Proves that a new drive in a slow one's place is as fast as described on every kind of array, and that nothing lists it as
+/// slow any more.
+#[test]
+fn a_new_drive_is_not_slow() {
+    for (name, drive, entity) in [
+        ("flashsystem-840", json!(2), "module-2"),
+        ("raid-levels", json!(1), "drive-1"),
+        ("dorado-2100-g2", json!(4), "drive-4"),
+        ("storpool", json!("node-1/nvme-2"), "node-1/nvme-2"),
+    ] {
+        let mut description = array(name);
+        // A hot spare would take the place.
+        if let Some(array) = &mut description.flash_modules {
+            array.drives.count.value = array.layout.members.value;
+        }
+        let mut twin = Twin::build(&description, &settings(&[]), 1).unwrap();
+        let act = |twin: &mut Twin, action: &str, arguments: &[(&str, Value)]| {
+            let at_ns = twin.time_ns();
+            twin.act(at_ns, action, &settings(arguments)).unwrap();
+            measure(twin, &READS);
+        };
+        act(&mut twin, "drive-slow", &[("drive", drive.clone()), ("factor", json!(20))]);
+        assert_eq!(counter(&twin, entity, "fill_slowness_thousandths"), 20_000, "{name}");
+        act(&mut twin, "drive-failure", &[("drive", drive.clone())]);
+        act(&mut twin, "drive-replacement", &[("drive", drive)]);
+        assert_eq!(twin.slow_drives().count(), 0, "{name}");
+        assert!(!twin.counters().iter().any(|counter| counter.name == "fill_slowness_thousandths"), "{name}");
+    }
+}

@@ -29,17 +29,12 @@ pub(crate) enum Occurrence {
 pub(crate) struct Faculties {
     /// Drives of its set.
     pub drives: u32,
-    /// Whether a new drive takes a lost one's place; a pool gives what was lost new homes by itself.
-    pub replaces_drives: bool,
     pub controllers: u32,
     /// What lets its controllers leave, where its description does not.
     pub update_remedy: Option<&'static str>,
     /// A controller is away, or a verification goes on.
     pub is_busy: bool,
 }
-
-/// What an event is about that only sets of drives know.
-const POOL_REMEDY: &str = "a pool gives what a lost drive held new homes by itself";
 
 impl Faculties {
     /// Reads an event and what it is told; refuses what this array cannot do.
@@ -53,11 +48,11 @@ impl Faculties {
         match event {
             Event::DriveFailure | Event::DriveReplacement => {
                 self.check_number(event, DRIVE, self.drives, arguments)?;
-                match event {
-                    Event::DriveFailure => Ok(Occurrence::DriveFails(drive_of(arguments))),
-                    _ if self.replaces_drives => Ok(Occurrence::DriveIsReplaced(drive_of(arguments))),
-                    _ => refused(POOL_REMEDY),
-                }
+                let drive = drive_of(arguments);
+                Ok(match event {
+                    Event::DriveFailure => Occurrence::DriveFails(drive),
+                    _ => Occurrence::DriveIsReplaced(drive),
+                })
             }
             Event::FirmwareUpdate | Event::ControllerFailover => {
                 let is_failover = event == Event::ControllerFailover;
@@ -103,8 +98,7 @@ impl Faculties {
 mod tests {
     use super::*;
 
-    const ALL: Faculties =
-        Faculties { drives: 6, replaces_drives: true, controllers: 2, update_remedy: None, is_busy: false };
+    const ALL: Faculties = Faculties { drives: 6, controllers: 2, update_remedy: None, is_busy: false };
 
     fn told(name: &str, value: Value) -> Map<String, Value> {
         Map::from_iter([(name.to_owned(), value)])
@@ -139,12 +133,11 @@ mod tests {
     /// Proves that what an array is not described for, and what has to wait, is refused with the reason.
     #[test]
     fn what_cannot_be_is_refused() {
-        let pool = Faculties { replaces_drives: false, update_remedy: Some("describe it"), ..ALL };
+        let lone = Faculties { update_remedy: Some("describe it"), ..ALL };
         let says = |faculties: &Faculties, action: &str| {
             faculties.occurrence(action, &Map::new()).unwrap_err().to_string()
         };
-        assert!(says(&pool, "drive-replacement").contains("new homes"));
-        assert!(says(&pool, "controller-failover").contains("describe it"));
+        assert!(says(&lone, "controller-failover").contains("describe it"));
         assert!(says(&Faculties { is_busy: true, ..ALL }, "firmware-update").contains("has to wait"));
     }
 }

@@ -64,12 +64,17 @@ impl Loss {
         self.filled_below_stripe = stripe;
     }
 
+    /// An empty drive has taken a place of which nothing is missed any more.
+    pub fn is_back(&mut self, drive: DriveIndex) {
+        self.filling.remove(drive);
+        self.failed.remove(drive);
+    }
+
     /// What was being filled is whole.
     pub fn is_filled(&mut self) {
         let filled: Vec<DriveIndex> = self.filling.iter().collect();
         for drive in filled {
-            self.filling.remove(drive);
-            self.failed.remove(drive);
+            self.is_back(drive);
         }
     }
 }

@@ -63,6 +63,11 @@ impl Drives {
         self.disks[drive as usize].slow_down(slowness);
     }
 
+    /// How slow a drive is at present.
+    pub fn slowness(&self, drive: u32) -> Slowness {
+        self.disks[drive as usize].slowness()
+    }
+
     /// Serves a command and returns when it is done, where drives answer at once.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, drive: u32, command: DiskCommand) -> u64 {

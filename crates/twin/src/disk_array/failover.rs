@@ -10,7 +10,6 @@ impl Model {
     pub(super) fn faculties(&self) -> Faculties {
         Faculties {
             drives: self.arrangement.layout.drives(),
-            replaces_drives: !self.rehoming.is_pool,
             controllers: self.controllers.len() as u32,
             update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
             is_busy: self.course.is_busy(),

@@ -6,13 +6,18 @@ use super::Model;
 use super::happening::Happening;
 use crate::TwinNote;
 use crate::course::{Refill, Refilling};
+use crate::drive::Slowness;
 
-/// In a pool: what a lost drive held, and the new homes that it gets.
+/// In a pool: what lost drives held, and the new homes that it gets.
 #[derive(Debug, Clone)]
 pub(crate) struct Rehoming {
     pub is_pool: bool,
     stripes_per_group: u64,
-    /// Pieces that get a new home, in order, and which one is being filled.
+    /// Lost drives of which pieces have no new home yet, the one that is seen to first.
+    drives: Vec<DriveIndex>,
+    /// Lost drives whose places a new one has taken, which waits until nothing of the lost one is missed.
+    replaced: Vec<DriveIndex>,
+    /// Pieces of the first drive that get a new home, in order, and which one is being filled.
     moves: Vec<Move>,
     current: usize,
 }
@@ -23,6 +28,8 @@ impl Rehoming {
         Rehoming {
             is_pool: groups > 0,
             stripes_per_group: layout.stripes().checked_div(groups).unwrap_or(1),
+            drives: Vec::new(),
+            replaced: Vec::new(),
             moves: Vec::new(),
             current: 0,
         }
@@ -58,6 +65,10 @@ impl Refill for Model {
     fn rebuild_stripe(&mut self, stripe: u64) {
         self.begin_rebuild(stripe);
     }
+
+    fn fit_new(&mut self, _place: DriveIndex, number: u32) {
+        self.drives.slow_down(number, Slowness::NONE);
+    }
 }
 
 impl Model {
@@ -70,19 +81,62 @@ impl Model {
         if !self.rehoming.is_pool {
             self.drive_is_lost(drive);
         } else if self.recovery.lose(self.now_ns, drive, &mut self.notes) {
-            self.give_new_homes(drive);
+            self.rehoming.replaced.retain(|&replaced| replaced != drive);
+            self.rehoming.drives.push(drive);
+            self.give_new_homes();
         }
     }
 
-    /// In a pool what a drive held gets new homes.
-    fn give_new_homes(&mut self, drive: DriveIndex) {
+    /// A new drive takes the place of one that is lost.
+    pub(super) fn drive_is_replaced(&mut self, drive: DriveIndex) {
+        if !self.rehoming.is_pool {
+            self.drive_is_new(drive);
+        } else if self.recovery.take_new(self.now_ns, drive, &mut self.notes) {
+            self.fit_new(drive, self.recovery.fitted()[usize::from(drive)]);
+            self.rehoming.replaced.push(drive);
+            self.take_back();
+        }
+    }
+
+    /// In a pool what lost drives held gets new homes, one drive after the other. What has lost most goes first.
+    fn give_new_homes(&mut self) {
         let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
-        let mut moves = self.arrangement.layout.plan_rehoming(drive, recovery.loss.failed()).moves;
-        moves.retain(|movement| movement.group * rehoming.stripes_per_group < recovery.used_stripes);
-        (rehoming.moves, rehoming.current) = (moves, 0);
+        rehoming.moves.clear();
+        while let Some(drive) = rehoming.drives.first().copied() {
+            let mut moves = self.arrangement.layout.plan_rehoming(drive, recovery.loss.failed()).moves;
+            moves.retain(|movement| movement.group * rehoming.stripes_per_group < recovery.used_stripes);
+            (rehoming.moves, rehoming.current) = (moves, 0);
+            if !rehoming.moves.is_empty() {
+                break;
+            }
+            rehoming.drives.remove(0);
+        }
         let (Some(stripes), Some(course)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
         if let Some(begins_ns) = course.begin(self.now_ns, stripes) {
             self.queue.push(begins_ns, Happening::Rebuild.pack());
+        }
+    }
+
+    /// In a pool: new drives whose predecessors nothing is missed of serve as free capacity from now on. Pieces that had found
+    /// no room may have it then.
+    fn take_back(&mut self) {
+        let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
+        let layout = &self.arrangement.layout;
+        let before = rehoming.replaced.len();
+        rehoming.replaced.retain(|&drive| {
+            let rest = layout.plan_rehoming(drive, recovery.loss.failed());
+            let is_used = |group: u64| group * rehoming.stripes_per_group < recovery.used_stripes;
+            let is_missed = rest.moves.iter().any(|movement| is_used(movement.group))
+                || rest.homeless.iter().any(|&group| is_used(group));
+            if !is_missed {
+                recovery.loss.is_back(drive);
+            }
+            is_missed
+        });
+        if rehoming.replaced.len() < before {
+            let failed = recovery.loss.failed().iter();
+            rehoming.drives = failed.collect();
+            self.give_new_homes();
         }
     }
 
@@ -108,8 +162,8 @@ impl Model {
         }
     }
 
-    /// In a pool: when all stripes of a piece are at home, the next piece follows. The drive stays away, but in the end
-    /// nothing of a volume lies on it any more.
+    /// In a pool: when all stripes of a piece are at home, the next piece follows, and the next drive's when nothing of a
+    /// volume lies on the lost one any more.
     fn stripe_has_its_home(&mut self, movement: &Move) {
         let Some(course) = &mut self.recovery.rebuild else { return };
         if !course.stripe_is_whole() {
@@ -121,8 +175,12 @@ impl Model {
             Some(stripes) => course.go_on_with(stripes),
             None => {
                 course.stop();
-                self.rehoming.moves.clear();
-                self.note("the rebuild is done".into());
+                self.rehoming.drives.remove(0);
+                self.give_new_homes();
+                if self.rehoming.drives.is_empty() {
+                    self.note("the rebuild is done".into());
+                }
+                self.take_back();
             }
         }
     }

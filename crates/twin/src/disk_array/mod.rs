@@ -206,7 +206,7 @@ impl Model {
                 }
             }
             Happening::DriveFails(drive) => self.drive_fails(drive as DriveIndex),
-            Happening::DriveIsReplaced(drive) => self.drive_is_new(drive as DriveIndex),
+            Happening::DriveIsReplaced(drive) => self.drive_is_replaced(drive as DriveIndex),
             Happening::Rebuild => self.rebuild_is_due(),
         }
         None
@@ -388,6 +388,10 @@ impl ArrayModel for Model {
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
         self.drives.slow_down(self.recovery.fitted()[drive as usize], slowness);
+    }
+
+    fn slowness(&self, drive: u32) -> Slowness {
+        self.drives.slowness(self.recovery.fitted()[drive as usize])
     }
 
     fn wakes_at_ns(&self) -> u64 {

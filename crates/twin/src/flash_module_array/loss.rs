@@ -5,6 +5,7 @@ use layout::{Condition, DriveIndex};
 use super::Model;
 use super::command::Happening;
 use crate::course::{Own, Refill, Refilling};
+use crate::drive::Slowness;
 
 impl Refill for Model {
     fn refilling(&mut self) -> Refilling<'_> {
@@ -27,6 +28,10 @@ impl Refill for Model {
 
     fn fit_spare(&mut self, place: DriveIndex, number: u32) {
         self.modules.fit(place, number);
+    }
+
+    fn fit_new(&mut self, place: DriveIndex, _number: u32) {
+        self.modules.slow_down(u32::from(place), Slowness::NONE);
     }
 }
 

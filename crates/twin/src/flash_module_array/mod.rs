@@ -249,7 +249,6 @@ impl Model {
     fn faculties(&self) -> Faculties {
         Faculties {
             drives: self.members,
-            replaces_drives: true,
             controllers: self.controllers.len() as u32,
             update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
             is_busy: self.course.is_busy(),
@@ -351,6 +350,10 @@ impl ArrayModel for Model {
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
         self.modules.slow_down(drive, slowness);
+    }
+
+    fn slowness(&self, drive: u32) -> Slowness {
+        self.modules.slowness(drive)
     }
 
     fn wakes_at_ns(&self) -> u64 {

@@ -117,6 +117,11 @@ impl Modules {
         self.modules[drive as usize].slowness = slowness;
     }
 
+    /// How slow the module in a place is at present.
+    pub fn slowness(&self, drive: u32) -> Slowness {
+        self.modules[drive as usize].slowness
+    }
+
     /// The module with this number and the one in this place of the set change places.
     pub fn fit(&mut self, place: DriveIndex, number: u32) {
         let from = self.places[number as usize];

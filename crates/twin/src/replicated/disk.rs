@@ -147,6 +147,11 @@ impl Disk {
         self.disk.slow_down(slowness);
     }
 
+    /// How slow the disk is at present.
+    pub fn slowness(&self) -> Slowness {
+        self.disk.slowness()
+    }
+
     /// Reads for a replica.
     pub fn read(&mut self, now_ns: u64, of: ReplicaOf, offset_bytes: u64, length_bytes: u32) {
         self.command(now_ns, Purpose::Read(of), Direction::Read, offset_bytes, length_bytes);

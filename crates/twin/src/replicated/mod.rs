@@ -271,6 +271,13 @@ impl ArrayModel for Model {
         }
     }
 
+    fn slowness(&self, drive: u32) -> Slowness {
+        match drive.checked_sub(self.placement.drives.nvme_count()) {
+            None => self.flash_drives[drive as usize].slowness(),
+            Some(disk) => self.disks[disk as usize].slowness(),
+        }
+    }
+
     fn wakes_at_ns(&self) -> u64 {
         self.queue.first_at_ns()
     }

@@ -9,7 +9,9 @@ use super::Model;
 use super::node::instances;
 use super::placement::{Drives, Seat};
 use crate::TwinError;
+use crate::drive::Slowness;
 use crate::settings::bad;
+use crate::twin::ArrayModel;
 
 const NVMED: &str = "nvmed";
 const SERVER: &str = "server-";
@@ -123,6 +125,7 @@ impl Model {
             return;
         }
         self.placement.availability.replace(drive);
+        self.slow_drive(drive, Slowness::NONE);
         for volume in 0..self.volumes.len() as u32 {
             for object in 0..self.placement.objects(volume) {
                 if self.placement.places(volume, object).iter().any(|place| place.drive == drive) {

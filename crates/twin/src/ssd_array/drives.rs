@@ -110,6 +110,11 @@ impl Drives {
         self.drives[place as usize].slow_down(slowness);
     }
 
+    /// How slow the drive in a place is at present.
+    pub fn slowness(&self, place: u32) -> Slowness {
+        self.drives.get(place as usize).map_or(Slowness::NONE, FlashDrive::slowness)
+    }
+
     /// An erased drive, a spare or a new one, comes into a place of the set.
     pub fn fit(&mut self, place: DriveIndex, number: u32) {
         self.prepare();

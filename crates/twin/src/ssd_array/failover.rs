@@ -9,7 +9,6 @@ impl Model {
     pub(super) fn faculties(&self) -> Faculties {
         Faculties {
             drives: self.set.drives(),
-            replaces_drives: true,
             controllers: self.controllers.len() as u32,
             update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
             is_busy: self.course.is_busy(),

@@ -192,6 +192,10 @@ impl ArrayModel for Model {
         self.drives.slow_down(drive, slowness);
     }
 
+    fn slowness(&self, drive: u32) -> Slowness {
+        self.drives.slowness(drive)
+    }
+
     fn wakes_at_ns(&self) -> u64 {
         self.queue.first_at_ns().min(self.course.next_at_ns())
     }

@@ -163,6 +163,11 @@ impl HardDisk {
         self.slowness = slowness;
     }
 
+    /// How slow it is at present.
+    pub fn slowness(&self) -> Slowness {
+        self.slowness
+    }
+
     /// Usable bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.media.capacity_bytes()

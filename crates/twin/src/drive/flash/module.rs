@@ -156,6 +156,7 @@ pub struct FlashDrive {
     costs: Costs,
     /// As described; `costs` is a multiple of it where the drive has become slow.
     described_costs: Costs,
+    slowness: Slowness,
     reserve_units: u64,
     random: Random,
     merge_over_bus: bool,
@@ -229,6 +230,7 @@ impl FlashDrive {
             pages_per_block: description.pages_per_block,
             costs,
             described_costs: costs,
+            slowness: Slowness::NONE,
             reserve_units: description.erased_reserve.0 / unit_bytes,
             random: Random::from_seed_and_stream(seed, CARRY_STREAM),
             merge_over_bus: description.merge_over_bus,
@@ -262,7 +264,13 @@ impl FlashDrive {
 
     /// From now on every step takes so many thousandths of the time that is described.
     pub fn slow_down(&mut self, slowness: Slowness) {
+        self.slowness = slowness;
         self.costs = self.described_costs.times(slowness);
+    }
+
+    /// How slow it is at present.
+    pub fn slowness(&self) -> Slowness {
+        self.slowness
     }
 
     /// Bytes that are mapped as one.
