@@ -178,6 +178,62 @@ fn a_pool_rebuilds_everywhere() {
     assert_eq!(counter(&twin, "drive-0", "written_bytes"), 0);
 }
 
+/// Proves that a new drive takes a lost one's place in a pool as free capacity, which the next loss fills, and that of two drives
+/// lost at once both are given new homes: no I/O is lost.
+#[test]
+fn drives_of_a_pool_are_replaced() {
+    let mut description = description();
+    let array = description.disk_array.as_mut().unwrap();
+    array.volumes.bytes.value = 2 << 30;
+    array.layout.pool.as_mut().unwrap().piece_bytes.value = 32 << 20;
+    let rebuild = array.rebuild.as_mut().unwrap();
+    rebuild.begins_after_s.value = 0.0;
+    rebuild.mb_per_s.value = 1000.0;
+    let mut twin = Twin::build(&description, &settings(&[("layout", "ddp".into())]), 1).unwrap();
+    let load = Run { ramp_s: 0, runtime_s: 30, ..run(Pattern::Randread, 16 * KIB, 2) };
+    let mut after = |events: &[(&str, u64)]| {
+        for &(action, drive) in events {
+            let at_ns = twin.time_ns();
+            twin.act(at_ns, action, &settings(&[("drive", drive.into())])).unwrap();
+        }
+        assert_eq!(measure(&mut twin, &load).errors, 0, "{events:?}");
+        let notes: Vec<String> = twin.take_notes().into_iter().map(|note| note.says).collect();
+        let written = [0, 1].map(|drive| counter(&twin, &format!("drive-{drive}"), "written_bytes"));
+        let read = [0, 1].map(|drive| counter(&twin, &format!("drive-{drive}"), "reads"));
+        (notes, written, read)
+    };
+    let (notes, written, _) = after(&[("drive-failure", 0)]);
+    assert_eq!((notes.last().map(String::as_str), written[0]), (Some("the rebuild is done"), 0), "{notes:?}");
+    let (notes, written, _) = after(&[("drive-replacement", 0)]);
+    assert_eq!((notes.len(), written[0]), (1, 0), "{notes:?}");
+    // The emptiest drive takes what the next one held. Another is lost before that is done: what it held goes to the drive that
+    // has been replaced by then.
+    let (notes, written, read) = after(&[("drive-failure", 1), ("drive-failure", 2), ("drive-replacement", 1)]);
+    assert_eq!(notes.iter().filter(|says| *says == "the rebuild is done").count(), 1, "{notes:?}");
+    assert!(written[0] > 0 && written[1] > 0 && read[0] > 0, "{written:?} {read:?}");
+    let (notes, ..) = after(&[("drive-replacement", 4)]);
+    assert!(notes[0].contains("needs no new"), "{notes:?}");
+}
+
+/// Proves what balancing over links does on an array of disks: switched off, one link carries all, and streams are no faster
+/// than that link.
+#[test]
+fn unbalanced_streams_go_over_one_link() {
+    let load = Run { ramp_s: 10, ..run(Pattern::Write, 256 * KIB, 8) };
+    let shares = ["on", "off"].map(|balancing| {
+        let mut description = description();
+        description.disk_array.as_mut().unwrap().links.mb_per_s.value = 500.0;
+        let own = settings(&[("layout", "raid6".into()), ("balancing", balancing.into())]);
+        let mut twin = Twin::build(&description, &own, 1).unwrap();
+        let total = measure(&mut twin, &load);
+        let bytes = |link: u32| counter(&twin, &format!("link-{link}"), "to_array_bytes");
+        (total.mb_per_s(), bytes(0), bytes(1))
+    });
+    let [(on, ..), (off, first, second)] = shares;
+    assert!(on > 1.6 * off && (off / 500.0 - 1.0).abs() < 0.02, "{on} and {off} MB/s");
+    assert!(first > 0 && second == 0, "{first} {second}");
+}
+
 /// Proves that a pool of 10 drives, a segment for a pool and RAID 6 over 3 drives are refused with the reason.
 #[test]
 fn what_cannot_be_is_refused() {

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod closed_network;
+#[cfg(test)]
+mod fork_join;
 mod queue;
 mod server;
 mod slab;
