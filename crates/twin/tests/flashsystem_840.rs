@@ -9,9 +9,9 @@ use load::{DirectionSample, LoadSpec, Pattern, Sample};
 use serde_json::{Map, Value};
 use twin::{ArrayDescription, Event, Twin, TwinError, flash_module_array};
 
-/// The population of the shipped plan: 64 jobs of depth 13.
-const NUMJOBS: u32 = 64;
-const IODEPTH: u32 = 13;
+/// The population of the shipped plan: 32 jobs of depth 27.
+const NUMJOBS: u32 = 32;
+const IODEPTH: u32 = 27;
 
 fn description() -> ArrayDescription {
     common::array("flashsystem-840")

@@ -42,7 +42,7 @@ fn flashsystem_840_has_t1_to_t6() {
     let cases = expand(&plan, &Selection::default()).expect("cases");
     assert_eq!(cases.len(), 1 + 1 + 1 + 6 + 11 + 1);
     assert_eq!(names(&cases)[..5], ["seq-read", "seq-write", "peak-4k", "bs=4096", "bs=8192"]);
-    assert!(cases.iter().all(|case| case.load.outstanding() == 832));
+    assert!(cases.iter().all(|case| case.load.outstanding() == 864));
     let update = cases.last().expect("firmware-update");
     assert_eq!(update.load.rate_iops, Some(100_000.0));
     assert_eq!(update.load.runtime_ns, 3 * 3600 * units::NANOS_PER_SECOND);
