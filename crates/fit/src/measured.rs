@@ -145,7 +145,13 @@ impl Places {
 }
 
 /// Figures of single cases.
-fn take_cases(rows: &mut Rows, table: &PublishedTable, cases: &[Case], places: &mut Places, used: &mut [bool]) {
+fn take_cases(
+    rows: &mut Rows,
+    table: &PublishedTable,
+    cases: &[Case],
+    places: &mut Places,
+    used: &mut [bool],
+) {
     for case in cases {
         let mut figures = Vec::new();
         let mut own = Vec::new();

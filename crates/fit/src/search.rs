@@ -341,7 +341,9 @@ fn all_figures(
     let mut figures = figures.into_iter();
     Ok(points
         .iter()
-        .map(|point| simulated::extremes(point, &figures.by_ref().take(point.cases.len()).collect::<Vec<_>>()))
+        .map(|point| {
+            simulated::extremes(point, &figures.by_ref().take(point.cases.len()).collect::<Vec<_>>())
+        })
         .collect())
 }
 
@@ -353,8 +355,7 @@ mod tests {
     #[test]
     fn digits_that_were_not_printed_cost_nothing() {
         let quantity = plan::Quantity::named("iops").unwrap();
-        let measured =
-            MeasuredFigure { quantity, value: 0.6, half_digit: 0.05, of: plan::FigureOf::Each };
+        let measured = MeasuredFigure { quantity, value: 0.6, half_digit: 0.05, of: plan::FigureOf::Each };
         assert_eq!(beyond_digits(&measured, 0.56), 0.0);
         assert_eq!(beyond_digits(&measured, 0.64), 0.0);
         assert!((beyond_digits(&measured, 0.715) - libm::log(1.1)).abs() < 1e-9);

@@ -38,7 +38,8 @@ pub(crate) fn figures(
     if !lasts {
         settings.entry(EXACT).or_insert_with(|| "on".into());
     }
-    let mut twin = Twin::build(array, &settings, case.load.seed).map_err(|error| failed(error.to_string()))?;
+    let mut twin =
+        Twin::build(array, &settings, case.load.seed).map_err(|error| failed(error.to_string()))?;
     let own = &case.load;
     let load = if lasts {
         own.clone()
@@ -124,4 +125,33 @@ fn figure(name: &str, samples: &[Sample]) -> Option<f64> {
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MeasuredFigure;
+
+    /// Proves that the most and the least are taken over all cases, and what goes with them from the case that has them.
+    #[test]
+    fn extremes_are_those_of_one_case() {
+        let point = |of: [FigureOf; 2]| MeasuredPoint {
+            cases: Vec::new(),
+            figures: of
+                .map(|of| MeasuredFigure {
+                    quantity: plan::Quantity::named("iops").unwrap(),
+                    value: 1.0,
+                    half_digit: 0.0,
+                    of,
+                })
+                .to_vec(),
+            label: String::new(),
+            row: 0,
+        };
+        let cases = [vec![3.0, 30.0], vec![9.0, 10.0], vec![1.0, 20.0]];
+        assert_eq!(extremes(&point([FigureOf::Maximum, FigureOf::AtExtreme]), &cases), [9.0, 10.0]);
+        assert_eq!(extremes(&point([FigureOf::AtExtreme, FigureOf::Minimum]), &cases), [9.0, 10.0]);
+        assert_eq!(extremes(&point([FigureOf::Minimum, FigureOf::Maximum]), &cases), [1.0, 30.0]);
+        assert_eq!(extremes(&point([FigureOf::Each, FigureOf::Each]), &cases[..1]), [3.0, 30.0]);
+    }
 }

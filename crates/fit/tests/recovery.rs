@@ -153,9 +153,34 @@ fn folds_predict_every_row_unseen() {
     assert!(values.iter().any(|value| *value != values[0]), "{values:?}");
     assert!(fit::fit_folds(&task, 7, &mut |_| ControlFlow::Continue(())).is_err());
     let dorado = plan::load_plan("dorado-2100-g2").unwrap();
-    let rows = read_rows(&["dorado-2100-g2/sustained.csv".to_owned()], Some(&dorado), &Selection::default()).unwrap();
+    let rows = read_rows(&["dorado-2100-g2/sustained.csv".to_owned()], Some(&dorado), &Selection::default())
+        .unwrap();
     assert_eq!(rows.count(), 7);
     let of_64k: Vec<usize> =
         rows.points.iter().filter(|point| point.label.contains("bs=65536")).map(|point| point.row).collect();
     assert!(of_64k.len() > 1 && of_64k.iter().all(|row| *row == of_64k[0]), "{of_64k:?}");
+}
+
+/// Proves that a row about the most of several cases is one row with these cases, those nearest to its population where Little's
+/// law tells it, that printed digits are kept, and that a file which a plan reads twice has as many rows as lines.
+#[test]
+fn rows_may_be_of_several_cases() {
+    let plan = plan::load_plan("dorado-2100-g2").unwrap();
+    let only = vec![("ioengine".to_owned(), vec!["libaio".to_owned()])];
+    let selection = Selection { only, ..Selection::default() };
+    let rows = read_rows(&["dorado-2100-g2/maxima.csv".to_owned()], Some(&plan), &selection).unwrap();
+    assert_eq!((rows.points.len(), rows.count(), rows.left_out), (13, 13, 7));
+    let most = &rows.points[0];
+    let figures: Vec<_> = most.figures.iter().map(|one| (one.value, one.half_digit, one.of)).collect();
+    assert_eq!(
+        figures,
+        [(110_000.0, 0.5, plan::FigureOf::Maximum), (4.7e6, 50_000.0, plan::FigureOf::AtExtreme)]
+    );
+    // 110,000 × 4.7 ms are 517.
+    assert!(most.cases.iter().all(|case| case.load.numjobs * case.load.iodepth == 512), "{most:?}");
+    let widest = rows.points.iter().map(|point| point.cases.len()).max();
+    assert_eq!(widest, Some(3 * 2 * 9), "three block sizes, two depths, nine numbers of jobs");
+    let plan = plan::load_plan("storpool").unwrap();
+    let rows = read_rows(&["storpool/latency.csv".to_owned()], Some(&plan), &Selection::default()).unwrap();
+    assert_eq!((rows.points.len(), rows.count(), rows.left_out), (8, 5, 0));
 }

@@ -208,7 +208,8 @@ fn drives_of_a_pool_are_replaced() {
     assert_eq!((notes.len(), written[0]), (1, 0), "{notes:?}");
     // The emptiest drive takes what the next one held. Another is lost before that is done: what it held goes to the drive that
     // has been replaced by then.
-    let (notes, written, read) = after(&[("drive-failure", 1), ("drive-failure", 2), ("drive-replacement", 1)]);
+    let (notes, written, read) =
+        after(&[("drive-failure", 1), ("drive-failure", 2), ("drive-replacement", 1)]);
     assert_eq!(notes.iter().filter(|says| *says == "the rebuild is done").count(), 1, "{notes:?}");
     assert!(written[0] > 0 && written[1] > 0 && read[0] > 0, "{written:?} {read:?}");
     let (notes, ..) = after(&[("drive-replacement", 4)]);

@@ -337,8 +337,9 @@ fn impossible_events_are_refused() {
     assert!(matches!(error, TwinError::NoSuchEvent { .. }));
     assert!(error.to_string().contains("disk_array.firmware_update"), "{error}");
     let mut pool = build(&array("e2700"), &[("layout", "ddp".into())]);
-    let error = pool.schedule(0, Event::DriveReplacement).unwrap_err();
-    assert!(error.to_string().contains("new homes"), "{error}");
+    pool.schedule(0, Event::DriveReplacement).unwrap();
+    let error = pool.act(0, "drive-replacement", &settings(&[("drive", 24.into())])).unwrap_err();
+    assert!(error.to_string().contains("0 to 23"), "{error}");
     let mut ssd = build(&array("dorado-2100-g2"), &[]);
     let error = ssd.act(0, "drive-failure", &settings(&[("drive", 25.into())])).unwrap_err();
     assert!(error.to_string().contains("0 to 24"), "{error}");

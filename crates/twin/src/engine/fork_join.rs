@@ -51,10 +51,16 @@ fn forks_join_as_nelson_and_tantawi_say() {
             let ratio = harmonic(stations) / harmonic(2);
             let law = (ratio + (1.0 - ratio) * 4.0 * utilisation / 11.0) * of_two;
             let found = mean_response_ns(stations, utilisation, operations) / MEAN_SERVICE_NS;
-            println!("| {stations} | {utilisation} | {law:.3} | {found:.3} | {:+.1} % |", (found / law - 1.0) * 100.0);
+            println!(
+                "| {stations} | {utilisation} | {law:.3} | {found:.3} | {:+.1} % |",
+                (found / law - 1.0) * 100.0
+            );
             // At 0.9 the mean of a million and a half is sure to about 1 %.
             let bound = if stations == 2 { 0.02 } else { 0.05 };
-            assert!((found / law - 1.0).abs() < bound, "{stations} stations at {utilisation}: {found} for {law}");
+            assert!(
+                (found / law - 1.0).abs() < bound,
+                "{stations} stations at {utilisation}: {found} for {law}"
+            );
         }
     }
 }
