@@ -124,18 +124,18 @@ impl Findings {
                     100,
                     finding,
                     format!(
-                        "Writes fall by {:.0} % after {} and {} written: from {} ({}) to {} ({}). In the long run {}{} remain. What \
-                         was written before implies a reserve of about {} ({}).{recovers}{falls}",
+                        "Writes fall by {:.0} % after {} and {} written, of which about {} used up a reserve: from {} ({}) to \
+                         {} ({}). In the long run {}{} remain ({}).{recovers}{falls}",
                         cliff.depth_percent,
                         duration(cliff.onset_s),
                         gigabytes(cliff.bytes_written),
+                        gigabytes(cliff.reserve_bytes),
                         iops(cliff.before.iops),
                         bandwidth(cliff.before.bw_bytes_per_s),
                         iops(cliff.after.iops),
                         bandwidth(cliff.after.bw_bytes_per_s),
                         iops(cliff.sustained.iops),
                         if cliff.reads_after.is_some() { " of reads and writes together" } else { "" },
-                        gigabytes(cliff.reserve_bytes),
                         self.load_of(finding)
                     ),
                 )
@@ -425,10 +425,10 @@ impl Findings {
                 50 + (disruption.dips.len().min(1) as u32) * 20,
                 finding,
                 format!(
-                    "{} (at {}): {dips}; latency is {:.0} % of what it was, and {} I/Os failed.",
+                    "{} (at {}): {dips}; meanwhile mean latency is {}, and {} I/Os failed.",
                     disruption.event,
                     duration(disruption.at_s),
-                    disruption.latency_percent,
+                    change(disruption.latency_percent),
                     disruption.errors
                 ),
             )
@@ -546,6 +546,15 @@ impl Findings {
 
 fn one(weight: u32, finding: &Finding, text: String) -> Conclusion {
     Conclusion { weight, text, findings: vec![finding.id.clone()] }
+}
+
+/// A share of what was, in percent, as the change that it is.
+fn change(percent: f64) -> String {
+    match (percent - 100.0).round() {
+        0.0 => "as before".to_owned(),
+        more if more > 0.0 => format!("{more:.0} % higher than before"),
+        less => format!("{:.0} % lower than before", -less),
+    }
 }
 
 /// The text with its first letter as a sentence has it.

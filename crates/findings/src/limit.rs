@@ -96,8 +96,7 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
             "concurrency",
             format!("{} {}", part.part, part.resource),
             format!(
-                "no part is full ({} busy {:.0} % of the time{}, and nothing more than that), so {:.0} I/Os outstanding at \
-                 {} are {}",
+                "no part is full (at most, {} busy {:.0} % of the time{}), and {:.0} I/Os outstanding at {} are {}",
                 words::busy(part),
                 part.mean_percent,
                 words::way(part),

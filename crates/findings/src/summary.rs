@@ -18,7 +18,7 @@ pub struct Summary {
 pub const QUESTIONS: [&str; 3] = ["What it sustains", "When it falls", "What limits it"];
 
 /// Of the kinds of limit so many are named.
-const LIMITS_NAMED: usize = 4;
+const LIMITS_NAMED: usize = 3;
 
 impl Findings {
     /// The three answers.
@@ -79,13 +79,15 @@ impl Findings {
             .iter()
             .max_by(|a, b| a.1.sustained.bw_bytes_per_s.total_cmp(&b.1.sustained.bw_bytes_per_s));
         if let (Some((first, most)), Some((second, widest))) = (by_iops, by_bytes) {
-            let text = format!(
-                "If writes go on, at most {} last ({}), and at most {} ({}): what is left after their fall.",
-                iops(most.sustained.iops),
-                self.load_of(first),
-                bandwidth(widest.sustained.bw_bytes_per_s),
-                self.load_of(second)
-            );
+            let (rate, bytes) = (iops(most.sustained.iops), bandwidth(widest.sustained.bw_bytes_per_s));
+            let (load, wide_load) = (self.load_of(first), self.load_of(second));
+            let text = if first.id == second.id {
+                format!("After writes have fallen, up to {rate} or {bytes} remain ({load}).")
+            } else {
+                format!(
+                    "After writes have fallen, up to {rate} remain ({load}), or up to {bytes} ({wide_load})."
+                )
+            };
             return Some(answer(&text, &[first, second]));
         }
         self.lasting()
@@ -151,14 +153,18 @@ impl Findings {
             rests_on.push(finding);
             format!("Writes did not fall in what was tried, at most {} at a stretch.", duration(length_s))
         } else {
+            let all = cliffs.len() + self.steadfast(&cliffs);
             format!(
-                "Writes {}fall by {} after {}, with {} written (in {} of {} cases that write as long).",
-                if cliffs.len() > 1 { "typically " } else { "" },
+                "{} fall by {} after {}, with {} written{}.",
+                if all == 1 {
+                    "Writes".to_owned()
+                } else {
+                    format!("In {} of {all} cases that write long enough, writes", cliffs.len())
+                },
                 typical(|cliff| cliff.depth_percent, |percent| format!("{percent:.0} %")),
                 typical(|cliff| cliff.onset_s, duration),
                 typical(|cliff| cliff.bytes_written, gigabytes),
-                cliffs.len(),
-                cliffs.len() + self.steadfast(&cliffs)
+                if cliffs.len() > 1 { " (each the median, with the least and most)" } else { "" }
             )
         };
         if let Some((finding, sentence)) = self.deepest_dip() {
@@ -211,6 +217,10 @@ impl Findings {
                 None => kinds.push((&limit.by, 1, (finding, limit))),
             }
         }
+        // A rate that was asked for says nothing about the target, where others do.
+        if kinds.len() > 1 {
+            kinds.retain(|(by, _, _)| *by != "rate");
+        }
         // What is full comes before what is not known to be.
         kinds.sort_by_key(|(by, count, _)| {
             (matches!(*by, "concurrency" | "unknown"), std::cmp::Reverse(*count))
@@ -231,7 +241,9 @@ impl Findings {
                     }
                     (1, _) => format!("{what}: {because} ({load})."),
                     (all, "concurrency") => {
-                        format!("In {count} of {all} kinds of load {because} ({load}).")
+                        format!(
+                            "In {count} of {all} kinds of load more I/Os outstanding would do more; for example {load}: {because}."
+                        )
                     }
                     (all, _) => {
                         format!(

@@ -9,14 +9,9 @@ pub(crate) fn iops(value: f64) -> String {
     }
 }
 
-/// Bytes a second in MB (10⁶ bytes).
+/// Bytes a second, in the units of the report's tables and tiles.
 pub(crate) fn bandwidth(bytes_per_s: f64) -> String {
-    let mb = bytes_per_s / 1e6;
-    if mb < 10.0 {
-        format!("{mb:.2} MB/s")
-    } else {
-        format!("{} MB/s", units::with_thousands(mb.round() as u64))
-    }
+    units::human_bandwidth(bytes_per_s)
 }
 
 /// A latency in µs or ms.

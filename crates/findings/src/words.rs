@@ -85,7 +85,10 @@ fn setting(name: &str, value: &Value) -> String {
         ("filesystem", kind) => format!("on {kind}"),
         ("rate_percent", "max") => "as fast as it goes".to_owned(),
         ("rate_percent", share) => format!("at {share} % of the full rate"),
-        ("rate_iops", rate) => format!("held at {rate} IOPS a job"),
+        ("rate_iops", rate) => {
+            let rate = rate.parse().map_or_else(|_| rate.to_owned(), units::human_rate);
+            format!("held at {rate} IOPS a job")
+        }
         ("ioengine", "sync" | "psync") => "synchronous".to_owned(),
         ("ioengine", _) => "asynchronous".to_owned(),
         (_, word) => format!("{} {word}", name.replace('_', " ")),

@@ -139,8 +139,8 @@ fn header(out: &mut String, report: &Report) {
         Origin::Simulated { twin } => {
             let _ = write!(
                 out,
-                "<p class=\"origin simulated\"><strong>Simulated, not measured.</strong> Every figure here comes from the \
-                 twin <b>{}</b>, a model in simulated time. No storage was touched.</p>",
+                "<p class=\"origin simulated\"><strong>Simulated, not measured.</strong> Every figure here comes from a model of \
+                 the array, its twin <b>{}</b>, in simulated time. No real array took part.</p>",
                 html(twin)
             );
         }

@@ -16,7 +16,7 @@ pub fn document(report: &Report) -> String {
         Origin::Simulated { twin } => {
             let _ = writeln!(
                 out,
-                "**Simulated, not measured.** Every figure here comes from the twin {}, a model in simulated time. No storage was touched.\n",
+                "**Simulated, not measured.** Every figure here comes from a model of the array, its twin {}, in simulated time. No real array took part.\n",
                 escaped(twin)
             );
         }

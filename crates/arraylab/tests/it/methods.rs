@@ -163,8 +163,8 @@ fn demand_intensity() {
     let is_max = |_: [u64; 2], iops: f64| iops == most.1;
     let is_mid = |_: [u64; 2], iops: f64| distance(iops) == nearest;
     let is_min = |cell: [u64; 2], _: f64| cell == [1, 1];
-    let wanted: [(&str, &dyn Fn([u64; 2], f64) -> bool); 3] =
-        [("max-iops", &is_max), ("mid-iops", &is_mid), ("min-iops", &is_min)];
+    type Wanted<'a> = &'a dyn Fn([u64; 2], f64) -> bool;
+    let wanted: [(&str, Wanted); 3] = [("max-iops", &is_max), ("mid-iops", &is_mid), ("min-iops", &is_min)];
     let mut points = Vec::new();
     for (stage, is_wanted) in wanted {
         let point = all.iter().position(|one| one["stage"] == stage).unwrap();

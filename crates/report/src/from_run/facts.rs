@@ -138,8 +138,8 @@ pub fn headlines(source: &Source<'_>) -> Vec<Headline> {
         })
     };
     [
-        best("Highest IOPS", &["iops"], false),
-        best("Highest bandwidth", &["bw_bytes_per_s"], false),
+        best("Peak IOPS", &["iops"], false),
+        best("Peak bandwidth", &["bw_bytes_per_s"], false),
         best("Lowest mean latency", &["read.latency_ns.mean", "write.latency_ns.mean"], true),
     ]
     .into_iter()
