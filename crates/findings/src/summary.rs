@@ -221,10 +221,8 @@ impl Findings {
         if kinds.len() > 1 {
             kinds.retain(|(by, _, _)| *by != "rate");
         }
-        // What is full comes before what is not known to be.
-        kinds.sort_by_key(|(by, count, _)| {
-            (matches!(*by, "concurrency" | "unknown"), std::cmp::Reverse(*count))
-        });
+        // The commonest first, so that the few that are named are most of all; what nobody knows comes last.
+        kinds.sort_by_key(|(by, count, _)| (*by == "unknown", std::cmp::Reverse(*count)));
         kinds.truncate(LIMITS_NAMED);
         let parts: Vec<String> = kinds
             .iter()

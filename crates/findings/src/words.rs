@@ -154,8 +154,8 @@ pub(crate) fn way(part: &PartUse) -> &'static str {
     match part.resource.as_str() {
         "to_host" => ", on the way to the host",
         "to_array" => ", on the way to the array",
-        "to_drives" => ", on the way to the drives",
-        "from_drives" => ", on the way from the drives",
+        "to_drives" => ", outwards",
+        "from_drives" => ", inwards",
         _ => "",
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         let said = [
             (
                 part("drive-links", "to_drives", 1),
-                "the links to the drives are busy 95 % of the time, on the way to the drives",
+                "the links to the drives are busy 95 % of the time, outwards",
             ),
             (part("link", "to_host", 1), "the link is busy 95 % of the time, on the way to the host"),
             (part("link", "to_host", 4), "4 links are busy 95 % of the time, on the way to the host"),

@@ -245,7 +245,13 @@ stages:
 #[test]
 fn a_noisy_neighbour_is_limited_as_on_the_twin() {
     let served = Served::start("storpool,capacity=256m");
-    let real = served.in_real_time_on(&["hdd", "hybrid"], NEIGHBOUR);
+    // Beside a busy host fio ends before its twelve seconds, and what happened when cannot be told.
+    let mut tries = (0..3).map(|_| {
+        let _ = fs::remove_dir_all(served.path("real"));
+        served.in_real_time_on(&["hdd", "hybrid"], NEIGHBOUR)
+    });
+    let real = tries.find(|run| by_second(run, 0).len() == 12);
+    let real = real.expect("none of three tries lasted the twelve seconds that were asked for");
     for run in [&real, &served.simulated(NEIGHBOUR, "storpool")] {
         let (victim, noisy) = (by_second(run, 0), by_second(run, 1));
         let [alone, beside, relieved, again] =
