@@ -69,8 +69,8 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
                 && level.outstanding > OUTSTANDING_PER_PART * part.parts as f64 =>
         {
             let queued = format!(
-                "{:.0} I/Os outstanding wait {}, where {calm} is {}",
-                level.outstanding,
+                "{} outstanding wait {}, where {calm} is {}",
+                ios(level.outstanding),
                 latency(level.mean_latency_ns),
                 latency(calm_ns)
             );
@@ -96,11 +96,11 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
             "concurrency",
             format!("{} {}", part.part, part.resource),
             format!(
-                "no part is full (at most, {} busy {:.0} % of the time{}), and {:.0} I/Os outstanding at {} are {}",
+                "no part is full (at most, {} busy {:.0} % of the time{}), and {} outstanding at {} make {}",
                 words::busy(part),
                 part.mean_percent,
                 words::way(part),
-                level.outstanding,
+                ios(level.outstanding),
                 latency(level.mean_latency_ns),
                 iops(level.iops)
             ),
@@ -127,6 +127,11 @@ pub(crate) fn of(observation: &Observation, case: &ObservedCase) -> Finding {
         uses,
     };
     Finding::of_case(case, Fact::Limit(fact), None)
+}
+
+/// So many I/Os.
+fn ios(count: f64) -> String {
+    units::human_count(count.round() as u64, "I/O")
 }
 
 /// Settings that say how much is outstanding and for how long, not what is done.
