@@ -4,6 +4,7 @@
 use crate::array::ServedArray;
 use crate::control::{Controlled, failed, refuse};
 use crate::live::LiveArray;
+use crate::losses::model_drive;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
@@ -113,13 +114,14 @@ impl Controlled {
     }
 
     fn slow_model(&self, drive: u16, factor: f64) -> Result<Value, ResponseError> {
-        let told = [("drive".to_owned(), self.model_drive(drive)), ("factor".to_owned(), factor.into())];
+        let told =
+            [("drive".to_owned(), model_drive(&self.live, drive)), ("factor".to_owned(), factor.into())];
         self.act("drive-slow", &Settings::from_iter(told))
     }
 
     /// The model learns what had happened to the array before the start.
     pub(crate) fn tell_of_conditions(&self) {
-        self.tell_of_lost_drives();
+        self.tell_of_losses();
         let Some(volume) = self.live.volume().filter(|_| self.pacer.is_some()) else { return };
         let drives = volume.status().drives;
         for (drive, slow) in slow_drives(&volume) {

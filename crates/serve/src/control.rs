@@ -6,9 +6,10 @@ use crate::conditions::{redundancy, stopped_services};
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
+use crate::losses::{ToldLosses, lost_drives};
 use crate::paced::{Paced, Pacer, REAL_SPEED};
-use crate::replicated::{drive_name, drive_number, services};
-use crate::volumes::{LIMIT, TEMPLATE, lost_drives, pieces_by_class};
+use crate::replicated::{drive_number, services};
+use crate::volumes::{LIMIT, TEMPLATE, pieces_by_class};
 use driver::Settings;
 use driver::protocol::{
     ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
@@ -43,6 +44,7 @@ pub(crate) struct Controlled {
     pub pacer: Option<Arc<Pacer>>,
     /// One change of the volumes at a time.
     pub changes: Mutex<()>,
+    pub told_losses: ToldLosses,
 }
 
 /// Answers control connections until the other end of `stopped` is closed.
@@ -239,28 +241,6 @@ impl Controlled {
         self.live.array.twin.as_ref()?.description.replicated.as_ref()
     }
 
-    /// A drive as the model names it.
-    pub(crate) fn model_drive(&self, drive: u16) -> Value {
-        self.system().map_or_else(|| Value::from(drive), |system| Value::from(drive_name(system, drive)))
-    }
-
-    /// The model learns which drives were lost before the start.
-    pub(crate) fn tell_of_lost_drives(&self) {
-        for drive in lost_drives(&self.live) {
-            self.tell_model_of("drive-failure", &drive);
-        }
-    }
-
-    /// Something happens to a drive of the model as well, if its kind of array can: otherwise time goes on as if it had not.
-    fn tell_model_of(&self, action: &'static str, drive: &Value) {
-        let Some(pacer) = &self.pacer else { return };
-        let arguments = Settings::from_iter([("drive".to_owned(), drive.clone())]);
-        let asked = pacer.ask(move |paced| paced.model.act(paced.now_ns, action, &arguments));
-        if let Ok(Err(problem)) | Err(problem) = asked {
-            self.live.note(&format!("the time of `{action}` of drive {drive} is not modelled: {problem}"));
-        }
-    }
-
     fn happen(&self, event: &Event) -> Result<Value, ResponseError> {
         let live = &self.live;
         match event {
@@ -303,15 +283,15 @@ impl Controlled {
         }
         .map_err(|error| failed(&error))?;
         match *event {
-            Event::Fail { drive } | Event::Pull { drive } => {
-                self.tell_model_of("drive-failure", &self.model_drive(drive));
-            }
+            Event::Fail { .. } | Event::Pull { .. } => self.tell_of_losses(),
             Event::Replace { drive } => {
+                // It may have been lost just now, by itself.
+                self.tell_of_losses();
                 // Whatever it was like, the new one is as described.
                 if self.pacer.is_some() {
                     let _ = self.slow(drive, 1.0);
                 }
-                self.tell_model_of("drive-replacement", &self.model_drive(drive));
+                self.tell_model_of("drive-replacement", drive);
             }
             _ => {}
         }

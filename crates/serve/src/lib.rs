@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod exports;
 mod live;
+mod losses;
 mod monitoring;
 mod named_drives;
 mod options;

@@ -5,6 +5,7 @@ use crate::array::ServedArray;
 use crate::control::{Controlled, accept};
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
+use crate::losses::ToldLosses;
 use crate::monitoring::Monitoring;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
@@ -107,6 +108,7 @@ pub fn serve_array(
         server: server.clone(),
         pacer: pacer.clone(),
         changes: Mutex::default(),
+        told_losses: ToldLosses::none(&live),
     });
     controlled.tell_of_conditions();
     let monitoring =
@@ -119,7 +121,7 @@ pub fn serve_array(
     let is_stopping = AtomicBool::new(false);
     let (answering, stopped) = UnixStream::pair().map_err(ServeError::io("make a pair of sockets"))?;
     let outcome = std::thread::scope(|scope| {
-        scope.spawn(|| look_after(&live, &is_stopping));
+        scope.spawn(|| look_after(&controlled, &is_stopping));
         scope.spawn(|| accept(&control, &controlled, &stopped));
         if metrics.is_some() {
             scope.spawn(|| monitoring.page.look_on(&is_stopping));

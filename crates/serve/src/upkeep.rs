@@ -1,6 +1,7 @@
 //! What an array does by itself while it serves: fails drives that refuse writes, puts spares in, rebuilds or
 //! rehomes, and scrubs when it was told to. In small steps, so that clients are not held up.
 
+use crate::control::Controlled;
 use crate::live::LiveArray;
 use layout::Redundancy;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +17,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// Looks after the array until it is told to stop.
-pub(crate) fn look_after(live: &LiveArray, is_stopping: &AtomicBool) {
-    let mut upkeep = Upkeep { live, resync_stripes: 16, rebuild_stripes: 16, scrub_stripes: 16 };
+pub(crate) fn look_after(controlled: &Controlled, is_stopping: &AtomicBool) {
+    let live = &*controlled.live;
+    let mut upkeep = Upkeep { controlled, live, resync_stripes: 16, rebuild_stripes: 16, scrub_stripes: 16 };
     while !is_stopping.load(Ordering::Acquire) {
         let Some(volume) = live.volume() else {
             live.wait(LOOK_EVERY);
@@ -39,6 +41,7 @@ pub(crate) fn look_after(live: &LiveArray, is_stopping: &AtomicBool) {
 }
 
 struct Upkeep<'a> {
+    controlled: &'a Controlled,
     live: &'a LiveArray,
     resync_stripes: u64,
     rebuild_stripes: u64,
@@ -49,6 +52,8 @@ impl Upkeep<'_> {
     /// One step; `true` if there is more to do.
     fn step(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
         self.live.fail_broken_drives(volume);
+        // Whoever found a drive broken may have been a client's request.
+        self.controlled.tell_of_losses();
         self.put_spare_in(volume)?;
         let does_resync = self.resync(volume)?;
         let does_rebuild = self.rebuild(volume)?;

@@ -4,7 +4,7 @@
 use crate::array::ServedArray;
 use crate::conditions::stop_drives;
 use crate::control::{Controlled, failed, refuse};
-use crate::live::LiveArray;
+use crate::losses::lost_drives;
 use crate::paced::KnownVolume;
 use crate::power::PoweredShelf;
 use crate::replicated::{drive_name, drives_of_free, drives_of_template};
@@ -118,19 +118,6 @@ pub(crate) fn known(
         })
     });
     volumes.collect()
-}
-
-/// The drives that do not serve, as the model names them.
-pub(crate) fn lost_drives(live: &LiveArray) -> Vec<Value> {
-    let Some(volume) = live.volume() else { return Vec::new() };
-    let system = live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    let drives = volume.status().drives.into_iter();
-    let lost = drives.filter(|drive| drive.condition.is_lost());
-    lost.map(|drive| match system {
-        Some(system) => Value::from(drive_name(system, drive.drive)),
-        None => Value::from(drive.drive),
-    })
-    .collect()
 }
 
 fn refused(error: &MapError) -> ResponseError {

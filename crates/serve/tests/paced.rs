@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Random, Served, array, count, directory, serve, serve_timed};
+use common::{Random, Served, array, count, directory, is_whole, options, serve, serve_timed, serve_with};
 use serde_json::Value;
-use serve::{PACED_POINTS, bench_paced, ctl};
+use serve::{Options, PACED_POINTS, bench_paced, ctl, parse_speed};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -267,4 +267,40 @@ fn age_and_fill_are_set() {
     };
     let [fresh, filled, steady] = ["fresh", "filled", "steady"].map(erased);
     assert!(fresh > filled && filled > steady, "{fresh}, {filled}, {steady}");
+}
+
+/// Proves that a drive which the array finds broken by itself is lost to its model as well, and to it only once: reads no
+/// longer come from it but from all the others, and a new one in its place is rebuilt in the model's time too.
+#[test]
+fn a_drive_found_broken_is_lost_to_the_model() {
+    let _alone = alone();
+    let directory = directory();
+    // The rebuild begins 5 s of the model after the replacement.
+    let speed_millionths = parse_speed(false, Some(50.0)).unwrap();
+    let options = Options { speed_millionths, ..options(directory.path()) };
+    // All twelve drives, so that no spare takes its place.
+    let served = serve_with(&array("raid-levels,raid=5,disks=12,capacity=16m"), options);
+    let of_drives = |status: &Value, what: &str| -> Vec<u64> {
+        let parts = &status["model"]["parts"];
+        (0..12).map(|drive| parts[format!("drive-{drive}")][what].as_u64().unwrap()).collect()
+    };
+    let noted = |status: &Value, words: &str| status["model"]["notes"].to_string().matches(words).count();
+    let mut client = served.client();
+    served.ctl("break 2");
+    (0..64).for_each(|block| client.write(block * 16384, &[5; 4096], false).unwrap());
+    // It meets the error.
+    let _ = ctl(&served.control, &["checkpoint".to_owned()]);
+    let before = served.wait_until("lost to the model", |status| noted(status, "drive-2 fails") == 1);
+    assert_eq!(before["volume"]["drives"][2]["condition"], "failed");
+    (0..64).for_each(|block| drop(client.read((64 << 20) + block * 65536, 65536).unwrap()));
+    let status = served.ctl("status");
+    let (before, after) = (of_drives(&before, "reads"), of_drives(&status, "reads"));
+    for drive in 0..12 {
+        assert_eq!(before[drive] == after[drive], drive == 2, "drive {drive}: {before:?}, {after:?}");
+    }
+    served.ctl("replace 2");
+    let status = served.wait_until("whole", is_whole);
+    assert_eq!((noted(&status, "drive-2 fails"), noted(&status, "a new drive takes")), (1, 1));
+    let written = of_drives(&status, "writes")[2];
+    served.wait_until("rebuilt in the model", |status| of_drives(status, "writes")[2] > written + 100);
 }
