@@ -2,7 +2,10 @@
 
 use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};
-use crate::{bounds, conformance, disruption, found_load, level, limit, penalty, steady_state, write_cliff};
+use crate::{
+    bounds, conformance, disruption, found_load, level, limit, path_balance, penalty, steady_state,
+    write_cliff,
+};
 use plan::Plan;
 use std::collections::BTreeMap;
 use store::{RunReader, StoreError};
@@ -40,16 +43,15 @@ impl Findings {
             }
             all.extend(disruption::of(case));
             all.extend(conformance::of(case));
-            all.extend(limit::balance(case));
+            all.extend(path_balance::of(case));
         }
         all.extend(steady_state::rounds::of(&observation));
         all.extend(observation.whole_stages().iter().filter_map(write_cliff::of));
         let cliffs: Vec<Finding> =
             all.iter().filter(|finding| finding.kind() == Kind::WriteCliff).cloned().collect();
         let bounds = bounds::of(&observation);
-        all.extend(
-            bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(&observation, case)),
-        );
+        let calm = limit::Calm::new(&observation);
+        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(case, &calm)));
         all.extend(bounds);
         all.extend(penalty::penalties(&observation));
         all.extend(penalty::effects(&observation, &cliffs));

@@ -22,6 +22,7 @@ mod kept_plan;
 mod level;
 mod limit;
 mod observation;
+mod path_balance;
 mod penalty;
 mod requirements;
 mod statistics;

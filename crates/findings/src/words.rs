@@ -3,6 +3,7 @@
 use crate::PartUse;
 use crate::text::block;
 use serde_json::{Map, Value};
+use units::human_count;
 
 /// Settings that every case is told by, whether they vary or not; the others are told where they vary.
 const ALWAYS_TOLD: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
@@ -59,8 +60,7 @@ fn jobs(settings: &Map<String, Value>) -> Option<String> {
     let count = |name: &str| settings.get(name).and_then(Value::as_u64);
     Some(match (count("numjobs")?, count("iodepth")?) {
         (1, 1) => "one at a time".to_owned(),
-        (1, depth) => format!("1 job of depth {depth}"),
-        (jobs, depth) => format!("{jobs} jobs of depth {depth}"),
+        (jobs, depth) => format!("{} of depth {depth}", human_count(jobs, "job")),
     })
 }
 
@@ -75,7 +75,9 @@ fn setting(name: &str, value: &Value) -> String {
         ("layout", "raid10") => "RAID 10".to_owned(),
         ("host", "node") => "from a storage node".to_owned(),
         ("host", "client") => "from a client".to_owned(),
-        ("disks", count) => counted(count, "disk"),
+        ("disks", count) => {
+            value.as_u64().map_or_else(|| format!("{count} disks"), |count| human_count(count, "disk"))
+        }
         ("write_cache", state) => format!("write cache {state}"),
         ("read_cache", state) => format!("read cache {state}"),
         ("coverage", share) => format!("{share} % of the capacity covered"),
@@ -95,8 +97,14 @@ fn setting(name: &str, value: &Value) -> String {
     }
 }
 
-fn counted(count: &str, noun: &str) -> String {
-    if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
+/// So many I/Os, of a mean that is seldom a whole number.
+pub(crate) fn ios(count: f64) -> String {
+    human_count(count.round() as u64, "I/O")
+}
+
+/// So many, with the verb that goes with the number: `1 case was`, `3 cases were`.
+pub(crate) fn were(count: u64, singular: &str) -> String {
+    format!("{} {}", human_count(count, singular), if count == 1 { "was" } else { "were" })
 }
 
 /// What is busy, as the beginning of a sentence with its verb: `the processors of 2 controllers are`.
@@ -115,7 +123,7 @@ pub(crate) fn busy(part: &PartUse) -> String {
     };
     let whose = match part.parts {
         1 => format!("the {kind}"),
-        parts => format!("{parts} {kind}s"),
+        parts => human_count(parts as u64, &kind),
     };
     let Some(resource) = resource(part) else {
         return format!("{whose} {}", if part.parts == 1 { "is" } else { "are" });
