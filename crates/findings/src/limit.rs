@@ -90,9 +90,9 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_
             by: "unknown",
             part: String::new(),
             because: format!(
-                "the target shows nothing of its parts; {} outstanding at {}",
-                words::were(level.outstanding.round() as u64, "I/O"),
-                latency(level.mean_latency_ns)
+                "the target shows nothing of its parts; mean latency is {} with {} outstanding",
+                latency(level.mean_latency_ns),
+                words::ios(level.outstanding)
             ),
         },
     }
@@ -163,7 +163,7 @@ fn few(level: &Level, part: &PartUse) -> Reason {
         by: "concurrency",
         part: name(part),
         because: format!(
-            "no part is full (at most, {} busy {:.0} % of the time{}), and {} outstanding at {} make {}",
+            "no part is full (at most, {} busy {:.0} % of the time{}), and with {} outstanding, {} each, there are {}",
             words::busy(part),
             part.mean_percent,
             words::way(part),

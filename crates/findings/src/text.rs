@@ -37,6 +37,11 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// So many of something: `1 case`, `1,010 cases`.
+pub(crate) fn count(number: usize, singular: &str) -> String {
+    units::human_count(number as u64, singular)
+}
+
 /// How often: once, twice, or a number of times.
 pub(crate) fn times(count: usize) -> String {
     match count {

@@ -1,7 +1,7 @@
 //! Cases and parts as a person would say them: no `bs=4096,iodepth=32`, and each noun with its number.
 
 use crate::PartUse;
-use crate::text::block;
+use crate::text::{block, count};
 use serde_json::{Map, Value};
 use units::human_count;
 
@@ -57,8 +57,8 @@ fn load(settings: &Map<String, Value>) -> String {
 }
 
 fn jobs(settings: &Map<String, Value>) -> Option<String> {
-    let count = |name: &str| settings.get(name).and_then(Value::as_u64);
-    Some(match (count("numjobs")?, count("iodepth")?) {
+    let number = |name: &str| settings.get(name).and_then(Value::as_u64);
+    Some(match (number("numjobs")?, number("iodepth")?) {
         (1, 1) => "one at a time".to_owned(),
         (jobs, depth) => format!("{} of depth {depth}", human_count(jobs, "job")),
     })
@@ -102,11 +102,6 @@ pub(crate) fn ios(count: f64) -> String {
     human_count(count.round() as u64, "I/O")
 }
 
-/// So many, with the verb that goes with the number: `1 case was`, `3 cases were`.
-pub(crate) fn were(count: u64, singular: &str) -> String {
-    format!("{} {}", human_count(count, singular), if count == 1 { "was" } else { "were" })
-}
-
 /// What is busy, as the beginning of a sentence with its verb: `the processors of 2 controllers are`.
 pub(crate) fn busy(part: &PartUse) -> String {
     let kind = match part.part.as_str() {
@@ -123,7 +118,7 @@ pub(crate) fn busy(part: &PartUse) -> String {
     };
     let whose = match part.parts {
         1 => format!("the {kind}"),
-        parts => human_count(parts as u64, &kind),
+        parts => count(parts, &kind),
     };
     let Some(resource) = resource(part) else {
         return format!("{whose} {}", if part.parts == 1 { "is" } else { "are" });

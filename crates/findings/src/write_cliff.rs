@@ -35,7 +35,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
     }
     if rates.len() < INTERVALS_LEAST {
         let reason = format!(
-            "{} intervals are too few: a level on either side of a fall takes {INTERVALS_LEAST}",
+            "a level on either side of a fall takes {INTERVALS_LEAST} intervals, and the case has {}",
             rates.len()
         );
         return Some(none(reason, None));

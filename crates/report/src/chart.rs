@@ -13,6 +13,7 @@ pub(crate) use frame::{fitted as fitted_text, text_width};
 pub use scale::{Axis, Scale, TickFormat};
 
 use std::fmt::Write as _;
+use units::human_count;
 
 /// Most series that one chart may show: as many as have a marker and a dash of their own.
 pub const SERIES_LIMIT: usize = 6;
@@ -130,10 +131,10 @@ impl Chart {
             let most = known().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(least);
             let _ = write!(
                 text,
-                " {}{}: {} values, from {} at {} to {} at {}.",
+                " {}{}: {}, from {} at {} to {} at {}.",
                 if series.label.is_empty() { "This run" } else { &series.label },
                 if series.role == Role::Published { " (published)" } else { "" },
-                known().count(),
+                human_count(known().count() as u64, "value"),
                 scale::plain(least.1),
                 self.x.value_text(least.0),
                 scale::plain(most.1),

@@ -6,6 +6,7 @@ use crate::model::{Column, Conclusion, Origin, Picture, Report, Section, Table};
 use base64::Engine as _;
 use sha2::Digest as _;
 use std::fmt::Write as _;
+use units::human_count;
 
 const STYLE: &str =
     concat!(include_str!("../assets/report.css"), include_str!("../assets/uplot/uPlot.min.css"));
@@ -331,17 +332,17 @@ fn figure(out: &mut String, chart: &Chart) {
     }
     let _ = write!(out, "</figcaption>{}", chart.svg());
     let table = chart.data_table();
+    let rows = human_count(table.rows.len() as u64, "row");
     let is_large = table.rows.len() > PRINTED_ROWS;
     let class = if is_large { " class=\"large-data\"" } else { "" };
-    let _ = write!(out, "<details{class}><summary>Table of these {} rows</summary>", table.rows.len());
+    let _ = write!(out, "<details{class}><summary>Table of {rows}</summary>");
     let styles = column_styles(chart);
     table_element(out, &table, &styles, false);
     out.push_str("</details>");
     if is_large {
         let _ = write!(
             out,
-            "<p class=\"notes on-paper\">The table of these {} rows is in the HTML page and in the run’s CSV.</p>",
-            table.rows.len()
+            "<p class=\"notes on-paper\">The table of {rows} is in the HTML page and in the run’s CSV.</p>"
         );
     }
     out.push_str("</figure>");

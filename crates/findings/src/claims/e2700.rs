@@ -2,7 +2,7 @@
 
 use super::view::{Seen, View, mean_ratio, near, pairs};
 use super::{Claim, Judged, Origin};
-use crate::text::{bandwidth, latency};
+use crate::text::{bandwidth, count, latency};
 use crate::{Fact, Kind, ObservedCase};
 
 const PATTERNS: &str = "patterns";
@@ -153,9 +153,9 @@ fn cache_misses(view: &View<'_>) -> Judged {
     Ok((
         least > 2e6 && ratio <= 0.9,
         format!(
-            "least mean latency of random reads {}; sequential reads ÷ writes {ratio:.2} over {} pairs",
+            "least mean latency of random reads {}; sequential reads ÷ writes {ratio:.2} over {}",
             latency(least),
-            both.len()
+            count(both.len(), "pair")
         ),
     ))
 }
@@ -326,17 +326,17 @@ fn mix(view: &View<'_>) -> Judged {
 
 fn paths(view: &View<'_>) -> Judged {
     let mut worst: f64 = 0.0;
-    let mut count = 0;
+    let mut seen = 0;
     for stage in [PATTERNS, SEGMENTS, "file-system"] {
         for finding in view.of_kind(Kind::PathBalance, stage) {
             if let Fact::PathBalance(balance) = &finding.fact {
                 worst = worst.max(balance.largest_over_mean);
-                count += 1;
+                seen += 1;
             }
         }
     }
-    if count == 0 {
+    if seen == 0 {
         return Err("the run has no counters of two or more paths".into());
     }
-    Ok((worst <= 1.1, format!("largest path share ÷ mean: at most {worst:.3} in {count} cases")))
+    Ok((worst <= 1.1, format!("largest path share ÷ mean: at most {worst:.3} in {}", count(seen, "case"))))
 }

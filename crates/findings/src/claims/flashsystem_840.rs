@@ -3,7 +3,7 @@
 use super::view::{Seen, View, near};
 use super::{Claim, Judged, Origin};
 use crate::Kind;
-use crate::text::{bandwidth, block, duration, iops};
+use crate::text::{bandwidth, block, count, duration, iops};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -180,8 +180,8 @@ fn update(view: &View<'_>) -> Judged {
     Ok((
         brief && slight,
         format!(
-            "{} dips, the longest {}, {} of {} in all; latency during the verification {:.1} % of the level before",
-            dips.len(),
+            "{}, the longest {}, {} of {} in all; latency during the verification {:.1} % of the level before",
+            count(dips.len(), "dip"),
             duration(longest),
             duration(total),
             duration(length_s),

@@ -2,7 +2,7 @@
 
 use super::view::{Seen, View, mean_ratio, near, pairs};
 use super::{Claim, Judged, Origin};
-use crate::text::iops;
+use crate::text::{count, iops};
 use crate::{Fact, Kind};
 
 const STAGE: &str = "sets";
@@ -129,10 +129,10 @@ fn less_parity(view: &View<'_>) -> Judged {
     Ok((
         near(mean, 1.0, 0.15) && near(least, 1.0, 0.3) && near(most, 1.0, 0.3),
         format!(
-            "with X = {}, reads are {least:.2} to {most:.2} of X·(N − parity), {mean:.2} on average over {} sets; at equal \
+            "with X = {}, reads are {least:.2} to {most:.2} of X·(N − parity), {mean:.2} on average over {}; at equal \
              disks they hardly depend on the level",
             iops(one_disk),
-            shares.len()
+            count(shares.len(), "set")
         ),
     ))
 }
@@ -185,8 +185,11 @@ fn gap(view: &View<'_>) -> Judged {
     Ok((
         last.1 >= first.1 * 1.02,
         format!(
-            "RAID 6 ÷ RAID 5 writes: {:.2} over {:.0} disks, {:.2} over {:.0}",
-            first.1, first.0, last.1, last.0
+            "RAID 6 ÷ RAID 5 writes: {:.2} over {}, {:.2} over {:.0}",
+            first.1,
+            count(first.0.round() as usize, "disk"),
+            last.1,
+            last.0
         ),
     ))
 }
@@ -199,7 +202,7 @@ fn sizes_alike(view: &View<'_>) -> Judged {
     };
     let both = pairs(&of(512.0)?, &of(4096.0)?, &["bs"]);
     let ratio = mean_ratio(&both, "block size", rate)?;
-    Ok((near(ratio, 1.0, 0.10), format!("4096 B ÷ 512 B: {ratio:.3} over {} pairs", both.len())))
+    Ok((near(ratio, 1.0, 0.10), format!("4096 B ÷ 512 B: {ratio:.3} over {}", count(both.len(), "pair"))))
 }
 
 fn write_back(view: &View<'_>) -> Judged {
@@ -228,8 +231,8 @@ fn write_back(view: &View<'_>) -> Judged {
     Ok((
         (1.0..=1.3).contains(&gain) && swapped == 0,
         format!(
-            "write-back ÷ write-through: {gain:.3} over {} sets; {swapped} pairs of levels change places",
-            both.len()
+            "write-back ÷ write-through: {gain:.3} over {}; pairs of levels that change places: {swapped}",
+            count(both.len(), "set")
         ),
     ))
 }

@@ -4,7 +4,7 @@ use super::view::{Seen, View, near};
 use super::{Claim, Judged, Origin};
 use crate::observation::Interval;
 use crate::statistics::median;
-use crate::text::{duration, iops, latency};
+use crate::text::{count, duration, iops, latency};
 use crate::{Conformance, Fact, Kind};
 
 /// Half a rotation at 7,200 rpm.
@@ -216,9 +216,10 @@ fn caps(view: &View<'_>) -> Judged {
     Ok((
         holds,
         format!(
-            "{} limits: {above} of {intervals} intervals above, the slowest change took {}, {short} delivered less than 0.9 of \
+            "{}: {above} of {} above, the slowest change took {}, {short} delivered less than 0.9 of \
              what they allow",
-            found.len(),
+            count(found.len(), "limit"),
+            count(intervals, "interval"),
             duration(late)
         ),
     ))
@@ -241,7 +242,9 @@ fn template(view: &View<'_>) -> Judged {
     Ok((
         stalls == 0 && errors == 0 && (after - 100.0).abs() >= 10.0,
         format!(
-            "{stalls} intervals without I/O, {errors} errors; from {} to {after:.0} % of it",
+            "{} without I/O, {}; from {} to {after:.0} % of it",
+            count(stalls, "interval"),
+            units::human_count(errors, "error"),
             iops(before)
         ),
     ))
@@ -277,12 +280,12 @@ fn neighbour(view: &View<'_>) -> Judged {
     let (before, during) = (rate(0.0, begins)?, rate(begins + 1.0, limit.from_s)?);
     let held = rate(limit.from_s + 1.0, limit.to_s)?;
     let text = format!(
-        "the victim does {} alone, {} beside the neighbour, {} once that is limited; {} of {} intervals above the limit",
+        "the victim does {} alone, {} beside the neighbour, {} once that is limited; {} of {} above the limit",
         iops(before),
         iops(during),
         iops(held),
         limit.intervals_above,
-        limit.intervals
+        count(limit.intervals, "interval")
     );
     if during > 0.9 * before {
         return Err(format!("the neighbour takes nothing from the victim: {text}"));

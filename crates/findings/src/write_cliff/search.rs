@@ -2,6 +2,7 @@
 
 use crate::change_point::pelt;
 use crate::statistics::{autocorrelation, mean, median, noise_sigma, variance};
+use crate::text::count;
 
 /// Fewer intervals cannot have a level on both sides of a fall.
 pub(super) const INTERVALS_LEAST: usize = 2 * SEGMENT_LEAST;
@@ -95,8 +96,8 @@ pub(super) fn search(rates: &[f64]) -> Found {
         let visible_log = STEP_ERRORS_LEAST * 2.0 * sigma * (4.0 / levels.len() as f64).sqrt();
         let smallest = 100.0 * (1.0 - libm::exp(-visible_log)).max(DEPTH_LEAST);
         let reason = format!(
-            "no lasting fall of {smallest:.0} % or more in {} intervals with {noise_percent:.1} % noise",
-            levels.len()
+            "no lasting fall of {smallest:.0} % or more in {} with {noise_percent:.1} % noise",
+            count(levels.len(), "interval")
         );
         return Found::Nothing { reason, smallest_visible_percent: Some(smallest) };
     }

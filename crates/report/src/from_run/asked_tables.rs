@@ -8,6 +8,7 @@ use findings::{Fact, Findings};
 use plan::{Extreme, FigureOf};
 use serde_json::{Map, Value};
 use store::CaseResult;
+use units::human_count;
 
 /// Rows of one table; more are in the CSV.
 const ROWS_LIMIT: usize = 1_000;
@@ -299,7 +300,7 @@ fn verification(found: &Findings, stage: &str) -> Option<Table> {
         Some(round) => {
             format!("Steady state verification: reached with round {round} of at most {}", steady.at_most)
         }
-        None => format!("Steady state verification: not reached in {} rounds", steady.rounds),
+        None => format!("Steady state verification: not reached in {}", human_count(steady.rounds, "round")),
     };
     Some(Table { id: String::new(), caption, columns, rows })
 }

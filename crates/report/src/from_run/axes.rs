@@ -4,6 +4,7 @@ use super::quantity::Kind;
 use crate::chart::{Axis, Level, Scale, Series, TickFormat};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use units::human_count;
 
 type Settings = Map<String, Value>;
 
@@ -100,10 +101,12 @@ pub fn value_text(name: &str, value: &Value) -> String {
         ("rwmixread", Value::Number(share)) => format!("{share} % reads"),
         ("coverage", Value::Number(share)) => format!("{share} % covered"),
         ("numjobs", Value::Number(count)) => {
-            format!("{count} job{}", if count.as_u64() == Some(1) { "" } else { "s" })
+            count.as_u64().map_or_else(|| format!("{count} jobs"), |count| human_count(count, "job"))
         }
         ("iodepth", Value::Number(depth)) => format!("depth {depth}"),
-        ("disks", Value::Number(count)) => format!("{count} disks"),
+        ("disks", Value::Number(count)) => {
+            count.as_u64().map_or_else(|| format!("{count} disks"), |count| human_count(count, "disk"))
+        }
         ("rw" | "ioengine" | "layout" | "volume" | "host", Value::String(text)) => text.clone(),
         (_, Value::String(text)) => format!("{name} {text}"),
         (_, other) => format!("{name} {other}"),

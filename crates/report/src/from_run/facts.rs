@@ -5,6 +5,7 @@ use super::{ReportError, Source, axes, section_id};
 use crate::model::{Column, Fact, Headline, Table};
 use serde_json::Value;
 use store::{CaseResult, CaseState, CaseStatus};
+use units::human_count;
 
 /// Rows of a table of changes or of cases without result; beyond, a last row says how many more there are.
 const ROWS_LIMIT: usize = 200;
@@ -175,15 +176,16 @@ pub fn warnings(source: &Source<'_>) -> Result<Vec<String>, ReportError> {
     let unfinished = source.cases.iter().filter(|case| !matches!(case.state, CaseState::Ended(_))).count();
     if unfinished > 0 {
         note(&format!(
-            "The run is not complete: {unfinished} of {} cases have no outcome.",
-            source.cases.len()
+            "The run is not complete: {unfinished} of {} without an outcome.",
+            human_count(source.cases.len() as u64, "case")
         ));
     }
     let errors: u64 =
         source.done().flat_map(|(_, result)| [&result.read, &result.write]).flatten().map(|d| d.errors).sum();
     if errors > 0 {
         note(&format!(
-            "{errors} operations failed in cases that count as done; rates and latencies leave them out."
+            "{} failed in cases that count as done; rates and latencies leave that out.",
+            human_count(errors, "operation")
         ));
     }
     for warning in source.run.warnings()? {
@@ -199,7 +201,7 @@ pub fn warnings(source: &Source<'_>) -> Result<Vec<String>, ReportError> {
         .map(|(text, count)| if count > 1 { format!("{text} ({count} times)") } else { text })
         .collect();
     if more > 0 {
-        texts.push(format!("{more} further warnings are in the run’s database."));
+        texts.push(format!("In the run’s database: {}.", human_count(more as u64, "further warning")));
     }
     Ok(texts)
 }

@@ -4,6 +4,7 @@ use super::quantity::{self, Kind};
 use super::{ReportError, Source};
 use crate::model::{Column, Table};
 use findings::{RequirementRow, RequirementVerdict};
+use units::human_count;
 
 /// A row for each limit and each case that must keep it; those that are not kept come first.
 pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
@@ -11,8 +12,8 @@ pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
     let mut rows = findings::requirements(source.run, plan)?;
     let count = |wanted| rows.iter().filter(|row| row.verdict == wanted).count();
     let caption = format!(
-        "{} limits kept, {} not kept, {} not shown",
-        count(RequirementVerdict::Pass),
+        "{} kept, {} not kept, {} not shown",
+        human_count(count(RequirementVerdict::Pass) as u64, "limit"),
         count(RequirementVerdict::Fail),
         count(RequirementVerdict::NotShown)
     );

@@ -4,6 +4,7 @@ use super::{Source, section_id};
 use crate::chart::scale::plain;
 use crate::chart::{Axis, Chart, Level, Mark, Point, Role, Scale, Series, TickFormat};
 use findings::{Fact, Findings, FoundLoad, FoundPoint, Kind};
+use units::human_count;
 
 /// Most searches that are drawn in one stage.
 const SEARCHES_LIMIT: usize = 24;
@@ -127,7 +128,9 @@ fn caption(search: &FoundLoad, shown: usize) -> String {
     };
     let left_out = match search.points.len() - shown {
         0 => String::new(),
-        left_out => format!(" {left_out} of the {} points lie outside.", search.points.len()),
+        left_out => {
+            format!(" {left_out} of the {} lie outside.", human_count(search.points.len() as u64, "point"))
+        }
     };
     format!(
         "Each point is a load of the case's own length, shaded by the 95 % interval of its latency; {how}.{left_out}"

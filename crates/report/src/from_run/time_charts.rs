@@ -5,6 +5,7 @@ use super::{ReportError, Source, axes};
 use crate::chart::{Axis, Chart, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use std::collections::BTreeMap;
 use store::{CaseResult, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD};
+use units::human_count;
 
 /// All points of all time charts of a report: about 4 MB of page.
 const POINTS_LIMIT: usize = 60_000;
@@ -141,15 +142,14 @@ pub fn charts(
     }
     if left_out > 0 {
         notes.push(format!(
-            "{left_out} cases of this stage are not drawn against time, to keep the page small; their samples are in \
-             the run’s database."
+            "Of this stage, not drawn against time to keep the page small: {}. All samples are in the run’s database.",
+            human_count(left_out as u64, "case")
         ));
     }
     if short > 0 {
         notes.push(format!(
-            "{short} {} shorter than two sampling intervals and {} not drawn against time.",
-            if short == 1 { "case was" } else { "cases were" },
-            if short == 1 { "is" } else { "are" }
+            "Shorter than two sampling intervals, so not drawn against time: {}.",
+            human_count(short as u64, "case")
         ));
     }
     Ok((charts, notes))

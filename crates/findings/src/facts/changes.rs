@@ -1,0 +1,118 @@
+//! What a setting, an event or a limit does.
+
+use super::Map;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Writes as a share of reads on the same set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WritePenalty {
+    /// What both cases have in common.
+    pub of: Map,
+    /// RAID level.
+    pub raid: u64,
+    /// Drives of the set, where the plan says.
+    pub disks: Option<u64>,
+    /// Read IOPS.
+    pub read_iops: f64,
+    /// Write IOPS.
+    pub write_iops: f64,
+    /// Writes ÷ reads.
+    pub ratio: f64,
+    /// 95 % confidence interval of the ratio, from the intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_confidence_95: Option<[f64; 2]>,
+    /// What the rule of thumb says: 1, 1/2, 1/4 and 1/6 for RAID 0, 10, 5 and 6.
+    pub rule_of_thumb: f64,
+}
+
+/// What a change of one setting does, all others equal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// The setting.
+    pub setting: String,
+    /// Its value in the first of each pair.
+    pub from: Value,
+    /// Its value in the second.
+    pub to: Value,
+    /// `iops`, `mean_latency_ns`, `cliff_onset_s` or `sustained_iops`.
+    pub on: String,
+    /// Second ÷ first, the geometric mean over the pairs.
+    pub ratio: f64,
+    /// 95 % confidence interval: over pairs, or over the intervals of a single pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_confidence_95: Option<[f64; 2]>,
+    /// True where the confidence interval leaves 1 out.
+    pub beyond_noise: bool,
+    /// Smallest and largest ratio of a pair.
+    pub spread: [f64; 2],
+    /// Pairs.
+    pub pairs: usize,
+}
+
+/// A run of intervals that left the level before.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Excursion {
+    /// Where it begins, since the start of the case's load.
+    pub start_s: f64,
+    /// How long it lasts.
+    pub length_s: f64,
+    /// Its most extreme interval, in percent of the level before: negative below, positive above.
+    pub extreme_percent: f64,
+    /// Its mean, in percent of the level before.
+    pub mean_percent: f64,
+    /// Operations that completed in it.
+    pub ios: f64,
+}
+
+/// What an event did to the load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Disruption {
+    /// The event, in words.
+    pub event: String,
+    /// When, since the start of the case's load.
+    pub at_s: f64,
+    /// Until the next event, or the end.
+    pub until_s: f64,
+    /// Rate before the first event.
+    pub level_iops: f64,
+    /// Latency before the first event.
+    pub level_latency_ns: f64,
+    /// Intervals with a rate below the level, beyond noise.
+    pub dips: Vec<Excursion>,
+    /// Intervals with latency above the level, beyond noise.
+    pub latency_bumps: Vec<Excursion>,
+    /// Median rate from the event to the next, in percent of the level before.
+    pub iops_percent: f64,
+    /// Median latency from the event to the next, in percent of the level before.
+    pub latency_percent: f64,
+    /// Operations that the level before would have completed in the dips, and that were not.
+    pub ios_missing: f64,
+    /// Operations that failed from the event to the next.
+    pub errors: u64,
+}
+
+/// What a limit allowed and what was delivered, interval by interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Conformance {
+    /// The load it binds, where the case has several.
+    pub load: Option<String>,
+    /// `iops` or `bw_bytes_per_s`.
+    pub quantity: String,
+    /// The limit.
+    pub allowed: f64,
+    /// From when, since the start of the case's load.
+    pub from_s: f64,
+    /// Until when.
+    pub to_s: f64,
+    /// Mean delivered.
+    pub delivered: f64,
+    /// The largest of an interval.
+    pub largest: f64,
+    /// Intervals that lie wholly in the span.
+    pub intervals: usize,
+    /// Those more than 2 % above the limit.
+    pub intervals_above: usize,
+    /// From the change of the limit to the first interval within it.
+    pub takes_effect_s: Option<f64>,
+}

@@ -1,0 +1,51 @@
+//! What bounds a case.
+
+use serde::Serialize;
+
+/// What bounds the rate of a case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Limit {
+    /// `link`, `controller`, `drive`, `generator`, `rate`, `concurrency` or `unknown`.
+    pub by: String,
+    /// The part and what of it is busy: `module read_path`.
+    pub part: String,
+    /// Mean use over its parts, in percent, where counters tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub use_percent: Option<f64>,
+    /// The reason, with its numbers.
+    pub because: String,
+    /// The rate that is bounded.
+    pub iops: f64,
+    /// In bytes.
+    pub bw_bytes_per_s: f64,
+    /// Use of every kind of part, in percent: the mean over like parts, the busiest first.
+    pub uses: Vec<PartUse>,
+}
+
+/// How busy like parts are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartUse {
+    /// The parts: `link`, `controller`, `module`, `disk`.
+    pub part: String,
+    /// What of them is busy: `to_host`, `read_path`, `%util`.
+    pub resource: String,
+    /// Mean over the parts that were used at all.
+    pub mean_percent: f64,
+    /// The busiest.
+    pub largest_percent: f64,
+    /// How many parts.
+    pub parts: usize,
+}
+
+/// How load divides over like paths.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PathBalance {
+    /// The paths: `link` of a twin, `port` of the host, `path of mpatha`.
+    pub paths: String,
+    /// Each path's share of the bytes, in percent.
+    pub shares_percent: Vec<f64>,
+    /// Largest share ÷ mean share.
+    pub largest_over_mean: f64,
+    /// Smallest share ÷ mean share.
+    pub smallest_over_mean: f64,
+}
