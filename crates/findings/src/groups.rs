@@ -2,7 +2,7 @@
 
 use crate::observation::ObservedCase;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Labels and lengths: what does not change what is measured.
 const NO_SETTING: &[&str] =
@@ -43,32 +43,39 @@ pub(crate) struct Group<'a> {
 pub(crate) fn by_all_but<'a>(cases: &'a [ObservedCase], without: &[&str]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut places: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    let varying = varying(cases);
     for case in cases {
         let key = (case.stage.as_str(), key(&case.settings, without));
         match places.get(&key) {
             Some(place) => groups[*place].cases.push(case),
             None => {
                 let common = common(&case.settings, without);
-                let name = varying(cases, &case.stage, &common);
+                let differs =
+                    |name: &str| varying.get(case.stage.as_str()).is_some_and(|names| names.contains(name));
+                let parts: Vec<String> = common
+                    .iter()
+                    .filter(|(name, _)| differs(name))
+                    .map(|(name, value)| format!("{name}={}", word(value)))
+                    .collect();
                 places.insert(key, groups.len());
-                groups.push(Group { stage: &case.stage, name, common, cases: vec![case] });
+                groups.push(Group { stage: &case.stage, name: parts.join(","), common, cases: vec![case] });
             }
         }
     }
     groups
 }
 
-/// Those of some settings that do not have the same value in all cases of the stage.
-fn varying(cases: &[ObservedCase], stage: &str, common: &Map<String, Value>) -> String {
-    let differs = |name: &String, value: &Value| {
-        cases.iter().any(|case| case.stage == stage && case.settings.get(name) != Some(value))
-    };
-    let parts: Vec<String> = common
-        .iter()
-        .filter(|(name, value)| differs(name, value))
-        .map(|(name, value)| format!("{name}={}", word(value)))
-        .collect();
-    parts.join(",")
+/// The settings of each stage that do not have the same value in all its cases.
+fn varying(cases: &[ObservedCase]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut firsts: BTreeMap<&str, &Map<String, Value>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for case in cases {
+        let first = firsts.entry(&case.stage).or_insert(&case.settings);
+        let names = names.entry(&case.stage).or_default();
+        let all = first.keys().chain(case.settings.keys());
+        names.extend(all.filter(|name| first.get(*name) != case.settings.get(*name)).map(String::as_str));
+    }
+    names
 }
 
 impl Group<'_> {

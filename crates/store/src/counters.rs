@@ -3,6 +3,7 @@
 use crate::run::Durability;
 use crate::{Run, RunReader, StoreError};
 use rusqlite::params;
+use std::collections::BTreeMap;
 
 /// One value of one counter, to append.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,34 +118,40 @@ impl RunReader {
         condition: &str,
         parameters: impl rusqlite::Params,
     ) -> Result<Vec<CounterSeries>, StoreError> {
+        // Series are told apart by number and put in the order of their names at the end: sorting every value by
+        // three texts took nine tenths of the time that findings take.
         let mut statement = self.prepare(&format!(
-            "SELECT counters.series_id, counter_series.source, counter_series.entity, counter_series.name,
-                    counter_times.at_ns, counter_times.case_at_ns, counters.value
+            "SELECT counters.series_id, counter_times.at_ns, counter_times.case_at_ns, counters.value
              FROM counter_times
              JOIN counters ON counters.time_id = counter_times.id
-             JOIN counter_series ON counter_series.id = counters.series_id
              WHERE {condition}
-             ORDER BY counter_series.source, counter_series.entity, counter_series.name, counter_times.id"
+             ORDER BY counter_times.id, counters.series_id"
         ))?;
+        let mut name = self.prepare("SELECT source, entity, name FROM counter_series WHERE id = ?1")?;
         let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
         let mut series: Vec<CounterSeries> = Vec::new();
-        let mut current = None;
+        let mut places: BTreeMap<i64, usize> = BTreeMap::new();
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
             let mut read = || -> rusqlite::Result<()> {
                 let id: i64 = row.get(0)?;
-                if current != Some(id) {
-                    let (source, entity, name) = (row.get(1)?, row.get(2)?, row.get(3)?);
-                    series.push(CounterSeries { source, entity, name, points: Vec::new() });
-                    current = Some(id);
-                }
-                let point = CounterPoint { at_ns: row.get(4)?, case_at_ns: row.get(5)?, value: row.get(6)? };
-                if let Some(series) = series.last_mut() {
-                    series.points.push(point);
-                }
+                let place = match places.get(&id) {
+                    Some(&place) => place,
+                    None => {
+                        series.push(name.query_row([id], |row| {
+                            let (source, entity, name) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                            Ok(CounterSeries { source, entity, name, points: Vec::new() })
+                        })?);
+                        places.insert(id, series.len() - 1);
+                        series.len() - 1
+                    }
+                };
+                let point = CounterPoint { at_ns: row.get(1)?, case_at_ns: row.get(2)?, value: row.get(3)? };
+                series[place].points.push(point);
                 Ok(())
             };
             read().map_err(|error| self.failed(error))?;
         }
+        series.sort_by(|a, b| (&a.source, &a.entity, &a.name).cmp(&(&b.source, &b.entity, &b.name)));
         Ok(series)
     }
 }
