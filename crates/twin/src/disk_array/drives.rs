@@ -5,8 +5,7 @@ use super::settings::Settings;
 use crate::DescriptionError;
 use crate::drive::Slowness;
 use crate::drive::disk::{DiskCommand, DiskCompletion, DiskCounters, HardDisk};
-use crate::part::{Traffic, hard_disk};
-use units::Nanos;
+use crate::part::{DiskSwitches, Traffic, switched_hard_disk};
 
 /// All drives.
 #[derive(Debug, Clone)]
@@ -24,24 +23,15 @@ pub(crate) struct Drives {
 
 impl Drives {
     pub fn new(description: &Description, settings: &Settings) -> Result<Drives, DescriptionError> {
-        let mut disk = description.drives.hard_disk();
-        if !settings.seek {
-            disk.seek_min = Nanos(0);
-            disk.seek_average = Nanos(0);
-            disk.write_settle = Nanos(0);
-        }
-        if !settings.reordering {
-            disk.queue_window = 1;
-        }
-        if !settings.drive_buffer {
-            disk.segments = 0;
-            disk.write_cache = false;
-        }
-        let answers_at_once = disk.queue_window == 1 && disk.segments == 0 && !disk.write_cache;
-        let mut first = hard_disk(&disk).map_err(|error| error.under("drives"))?;
-        if !settings.rotation {
-            first.stop_waiting_for_rotation();
-        }
+        let switches = DiskSwitches {
+            seek: settings.seek,
+            rotation: settings.rotation,
+            reordering: settings.reordering,
+            buffer: settings.drive_buffer,
+        };
+        let first = switched_hard_disk(description.drives.hard_disk(), switches)
+            .map_err(|error| error.under("drives"))?;
+        let answers_at_once = first.can_serve_in_order();
         let count = description.drives.count.get() as usize;
         Ok(Drives {
             disks: vec![first; count],

@@ -16,7 +16,7 @@ pub(crate) use controller::check_controllers;
 pub(crate) use counters::Counters;
 pub(crate) use drive::{Traffic, bytes_per_s, check_capacity, count_arm, nanos_of_ms, nanos_of_us};
 pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, no_flash_drive};
-pub(crate) use hard_disks::{check_hard_disk, hard_disk, hard_disks};
+pub(crate) use hard_disks::{DiskSwitches, check_hard_disk, hard_disks, switched_hard_disk};
 pub(crate) use host::check_hosts;
 pub use link::Links;
 pub(crate) use link::{Way, Wires};

@@ -3,16 +3,15 @@
 use std::collections::VecDeque;
 
 use load::Direction;
-use units::Nanos;
 
 use super::description::{HardDisks, WriteBuffer};
 use super::happening::ReplicaOf;
 use super::settings::Settings;
 use crate::DescriptionError;
 use crate::drive::Slowness;
-use crate::drive::disk::{DiskCommand, DiskCounters, HardDisk, HardDiskDescription};
+use crate::drive::disk::{DiskCommand, DiskCounters, HardDisk};
 use crate::engine::nanos_of_us;
-use crate::part::{Traffic, hard_disk};
+use crate::part::{DiskSwitches, Traffic, switched_hard_disk};
 
 /// Data that checksums and versions are kept for together: eight sectors of 512 bytes.
 const CHECKED_BYTES: u64 = 4096;
@@ -111,10 +110,13 @@ impl Disk {
         settings: &Settings,
         log_first_byte: u64,
     ) -> Result<Self, DescriptionError> {
-        let mut disk = hard_disk(&describe(disks, settings))?;
-        if !settings.rotation {
-            disk.stop_waiting_for_rotation();
-        }
+        let switches = DiskSwitches {
+            seek: settings.seek,
+            rotation: settings.rotation,
+            reordering: settings.reordering,
+            buffer: settings.read_ahead,
+        };
+        let disk = switched_hard_disk(disks.hard_disk(), switches)?;
         let log_end_byte = (log_first_byte + buffer.log_bytes.get()).min(disks.capacity_bytes.get());
         // The index lies where the log begins.
         let index_write_bytes = buffer.index_write_bytes.get() as u32;
@@ -308,21 +310,4 @@ fn outcome_of(dirty: &Dirty) -> Outcome {
         Some(of) => Outcome::Done(of),
         None => Outcome::Emptied(u64::from(dirty.length_bytes)),
     }
-}
-
-/// The drive model's description of one of the disks.
-fn describe(disks: &HardDisks, settings: &Settings) -> HardDiskDescription {
-    let mut disk = disks.hard_disk();
-    if !settings.seek {
-        disk.seek_min = Nanos(0);
-        disk.seek_average = Nanos(0);
-        disk.write_settle = Nanos(0);
-    }
-    if !settings.reordering {
-        disk.queue_window = 1;
-    }
-    if !settings.read_ahead {
-        disk.segments = 0;
-    }
-    disk
 }

@@ -52,9 +52,13 @@ impl ReadAhead {
         }
     }
 
+    pub fn is_on(&self) -> bool {
+        !self.segments.is_empty()
+    }
+
     /// A read from the media has ended: the drive reads on.
     pub fn begin(&mut self, first_byte: u64, end_byte: u64, at_ns: u64, ns_per_byte: f64) {
-        if !self.segments.is_empty() {
+        if self.is_on() {
             let limit_byte = end_byte + self.segment_bytes;
             self.growing = Some(Growing { first_byte, end_byte, limit_byte, since_ns: at_ns, ns_per_byte });
         }

@@ -168,6 +168,11 @@ impl HardDisk {
         self.slowness
     }
 
+    /// Whether it neither reorders nor buffers, so that [`HardDisk::serve_in_order`] does all that it would.
+    pub fn can_serve_in_order(&self) -> bool {
+        self.window_limit == 1 && !self.read_ahead.is_on() && !self.dirty.is_on()
+    }
+
     /// Usable bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.media.capacity_bytes()
