@@ -5,6 +5,7 @@
 mod controllers;
 mod event;
 mod loss;
+mod own;
 mod rebuild;
 mod recovery;
 mod refill;
@@ -13,9 +14,10 @@ pub use controllers::FirmwareUpdate;
 pub(crate) use controllers::{ControllerCourse, Due};
 pub(crate) use event::{Faculties, Occurrence};
 pub(crate) use loss::DATA_LOST;
+pub(crate) use own::{Agenda, Own, OwnAccount};
 pub use rebuild::Rebuild;
-pub(crate) use recovery::{Own, Recovery};
-pub(crate) use refill::{Refill, Refilling};
+pub(crate) use recovery::Recovery;
+pub(crate) use refill::{Rebuilds, Refill, Refilling};
 
 use crate::DescriptionError;
 

@@ -6,23 +6,6 @@ use super::loss::Loss;
 use super::rebuild::{Rebuild, RebuildCourse};
 use crate::TwinNote;
 
-/// What an array does about its drives on its own account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
-    /// A drive is lost.
-    DriveFails(DriveIndex),
-    /// A new drive takes the place of a lost one.
-    DriveIsReplaced(DriveIndex),
-    /// The rebuild may go on.
-    Rebuild,
-    /// What is left of a stripe has been read.
-    StripeRead(u64),
-    /// What the stripe had lost is computed.
-    StripeComputed(u64),
-    /// A stripe is whole again.
-    StripeWritten,
-}
-
 /// The drives of a set, lost and fitted, and the rebuild of what is lost.
 #[derive(Debug, Clone)]
 pub(crate) struct Recovery {

@@ -15,16 +15,19 @@ pub(crate) struct Refilling<'a> {
     pub notes: &'a mut Vec<TwinNote>,
 }
 
-/// An array of drives in a set that is filled again when drives were lost.
-pub(crate) trait Refill {
-    /// Its own.
-    fn refilling(&mut self) -> Refilling<'_>;
-
+/// How an array does what a rebuild asks of it.
+pub(crate) trait Rebuilds {
     /// Asks for [`Refill::rebuild_is_due`] at a moment.
     fn rebuild_at(&mut self, at_ns: u64);
 
     /// Begins the rebuild of a stripe; [`Refill::stripe_is_whole`] is for its end.
     fn rebuild_stripe(&mut self, stripe: u64);
+}
+
+/// An array of drives in a set that is filled again when drives were lost.
+pub(crate) trait Refill: Rebuilds {
+    /// Its own.
+    fn refilling(&mut self) -> Refilling<'_>;
 
     /// The hot spare with this number comes into a place of the set.
     fn fit_spare(&mut self, _place: DriveIndex, _number: u32) {}

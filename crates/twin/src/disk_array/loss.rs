@@ -5,7 +5,7 @@ use layout::{DriveIndex, Layout, Move};
 use super::Model;
 use super::happening::Happening;
 use crate::TwinNote;
-use crate::course::{Refill, Refilling};
+use crate::course::{Rebuilds, Refill, Refilling};
 use crate::drive::Slowness;
 
 /// In a pool: what lost drives held, and the new homes that it gets.
@@ -47,6 +47,16 @@ impl Rehoming {
     }
 }
 
+impl Rebuilds for Model {
+    fn rebuild_at(&mut self, at_ns: u64) {
+        self.queue.push(at_ns, Happening::Rebuild.pack());
+    }
+
+    fn rebuild_stripe(&mut self, stripe: u64) {
+        self.begin_rebuild(stripe);
+    }
+}
+
 impl Refill for Model {
     fn refilling(&mut self) -> Refilling<'_> {
         Refilling {
@@ -56,14 +66,6 @@ impl Refill for Model {
             plan: &mut self.plan,
             notes: &mut self.notes,
         }
-    }
-
-    fn rebuild_at(&mut self, at_ns: u64) {
-        self.queue.push(at_ns, Happening::Rebuild.pack());
-    }
-
-    fn rebuild_stripe(&mut self, stripe: u64) {
-        self.begin_rebuild(stripe);
     }
 
     fn fit_new(&mut self, _place: DriveIndex, number: u32) {

@@ -4,7 +4,7 @@ use layout::{Condition, DriveIndex};
 
 use super::Model;
 use super::command::Happening;
-use crate::course::{Own, Refill, Refilling};
+use crate::course::{Agenda, OwnAccount, Refill, Refilling};
 use crate::drive::Slowness;
 
 impl Refill for Model {
@@ -18,14 +18,6 @@ impl Refill for Model {
         }
     }
 
-    fn rebuild_at(&mut self, at_ns: u64) {
-        self.plan_own(at_ns, Own::Rebuild);
-    }
-
-    fn rebuild_stripe(&mut self, stripe: u64) {
-        self.read_stripe(stripe);
-    }
-
     fn fit_spare(&mut self, place: DriveIndex, number: u32) {
         self.modules.fit(place, number);
     }
@@ -35,45 +27,27 @@ impl Refill for Model {
     }
 }
 
+impl OwnAccount for Model {
+    fn agenda(&mut self) -> Agenda<'_> {
+        Agenda {
+            own: &mut self.own,
+            queue: &mut self.queue,
+            payload_of: |index| Happening::Own(index).pack(),
+        }
+    }
+
+    fn read_left(&mut self) -> u64 {
+        self.read_planned(true)
+    }
+
+    fn write_lost(&mut self) -> u64 {
+        let loss = &self.recovery.loss;
+        let there = self.plan.writes().iter().filter(|io| !loss.is_empty_place(io.drive));
+        self.modules.write_all(self.now_ns, there)
+    }
+}
+
 impl Model {
-    /// Something of the array's own happens at a moment.
-    pub(super) fn plan_own(&mut self, at_ns: u64, own: Own) {
-        let index = self.own.keep(own);
-        self.queue.push(at_ns, Happening::Own(index).pack());
-    }
-
-    /// Something of the array's own happens now.
-    pub(super) fn own_happens(&mut self, index: u32) {
-        match self.own.take(index) {
-            Own::DriveFails(drive) => self.drive_is_lost(drive),
-            Own::DriveIsReplaced(drive) => self.drive_is_new(drive),
-            Own::Rebuild => self.rebuild_is_due(),
-            // The array's hardware computes what was lost as the data passes.
-            Own::StripeRead(stripe) | Own::StripeComputed(stripe) => self.write_stripe(stripe),
-            Own::StripeWritten => self.stripe_is_whole(),
-        }
-    }
-
-    fn read_stripe(&mut self, stripe: u64) {
-        let mut done_ns = self.now_ns;
-        if self.recovery.plan_stripe(stripe, &self.set, &mut self.plan) {
-            done_ns = self.read_planned(true);
-        }
-        self.plan_own(done_ns, Own::StripeRead(stripe));
-    }
-
-    fn write_stripe(&mut self, stripe: u64) {
-        let mut done_ns = self.now_ns;
-        if self.recovery.plan_stripe(stripe, &self.set, &mut self.plan) {
-            let loss = &self.recovery.loss;
-            for io in self.plan.writes().iter().filter(|io| !loss.is_empty_place(io.drive)) {
-                let bytes = u64::from(io.length_bytes);
-                done_ns = done_ns.max(self.modules.write(self.now_ns, u32::from(io.drive), bytes));
-            }
-        }
-        self.plan_own(done_ns, Own::StripeWritten);
-    }
-
     /// Reads what was planned; returns when all is there.
     fn read_planned(&mut self, is_sequential: bool) -> u64 {
         self.plan.reads().iter().fold(self.now_ns, |done_ns, io| {
@@ -114,10 +88,7 @@ impl Model {
         if extent.is_sequential || !self.settings.parity {
             done_ns = self.write_gathered(command);
         } else if self.plan_degraded_write(command) {
-            for io in self.plan.writes() {
-                let bytes = u64::from(io.length_bytes);
-                done_ns = done_ns.max(self.modules.write(self.now_ns, u32::from(io.drive), bytes));
-            }
+            done_ns = self.modules.write_all(self.now_ns, self.plan.writes());
         }
         self.queue.push(done_ns, Happening::WriteDone(command).pack());
     }

@@ -18,7 +18,7 @@ use layout::{Condition as _, IoList};
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, DATA_LOST, Due, Faculties, Occurrence, Own, Recovery};
+use crate::course::{ControllerCourse, DATA_LOST, Due, Faculties, Occurrence, Own, OwnAccount, Recovery};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab, nanos_of_us};
 use crate::settings::{Setting, numbered};

@@ -1,6 +1,6 @@
 //! Flash modules: a command processor, a read path and a write path each, and times that hold up nobody else.
 
-use layout::DriveIndex;
+use layout::{DriveIndex, DriveIo};
 
 use super::FlashModules;
 use super::Settings;
@@ -110,6 +110,13 @@ impl Modules {
         module.read_path.serve(taken_ns, (as_read_ns * timing.interference_scaled) >> SCALE_BITS);
         module.write_path.serve(taken_ns, slowness.of_ns(timing.write.duration_ns(bytes)))
             + slowness.of_ns(timing.write_latency_ns)
+    }
+
+    /// Modules write all of these; returns when they are safe there.
+    pub fn write_all<'a>(&mut self, now_ns: u64, ios: impl IntoIterator<Item = &'a DriveIo>) -> u64 {
+        ios.into_iter().fold(now_ns, |done_ns, io| {
+            done_ns.max(self.write(now_ns, u32::from(io.drive), u64::from(io.length_bytes)))
+        })
     }
 
     /// From now on whatever a module does takes so many thousandths of its time.

@@ -163,8 +163,8 @@ impl Drives {
 
     /// When all these writes, begun now, are safe in the drives.
     #[inline]
-    pub fn write(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {
-        ios.iter().fold(now_ns, |done_ns, io| {
+    pub fn write<'a>(&mut self, now_ns: u64, ios: impl IntoIterator<Item = &'a layout::DriveIo>) -> u64 {
+        ios.into_iter().fold(now_ns, |done_ns, io| {
             let temperature = match io.role {
                 layout::Role::P | layout::Role::Q => Temperature::Hot,
                 _ => Temperature::Cold,

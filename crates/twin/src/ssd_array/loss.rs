@@ -5,7 +5,7 @@ use load::Direction;
 
 use super::Model;
 use super::command::Happening;
-use crate::course::{Own, Refill, Refilling};
+use crate::course::{Agenda, OwnAccount, Refill, Refilling};
 
 impl Refill for Model {
     fn refilling(&mut self) -> Refilling<'_> {
@@ -18,14 +18,6 @@ impl Refill for Model {
         }
     }
 
-    fn rebuild_at(&mut self, at_ns: u64) {
-        self.plan_own(at_ns, Own::Rebuild);
-    }
-
-    fn rebuild_stripe(&mut self, stripe: u64) {
-        self.read_stripe(stripe);
-    }
-
     fn fit_spare(&mut self, place: DriveIndex, number: u32) {
         self.drives.fit(place, number);
     }
@@ -35,62 +27,39 @@ impl Refill for Model {
     }
 }
 
-impl Model {
-    /// Something of the array's own happens at a moment.
-    pub(super) fn plan_own(&mut self, at_ns: u64, own: Own) {
-        let index = self.own.keep(own);
-        self.queue.push(at_ns, Happening::Own(index).pack());
-    }
-
-    /// Something of the array's own happens now.
-    pub(super) fn own_happens(&mut self, index: u32) {
-        match self.own.take(index) {
-            Own::DriveFails(drive) => self.drive_is_lost(drive),
-            Own::DriveIsReplaced(drive) => self.drive_is_new(drive),
-            Own::Rebuild => self.rebuild_is_due(),
-            Own::StripeRead(stripe) => self.compute_stripe(stripe),
-            Own::StripeComputed(stripe) => self.write_stripe(stripe),
-            Own::StripeWritten => self.stripe_is_whole(),
+impl OwnAccount for Model {
+    fn agenda(&mut self) -> Agenda<'_> {
+        Agenda {
+            own: &mut self.own,
+            queue: &mut self.queue,
+            payload_of: |index| Happening::Own(index).pack(),
         }
     }
 
-    fn plan_stripe(&mut self, stripe: u64) -> bool {
-        self.recovery.plan_stripe(stripe, &self.set, &mut self.plan)
+    fn read_left(&mut self) -> u64 {
+        self.drives.read(self.now_ns, self.plan.reads())
     }
 
-    fn read_stripe(&mut self, stripe: u64) {
-        let mut done_ns = self.now_ns;
-        if self.plan_stripe(stripe) {
-            done_ns = self.drives.read(self.now_ns, self.plan.reads());
-        }
-        self.plan_own(done_ns, Own::StripeRead(stripe));
-    }
-
-    fn compute_stripe(&mut self, stripe: u64) {
-        let mut done_ns = self.now_ns;
-        if self.plan_stripe(stripe) {
+    fn compute_lost(&mut self, stripe: u64) -> Option<u64> {
+        Some(self.in_stripe(stripe, |array| {
             let bytes = |ios: &[layout::DriveIo]| ios.iter().map(|io| u64::from(io.length_bytes)).sum();
             let (read_bytes, written_bytes): (u64, u64) =
-                (bytes(self.plan.reads()), bytes(self.plan.writes()));
+                (bytes(array.plan.reads()), bytes(array.plan.writes()));
             // Controllers share the stripes of a rebuild.
-            let owner = (stripe % self.controllers.len() as u64) as u32;
-            let parity_ns = self.timing.parity_ns(read_bytes + written_bytes, written_bytes);
-            done_ns = self.compute_parity(self.now_ns, owner, parity_ns);
-        }
-        self.plan_own(done_ns, Own::StripeComputed(stripe));
+            let owner = (stripe % array.controllers.len() as u64) as u32;
+            let parity_ns = array.timing.parity_ns(read_bytes + written_bytes, written_bytes);
+            array.compute_parity(array.now_ns, owner, parity_ns)
+        }))
     }
 
-    fn write_stripe(&mut self, stripe: u64) {
-        let mut done_ns = self.now_ns;
-        if self.plan_stripe(stripe) {
-            let loss = &self.recovery.loss;
-            for io in self.plan.writes().iter().filter(|io| !loss.is_empty_place(io.drive)) {
-                done_ns = done_ns.max(self.drives.write(self.now_ns, std::slice::from_ref(io)));
-            }
-        }
-        self.plan_own(done_ns, Own::StripeWritten);
+    fn write_lost(&mut self) -> u64 {
+        let loss = &self.recovery.loss;
+        let there = self.plan.writes().iter().filter(|io| !loss.is_empty_place(io.drive));
+        self.drives.write(self.now_ns, there)
     }
+}
 
+impl Model {
     /// A read while a drive is lost: what lay on it is computed from all that is left of its stripes.
     #[cold]
     pub(super) fn read_degraded(&mut self, index: u32) {

@@ -20,7 +20,7 @@ use layout::{Condition as _, Healthy, IoList, Place, Raid, Rotation};
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Own, Recovery};
+use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Own, OwnAccount, Recovery};
 use crate::drive::Slowness;
 use crate::drive::flash::translation::Temperature;
 use crate::engine::{EventQueue, Slab};
@@ -563,8 +563,7 @@ impl Model {
             return self.drives.write(at_ns, writes);
         }
         // RAID 5 with parity switched off still plans parity writes; they are left out.
-        let data = writes.iter().filter(|io| io.role == layout::Role::Data);
-        data.fold(at_ns, |done_ns, io| done_ns.max(self.drives.write(at_ns, std::slice::from_ref(io))))
+        self.drives.write(at_ns, writes.iter().filter(|io| io.role == layout::Role::Data))
     }
 
     /// The drives have a read's data at `at_ns`: they go to the host.
