@@ -155,13 +155,13 @@ impl Controller {
         if service_ns == 0 { now_ns } else { self.processors.serve(now_ns, service_ns) }
     }
 
-    /// How many processors there are.
-    pub fn processors(&self) -> u64 {
-        self.processors.servers()
+    /// Its processors.
+    pub fn processors(&self) -> &ServerPool {
+        &self.processors
     }
 
-    /// Busy times of the processors together, of the memory, and of the mirror.
-    pub fn busy_ns(&self) -> [u64; 3] {
-        [self.processors.busy_ns(), self.data.busy_ns(), self.mirror.busy_ns()]
+    /// Busy times of the memory and of the mirror.
+    pub fn busy_ns(&self) -> [u64; 2] {
+        [self.data.busy_ns(), self.mirror.busy_ns()]
     }
 }

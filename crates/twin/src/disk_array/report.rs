@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::TwinCounter;
-use crate::part::{Counters, count_arm};
+use crate::part::{Counters, count_arm, count_processors};
 
 impl Model {
     /// Cumulative counts of every part; `fill_…` are levels at this moment.
@@ -11,12 +11,11 @@ impl Model {
         self.fabric.links.count_into(&mut counters, |_, _, _| {});
         for (index, controller) in self.controllers.iter().enumerate() {
             let entity = format!("controller-{index}");
-            let [processors_ns, memory_ns, mirror_ns] = controller.busy_ns();
+            let [memory_ns, mirror_ns] = controller.busy_ns();
             let tally = controller.tally;
             counters.add(&entity, "reads", tally.reads);
             counters.add(&entity, "writes", tally.writes);
-            counters.add(&entity, "processors", controller.processors());
-            counters.add(&entity, "processors_busy_ns", processors_ns);
+            count_processors(controller.processors(), &mut counters, &entity);
             counters.add(&entity, "memory_busy_ns", memory_ns);
             counters.add(&entity, "mirror_busy_ns", mirror_ns);
             counters.add(&entity, "dirty_hits", tally.dirty_hits);

@@ -103,14 +103,14 @@ impl Controller {
         std::mem::take(&mut self.waiting)
     }
 
-    /// How many processors there are.
-    pub fn processors(&self) -> u64 {
-        self.processors.servers()
+    /// Its processors.
+    pub fn processors(&self) -> &ServerPool {
+        &self.processors
     }
 
-    /// Busy times of the processors together and of the write buffer's entry.
-    pub fn busy_ns(&self) -> [u64; 2] {
-        [self.processors.busy_ns(), self.buffer.busy_ns()]
+    /// Busy time of the write buffer's entry.
+    pub fn buffer_busy_ns(&self) -> u64 {
+        self.buffer.busy_ns()
     }
 
     /// Commands under way, bytes under way, commands waiting.

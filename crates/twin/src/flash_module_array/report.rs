@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::TwinCounter;
-use crate::part::Counters;
+use crate::part::{Counters, count_processors};
 
 /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
 pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
@@ -10,12 +10,10 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
     model.fabric.links.count_into(&mut counters, |_, _, _| {});
     for (index, controller) in model.controllers.iter().enumerate() {
         let entity = format!("controller-{index}");
-        let [processors_ns, buffer_ns] = controller.busy_ns();
         let [commands, bytes, waiting] = controller.fill();
         counters.add(&entity, "commands", controller.commands);
-        counters.add(&entity, "processors", controller.processors());
-        counters.add(&entity, "processors_busy_ns", processors_ns);
-        counters.add(&entity, "write_buffer_busy_ns", buffer_ns);
+        count_processors(controller.processors(), &mut counters, &entity);
+        counters.add(&entity, "write_buffer_busy_ns", controller.buffer_busy_ns());
         counters.add(&entity, "fill_commands", commands);
         counters.add(&entity, "fill_bytes", bytes);
         counters.add(&entity, "fill_waiting_commands", waiting);

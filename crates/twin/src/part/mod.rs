@@ -12,7 +12,7 @@ mod hard_disks;
 mod host;
 mod link;
 
-pub(crate) use controller::check_controllers;
+pub(crate) use controller::{check_controllers, count_processors};
 pub(crate) use counters::Counters;
 pub(crate) use drive::{Traffic, bytes_per_s, check_capacity, count_arm, nanos_of_ms, nanos_of_us};
 pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, no_flash_drive};

@@ -232,14 +232,14 @@ impl Controller {
         !self.waiting.is_empty() || self.dirty_bytes < self.dirty_at_window + limit_bytes / LEVEL_SHARE
     }
 
-    /// How many processors there are.
-    pub fn processors(&self) -> u64 {
-        self.processors.servers()
+    /// Its processors.
+    pub fn processors(&self) -> &ServerPool {
+        &self.processors
     }
 
-    /// Busy times of processors, parity engine and mirror link.
-    pub fn busy_ns(&self) -> [u64; 3] {
-        [self.processors.busy_ns(), self.engine.busy_ns(), self.mirror.busy_ns()]
+    /// Busy times of parity engine and mirror link.
+    pub fn busy_ns(&self) -> [u64; 2] {
+        [self.engine.busy_ns(), self.mirror.busy_ns()]
     }
 
     /// Bytes in the cache that are not in the drives, and writes that wait for room.

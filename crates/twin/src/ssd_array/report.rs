@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::TwinCounter;
-use crate::part::Counters;
+use crate::part::{Counters, count_processors};
 
 /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
 pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
@@ -10,11 +10,10 @@ pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
     model.host.count_into(&mut counters);
     for (index, controller) in model.controllers.iter().enumerate() {
         let entity = format!("controller-{index}");
-        let [processors_ns, engine_ns, mirror_ns] = controller.busy_ns();
+        let [engine_ns, mirror_ns] = controller.busy_ns();
         let [dirty_bytes, waiting] = controller.fill();
         counters.add(&entity, "commands", controller.commands);
-        counters.add(&entity, "processors", controller.processors());
-        counters.add(&entity, "processors_busy_ns", processors_ns);
+        count_processors(controller.processors(), &mut counters, &entity);
         counters.add(&entity, "parity_engine_busy_ns", engine_ns);
         counters.add(&entity, "mirror_busy_ns", mirror_ns);
         counters.add(&entity, "fill_dirty_bytes", dirty_bytes);
