@@ -18,6 +18,7 @@ pub mod replicated;
 mod settings;
 mod slow;
 pub mod ssd_array;
+mod timeline;
 mod twin;
 
 pub use counters::TwinCounter;

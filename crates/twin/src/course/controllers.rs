@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::event::Faculties;
 use crate::description::{PHASE_LIMIT_S, rate, refuse, whole, within};
 use crate::{DescriptionError, Parameter};
 
@@ -136,14 +137,15 @@ impl ControllerCourse {
         self.serves_on = true;
     }
 
-    /// Whether its course is described.
-    pub fn is_described(&self) -> bool {
-        self.update.is_some()
-    }
-
-    /// Whether something is under way.
-    pub fn is_busy(&self) -> bool {
-        self.next_step.is_some()
+    /// What can happen to an array of these controllers and so many drives. `update_remedy` lets its controllers leave, where
+    /// its description does not.
+    pub fn faculties(&self, drives: u32, update_remedy: &'static str) -> Faculties {
+        Faculties {
+            drives,
+            controllers: self.presence.len() as u32,
+            update_remedy: self.update.is_none().then_some(update_remedy),
+            is_busy: self.next_step.is_some(),
+        }
     }
 
     /// Begins an update at a moment.

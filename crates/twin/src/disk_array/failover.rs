@@ -8,12 +8,7 @@ use crate::course::{Due, Faculties};
 impl Model {
     /// What can happen to this array.
     pub(super) fn faculties(&self) -> Faculties {
-        Faculties {
-            drives: self.arrangement.layout.drives(),
-            controllers: self.controllers.len() as u32,
-            update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
-            is_busy: self.course.is_busy(),
-        }
+        self.course.faculties(self.arrangement.layout.drives(), UPDATE_REMEDY)
     }
 
     /// The next step of a failover or an update.

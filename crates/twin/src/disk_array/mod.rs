@@ -31,6 +31,7 @@ use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Recovery, Refill};
 use crate::drive::Slowness;
 use crate::engine::EventQueue;
 use crate::settings::{Setting, numbered};
+use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
@@ -180,10 +181,17 @@ impl Model {
             if self.fabric.has_completions() { Happening::Answered(tag) } else { Happening::Complete(tag) };
         self.queue.push(at_ns, happening.pack());
     }
+}
+
+impl Timeline for Model {
+    #[inline]
+    fn clock(&mut self) -> Clock<'_> {
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.course.next_at_ns() }
+    }
 
     #[inline]
-    fn happens(&mut self, happening: Happening) -> Option<Completion> {
-        match happening {
+    fn happens(&mut self, payload: u32) -> Option<Completion> {
+        match Happening::unpack(payload) {
             Happening::Arrive(tag) => self.arrive(tag),
             Happening::Start(tag) => self.start(tag),
             Happening::DrivesRead(work) => self.drives_read(work),
@@ -210,6 +218,17 @@ impl Model {
             Happening::Rebuild => self.rebuild_is_due(),
         }
         None
+    }
+
+    fn take_step(&mut self) {
+        self.course_step();
+    }
+
+    /// Drives that answer at once are never touched.
+    #[inline]
+    fn settle(&mut self) {
+        let queue = &mut self.queue;
+        self.drives.ask_touched(|drive, at_ns| queue.push(at_ns, Happening::DriveWakes(drive).pack()));
     }
 }
 
@@ -261,29 +280,7 @@ impl Device for Model {
 
     #[inline]
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        loop {
-            let queue = &mut self.queue;
-            // Drives that answer at once are never touched.
-            self.drives.ask_touched(|drive, at_ns| {
-                queue.push(at_ns, Happening::DriveWakes(drive).pack());
-            });
-            let step_at_ns = self.course.next_at_ns();
-            let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
-                if step_at_ns <= until_ns && step_at_ns != u64::MAX {
-                    self.now_ns = step_at_ns;
-                    self.course_step();
-                    continue;
-                }
-                if until_ns != u64::MAX {
-                    self.now_ns = self.now_ns.max(until_ns);
-                }
-                return None;
-            };
-            self.now_ns = at_ns;
-            if let Some(completion) = self.happens(Happening::unpack(payload)) {
-                return Some(completion);
-            }
-        }
+        self.complete_next(until_ns)
     }
 }
 

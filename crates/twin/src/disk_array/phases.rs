@@ -9,9 +9,11 @@ use super::happening::{BACKGROUND, Happening};
 use super::work::Purpose;
 use crate::drive::disk::DiskCommand;
 
-/// What a phase has handed to the drives so far.
+/// What a phase of a work has handed to the drives so far.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
+    work: u32,
+    now_ns: u64,
     ios: u32,
     bytes: u64,
     /// Where drives serve in order: when the last one is done.
@@ -19,29 +21,32 @@ struct Issued {
 }
 
 impl Issued {
-    fn nothing(now_ns: u64) -> Issued {
-        Issued { ios: 0, bytes: 0, done_ns: now_ns }
+    /// Nothing yet.
+    fn of(work: u32, now_ns: u64) -> Issued {
+        Issued { work, now_ns, ios: 0, bytes: 0, done_ns: now_ns }
     }
 
+    /// Hands these to the drives, which are `fitted` in the places that they name.
     #[inline]
-    fn add(
+    fn add<'a>(
         &mut self,
         drives: &mut Drives,
-        slots: &[u32],
-        now_ns: u64,
-        work: u32,
+        fitted: &[u32],
         direction: Direction,
-        io: &DriveIo,
+        ios: impl IntoIterator<Item = &'a DriveIo>,
     ) {
-        let drive = slots[usize::from(io.drive)];
-        let command = DiskCommand { direction, offset_bytes: io.offset_bytes, length_bytes: io.length_bytes };
-        self.ios += 1;
-        self.bytes += u64::from(io.length_bytes);
-        if drives.answers_at_once {
-            let done_ns = drives.serve(now_ns, drive, command);
-            self.done_ns = self.done_ns.max(done_ns);
-        } else {
-            drives.submit(now_ns, drive, work, command);
+        for io in ios {
+            let drive = fitted[usize::from(io.drive)];
+            let command =
+                DiskCommand { direction, offset_bytes: io.offset_bytes, length_bytes: io.length_bytes };
+            self.ios += 1;
+            self.bytes += u64::from(io.length_bytes);
+            if drives.answers_at_once {
+                let done_ns = drives.serve(self.now_ns, drive, command);
+                self.done_ns = self.done_ns.max(done_ns);
+            } else {
+                drives.submit(self.now_ns, drive, self.work, command);
+            }
         }
     }
 }
@@ -78,11 +83,9 @@ impl Model {
     /// Begins the reads that were planned.
     #[inline]
     pub(super) fn read_planned(&mut self, work: u32) {
-        let mut issued = Issued::nothing(self.now_ns);
-        for io in self.plan.reads() {
-            issued.add(&mut self.drives, self.recovery.fitted(), self.now_ns, work, Direction::Read, io);
-        }
-        self.await_reads(work, &issued);
+        let mut issued = Issued::of(work, self.now_ns);
+        issued.add(&mut self.drives, self.recovery.fitted(), Direction::Read, self.plan.reads());
+        self.await_reads(&issued);
     }
 
     /// Mirrors are picked at random; other layouts have nothing to pick.
@@ -95,7 +98,8 @@ impl Model {
     }
 
     #[inline]
-    fn await_reads(&mut self, work: u32, issued: &Issued) {
+    fn await_reads(&mut self, issued: &Issued) {
+        let work = issued.work;
         let progress = self.works.progress(work);
         progress.is_writing = false;
         progress.pending = issued.ios;
@@ -186,7 +190,7 @@ impl Model {
     /// Reads what a write needs: old data and old parity, or the rest of the stripe.
     #[inline]
     pub(super) fn begin_write(&mut self, work: u32) {
-        let mut issued = Issued::nothing(self.now_ns);
+        let mut issued = Issued::of(work, self.now_ns);
         let (mut write_bytes, mut has_parity) = (0, false);
         for index in 0..self.extent_count(work) {
             let (offset, length) = self.extent(work, index);
@@ -202,9 +206,7 @@ impl Model {
                 write_bytes += length;
                 continue;
             }
-            for io in self.plan.reads() {
-                issued.add(&mut self.drives, self.recovery.fitted(), self.now_ns, work, Direction::Read, io);
-            }
+            issued.add(&mut self.drives, self.recovery.fitted(), Direction::Read, self.plan.reads());
             for io in self.plan.writes() {
                 write_bytes += u64::from(io.length_bytes);
                 has_parity |= matches!(io.role, Role::P | Role::Q);
@@ -213,10 +215,16 @@ impl Model {
         let progress = self.works.progress(work);
         progress.write_bytes = write_bytes;
         progress.has_parity = has_parity;
+        self.write_after(&issued);
+    }
+
+    /// Sends the writes of a work when its reads are done: at once where it has none.
+    #[inline]
+    fn write_after(&mut self, issued: &Issued) {
         if issued.ios == 0 {
-            self.send_writes(work);
+            self.send_writes(issued.work);
         } else {
-            self.await_reads(work, &issued);
+            self.await_reads(issued);
         }
     }
 
@@ -253,21 +261,13 @@ impl Model {
     /// New data and new parity reach the drives.
     #[inline]
     pub(super) fn write_out(&mut self, work: u32) {
-        let mut issued = Issued::nothing(self.now_ns);
+        let mut issued = Issued::of(work, self.now_ns);
         let rebuilt = if work < BACKGROUND { None } else { self.works.background(work).purpose.stripe() };
         if let Some(stripe) = rebuilt {
             if self.plan_rebuild(stripe) {
-                for io in self.plan.writes().iter().filter(|io| !self.recovery.loss.is_empty_place(io.drive))
-                {
-                    issued.add(
-                        &mut self.drives,
-                        self.recovery.fitted(),
-                        self.now_ns,
-                        work,
-                        Direction::Write,
-                        io,
-                    );
-                }
+                let loss = &self.recovery.loss;
+                let there = self.plan.writes().iter().filter(|io| !loss.is_empty_place(io.drive));
+                issued.add(&mut self.drives, self.recovery.fitted(), Direction::Write, there);
             }
         } else {
             for index in 0..self.extent_count(work) {
@@ -277,16 +277,7 @@ impl Model {
                 }
                 // A plain map lists places, not phases.
                 let ios = if self.updates_parity { self.plan.writes() } else { self.plan.reads() };
-                for io in ios {
-                    issued.add(
-                        &mut self.drives,
-                        self.recovery.fitted(),
-                        self.now_ns,
-                        work,
-                        Direction::Write,
-                        io,
-                    );
-                }
+                issued.add(&mut self.drives, self.recovery.fitted(), Direction::Write, ios);
             }
         }
         let progress = self.works.progress(work);
@@ -319,22 +310,16 @@ impl Model {
     /// A rebuild's stripe: what is left of it is read, then what was lost is written.
     pub(super) fn begin_rebuild(&mut self, stripe: u64) {
         let work = self.works.open(Purpose::Rebuild { stripe });
-        let mut issued = Issued::nothing(self.now_ns);
+        let mut issued = Issued::of(work, self.now_ns);
         let mut write_bytes = 0;
         if self.plan_rebuild(stripe) {
-            for io in self.plan.reads() {
-                issued.add(&mut self.drives, self.recovery.fitted(), self.now_ns, work, Direction::Read, io);
-            }
+            issued.add(&mut self.drives, self.recovery.fitted(), Direction::Read, self.plan.reads());
             write_bytes = self.plan.writes().iter().map(|io| u64::from(io.length_bytes)).sum();
         }
         let progress = self.works.progress(work);
         progress.write_bytes = write_bytes;
         progress.has_parity = matches!(self.arrangement.layout.redundancy(), layout::Redundancy::Parity(_));
-        if issued.ios == 0 {
-            self.send_writes(work);
-        } else {
-            self.await_reads(work, &issued);
-        }
+        self.write_after(&issued);
     }
 
     /// A work's data is lost: a host's ends in an error, one of the array's own has nothing to do.

@@ -15,6 +15,7 @@ impl<T> Default for Slab<T> {
 
 impl<T: Copy> Slab<T> {
     /// Keeps a thing; returns its number.
+    #[inline]
     pub fn keep(&mut self, item: T) -> u32 {
         if let Some(index) = self.free.pop() {
             self.items[index as usize] = item;
@@ -24,7 +25,25 @@ impl<T: Copy> Slab<T> {
         self.items.len() as u32 - 1
     }
 
+    /// What is kept under a number.
+    #[inline]
+    pub fn get(&self, index: u32) -> &T {
+        &self.items[index as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> &mut T {
+        &mut self.items[index as usize]
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.free.len() == self.items.len()
+    }
+
     /// Hands a thing out; its number may be used again.
+    #[inline]
     pub fn take(&mut self, index: u32) -> T {
         self.free.push(index);
         self.items[index as usize]
@@ -39,9 +58,14 @@ mod tests {
     #[test]
     fn numbers_are_used_again() {
         let mut slab = Slab::default();
-        let (first, second) = (slab.keep('a'), slab.keep('b'));
+        assert!(slab.is_empty());
+        let (first, second) = (slab.keep('x'), slab.keep('b'));
+        *slab.get_mut(first) = 'a';
+        assert_eq!((*slab.get(first), *slab.get(second)), ('a', 'b'));
         assert_eq!(slab.take(first), 'a');
         assert_eq!(slab.keep('c'), first);
+        assert!(!slab.is_empty());
         assert_eq!((slab.take(second), slab.take(first)), ('b', 'c'));
+        assert!(slab.is_empty());
     }
 }

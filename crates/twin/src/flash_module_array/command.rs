@@ -39,45 +39,6 @@ pub(crate) struct Command {
     pub is_sequential: bool,
 }
 
-/// All commands in the windows, by a number that is used again.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Commands {
-    commands: Vec<Command>,
-    free: Vec<u32>,
-}
-
-impl Commands {
-    /// Begins a command for an I/O; returns its number.
-    #[inline]
-    pub fn begin(&mut self, io: &Io, tag: u32, controller: u32, is_sequential: bool) -> u32 {
-        let command = Command {
-            offset_bytes: io.offset_bytes,
-            length_bytes: io.length_bytes,
-            tag,
-            controller,
-            is_sequential,
-        };
-        if let Some(index) = self.free.pop() {
-            self.commands[index as usize] = command;
-            return index;
-        }
-        self.commands.push(command);
-        self.commands.len() as u32 - 1
-    }
-
-    #[inline]
-    pub fn get(&self, index: u32) -> &Command {
-        &self.commands[index as usize]
-    }
-
-    /// Ends a command; its number may be used again.
-    #[inline]
-    pub fn end(&mut self, index: u32) -> Command {
-        self.free.push(index);
-        self.commands[index as usize]
-    }
-}
-
 /// What happens next, to a tag or a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Happening {

@@ -22,9 +22,10 @@ use crate::course::{ControllerCourse, DATA_LOST, Due, Faculties, Occurrence, Own
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab, nanos_of_us};
 use crate::settings::{Setting, numbered};
+use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
-use command::{Commands, Happening, Io};
+use command::{Command, Happening, Io};
 use controller::Controller;
 use fabric::Fabric;
 use modules::Modules;
@@ -52,7 +53,7 @@ pub(crate) struct Model {
     /// What each tag is busy with.
     ios: Vec<Io>,
     /// What is under way in the modules; outlives its tag where a write was answered early.
-    commands: Commands,
+    commands: Slab<Command>,
     /// Where data and parity lie.
     set: layout::Layout,
     recovery: Recovery,
@@ -118,7 +119,13 @@ impl Model {
         let first = self.set.stripe_of(io.offset_bytes).0;
         let last = self.set.stripe_of(io.offset_bytes + u64::from(io.length_bytes) - 1).0;
         let is_sequential = self.streams.follows(first, last);
-        let command = self.commands.begin(&io, tag, controller, is_sequential);
+        let command = self.commands.keep(Command {
+            offset_bytes: io.offset_bytes,
+            length_bytes: io.length_bytes,
+            tag,
+            controller,
+            is_sequential,
+        });
         if io.direction == Direction::Read {
             if !self.recovery.loss.is_whole() {
                 return self.read_degraded(command);
@@ -196,7 +203,7 @@ impl Model {
     /// Gives back a command's place and lets in what waited for it.
     #[inline]
     fn finish(&mut self, command: u32) {
-        let done = self.commands.end(command);
+        let done = self.commands.take(command);
         let controller = done.controller;
         self.controllers[controller as usize].leave(done.length_bytes);
         while let Some(tag) = self.controllers[controller as usize].admit_next() {
@@ -247,12 +254,7 @@ impl Model {
 
     /// What can happen to this array.
     fn faculties(&self) -> Faculties {
-        Faculties {
-            drives: self.members,
-            controllers: self.controllers.len() as u32,
-            update_remedy: (!self.course.is_described()).then_some(UPDATE_REMEDY),
-            is_busy: self.course.is_busy(),
-        }
+        self.course.faculties(self.members, UPDATE_REMEDY)
     }
 }
 
@@ -299,7 +301,7 @@ impl ArrayModel for Model {
             streams: Streams::new(description.controllers.sequential_streams.get()),
             modules: Modules::new(&description.drives, settings),
             ios: Vec::new(),
-            commands: Commands::default(),
+            commands: Slab::default(),
             recovery: Recovery::new(
                 "module",
                 description.rebuild.as_ref(),
@@ -413,34 +415,36 @@ impl Device for Model {
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        loop {
-            let step_at_ns = self.course.next_at_ns();
-            let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
-                if step_at_ns > until_ns || step_at_ns == u64::MAX {
-                    break;
-                }
-                self.now_ns = step_at_ns;
-                self.course_step();
-                continue;
-            };
-            self.now_ns = at_ns;
-            match Happening::unpack(payload) {
-                Happening::Arrive(tag) => self.arrive(tag),
-                Happening::Enter(tag) => self.enter(tag),
-                Happening::ReadDone(command) => self.read_done(command),
-                Happening::Write(command) => self.write(command),
-                Happening::WriteDone(command) => self.write_done(command),
-                Happening::Complete(tag) => {
-                    let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
-                    let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
-                    return Some(Completion { tag, issued_at_ns, at_ns, outcome });
-                }
-                Happening::Own(own) => self.own_happens(own),
+        self.complete_next(until_ns)
+    }
+}
+
+impl Timeline for Model {
+    #[inline]
+    fn clock(&mut self) -> Clock<'_> {
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.course.next_at_ns() }
+    }
+
+    #[inline]
+    fn happens(&mut self, payload: u32) -> Option<Completion> {
+        let at_ns = self.now_ns;
+        match Happening::unpack(payload) {
+            Happening::Arrive(tag) => self.arrive(tag),
+            Happening::Enter(tag) => self.enter(tag),
+            Happening::ReadDone(command) => self.read_done(command),
+            Happening::Write(command) => self.write(command),
+            Happening::WriteDone(command) => self.write_done(command),
+            Happening::Complete(tag) => {
+                let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
+                let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
+                return Some(Completion { tag, issued_at_ns, at_ns, outcome });
             }
-        }
-        if until_ns != u64::MAX {
-            self.now_ns = until_ns;
+            Happening::Own(own) => self.own_happens(own),
         }
         None
+    }
+
+    fn take_step(&mut self) {
+        self.course_step();
     }
 }

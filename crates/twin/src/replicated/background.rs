@@ -192,7 +192,7 @@ impl Model {
         };
         let length_bytes = self.relocation.chunk_bytes.min(self.object_bytes - moving.next_byte);
         let host = self.placement.drives.seat(moving.source.drive).node;
-        let request = self.requests.begin(Request {
+        let request = self.begin_request(Request {
             owner: Owner::Stream(stream),
             direction: Direction::Read,
             offset_bytes: moving.next_byte,
@@ -257,7 +257,7 @@ impl Model {
         let request = *self.requests.get(of.request);
         let Owner::Stream(stream) = request.owner else {
             if self.is_last_answer(of.request) {
-                self.requests.end(of.request);
+                self.requests.take(of.request);
             }
             return;
         };
@@ -277,7 +277,7 @@ impl Model {
         if request.direction == Direction::Write && !self.is_last_answer(of.request) {
             return;
         }
-        self.requests.end(of.request);
+        self.requests.take(of.request);
         let length_bytes = u64::from(request.length_bytes);
         if let Some(moving) = &mut self.relocation.streams[stream as usize].current {
             moving.next_byte += length_bytes;

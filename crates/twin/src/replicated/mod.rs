@@ -32,9 +32,10 @@ use serde_json::{Map, Value};
 
 use crate::drive::Slowness;
 use crate::drive::flash::{Condition, FlashDrive};
-use crate::engine::EventQueue;
+use crate::engine::{EventQueue, Slab};
 use crate::part::no_flash_drive;
 use crate::settings::Setting;
+use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
@@ -43,7 +44,7 @@ use network::Network;
 use node::{Costs, Node};
 use placement::Placement;
 use relocation::Relocation;
-use request::{Io, Requests};
+use request::{Io, Request};
 use service::{Instance, share};
 use services::Stopped;
 use settings::Settings;
@@ -99,7 +100,7 @@ pub(crate) struct Model {
     outcomes: Vec<Outcome>,
     random: Random,
     ios: Vec<Io>,
-    requests: Requests,
+    requests: Slab<Request>,
     planned: Vec<background::Planned>,
     stopped: Stopped,
     notes: Vec<TwinNote>,
@@ -210,7 +211,7 @@ impl ArrayModel for Model {
             outcomes: Vec::new(),
             random: Random::from_seed_and_stream(seed, INDEX_STREAM),
             ios: Vec::new(),
-            requests: Requests::default(),
+            requests: Slab::default(),
             planned: Vec::new(),
             stopped: Stopped::new(),
             notes: Vec::new(),
@@ -330,40 +331,43 @@ impl Device for Model {
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        while let Some((at_ns, payload)) = self.queue.pop_until(until_ns) {
-            self.now_ns = at_ns;
-            match Happening::unpack(payload) {
-                Happening::GoOut(tag) => self.go_out(tag),
-                Happening::Arrive(of) => self.arrive(of),
-                Happening::Receive(of) => self.receive(of),
-                Happening::Serve(of) => self.serve(of),
-                Happening::Find(of) => self.use_drive(of),
-                Happening::Store(of) => self.store(of),
-                Happening::ComeBack(of) => self.come_back(of),
-                Happening::Answer(request) => self.answer(request),
-                Happening::Disk(drive) => self.look_at_disk(drive),
-                Happening::Batch(drive) => self.start_batch(drive),
-                Happening::Admit(volume) => {
-                    self.volumes[volume as usize].wake_ns = u64::MAX;
-                    self.admit(volume);
-                }
-                Happening::Relocate(stream) => self.relocate(stream),
-                Happening::Planned(index) => self.carry_out(index),
-                Happening::Complete(tag) => {
-                    let io = self.ios[tag as usize];
-                    let outcome = if io.has_failed { Err(IoError::Os(EIO)) } else { Ok(()) };
-                    let latency_ns = at_ns - io.issued_at_ns;
-                    self.volumes[io.volume as usize].count(
-                        io.direction,
-                        u64::from(io.length_bytes),
-                        latency_ns,
-                    );
-                    return Some(Completion { tag, issued_at_ns: io.issued_at_ns, at_ns, outcome });
-                }
+        self.complete_next(until_ns)
+    }
+}
+
+impl Timeline for Model {
+    #[inline]
+    fn clock(&mut self) -> Clock<'_> {
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: u64::MAX }
+    }
+
+    #[inline]
+    fn happens(&mut self, payload: u32) -> Option<Completion> {
+        let at_ns = self.now_ns;
+        match Happening::unpack(payload) {
+            Happening::GoOut(tag) => self.go_out(tag),
+            Happening::Arrive(of) => self.arrive(of),
+            Happening::Receive(of) => self.receive(of),
+            Happening::Serve(of) => self.serve(of),
+            Happening::Find(of) => self.use_drive(of),
+            Happening::Store(of) => self.store(of),
+            Happening::ComeBack(of) => self.come_back(of),
+            Happening::Answer(request) => self.answer(request),
+            Happening::Disk(drive) => self.look_at_disk(drive),
+            Happening::Batch(drive) => self.start_batch(drive),
+            Happening::Admit(volume) => {
+                self.volumes[volume as usize].wake_ns = u64::MAX;
+                self.admit(volume);
             }
-        }
-        if until_ns != u64::MAX {
-            self.now_ns = until_ns;
+            Happening::Relocate(stream) => self.relocate(stream),
+            Happening::Planned(index) => self.carry_out(index),
+            Happening::Complete(tag) => {
+                let io = self.ios[tag as usize];
+                let outcome = if io.has_failed { Err(IoError::Os(EIO)) } else { Ok(()) };
+                let latency_ns = at_ns - io.issued_at_ns;
+                self.volumes[io.volume as usize].count(io.direction, u64::from(io.length_bytes), latency_ns);
+                return Some(Completion { tag, issued_at_ns: io.issued_at_ns, at_ns, outcome });
+            }
         }
         None
     }

@@ -3,7 +3,7 @@
 use load::Direction;
 
 use super::disk::Outcome;
-use super::happening::{Happening, ReplicaOf};
+use super::happening::{Happening, REQUESTS_LIMIT, ReplicaOf};
 use super::placement::{Place, Seat};
 use super::request::{Owner, Request};
 use super::{COPIES, Model};
@@ -100,11 +100,19 @@ impl Model {
             host: io.host,
         };
         self.ios[tag as usize].requests_left += 1;
-        let first = ReplicaOf { request: self.requests.begin(request), replica: 0 };
+        let first = ReplicaOf { request: self.begin_request(request), replica: 0 };
         self.send(io.host, first);
         if io.direction == Direction::Write {
             self.follow(&request, io.volume, object);
         }
+    }
+
+    /// Begins a request; returns its number.
+    #[inline]
+    pub(super) fn begin_request(&mut self, request: Request) -> u32 {
+        let index = self.requests.keep(request);
+        assert!((index as usize) < REQUESTS_LIMIT, "every I/O outstanding touches dozens of objects");
+        index
     }
 
     /// A write to an object that is on its way goes to its new places too; nobody waits for that.
@@ -131,7 +139,7 @@ impl Model {
             host: from,
             ..*request
         };
-        let index = self.requests.begin(follow);
+        let index = self.begin_request(follow);
         for replica in 0..replicas {
             self.send(from, ReplicaOf { request: index, replica });
         }
@@ -357,8 +365,7 @@ impl Model {
     /// The initiator has all answers of a request.
     #[inline]
     pub(super) fn answer(&mut self, request: u32) {
-        let owner = self.requests.get(request).owner;
-        self.requests.end(request);
+        let owner = self.requests.take(request).owner;
         let Owner::Io(tag) = owner else { return };
         let io = &mut self.ios[tag as usize];
         io.requests_left -= 1;

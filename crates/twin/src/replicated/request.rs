@@ -3,7 +3,6 @@
 use load::Direction;
 
 use super::COPIES;
-use super::happening::REQUESTS_LIMIT;
 use super::placement::Place;
 
 /// What a tag is busy with.
@@ -57,40 +56,5 @@ impl Request {
     #[inline]
     pub fn bytes_back(&self) -> u64 {
         if self.direction == Direction::Read { u64::from(self.length_bytes) } else { 0 }
-    }
-}
-
-/// All requests, by a number that is used again.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Requests {
-    requests: Vec<Request>,
-    free: Vec<u32>,
-}
-
-impl Requests {
-    #[inline]
-    pub fn begin(&mut self, request: Request) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.requests[index as usize] = request;
-            return index;
-        }
-        assert!(self.requests.len() < REQUESTS_LIMIT, "every I/O outstanding touches dozens of objects");
-        self.requests.push(request);
-        self.requests.len() as u32 - 1
-    }
-
-    #[inline]
-    pub fn get(&self, index: u32) -> &Request {
-        &self.requests[index as usize]
-    }
-
-    #[inline]
-    pub fn get_mut(&mut self, index: u32) -> &mut Request {
-        &mut self.requests[index as usize]
-    }
-
-    #[inline]
-    pub fn end(&mut self, index: u32) {
-        self.free.push(index);
     }
 }

@@ -60,46 +60,6 @@ impl Marks {
     }
 }
 
-/// All commands, by a number that is used again.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Commands {
-    commands: Vec<Command>,
-    free: Vec<u32>,
-}
-
-impl Commands {
-    #[inline]
-    pub fn begin(&mut self, command: Command) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.commands[index as usize] = command;
-            return index;
-        }
-        self.commands.push(command);
-        self.commands.len() as u32 - 1
-    }
-
-    #[inline]
-    pub fn get(&self, index: u32) -> &Command {
-        &self.commands[index as usize]
-    }
-
-    #[inline]
-    pub fn get_mut(&mut self, index: u32) -> &mut Command {
-        &mut self.commands[index as usize]
-    }
-
-    /// Whether all have ended.
-    pub fn have_ended(&self) -> bool {
-        self.free.len() == self.commands.len()
-    }
-
-    /// Ends a command; its number may be used again.
-    #[inline]
-    pub fn end(&mut self, index: u32) {
-        self.free.push(index);
-    }
-}
-
 /// What happens next to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Happening {

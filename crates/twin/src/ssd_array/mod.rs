@@ -25,9 +25,10 @@ use crate::drive::Slowness;
 use crate::drive::flash::translation::Temperature;
 use crate::engine::{EventQueue, Slab};
 use crate::settings::{Setting, numbered};
+use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
-use command::{Command, Commands, Happening, Io, Marks};
+use command::{Command, Happening, Io, Marks};
 use controller::{Controller, Timing};
 use drives::Drives;
 use foresight::Foresight;
@@ -64,7 +65,7 @@ pub(crate) struct Model {
     grain_bytes: u32,
     drives: Drives,
     ios: Vec<Io>,
-    commands: Commands,
+    commands: Slab<Command>,
     plan: IoList,
     /// The LUNs' parts of the I/O that is issued.
     pieces: IoList,
@@ -145,7 +146,7 @@ impl ArrayModel for Model {
             under_way: 0,
             drives: Drives::new(description, settings, &set, seed)?,
             ios: Vec::new(),
-            commands: Commands::default(),
+            commands: Slab::default(),
             plan: IoList::with_capacity(64),
             pieces: IoList::with_capacity(64),
             without_parity,
@@ -269,7 +270,7 @@ impl Model {
     fn begin(&mut self, tag: u32, operation: &Operation, issued_at_ns: u64, place: Place, length_bytes: u32) {
         let owner = place.drive % self.controllers.len() as u16;
         let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
-        let command = self.commands.begin(Command {
+        let command = self.commands.keep(Command {
             offset_bytes: u64::from(place.drive) * self.lun_bytes + place.offset_bytes,
             length_bytes,
             tag,
@@ -377,8 +378,7 @@ impl Model {
     /// The host has an answer: what waited for it is sent. Returns the tag that has all of its answers.
     #[inline]
     fn answered(&mut self, index: u32) -> Option<u32> {
-        let command = *self.commands.get(index);
-        self.commands.end(index);
+        let command = self.commands.take(index);
         // A cached write is in nobody's way once it is in the cache.
         if !command.marks.is_cached() {
             self.under_way -= 1;
@@ -397,7 +397,7 @@ impl Model {
         let controller = &mut self.controllers[usize::from(command.controller)];
         let mirrored_ns = controller.mirror(self.now_ns, command.length_bytes);
         // The command is over when it is answered; what goes on to the drives is another.
-        let destage = self.commands.begin(command);
+        let destage = self.commands.keep(command);
         let may_destage = controller.may_destage(destage);
         self.answer(mirrored_ns + self.timing.cached_answer_ns, index);
         if may_destage {
@@ -581,8 +581,7 @@ impl Model {
 
     fn destaged(&mut self, index: u32) {
         self.end_update(index);
-        let command = *self.commands.get(index);
-        self.commands.end(index);
+        let command = self.commands.take(index);
         let controller = usize::from(command.controller);
         match self.controllers[controller].destaged(command.length_bytes) {
             Some(next) => self.update(self.now_ns, next),
@@ -604,7 +603,7 @@ impl Device for Model {
     }
 
     fn expect(&mut self, grain_bytes: u32) {
-        if self.commands.have_ended() {
+        if self.commands.is_empty() {
             self.foresee_reads(grain_bytes);
         }
     }
@@ -636,39 +635,41 @@ impl Device for Model {
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        loop {
-            let step_at_ns = self.course.next_at_ns();
-            let Some((at_ns, payload)) = self.queue.pop_until(until_ns.min(step_at_ns)) else {
-                if step_at_ns > until_ns || step_at_ns == u64::MAX {
-                    break;
+        self.complete_next(until_ns)
+    }
+}
+
+impl Timeline for Model {
+    #[inline]
+    fn clock(&mut self) -> Clock<'_> {
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.course.next_at_ns() }
+    }
+
+    #[inline]
+    fn happens(&mut self, payload: u32) -> Option<Completion> {
+        let at_ns = self.now_ns;
+        match Happening::unpack(payload) {
+            Happening::Issue(command) => self.issue(command),
+            Happening::Arrive(command) => self.take_in(self.foresight.arrival_ns(at_ns), command),
+            Happening::Start(command) => self.start(self.foresight.drives_ns(at_ns), command),
+            Happening::ReadDone(command) => self.read_done(self.foresight.links_ns(at_ns), command),
+            Happening::OldRead(command) => self.make_parity(self.foresight.drives_ns(at_ns), command),
+            Happening::Updated(command) => self.updated(command),
+            Happening::ParityDone(command) => self.is_computed(self.foresight.drives_ns(at_ns), command),
+            Happening::Destaged(command) => self.destaged(command),
+            Happening::Answer(command) => {
+                if let Some(tag) = self.answered(command) {
+                    let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
+                    let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
+                    return Some(Completion { tag, issued_at_ns, at_ns, outcome });
                 }
-                self.now_ns = step_at_ns;
-                self.course_step();
-                continue;
-            };
-            self.now_ns = at_ns;
-            match Happening::unpack(payload) {
-                Happening::Issue(command) => self.issue(command),
-                Happening::Arrive(command) => self.take_in(self.foresight.arrival_ns(at_ns), command),
-                Happening::Start(command) => self.start(self.foresight.drives_ns(at_ns), command),
-                Happening::ReadDone(command) => self.read_done(self.foresight.links_ns(at_ns), command),
-                Happening::OldRead(command) => self.make_parity(self.foresight.drives_ns(at_ns), command),
-                Happening::Updated(command) => self.updated(command),
-                Happening::ParityDone(command) => self.is_computed(self.foresight.drives_ns(at_ns), command),
-                Happening::Destaged(command) => self.destaged(command),
-                Happening::Answer(command) => {
-                    if let Some(tag) = self.answered(command) {
-                        let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
-                        let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
-                        return Some(Completion { tag, issued_at_ns, at_ns, outcome });
-                    }
-                }
-                Happening::Own(own) => self.own_happens(own),
             }
-        }
-        if until_ns != u64::MAX {
-            self.now_ns = until_ns;
+            Happening::Own(own) => self.own_happens(own),
         }
         None
+    }
+
+    fn take_step(&mut self) {
+        self.course_step();
     }
 }
