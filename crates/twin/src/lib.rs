@@ -14,6 +14,7 @@ mod error;
 mod event;
 pub mod flash_module_array;
 pub mod part;
+mod payload;
 pub mod replicated;
 mod settings;
 mod slow;

@@ -49,7 +49,7 @@ impl Rehoming {
 
 impl Rebuilds for Model {
     fn rebuild_at(&mut self, at_ns: u64) {
-        self.queue.push(at_ns, Happening::Rebuild.pack());
+        self.queue.push(at_ns, Happening::Rebuild(()).pack());
     }
 
     fn rebuild_stripe(&mut self, stripe: u64) {
@@ -115,7 +115,7 @@ impl Model {
         }
         let (Some(stripes), Some(course)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
         if let Some(begins_ns) = course.begin(self.now_ns, stripes) {
-            self.queue.push(begins_ns, Happening::Rebuild.pack());
+            self.queue.push(begins_ns, Happening::Rebuild(()).pack());
         }
     }
 

@@ -215,7 +215,7 @@ impl Timeline for Model {
             }
             Happening::DriveFails(drive) => self.drive_fails(drive as DriveIndex),
             Happening::DriveIsReplaced(drive) => self.drive_is_replaced(drive as DriveIndex),
-            Happening::Rebuild => self.rebuild_is_due(),
+            Happening::Rebuild(()) => self.rebuild_is_due(),
         }
         None
     }

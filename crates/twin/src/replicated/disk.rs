@@ -12,13 +12,12 @@ use crate::drive::Slowness;
 use crate::drive::disk::{DiskCommand, DiskCounters, HardDisk};
 use crate::engine::nanos_of_us;
 use crate::part::{DiskSwitches, Traffic, switched_hard_disk};
+use crate::payload::payloads;
 
 /// Data that checksums and versions are kept for together: eight sectors of 512 bytes.
 const CHECKED_BYTES: u64 = 4096;
 /// Writes in place that are under way on a disk at once: the usual queue depth of a SAS or SATA disk.
 const IN_PLACE_DEPTH: usize = 32;
-/// Bits of a disk's tag below its kind.
-const KIND_SHIFT: u32 = 29;
 
 /// A write that waits to be put on the disk.
 #[derive(Debug, Clone, Copy)]
@@ -30,37 +29,19 @@ struct Dirty {
     answers: Option<ReplicaOf>,
 }
 
-/// What a command to the disk is for.
-#[derive(Debug, Clone, Copy)]
-enum Purpose {
-    Read(ReplicaOf),
-    Index(ReplicaOf),
-    Batch,
-    BatchIndex,
-    InPlace(u32),
-}
-
-impl Purpose {
-    fn pack(self) -> u32 {
-        let (kind, rest) = match self {
-            Purpose::Read(of) => (0, of.pack()),
-            Purpose::Index(of) => (1, of.pack()),
-            Purpose::Batch => (2, 0),
-            Purpose::BatchIndex => (3, 0),
-            Purpose::InPlace(slot) => (4, slot),
-        };
-        kind << KIND_SHIFT | rest
-    }
-
-    fn unpack(tag: u32) -> Self {
-        let rest = tag & ((1 << KIND_SHIFT) - 1);
-        match tag >> KIND_SHIFT {
-            0 => Purpose::Read(ReplicaOf::unpack(rest)),
-            1 => Purpose::Index(ReplicaOf::unpack(rest)),
-            2 => Purpose::Batch,
-            3 => Purpose::BatchIndex,
-            _ => Purpose::InPlace(rest),
-        }
+payloads! {
+    /// What a command to the disk is for.
+    Purpose {
+        /// A replica's read.
+        0 => Read(ReplicaOf),
+        /// The part of the index that a request lacks.
+        1 => Index(ReplicaOf),
+        /// A batch of writes.
+        2 => Batch(()),
+        /// The index of what a batch has written.
+        3 => BatchIndex(()),
+        /// A write in place, by its slot.
+        4 => InPlace(u32),
     }
 }
 
@@ -235,7 +216,7 @@ impl Disk {
         let offset_bytes = self.frontier_byte;
         self.frontier_byte += bytes;
         self.batches += 1;
-        self.command(now_ns, Purpose::Batch, Direction::Write, offset_bytes, bytes as u32);
+        self.command(now_ns, Purpose::Batch(()), Direction::Write, offset_bytes, bytes as u32);
     }
 
     fn command(
@@ -264,14 +245,14 @@ impl Disk {
                 Purpose::Read(of) => outcomes.push(Outcome::Done(of)),
                 Purpose::Index(of) => outcomes.push(Outcome::Found(of)),
                 // The batch counts once the index says where it is.
-                Purpose::Batch => self.command(
+                Purpose::Batch(()) => self.command(
                     now_ns,
-                    Purpose::BatchIndex,
+                    Purpose::BatchIndex(()),
                     Direction::Write,
                     self.log_first_byte,
                     self.index_write_bytes,
                 ),
-                Purpose::BatchIndex => {
+                Purpose::BatchIndex(()) => {
                     for dirty in self.batch.drain(..) {
                         outcomes.push(outcome_of(&dirty));
                     }
