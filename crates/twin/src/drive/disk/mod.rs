@@ -1,6 +1,8 @@
 //! Hard disk: one arm, a queue it may reorder, and a buffer.
 
+mod arm;
 mod buffer;
+mod choice;
 mod description;
 mod geometry;
 #[cfg(test)]
@@ -290,150 +292,6 @@ impl HardDisk {
                 self.answer_from_buffer(tag, service.end_ns + self.overhead_ns, command.length_bytes);
             }
         }
-    }
-
-    /// Gives the arm its next work if it becomes free before `before_ns`.
-    fn start_before(&mut self, before_ns: u64) {
-        if self.service.is_some() || self.free_at_ns >= before_ns {
-            return;
-        }
-        let destage_is_due = !self.dirty.is_empty()
-            && (!self.has_waiting() || (!self.blocked_writes.is_empty() && !self.destaged_last));
-        if destage_is_due {
-            self.start_destage();
-        } else if self.has_waiting() {
-            self.start_command();
-        }
-    }
-
-    /// Whether a command waits for the arm.
-    #[inline]
-    fn has_waiting(&self) -> bool {
-        self.planned.is_some() || !self.window.is_empty()
-    }
-
-    fn start_command(&mut self) {
-        let start_ns = self.free_at_ns;
-        let chosen = match self.planned.take() {
-            Some(planned) => planned,
-            None => self.take_chosen(start_ns),
-        };
-        self.read_ahead.stop(start_ns);
-        let end_ns = self.access(start_ns, chosen.arrived_ns, &chosen.command, &chosen.place);
-        self.destaged_last = false;
-        self.service = Some(Service {
-            end_ns,
-            tag: Some(chosen.tag),
-            direction: chosen.command.direction,
-            offset_bytes: chosen.command.offset_bytes,
-            length_bytes: chosen.command.length_bytes,
-            ns_per_byte: chosen.place.ns_per_byte,
-        });
-        if self.plans_ahead && !self.window.is_empty() {
-            self.planned = Some(self.take_chosen(end_ns));
-        }
-    }
-
-    /// Takes the command that is served from `start_ns` on out of the window, which must hold one.
-    #[inline]
-    fn take_chosen(&mut self, start_ns: u64) -> Pending {
-        let index = self.choose(start_ns);
-        let chosen = self.window.swap_remove(index);
-        if let Some(next) = self.waiting.pop_front() {
-            self.window.push(next);
-        }
-        chosen
-    }
-
-    fn start_destage(&mut self) {
-        let start_ns = self.free_at_ns;
-        let head_ns = start_ns + self.overhead_ns;
-        let (media, radius) = (&self.media, self.radius);
-        let (offset_bytes, length_bytes) = self.dirty.take_next(|offset_bytes| {
-            let place = media.place(offset_bytes);
-            let seek_ns = media.seek_ns(radius, place.radius);
-            seek_ns + media.rotation_ns(head_ns + seek_ns, place.angle)
-        });
-        let command = DiskCommand { direction: Direction::Write, offset_bytes, length_bytes };
-        let place = self.media.place(offset_bytes);
-        self.read_ahead.stop(start_ns);
-        let end_ns = self.access(start_ns, start_ns, &command, &place);
-        self.destaged_last = true;
-        self.service = Some(Service {
-            end_ns,
-            tag: None,
-            direction: Direction::Write,
-            offset_bytes,
-            length_bytes,
-            ns_per_byte: place.ns_per_byte,
-        });
-    }
-
-    /// The command whose data comes under the head first, unless one has waited too long.
-    fn choose(&self, start_ns: u64) -> usize {
-        if self.window.len() == 1 {
-            return 0;
-        }
-        let head_ns = start_ns + self.overhead_ns;
-        let (mut best, mut best_ns) = (0, u64::MAX);
-        let (mut oldest, mut oldest_ns) = (0, u64::MAX);
-        for (index, pending) in self.window.iter().enumerate() {
-            if self.streams_on(start_ns, pending.arrived_ns, pending.command.offset_bytes) {
-                return index;
-            }
-            let seek_ns = self.seek_ns(&pending.place, pending.command.direction);
-            let reach_ns = seek_ns + self.media.rotation_ns(head_ns + seek_ns, pending.place.angle);
-            if reach_ns < best_ns {
-                (best, best_ns) = (index, reach_ns);
-            }
-            if pending.arrived_ns < oldest_ns {
-                (oldest, oldest_ns) = (index, pending.arrived_ns);
-            }
-        }
-        if start_ns.saturating_sub(oldest_ns) > self.age_limit_ns { oldest } else { best }
-    }
-
-    /// Whether a command was there when the one before it ended, and begins where that ended: the head just goes on.
-    #[inline]
-    fn streams_on(&self, start_ns: u64, arrived_ns: u64, offset_bytes: u64) -> bool {
-        arrived_ns < start_ns && start_ns == self.last_end_ns && offset_bytes == self.last_end_bytes
-    }
-
-    /// Time to move the arm to a place, and to settle there.
-    #[inline]
-    fn seek_ns(&self, place: &Place, direction: Direction) -> u64 {
-        let seek_ns = self.media.seek_ns(self.radius, place.radius);
-        let settles = seek_ns > 0 && direction == Direction::Write;
-        seek_ns + if settles { self.write_settle_ns } else { 0 }
-    }
-
-    /// Moves the arm, waits for the platter and transfers; returns when the transfer ends.
-    #[inline]
-    fn access(&mut self, start_ns: u64, arrived_ns: u64, command: &DiskCommand, place: &Place) -> u64 {
-        let bytes = u64::from(command.length_bytes);
-        let transfer_ns = self.media.transfer_ns(place, bytes);
-        let end_ns = if self.streams_on(start_ns, arrived_ns, command.offset_bytes) {
-            start_ns + transfer_ns
-        } else {
-            let seek_ns = self.seek_ns(place, command.direction);
-            let there_ns = start_ns + self.overhead_ns + seek_ns;
-            let rotation_ns = self.media.rotation_ns(there_ns, place.angle);
-            self.counters.seek_ns += seek_ns;
-            self.counters.rotation_ns += rotation_ns;
-            there_ns + rotation_ns + transfer_ns
-        };
-        // A head that reads a track again and again: the time counts as none of the three.
-        let end_ns = start_ns + self.slowness.of_ns(end_ns - start_ns);
-        self.counters.transfer_ns += transfer_ns;
-        match command.direction {
-            Direction::Read => self.counters.media_reads += 1,
-            _ => self.counters.media_writes += 1,
-        }
-        self.radius = place.radius;
-        self.last_end_bytes = command.offset_bytes + bytes;
-        self.last_end_ns = end_ns;
-        self.free_at_ns = end_ns;
-        end_ns
     }
 
     /// When the buffer has the data of a read, if the arm need not go for it.

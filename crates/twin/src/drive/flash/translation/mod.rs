@@ -4,7 +4,13 @@
 //! together. A scaled translation has a few hundred to a few thousand of them, whatever the drive's nominal size,
 //! since write amplification depends on the spare share and on units per block, hardly on the number of blocks.
 
+mod collection;
+mod geometry;
+
+pub use geometry::{Geometry, GeometryError, SLOT_LIMIT, UNITS_PER_BLOCK_LIMIT};
+
 use super::analytic;
+use collection::ClosingOrder;
 use load::Random;
 
 /// A slot or a unit that is not there.
@@ -13,15 +19,6 @@ const NONE: u32 = u32::MAX;
 /// Added to the valid count of a block that is open or free, so that a search for the emptiest block passes it by
 /// while counting down needs no branch.
 const NOT_CLOSED: i16 = 1 << 14;
-
-/// Blocks in one stretch of the search for the emptiest block.
-const STRETCH: usize = 128;
-
-/// No block may have more units: valid counts and [`NOT_CLOSED`] share sixteen bits.
-pub const UNITS_PER_BLOCK_LIMIT: u32 = 8192;
-
-/// No translation may have more slots (4 bytes of map and 4 of reverse map each).
-pub const SLOT_LIMIT: u64 = 1 << 28;
 
 /// How the block to collect is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,64 +53,6 @@ pub enum Temperature {
     Hot,
     /// Rewritten seldom.
     Cold,
-}
-
-/// The size of a translation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Geometry {
-    /// Superblocks, reserve included.
-    pub blocks: u32,
-    /// Mapping units a block holds.
-    pub units_per_block: u32,
-    /// Units that the host may address.
-    pub user_units: u32,
-    /// Erased blocks that are held back; collection starts when fewer are left.
-    pub reserve_blocks: u32,
-}
-
-/// A geometry that cannot work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{geometry:?} leaves no room to collect: blocks must exceed the reserve plus the user's units by three, \
-     the reserve must be 2 or more, and a block holds 1 to {UNITS_PER_BLOCK_LIMIT} units"
-)]
-pub struct GeometryError {
-    /// What was asked for.
-    pub geometry: Geometry,
-}
-
-impl Geometry {
-    /// A geometry of about `blocks` superblocks whose write amplification is that of a drive of nominal size with
-    /// the spare share `over_provisioning` = (physical − user) ÷ user. The reserve and the open block come on top: in a drive of
-    /// nominal size they are a negligible part of the spare, here they are not.
-    pub fn scaled(
-        blocks: u32,
-        units_per_block: u32,
-        over_provisioning: f64,
-        reserve_blocks: u32,
-    ) -> Geometry {
-        let physical = f64::from(blocks) * f64::from(units_per_block);
-        let user_units = (physical / (1.0 + over_provisioning)) as u32;
-        Geometry { blocks: blocks + reserve_blocks, units_per_block, user_units, reserve_blocks }
-    }
-
-    fn check(self) -> Result<(), GeometryError> {
-        let slots = u64::from(self.blocks) << self.slot_shift();
-        let usable =
-            u64::from(self.blocks.saturating_sub(self.reserve_blocks)) * u64::from(self.units_per_block);
-        let fits = (1..=UNITS_PER_BLOCK_LIMIT).contains(&self.units_per_block)
-            && self.reserve_blocks >= 2
-            && self.user_units >= 1
-            && slots <= SLOT_LIMIT
-            && u64::from(self.user_units) + 3 * u64::from(self.units_per_block) <= usable;
-        if fits { Ok(()) } else { Err(GeometryError { geometry: self }) }
-    }
-
-    /// Slots are numbered `block << shift | place`; at least 64 a block, so that a block has whole words of the
-    /// bitmap to itself.
-    fn slot_shift(self) -> u32 {
-        self.units_per_block.next_power_of_two().trailing_zeros().max(6)
-    }
 }
 
 /// What one write cost, collection included.
@@ -186,29 +125,6 @@ struct OpenBlock {
     end_slot: u32,
 }
 
-/// A ring of blocks, oldest first.
-#[derive(Debug, Clone)]
-struct ClosingOrder {
-    ring: Vec<u32>,
-    oldest: usize,
-    length: usize,
-}
-
-impl ClosingOrder {
-    fn push(&mut self, block: u32) {
-        let at = (self.oldest + self.length) % self.ring.len();
-        self.ring[at] = block;
-        self.length += 1;
-    }
-
-    fn pop(&mut self) -> u32 {
-        let block = self.ring[self.oldest];
-        self.oldest = (self.oldest + 1) % self.ring.len();
-        self.length -= 1;
-        block
-    }
-}
-
 impl Translation {
     /// An erased translation: nothing is mapped.
     pub fn fresh(
@@ -233,7 +149,7 @@ impl Translation {
             kind_of: vec![0; blocks],
             closed_blocks: [0; 2],
             valid_units: [0; 2],
-            closing_order: ClosingOrder { ring: vec![0; blocks], oldest: 0, length: 0 },
+            closing_order: ClosingOrder::of(blocks),
             free: (0..geometry.blocks).rev().collect(),
             open: [OpenBlock { next_slot: 0, end_slot: 0 }; 2],
             random: Random::from_seed(seed),
@@ -450,120 +366,4 @@ impl Translation {
             self.closing_order.push(block);
         }
     }
-
-    /// Moves the valid units of one block and erases it.
-    fn collect(&mut self, cost: &mut WriteCost) {
-        let victim = self.choose();
-        let kind = usize::from(self.kind_of[victim as usize]);
-        let destination = match self.frontiers {
-            Frontiers::One => 0,
-            Frontiers::HostAndCollection => 1,
-            Frontiers::HotAndCold { .. } => kind,
-        };
-        let moved = self.valid_count[victim as usize];
-        self.closed_blocks[kind] -= 1;
-        self.valid_count[victim as usize] = NOT_CLOSED;
-        self.valid_units[kind] -= moved as u32;
-        let words = 1 << (self.slot_shift - 6);
-        let first_word = (victim as usize) * words;
-        for word in first_word..first_word + words {
-            let mut bits = std::mem::take(&mut self.valid[word]);
-            while bits != 0 {
-                let slot = (word as u32) << 6 | bits.trailing_zeros();
-                bits &= bits - 1;
-                let unit = self.unit_at[slot as usize];
-                self.append(unit, destination);
-            }
-        }
-        self.free.push(victim);
-        let moved = moved as u32;
-        self.counters.moved_units += u64::from(moved);
-        self.counters.blocks_erased += 1;
-        cost.units_programmed += moved;
-        cost.units_moved += moved;
-        cost.blocks_erased += 1;
-    }
-
-    fn choose(&mut self) -> u32 {
-        let kind = self.kind_to_collect();
-        match self.collection {
-            Collection::Greedy => match kind {
-                None => emptiest(&self.valid_count),
-                Some(kind) => self.emptiest_of(kind),
-            },
-            Collection::Choices(choices) => {
-                let mut best = self.random_closed(kind);
-                for _ in 1..choices {
-                    let other = self.random_closed(kind);
-                    if self.valid_count[other as usize] < self.valid_count[best as usize] {
-                        best = other;
-                    }
-                }
-                best
-            }
-            Collection::Oldest => self.closing_order.pop(),
-        }
-    }
-
-    /// The kind that holds more than its share of the spare, where shares are set.
-    fn kind_to_collect(&self) -> Option<usize> {
-        let Frontiers::HotAndCold { hot_spare_permille: Some(permille) } = self.frontiers else {
-            return None;
-        };
-        let per_block = u64::from(self.geometry.units_per_block);
-        let usable = u64::from(self.geometry.blocks - self.geometry.reserve_blocks) * per_block;
-        let spare = usable.saturating_sub(u64::from(self.mapped_units));
-        let hot_target = u64::from(self.valid_units[0]) + spare * u64::from(permille) / 1000;
-        let hot_is_over = u64::from(self.closed_blocks[0] + 1) * per_block > hot_target;
-        let kind = usize::from(!hot_is_over);
-        Some(if self.can_give_back(kind) { kind } else { 1 - kind })
-    }
-
-    /// Whether a closed block of this kind has a unit that is not valid. A kind without one would be collected for ever.
-    fn can_give_back(&self, kind: usize) -> bool {
-        let open = self.open[kind];
-        let open_block = (open.end_slot - self.geometry.units_per_block) >> self.slot_shift;
-        // An open block that is full has been closed and counts among those.
-        let in_open = if open.next_slot == open.end_slot {
-            0
-        } else {
-            (self.valid_count[open_block as usize] - NOT_CLOSED) as u32
-        };
-        self.valid_units[kind] - in_open < self.closed_blocks[kind] * self.geometry.units_per_block
-    }
-
-    fn emptiest_of(&self, kind: usize) -> u32 {
-        let (mut best, mut best_count) = (0, i16::MAX);
-        for (block, (&count, &of)) in self.valid_count.iter().zip(&self.kind_of).enumerate() {
-            if usize::from(of) == kind && count < best_count {
-                (best, best_count) = (block, count);
-            }
-        }
-        best as u32
-    }
-
-    fn random_closed(&mut self, kind: Option<usize>) -> u32 {
-        loop {
-            let block = self.random.below(u64::from(self.geometry.blocks)) as u32;
-            let matches = kind.is_none_or(|kind| usize::from(self.kind_of[block as usize]) == kind);
-            if matches && self.valid_count[block as usize] < NOT_CLOSED {
-                return block;
-            }
-        }
-    }
-}
-
-/// The first block with the smallest count. A plain search over sixteen-bit counts: compilers turn the minimum
-/// into vector instructions, so 4096 blocks take 0.2 µs, once for every hundred host writes. Lists of blocks by
-/// count would be touched on every write instead.
-fn emptiest(counts: &[i16]) -> u32 {
-    let (mut best_stretch, mut best_count) = (0, i16::MAX);
-    for (index, stretch) in counts.chunks(STRETCH).enumerate() {
-        let least = stretch.iter().fold(i16::MAX, |least, &count| least.min(count));
-        if least < best_count {
-            (best_stretch, best_count) = (index * STRETCH, least);
-        }
-    }
-    let place = counts[best_stretch..].iter().position(|&count| count == best_count).unwrap_or(0);
-    (best_stretch + place) as u32
 }

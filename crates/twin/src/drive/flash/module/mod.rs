@@ -4,13 +4,21 @@
 //! booking a channel for the moment at which a die will be done: a booking in the future would keep others from using the time before it. At
 //! depth 1 this is the sum of the parts, at saturation the rate of the busiest resource; both are exact.
 
+mod costs;
+mod counters;
+mod steps;
+
+pub use counters::FlashCounters;
+
 use super::super::description::DescriptionError;
 use super::description::FlashDescription;
 use super::sample::{ONE, SampledTranslation};
 use super::translation::{Temperature, Translation, TranslationCounters};
 use crate::drive::Slowness;
+use costs::{Costs, FS_PER_NS};
 use layout::Divisor;
 use load::Random;
+use steps::{Die, Server};
 
 /// The stream of chance for time that is not simulated; collection has the seed's own.
 const CARRY_STREAM: u64 = 1;
@@ -24,105 +32,6 @@ pub enum Condition {
     Filled(f64),
     /// This share of the capacity (0 to 1) rewritten at random for so long that nothing changes any more.
     Steady(f64),
-}
-
-/// Sums since the drive was built, in units of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FlashCounters {
-    /// Read commands.
-    pub reads: u64,
-    /// Write commands.
-    pub writes: u64,
-    /// Mapping units written by the host.
-    pub host_units: u64,
-    /// Mapping units that collection moved.
-    pub moved_units: u64,
-    /// Page programs over all planes.
-    pub programs: u64,
-    /// Page reads for collection.
-    pub collection_reads: u64,
-    /// Block erases over all planes.
-    pub erases: u64,
-    /// Time that the shared bus was busy: what bounds a drive that collects.
-    pub bus_busy_ns: u64,
-}
-
-impl FlashCounters {
-    /// These and others together.
-    pub fn plus(&self, other: &FlashCounters) -> FlashCounters {
-        FlashCounters {
-            reads: self.reads + other.reads,
-            writes: self.writes + other.writes,
-            host_units: self.host_units + other.host_units,
-            moved_units: self.moved_units + other.moved_units,
-            programs: self.programs + other.programs,
-            collection_reads: self.collection_reads + other.collection_reads,
-            erases: self.erases + other.erases,
-            bus_busy_ns: self.bus_busy_ns + other.bus_busy_ns,
-        }
-    }
-}
-
-/// A resource that serves in order.
-#[derive(Debug, Clone, Copy, Default)]
-struct Server {
-    free_at_ns: u64,
-}
-
-impl Server {
-    /// Takes `busy_ns` of the server; returns how long that has to wait.
-    #[inline]
-    fn take(&mut self, now_ns: u64, busy_ns: u64) -> u64 {
-        let start_ns = self.free_at_ns.max(now_ns);
-        self.free_at_ns = start_ns + busy_ns;
-        start_ns - now_ns
-    }
-}
-
-/// A die: everything waits behind `all`; with suspension, reads wait behind `reads` only.
-#[derive(Debug, Clone, Copy, Default)]
-struct Die {
-    all: Server,
-    reads: Server,
-}
-
-/// What the steps of an I/O take.
-#[derive(Debug, Clone, Copy)]
-struct Costs {
-    read_ns: u64,
-    program_ns: u64,
-    erase_ns: u64,
-    suspend_ns: Option<u64>,
-    channel_page_ns: u64,
-    channel_program_ns: u64,
-    channel_fs_per_byte: u64,
-    bus_unit_ns: u64,
-    /// What a moved unit takes of the bus: two crossings and its relocation.
-    bus_moved_ns: u64,
-    bus_fs_per_byte: u64,
-    read_command_ns: u64,
-    write_command_ns: u64,
-}
-
-impl Costs {
-    /// All of them so many thousandths of what they are.
-    fn times(self, thousandths: Slowness) -> Costs {
-        let slow = |cost| thousandths.of_ns(cost);
-        Costs {
-            read_ns: slow(self.read_ns),
-            program_ns: slow(self.program_ns),
-            erase_ns: slow(self.erase_ns),
-            suspend_ns: self.suspend_ns.map(slow),
-            channel_page_ns: slow(self.channel_page_ns),
-            channel_program_ns: slow(self.channel_program_ns),
-            channel_fs_per_byte: slow(self.channel_fs_per_byte),
-            bus_unit_ns: slow(self.bus_unit_ns),
-            bus_moved_ns: slow(self.bus_moved_ns),
-            bus_fs_per_byte: slow(self.bus_fs_per_byte),
-            read_command_ns: slow(self.read_command_ns),
-            write_command_ns: slow(self.write_command_ns),
-        }
-    }
 }
 
 /// A solid-state drive or flash module.
@@ -164,13 +73,6 @@ pub struct FlashDrive {
     counters: FlashCounters,
 }
 
-/// Femtoseconds in a nanosecond: costs per byte stay integers.
-const FS_PER_NS: u64 = 1_000_000;
-
-fn fs_per_byte(bytes_per_s: u64) -> u64 {
-    1_000_000_000_000_000 / bytes_per_s
-}
-
 impl FlashDrive {
     /// A drive in the given condition. `seed` decides ties of chance in collection and in the initial state.
     pub fn new(
@@ -188,23 +90,8 @@ impl FlashDrive {
         let sampled = SampledTranslation::new(translation, stride);
         let page_bytes = description.page.0;
         let program_bytes = page_bytes * u64::from(description.planes);
-        let channel_fs = fs_per_byte(description.channel_bytes_per_s);
-        let bus_fs = fs_per_byte(description.bus_bytes_per_s);
         let dies = description.channels * description.dies_per_channel;
-        let costs = Costs {
-            read_ns: description.read.0,
-            program_ns: description.program.0,
-            erase_ns: description.erase.0,
-            suspend_ns: description.suspend.map(|suspend| suspend.0),
-            channel_page_ns: page_bytes * channel_fs / FS_PER_NS,
-            channel_program_ns: program_bytes * channel_fs / FS_PER_NS,
-            channel_fs_per_byte: channel_fs,
-            bus_unit_ns: unit_bytes * bus_fs / FS_PER_NS,
-            bus_moved_ns: 2 * unit_bytes * bus_fs / FS_PER_NS + description.relocation.0,
-            bus_fs_per_byte: bus_fs,
-            read_command_ns: description.read_command.0,
-            write_command_ns: description.write_command.0,
-        };
+        let costs = Costs::of(description);
         let mut drive = FlashDrive {
             sampled,
             dies: vec![Die::default(); dies as usize],
@@ -396,133 +283,4 @@ impl FlashDrive {
     pub fn free_reserve_bytes(&self) -> u64 {
         (self.sampled.translation().free_units() * u64::from(self.sampled.stride())) << self.unit_shift
     }
-
-    #[inline]
-    fn write_unit(&mut self, now_ns: u64, unit: u32, temperature: Temperature) -> u64 {
-        self.counters.host_units += 1;
-        let charged = self.sampled.write(unit, temperature);
-        let moved = if self.collection_is_free { 0 } else { charged };
-        // The host's unit crosses the bus once, a collected unit comes and goes.
-        let bus_ns = self.costs.bus_unit_ns + ((moved * self.costs.bus_moved_ns) >> ONE.trailing_zeros());
-        let bus_wait_ns = self.cross_bus(now_ns, bus_ns);
-        self.moved_reads_pending += moved;
-        while self.moved_reads_pending >= self.units_per_page {
-            self.moved_reads_pending -= self.units_per_page;
-            self.counters.moved_units += self.units_per_page / ONE;
-            self.collection_read(now_ns);
-        }
-        self.moved_pending += moved;
-        while self.moved_pending >= self.units_per_program {
-            self.moved_pending -= self.units_per_program;
-            self.program(now_ns);
-        }
-        let room_ns = self.buffered_programs[self.next_buffered];
-        self.host_pending += ONE;
-        if self.host_pending >= self.units_per_program {
-            self.host_pending -= self.units_per_program;
-            let done_ns = self.program(now_ns) + bus_wait_ns + self.costs.bus_unit_ns;
-            self.buffered_programs[self.next_buffered] = done_ns;
-            self.next_buffered += 1;
-            if self.next_buffered == self.buffered_programs.len() {
-                self.next_buffered = 0;
-            }
-        }
-        room_ns.max(now_ns) + self.costs.bus_unit_ns
-    }
-
-    /// The rest of a mapping unit of which a part is written.
-    fn merge(&mut self, now_ns: u64, unit: u32) {
-        let page = (u64::from(unit) << self.unit_shift) >> self.page_shift;
-        let die = self.die_of(page);
-        self.read_page(now_ns, die, 0);
-        if self.merge_over_bus {
-            self.cross_bus(now_ns, self.costs.bus_unit_ns);
-        }
-    }
-
-    /// Takes the bus; returns how long that has to wait.
-    #[inline]
-    fn cross_bus(&mut self, now_ns: u64, bus_ns: u64) -> u64 {
-        self.counters.bus_busy_ns += bus_ns;
-        self.bus.take(now_ns, bus_ns)
-    }
-
-    /// Reads a page; returns the time from `now_ns` until it is out of its channel.
-    #[inline]
-    fn read_page(&mut self, now_ns: u64, die: u32, channel_ns: u64) -> u64 {
-        let read_ns = self.costs.read_ns;
-        let slot = &mut self.dies[die as usize];
-        let wait_ns = match self.costs.suspend_ns {
-            None => slot.all.take(now_ns, read_ns),
-            Some(suspend_ns) => {
-                let interrupts = slot.all.free_at_ns > slot.reads.free_at_ns.max(now_ns);
-                let extra_ns = if interrupts { suspend_ns } else { 0 };
-                slot.all.take(now_ns, read_ns + extra_ns);
-                slot.reads.take(now_ns, read_ns + extra_ns) + extra_ns
-            }
-        };
-        let channel = self.channel_of(die);
-        let channel = &mut self.channels[channel];
-        wait_ns + read_ns + channel.take(now_ns, channel_ns) + channel_ns
-    }
-
-    /// Reads a range of several pages; returns the time from `now_ns` until the last is out of its channel.
-    fn read_pages(&mut self, now_ns: u64, offset_bytes: u64, end_bytes: u64) -> u64 {
-        let (first_page, last_page) = (offset_bytes >> self.page_shift, (end_bytes - 1) >> self.page_shift);
-        (first_page..=last_page).fold(0, |flash_ns, page| {
-            let begin = offset_bytes.max(page << self.page_shift);
-            let end = end_bytes.min((page + 1) << self.page_shift);
-            let channel_ns = (end - begin) * self.costs.channel_fs_per_byte / FS_PER_NS;
-            flash_ns.max(self.read_page(now_ns, self.die_of(page), channel_ns))
-        })
-    }
-
-    fn collection_read(&mut self, now_ns: u64) {
-        self.counters.collection_reads += 1;
-        self.next_read_die = next_of(self.next_read_die, self.dies.len());
-        let die = self.next_read_die;
-        self.dies[die as usize].all.take(now_ns, self.costs.read_ns);
-        let channel = self.channel_of(die);
-        self.channels[channel].take(now_ns, self.costs.channel_page_ns);
-    }
-
-    /// Programs one page on all planes of the next die; returns when it is done.
-    fn program(&mut self, now_ns: u64) -> u64 {
-        self.counters.programs += 1;
-        self.next_die = next_of(self.next_die, self.dies.len());
-        let die = self.next_die;
-        let channel = self.channel_of(die);
-        let channel_wait_ns = self.channels[channel].take(now_ns, self.costs.channel_program_ns);
-        let die_wait_ns = self.dies[die as usize].all.take(now_ns, self.costs.program_ns);
-        self.programs_until_erase -= 1;
-        if self.programs_until_erase == 0 {
-            self.programs_until_erase = self.pages_per_block;
-            self.counters.erases += 1;
-            self.next_erase_die = next_of(self.next_erase_die, self.dies.len());
-            self.dies[self.next_erase_die as usize].all.take(now_ns, self.costs.erase_ns);
-        }
-        now_ns + channel_wait_ns + self.costs.channel_program_ns + die_wait_ns + self.costs.program_ns
-    }
-
-    /// Neighbouring pages lie on neighbouring dies; each round over the dies is turned, so that strides of a power of two use
-    /// all dies.
-    #[inline]
-    fn die_of(&self, page: u64) -> u32 {
-        let dies = self.dies.len() as u32;
-        let page = page as u32;
-        let (round, place) = self.by_dies.divide(u64::from(page));
-        let turn = (u64::from((round as u32).wrapping_mul(0x9e37_79b9)) * u64::from(dies)) >> 32;
-        let die = place as u32 + turn as u32;
-        if die >= dies { die - dies } else { die }
-    }
-
-    #[inline]
-    fn channel_of(&self, die: u32) -> usize {
-        self.by_channels.divide(u64::from(die)).1 as usize
-    }
-}
-
-#[inline]
-fn next_of(index: u32, count: usize) -> u32 {
-    if index as usize + 1 == count { 0 } else { index + 1 }
 }

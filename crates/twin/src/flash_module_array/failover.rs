@@ -1,0 +1,49 @@
+//! Controllers that leave: which way commands take then, and the verification pass of a firmware update.
+
+use super::command::Happening;
+use super::{Model, UPDATE_REMEDY};
+use crate::course::{Due, Faculties};
+
+impl Model {
+    /// What can happen to this array.
+    pub(super) fn faculties(&self) -> Faculties {
+        self.course.faculties(self.members, UPDATE_REMEDY)
+    }
+
+    /// The next step of a failover or an update.
+    pub(super) fn course_step(&mut self) {
+        let (due, says) = self.course.step(self.now_ns);
+        match due {
+            Due::Left(index) => {
+                for (tag, _) in self.controllers[index as usize].abandon_waiting() {
+                    self.reroute(tag, index);
+                }
+            }
+            Due::Verify(_) if self.settings.verification => {
+                for drive in
+                    (0..self.members).filter(|&drive| !self.recovery.loss.is_empty_place(drive as u16))
+                {
+                    self.modules.read(self.now_ns, drive, self.segment_bytes, true);
+                }
+            }
+            Due::Verify(_) | Due::Nothing => {}
+        }
+        if let Some(says) = says {
+            self.note(says);
+        }
+    }
+
+    /// Sends a command that has come to a controller which is away another way, once its host has noticed; false where
+    /// the controller is there.
+    #[cold]
+    pub(super) fn reroute(&mut self, tag: u32, controller: u32) -> bool {
+        let Some(again_ns) = self.course.again_at_ns(controller, self.now_ns) else { return false };
+        let course = &self.course;
+        let link = self
+            .fabric
+            .choose(self.ios[tag as usize].job, |controller| course.is_known_up(controller, again_ns));
+        self.ios[tag as usize].link = link;
+        self.queue.push(again_ns, Happening::Arrive(tag).pack());
+        true
+    }
+}
