@@ -141,6 +141,25 @@ fn what_others_changed_is_left() {
     assert!(back.problems[0].contains("33") && back.problems[0].contains("60"), "{back:?}");
 }
 
+/// Proves that what the kernel made of the number of requests as the scheduler came or went, where a run was killed at that
+/// moment, is put back and is no problem; and that it is one where the scheduler itself is left to somebody else.
+#[test]
+fn what_the_kernel_reset_with_the_scheduler_is_put_back() {
+    for (scheduler, problems, requests) in
+        [("mq-deadline kyber [bfq] none", 0, "256"), ("mq-deadline [kyber] bfq none", 2, "64")]
+    {
+        let tree = Tree::new();
+        let mut host = tree.open();
+        let settings = [set("queue.scheduler", "none"), set("queue.nr_requests", "16")];
+        host.apply(&settings, &devices(&["sda"])).expect("applied");
+        tree.write("sys/block/sda/queue/scheduler", scheduler);
+        tree.write("sys/block/sda/queue/nr_requests", "64");
+        let back = host.put_back().expect("put back");
+        assert_eq!(back.problems.len(), problems, "{back:?}");
+        assert_eq!(tree.read("sys/block/sda/queue/nr_requests"), requests);
+    }
+}
+
 /// Proves that a second run neither changes a live run's setting nor puts it back, and may use others.
 #[test]
 fn a_live_run_keeps_its_settings() {

@@ -77,13 +77,19 @@ pub(crate) fn put_back(roots: &HostRoots, entries: &[Entry]) -> PutBack {
             }),
         }
     }
-    let mut result = PutBack::default();
+    let mut changes = Vec::new();
+    let mut problems: Vec<(&Attribute, String)> = Vec::new();
     for history in histories.iter().rev() {
-        if let Err(problem) = put_back_one(roots, history, &mut result.changes) {
-            result.problems.push(problem);
+        match put_back_one(roots, history, &mut changes) {
+            // A change of the scheduler had given these a value of the kernel's, which is not one of ours; now they have
+            // the one before it.
+            Ok(()) => problems.retain(|(attribute, _)| {
+                !history.dependents.iter().any(|(dependent, _)| dependent == *attribute)
+            }),
+            Err(problem) => problems.push((history.attribute, problem)),
         }
     }
-    result
+    PutBack { changes, problems: problems.into_iter().map(|(_, problem)| problem).collect() }
 }
 
 fn put_back_one(roots: &HostRoots, history: &History<'_>, changes: &mut Vec<Change>) -> Result<(), String> {
