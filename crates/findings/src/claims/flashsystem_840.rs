@@ -93,7 +93,10 @@ fn by_size<'a>(view: &View<'a>) -> Result<Vec<Seen<'a>>, String> {
 fn constant_bytes(view: &View<'_>) -> Judged {
     let from_16k: Vec<Seen<'_>> = by_size(view)?.into_iter().filter(|seen| seen.bs() >= 16 << 10).collect();
     if from_16k.len() < 3 {
-        return Err(format!("{} block sizes from 16 KB up are too few: three are needed", from_16k.len()));
+        return Err(format!(
+            "three block sizes from 16 KB up are needed, and the run has {}",
+            from_16k.len()
+        ));
     }
     view.of_kind(Kind::Flattening, "block-size");
     let rates: Vec<f64> = from_16k.iter().map(|seen| seen.level.bw_bytes_per_s).collect();
@@ -117,7 +120,10 @@ fn writes_first(view: &View<'_>) -> Judged {
         return Err("no block size has both reads and writes".into());
     };
     if ratios.len() < 3 {
-        return Err(format!("{} block sizes are too few for a tendency", ratios.len()));
+        return Err(format!(
+            "three block sizes are needed to see a tendency, and the run has {}",
+            ratios.len()
+        ));
     }
     let faster = ratios.iter().all(|(_, ratio)| *ratio > 1.0);
     let tends = ratios.iter().all(|(_, ratio)| *ratio >= last.1 * 0.99) && last.1 <= 1.3 && first.1 > last.1;

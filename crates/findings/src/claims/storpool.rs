@@ -220,7 +220,7 @@ fn caps(view: &View<'_>) -> Judged {
              what they allow",
             count(found.len(), "limit"),
             count(intervals, "interval"),
-            duration(late)
+            if late.is_finite() { duration(late) } else { "for ever".to_owned() }
         ),
     ))
 }
