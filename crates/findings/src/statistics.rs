@@ -32,6 +32,15 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
+/// The least and the largest of the middle half: without the lowest and the highest quarter of the values.
+pub fn middle_half(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let left_out = values.len() / 4;
+    let middle = &values[left_out..values.len() - left_out];
+    Some([*middle.first()?, *middle.last()?])
+}
+
 /// The median absolute deviation from the median, scaled to a standard deviation.
 pub fn robust_sigma(values: &[f64]) -> f64 {
     let middle = median(values.iter().copied());

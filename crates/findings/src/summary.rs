@@ -1,16 +1,17 @@
 //! The run in three answers, for a reader who has a minute: what the target sustains, when it falls, what limits it.
 
 use crate::conclusions::capitalised;
+use crate::facts::Map;
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
-use crate::statistics::median;
+use crate::statistics::{median, middle_half};
 use crate::text::{bandwidth, duration, gigabytes, iops, latency};
 use crate::{Conclusion, Findings, Kind, Level, Limit, Rate, WriteCliff, words};
 
 /// Three questions, each with its answer where a finding gives one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Question and answer, in order.
+    /// Question and answer, in order. An answer of several points has each on a line of its own.
     pub answers: Vec<(&'static str, Conclusion)>,
 }
 
@@ -19,6 +20,9 @@ pub const QUESTIONS: [&str; 3] = ["What it sustains", "When it falls", "What lim
 
 /// Of the kinds of limit so many are named.
 const LIMITS_NAMED: usize = 3;
+
+/// Of so many falls and more the middle half is told, because one that is unlike the others says little of the next.
+const MANY_FALLS: usize = 8;
 
 impl Findings {
     /// The three answers.
@@ -33,6 +37,13 @@ impl Findings {
     pub(crate) fn load_of(&self, finding: &Finding) -> String {
         let case = self.case_of(finding);
         case.map_or_else(|| finding.stage.clone(), |case| words::case(&case.name, &case.settings))
+    }
+
+    /// The kind of load of a finding's case, whatever its block size.
+    pub(crate) fn kind_of_load_but_size(&self, finding: &Finding) -> String {
+        let mut settings = self.case_of(finding).map_or_else(Map::new, |case| case.settings.clone());
+        settings.retain(|name, _| name != "bs");
+        words::kind_of_load(&settings)
     }
 
     fn case_of(&self, finding: &Finding) -> Option<&ObservedCase> {
@@ -142,7 +153,7 @@ impl Findings {
         let cliffs = self.all_cliffs();
         let mut rests_on: Vec<&Finding> = cliffs.iter().map(|(finding, _)| *finding).collect();
         let typical = |value: fn(&WriteCliff) -> f64, said: fn(f64) -> String| {
-            typical(cliffs.iter().map(|(_, cliff)| value(cliff)).collect(), said)
+            typical(cliffs.iter().map(|(_, cliff)| value(cliff)), said)
         };
         let mut text = if cliffs.is_empty() {
             let longest = self.of_kind(Kind::NoWriteCliff).filter_map(|finding| match &finding.fact {
@@ -164,14 +175,35 @@ impl Findings {
                 typical(|cliff| cliff.depth_percent, |percent| format!("{percent:.0} %")),
                 typical(|cliff| cliff.onset_s, duration),
                 typical(|cliff| cliff.bytes_written, gigabytes),
-                if cliffs.len() > 1 { " (each the median, with the least and most)" } else { "" }
+                match cliffs.len() {
+                    1 => "",
+                    many if many < MANY_FALLS => " (each the median, with the least and most)",
+                    _ => " (each the median, with the middle half of these cases)",
+                }
             )
         };
+        if let Some(sentence) = self.earliest(&cliffs) {
+            text.push_str(&sentence);
+        }
         if let Some((finding, sentence)) = self.deepest_dip() {
             rests_on.push(finding);
             text.push_str(&sentence);
         }
         Some(answer(&text, &rests_on))
+    }
+
+    /// The one of many falls that comes first: what to reckon with at worst.
+    fn earliest(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Option<String> {
+        let (finding, cliff) = cliffs.iter().min_by(|a, b| a.1.onset_s.total_cmp(&b.1.onset_s))?;
+        let said = || {
+            format!(
+                "\nThe earliest begins after {}, with {} written: {}.",
+                duration(cliff.onset_s),
+                gigabytes(cliff.bytes_written),
+                self.load_of(finding)
+            )
+        };
+        (cliffs.len() >= MANY_FALLS).then(said)
     }
 
     fn deepest_dip(&self) -> Option<(&Finding, String)> {
@@ -190,7 +222,7 @@ impl Findings {
         let (finding, event, dip) =
             dips.min_by(|a, b| a.2.extreme_percent.total_cmp(&b.2.extreme_percent))?;
         let sentence = format!(
-            " Around the event “{event}” IOPS dip by up to {:.0} % for {}.",
+            "\nAround the event “{event}” IOPS dip by up to {:.0} % for {}.",
             dip.extreme_percent.abs(),
             duration(dip.length_s)
         );
@@ -224,44 +256,52 @@ impl Findings {
         // The commonest first, so that the few that are named are most of all; what nobody knows comes last.
         kinds.sort_by_key(|(by, count, _)| (*by == "unknown", std::cmp::Reverse(*count)));
         kinds.truncate(LIMITS_NAMED);
-        let parts: Vec<String> = kinds
+        let points: Vec<String> = kinds
             .iter()
             .map(|(by, count, (finding, limit))| {
-                let (load, because) = (self.load_of(finding), &limit.because);
-                let (what, is_plural) = words::limiter(by);
-                let verb = if is_plural { "limit" } else { "limits" };
-                match (limits.len(), *by) {
-                    (1, "unknown") => format!("Not visible from outside: {because} ({load})."),
-                    (all, "unknown") => {
+                let because = &limit.because;
+                if limits.len() == 1 {
+                    let what =
+                        if *by == "unknown" { "Not visible from outside" } else { words::limiter(by).0 };
+                    return format!("{what}: {because} ({}).", self.load_of(finding));
+                }
+                let share = match limits.len() {
+                    all if all == *count => format!("all {all} kinds of load"),
+                    all => format!("{count} of {all} kinds of load"),
+                };
+                let load = self.case_of(finding).map(|case| words::kind_of_load(&case.settings));
+                let load = load.unwrap_or_else(|| finding.stage.clone());
+                match *by {
+                    "unknown" => {
+                        format!("In {share} not visible from outside. For example {load}: {because}.")
+                    }
+                    "concurrency" => {
                         format!(
-                            "Not visible from outside in {count} of {all} kinds of load: {because} ({load})."
+                            "In {share} more I/Os outstanding would do more. For example {load}: {because}."
                         )
                     }
-                    (1, _) => format!("{what}: {because} ({load})."),
-                    (all, "concurrency") => {
-                        format!(
-                            "In {count} of {all} kinds of load more I/Os outstanding would do more; for example {load}: {because}."
-                        )
-                    }
-                    (all, _) => {
-                        format!(
-                            "{what} {verb} {count} of {all} kinds of load, for example {load}: {because}."
-                        )
+                    by => {
+                        let (what, is_plural) = words::limiter(by);
+                        let verb = if is_plural { "limit" } else { "limits" };
+                        format!("{what} {verb} {share}. For example {load}: {because}.")
                     }
                 }
             })
             .map(|sentence| capitalised(&sentence))
             .collect();
         let rests_on: Vec<&Finding> = kinds.iter().map(|(_, _, (finding, _))| *finding).collect();
-        (!parts.is_empty()).then(|| answer(&parts.join(" "), &rests_on))
+        (!points.is_empty()).then(|| answer(&points.join("\n"), &rests_on))
     }
 }
 
-/// The middle of several values, with the least and the largest where they are said differently.
-fn typical(values: Vec<f64>, said: fn(f64) -> String) -> String {
-    let least = said(values.iter().copied().fold(f64::INFINITY, f64::min));
-    let most = said(values.iter().copied().fold(0.0, f64::max));
-    let middle = said(median(values));
+/// The middle of several values, with the least and the largest, of many with those of the middle half, where they are said
+/// differently.
+fn typical(values: impl Iterator<Item = f64> + Clone, said: fn(f64) -> String) -> String {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let most = values.clone().fold(0.0, f64::max);
+    let is_many = values.clone().count() >= MANY_FALLS;
+    let [least, most] = middle_half(values.clone()).filter(|_| is_many).unwrap_or([least, most]);
+    let (least, most, middle) = (said(least), said(most), said(median(values)));
     if least == most { middle } else { format!("{middle} ({least} to {most})") }
 }
 

@@ -8,6 +8,9 @@ use units::human_count;
 /// Settings that every case is told by, whether they vary or not; the others are told where they vary.
 const ALWAYS_TOLD: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
 
+/// Settings that make another kind of load.
+const OF_A_KIND: [&str; 3] = ["raid", "layout", "volume"];
+
 /// Settings that a scenario stands for.
 const OF_A_SCENARIO: [&str; 2] = ["write_cache", "coverage"];
 
@@ -27,14 +30,24 @@ pub fn case(name: &str, settings: &Map<String, Value>) -> String {
             || varies.contains(&name)
             || (varies.contains(&"scenario") && OF_A_SCENARIO.contains(&name))
     };
-    // Covering all of it is nothing to tell, and several I/Os of a job are asynchronous by themselves.
+    // Covering all of it is nothing to tell, several I/Os of a job are asynchronous by themselves, and the number of a scenario
+    // says nothing to who reads what it stands for.
     let is_plain = |name: &str, value: &Value| match name {
+        "scenario" => OF_A_SCENARIO.iter().any(|name| settings.contains_key(*name)),
         "coverage" => value.as_f64() == Some(100.0),
         "ioengine" => settings.get("iodepth").and_then(Value::as_u64).is_some_and(|depth| depth > 1),
         name => OF_A_LOAD.contains(&name),
     };
     let others = settings.iter().filter(|(name, value)| is_told(name) && !is_plain(name, value));
     parts.extend(others.map(|(name, value)| setting(name, value)));
+    parts.join(", ")
+}
+
+/// The kind of load alone, without how much of it and where it stands among others: `4K random writes, RAID 5`.
+pub(crate) fn kind_of_load(settings: &Map<String, Value>) -> String {
+    let mut parts = vec![load(settings)];
+    let where_to = settings.iter().filter(|(name, _)| OF_A_KIND.contains(&name.as_str()));
+    parts.extend(where_to.map(|(name, value)| setting(name, value)));
     parts.join(", ")
 }
 
@@ -201,13 +214,18 @@ mod tests {
                 "scenario=3,bs=1048576",
                 json!({"rw": "randwrite", "bs": 1_048_576, "numjobs": 64, "iodepth": 64, "raid": 5,
                        "write_cache": "off", "coverage": 70, "scenario": 3}),
-                "1M random writes, 64 jobs of depth 64, RAID 5, write cache off, 70 % of the capacity covered, scenario 3",
+                "1M random writes, 64 jobs of depth 64, RAID 5, write cache off, 70 % of the capacity covered",
             ),
             (
                 "scenario=2,ioengine=libaio,bs=8192",
                 json!({"rw": "randwrite", "bs": 8192, "ioengine": "libaio", "numjobs": 2, "iodepth": 64, "raid": 0,
                        "write_cache": "on", "coverage": 100, "scenario": 2}),
-                "8K random writes, 2 jobs of depth 64, RAID 0, write cache on, scenario 2",
+                "8K random writes, 2 jobs of depth 64, RAID 0, write cache on",
+            ),
+            (
+                "scenario=2",
+                json!({"rw": "randread", "bs": 8192, "numjobs": 2, "iodepth": 1, "scenario": 2}),
+                "8K random reads, 2 jobs of depth 1, scenario 2",
             ),
             (
                 "ioengine=sync,numjobs=4",

@@ -131,3 +131,23 @@ fn the_typical_fall_is_told() {
         "{said:?}"
     );
 }
+
+/// Proves that of many falls the middle half is told, so that one that is unlike the others does not make the range too wide to
+/// act on, and that the earliest has a line of its own with its load.
+#[test]
+fn of_many_falls_one_unlike_the_others_widens_no_range() {
+    let texts = [("rw", "randwrite"), ("bs", "4k")];
+    let early = [("rw", "randwrite"), ("bs", "8k")];
+    let mut run = Run::new("own").case("long", "early", &early, &Series::cliff(1e5, 4e4, 0.0, 8, 96, 8192.0));
+    for number in 0..7 {
+        let series = Series::cliff(1e5, 4e4, 0.0, 24, 96, 4096.0);
+        run = run.case("long", &format!("case-{number}"), &texts, &series);
+    }
+    run = run.case("long", "late", &texts, &Series::cliff(1e5, 8e4, 0.0, 80, 160, 4096.0));
+    let said = answers(run, None, false);
+    let lines: Vec<&str> = said[1].1.lines().collect();
+    let begins = "In 9 of 9 cases that write long enough, writes fall by 60 % after 2.0 min, with ";
+    assert!(lines[0].starts_with(begins) && lines[0].ends_with("middle half of these cases)."), "{lines:?}");
+    let begins = "The earliest begins after 40 s, with ";
+    assert!(lines[1].starts_with(begins) && lines[1].ends_with(": 8K random writes."), "{lines:?}");
+}

@@ -18,6 +18,7 @@ mod time_charts;
 
 use crate::model::{Origin, Report};
 use store::{CaseRecord, CaseResult, CaseStatus, Manifest, RunReader};
+use units::human_count;
 
 /// A report that cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -162,7 +163,12 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     sections.splice(0..0, stage::across(&source, found.as_ref())?);
     Ok(Report {
         title: plan_title.to_owned(),
-        subtitle: format!("Plan {} on {target}, {}", manifest.plan.name, facts::day(&manifest.created_utc)),
+        subtitle: format!(
+            "Plan {} on {target}, {}, {}",
+            manifest.plan.name,
+            human_count(source.cases.len() as u64, "case"),
+            facts::day(&manifest.created_utc)
+        ),
         origin,
         facts: facts::facts(&source),
         headlines: facts::headlines(&source),

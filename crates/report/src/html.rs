@@ -1,8 +1,10 @@
 //! The report as one HTML page that loads nothing.
 
+mod first_page;
+
 use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
-use crate::model::{Column, Conclusion, Origin, Picture, Report, Section, Table};
+use crate::model::{Column, Picture, Report, Section, Table};
 use base64::Engine as _;
 use sha2::Digest as _;
 use std::fmt::Write as _;
@@ -33,7 +35,7 @@ pub fn page(report: &Report) -> String {
     let has_zoom = report.sections.iter().any(|section| section.charts.iter().any(can_zoom));
     let scripts: &[&str] = if has_zoom { &[UPLOT, SCRIPT] } else { &[SCRIPT] };
     head(&mut out, report, scripts);
-    header(&mut out, report);
+    first_page::header(&mut out, report);
     out.push_str("<main>");
     contents(&mut out, report);
     if !report.requirements.is_empty() {
@@ -54,9 +56,10 @@ pub fn page(report: &Report) -> String {
         report.not_run.iter().for_each(|table| open_table(&mut out, table));
         out.push_str("</section>");
     }
-    if !report.method.is_empty() {
+    if has_method(report) {
         out.push_str("<section id=\"method\"><h2>How it was done</h2>");
         paragraphs(&mut out, "", &report.method);
+        facts(&mut out, report);
         out.push_str("</section>");
     }
     if !report.inventory.is_empty() {
@@ -129,89 +132,17 @@ fn head(out: &mut String, report: &Report, scripts: &[&str]) {
     );
 }
 
-fn header(out: &mut String, report: &Report) {
-    let _ = write!(
-        out,
-        "<header><h1>{}</h1><p class=\"lead\">{}</p>",
-        html(&report.title),
-        html(&report.subtitle)
-    );
-    match &report.origin {
-        Origin::Simulated { twin } => {
-            let _ = write!(
-                out,
-                "<p class=\"origin simulated\"><strong>Simulated, not measured.</strong> Every figure here comes from a model of \
-                 the array, its twin <b>{}</b>, in simulated time. No real array took part.</p>",
-                html(twin)
-            );
-        }
-        Origin::Measured { target } => {
-            let _ = write!(out, "<p class=\"origin\"><strong>Measured</strong> on {}.</p>", html(target));
-        }
-    }
-    if !report.in_short.is_empty() {
-        out.push_str("<section id=\"in-short\"><h2>In short</h2><dl class=\"in-short\">");
-        for one in &report.in_short {
-            let _ = write!(out, "<div><dt>{}</dt><dd>{}", html(&one.question), html(&one.answer.text));
-            links(out, &one.answer);
-            out.push_str("</dd></div>");
-        }
-        out.push_str("</dl></section>");
-    }
-    if !report.headlines.is_empty() {
-        out.push_str("<ul class=\"headlines\">");
-        for headline in &report.headlines {
-            let _ = write!(
-                out,
-                "<li><div class=\"label\">{}</div><div class=\"figure\">{}</div><div class=\"detail\">{} <a href=\"#{}\">shown here</a></div></li>",
-                html(&headline.label),
-                html(&headline.value),
-                html(&headline.detail),
-                html(&headline.section_id)
-            );
-        }
-        out.push_str("</ul>");
-    }
+fn has_method(report: &Report) -> bool {
+    !report.method.is_empty() || !report.facts.is_empty()
+}
+
+/// What a reader needs to judge or repeat the run.
+fn facts(out: &mut String, report: &Report) {
     out.push_str("<dl class=\"facts\">");
     for fact in &report.facts {
         let _ = write!(out, "<div><dt>{}</dt><dd>{}</dd></div>", html(&fact.name), html(&fact.value));
     }
     out.push_str("</dl>");
-    if !report.conclusions.is_empty() {
-        out.push_str("<section id=\"conclusions\"><h2>What was found</h2><ol class=\"conclusions\">");
-        report.conclusions.iter().for_each(|conclusion| sentence(out, conclusion));
-        out.push_str("</ol></section>");
-    }
-    if !report.warnings.is_empty() {
-        out.push_str("<section class=\"warnings\" aria-label=\"Warnings\"><strong>Before you trust these figures</strong><ul>");
-        for warning in &report.warnings {
-            let _ = write!(out, "<li>{}</li>", html(warning));
-        }
-        out.push_str("</ul></section>");
-    }
-    out.push_str("</header>");
-}
-
-fn sentence(out: &mut String, conclusion: &Conclusion) {
-    out.push_str("<li>");
-    if let Some(verdict) = &conclusion.verdict {
-        let class = match verdict.as_str() {
-            "holds" => "holds",
-            "refuted" => "refuted",
-            _ => "not-shown",
-        };
-        let _ = write!(out, "<span class=\"verdict {class}\">{}</span> ", html(verdict));
-    }
-    let _ = write!(out, "{}", html(&conclusion.text));
-    links(out, conclusion);
-    out.push_str("</li>");
-}
-
-/// Where a sentence is shown.
-fn links(out: &mut String, conclusion: &Conclusion) {
-    for evidence in &conclusion.evidence {
-        let _ = write!(out, " <a href=\"#{}\">{}</a>", html(&evidence.id), html(&evidence.label));
-    }
 }
 
 fn contents(out: &mut String, report: &Report) {
@@ -229,7 +160,7 @@ fn contents(out: &mut String, report: &Report) {
     if !report.not_run.is_empty() {
         entries.push(("not-run", "What has no result"));
     }
-    if !report.method.is_empty() {
+    if has_method(report) {
         entries.push(("method", "How it was done"));
     }
     if !report.inventory.is_empty() {

@@ -25,7 +25,8 @@ pub fn document(report: &Report) -> String {
         }
     }
     for one in &report.in_short {
-        let _ = writeln!(out, "- **{}**: {}", escaped(&one.question), escaped(&one.answer.text));
+        let points: Vec<String> = one.answer.text.lines().map(escaped).collect();
+        let _ = writeln!(out, "- **{}**: {}", escaped(&one.question), points.join(" "));
     }
     for headline in &report.headlines {
         let _ = writeln!(
@@ -35,10 +36,6 @@ pub fn document(report: &Report) -> String {
             escaped(&headline.value),
             escaped(&headline.detail)
         );
-    }
-    out.push_str("\n| | |\n|---|---|\n");
-    for fact in &report.facts {
-        let _ = writeln!(out, "| {} | {} |", escaped(&fact.name), escaped(&fact.value));
     }
     out.push('\n');
     if !report.conclusions.is_empty() {
@@ -86,9 +83,14 @@ pub fn document(report: &Report) -> String {
     group(&mut out, "Beside published and declared figures", &report.comparisons);
     report.sections.iter().for_each(|section| stage(&mut out, section));
     group(&mut out, "What has no result", &report.not_run);
-    if !report.method.is_empty() {
+    if !report.method.is_empty() || !report.facts.is_empty() {
         out.push_str("## How it was done\n\n");
         sentences(&mut out, &report.method);
+        out.push_str("| | |\n|---|---|\n");
+        for fact in &report.facts {
+            let _ = writeln!(out, "| {} | {} |", escaped(&fact.name), escaped(&fact.value));
+        }
+        out.push('\n');
     }
     if !report.inventory.is_empty() {
         out.push_str("## What commands said of the host and the array\n\n");

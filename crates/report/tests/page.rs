@@ -111,6 +111,29 @@ fn bytes_depend_on_the_report_alone() {
     assert!(page.contains("</html>") && !page.contains("uPlot.js"), "no chart, no uPlot");
 }
 
+/// Proves that what a reader asks first comes first, each point of an answer on a line of its own, and that what only repeats the
+/// run (command, seed, version) stands at the end, under how it was done; and that of many warnings the later ones unfold.
+#[test]
+fn the_first_page_is_for_readers() {
+    let mut report = common::sample();
+    report.in_short[0].answer.text = "One point.\nAnother point.".into();
+    report.facts.push(Fact::new("Command", "arraylab run flashsystem-840 --out /a/long/path"));
+    report.warnings = (1..=7).map(|number| format!("Warning number {number}.")).collect();
+    let page = report.html();
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    let order = [
+        "<li>One point.</li><li>Another point.</li>",
+        "id=\"conclusions\"",
+        "<li>Warning number 4.</li><li><details><summary>3 further remarks</summary>",
+        "id=\"method\"",
+        "/a/long/path",
+    ];
+    assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])));
+    let text = report.markdown();
+    assert!(text.contains("One point. Another point."));
+    assert!(text.find("/a/long/path") > text.find("## How it was done"));
+}
+
 /// Proves that a chart of missing values, of one point or of nothing is drawn without numbers that are none.
 #[test]
 fn odd_charts_are_drawn() {

@@ -2,6 +2,7 @@
 
 use super::{Conclusion, OF_A_KIND_LIMIT, one};
 use crate::finding::{Fact, Finding};
+use crate::statistics::middle_half;
 use crate::text::{bandwidth, count, duration, gigabytes, iops, times};
 use crate::{Findings, Kind};
 
@@ -15,8 +16,19 @@ impl Findings {
             },
             |cliff| cliff.depth_percent,
         );
+        // The deepest of each kind of load: other block sizes of it fall alike.
+        let mut told: Vec<String> = Vec::new();
+        let mut is_another = |finding: &Finding| {
+            let kind = self.kind_of_load_but_size(finding);
+            let is_new = !told.contains(&kind);
+            if is_new {
+                told.push(kind);
+            }
+            is_new
+        };
         let mut sentences: Vec<Conclusion> = found
             .iter()
+            .filter(|(finding, _)| is_another(finding))
             .take(OF_A_KIND_LIMIT)
             .map(|(finding, cliff)| {
                 let recovers = cliff.recovery.as_ref().map_or_else(String::new, |recovery| {
@@ -52,16 +64,19 @@ impl Findings {
                 )
             })
             .collect();
-        if found.len() > OF_A_KIND_LIMIT {
+        if found.len() > sentences.len() {
             let onsets = || found.iter().map(|(_, cliff)| cliff.onset_s);
             let (earliest, latest) = (onsets().fold(f64::INFINITY, f64::min), onsets().fold(0.0, f64::max));
+            let [half_from, half_to] = middle_half(onsets()).unwrap_or([earliest, latest]);
             sentences.push(Conclusion {
                 weight: 99,
                 text: format!(
-                    "In {} writes fall, after {} to {}.",
+                    "In {} writes fall, after {} to {}; half of them after {} to {}.",
                     count(found.len(), "case"),
                     duration(earliest),
-                    duration(latest)
+                    duration(latest),
+                    duration(half_from),
+                    duration(half_to)
                 ),
                 findings: found.iter().map(|(finding, _)| finding.id.clone()).collect(),
             });
@@ -104,12 +119,15 @@ impl Findings {
                 n => {
                     let longest = disruption.dips.iter().map(|dip| dip.length_s).fold(0.0, f64::max);
                     let deepest = disruption.dips.iter().map(|dip| dip.extreme_percent).fold(0.0, f64::min);
-                    format!(
-                        "the rate dips {}, for {} at most and by {:.0} % at most",
-                        times(n),
-                        duration(longest),
-                        -deepest
-                    )
+                    let (length, depth) = (duration(longest), -deepest);
+                    if n == 1 {
+                        format!("the rate dips once, for {length} and by {depth:.0} %")
+                    } else {
+                        format!(
+                            "the rate dips {}, for {length} at most and by {depth:.0} % at most",
+                            times(n)
+                        )
+                    }
                 }
             };
             one(
@@ -120,7 +138,10 @@ impl Findings {
                     disruption.event,
                     duration(disruption.at_s),
                     change(disruption.latency_percent),
-                    units::human_count(disruption.errors, "I/O")
+                    match disruption.errors {
+                        0 => "no I/O".to_owned(),
+                        errors => units::human_count(errors, "I/O"),
+                    }
                 ),
             )
         };
@@ -171,10 +192,14 @@ impl Findings {
     }
 }
 
+/// From here on a change is easier told as so many times than in percent.
+const TIMES_PERCENT: f64 = 1000.0;
+
 /// A share of what was, in percent, as the change that it is.
 fn change(percent: f64) -> String {
     match (percent - 100.0).round() {
         0.0 => "as before".to_owned(),
+        _ if percent >= TIMES_PERCENT => format!("{:.0} times that before", percent / 100.0),
         more if more > 0.0 => format!("{more:.0} % higher than before"),
         less => format!("{:.0} % lower than before", -less),
     }

@@ -58,8 +58,9 @@ pub fn facts(source: &Source<'_>) -> Vec<Fact> {
     facts.push(Fact::new("Sampled every", units::human_duration(manifest.interval_ns)));
     facts.push(Fact::new("Cases", case_counts(source)));
     facts.push(Fact::new("Run", &manifest.run_id));
-    if !manifest.command_line.is_empty() {
-        facts.push(Fact::new("Command", manifest.command_line.join(" ")));
+    // Where the program lay on that host is nothing to repeat.
+    if let [_, arguments @ ..] = manifest.command_line.as_slice() {
+        facts.push(Fact::new("Command", format!("arraylab {}", arguments.join(" "))));
     }
     // A twin does not know its host, and its results do not depend on it.
     if let (false, Some(host)) = (source.is_simulated(), manifest.host.as_object()) {
