@@ -16,6 +16,8 @@ const POOL_SEED: u64 = 1;
 pub(crate) const MODEL_SEED: u64 = 1;
 /// Settings of a model that the bytes have as well.
 pub(crate) const SHAPING: [&str; 5] = ["raid", "layout", "disks", "segment", SHRINK];
+/// Those of them that say the level.
+const LEVEL: [&str; 2] = ["raid", "layout"];
 /// The setting by which an array has less room than described.
 const SHRINK: &str = "shrink";
 /// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
@@ -38,6 +40,8 @@ pub struct ServedArray {
     pub spares: u32,
     /// What its time comes from; without it it can only be served as fast as it goes.
     pub twin: Option<TwinSpec>,
+    /// What it was made from.
+    pub description: ArrayDescription,
 }
 
 /// What a kind of array says about its layout.
@@ -85,6 +89,7 @@ impl ServedArray {
         description: &ArrayDescription,
         settings: &Map<String, Value>,
     ) -> Result<ServedArray, ServeError> {
+        let made_from = description;
         if let Some(system) = &description.replicated {
             return replicated::served(description, system, settings);
         }
@@ -131,7 +136,31 @@ impl ServedArray {
                 settings: of_model,
                 seed: MODEL_SEED,
             }),
+            description: made_from.clone(),
         })
+    }
+
+    /// The same array with other settings of [`SHAPING`], in the place of its own.
+    pub(crate) fn reshaped(&self, changes: &Map<String, Value>) -> Result<ServedArray, ServeError> {
+        let mut settings = self.settings.clone();
+        // Each of the two decides the level.
+        if LEVEL.iter().any(|key| changes.contains_key(*key)) {
+            LEVEL.iter().for_each(|key| drop(settings.shift_remove(*key)));
+        }
+        settings.extend(changes.clone());
+        ServedArray::of(&self.description, &settings)
+    }
+
+    /// Whether another array's bytes would lie as this one's do.
+    pub(crate) fn is_laid_out_as(&self, other: &ServedArray) -> bool {
+        (&self.spec.identity, &self.volumes_bytes) == (&other.spec.identity, &other.volumes_bytes)
+    }
+
+    /// As it is named on the command line, where it was read from `named`.
+    pub(crate) fn in_words(&self, named: &str) -> String {
+        let settings = self.settings.iter().map(|(key, value)| format!(",{key}={}", text_of(value)));
+        let name = named.split(',').next().filter(|name| !name.is_empty()).unwrap_or(&self.name);
+        name.to_owned() + &settings.collect::<String>()
     }
 
     /// Whether its volumes are the description's own, with names.

@@ -7,6 +7,7 @@ use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
 use crate::losses::{ToldLosses, lost_drives};
+use crate::options::Options;
 use crate::paced::{Paced, Pacer, REAL_SPEED};
 use crate::replicated::{drive_number, services};
 use crate::volumes::{LIMIT, TEMPLATE, pieces_by_class};
@@ -45,6 +46,8 @@ pub(crate) struct Controlled {
     /// One change of the volumes at a time.
     pub changes: Mutex<()>,
     pub told_losses: ToldLosses,
+    /// As it is served.
+    pub options: Options,
 }
 
 /// Answers control connections until the other end of `stopped` is closed.
@@ -142,7 +145,7 @@ impl Controlled {
         let refused = |message: String| Err(refuse(ErrorKind::Refused, message));
         let array = &self.live.array;
         let description = array.twin.as_ref().map(|twin| &twin.description);
-        let mut of_model = Settings::new();
+        let (mut of_model, mut shaping) = (Settings::new(), Settings::new());
         let mut volume = None;
         for (key, value) in settings {
             if array.settings.get(key).is_some_and(|own| own == value || text_of(own) == text_of(value)) {
@@ -155,16 +158,14 @@ impl Controlled {
                 }
                 volume = Some(name);
             } else if SHAPING.contains(&key.as_str()) {
-                return refused(format!(
-                    "`{key}` of an array that holds data cannot be changed; serve it anew with `{key}={}`",
-                    text_of(value)
-                ));
+                shaping.insert(key.clone(), value.clone());
             } else if description.is_some_and(|description| is_of_model(description, key)) {
                 of_model.insert(key.clone(), value.clone());
             } else {
                 return refused(format!("this array has no setting `{key}`"));
             }
         }
+        self.check_shape(&shaping)?;
         if !of_model.is_empty() {
             let Some(pacer) = &self.pacer else {
                 let names: Vec<&str> = of_model.keys().map(String::as_str).collect();
@@ -182,6 +183,31 @@ impl Controlled {
             self.exports.choose(&name);
         }
         Ok(json!({}))
+    }
+
+    /// Refuses settings that would lay the bytes out anew, with the command that serves such an array.
+    fn check_shape(&self, shaping: &Settings) -> Result<(), ResponseError> {
+        if shaping.is_empty() {
+            return Ok(());
+        }
+        let array = &self.live.array;
+        let wanted =
+            array.reshaped(shaping).map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
+        if wanted.is_laid_out_as(array) {
+            return Ok(());
+        }
+        let words = |between: &str| {
+            let pairs = shaping.iter().map(|(key, value)| format!("{key}{between}{}", text_of(value)));
+            pairs.collect::<Vec<_>>()
+        };
+        Err(refuse(
+            ErrorKind::Refused,
+            format!(
+                "{} would lay the array out anew, and what it holds is kept; stop this server and serve it anew in another directory: {}",
+                words("=").join(", "),
+                self.options.command_for(&wanted, &words("").join("-"))
+            ),
+        ))
     }
 
     /// Lets something happen to the model.

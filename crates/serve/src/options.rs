@@ -1,6 +1,7 @@
 //! What to serve, and where: the command line's options without the command line.
 
 use crate::ServeError;
+use crate::array::ServedArray;
 use crate::paced::REAL_SPEED;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
@@ -87,6 +88,30 @@ impl Options {
         self.token_file.clone().unwrap_or_else(|| self.data.join("token"))
     }
 
+    /// The command line that serves `array` in place of this one, its bytes in another directory that is named after `changes`.
+    pub(crate) fn command_for(&self, array: &ServedArray, changes: &str) -> String {
+        let data = self.data.display().to_string();
+        let mut words = vec!["arraylab".to_owned(), "serve".to_owned(), array.in_words(&self.array)];
+        words.extend(match &self.endpoint {
+            Endpoint::Unix(path) => ["--socket".to_owned(), path.display().to_string()],
+            Endpoint::Tcp(address) => ["--listen".to_owned(), address.to_string()],
+        });
+        words.extend(["--data".to_owned(), format!("{}-{changes}", data.trim_end_matches('/'))]);
+        let path = |option: &str, path: &Path| [option.to_owned(), path.display().to_string()];
+        words.extend(self.tls.iter().flat_map(|tls| path("--tls", tls)));
+        words.extend(self.control.iter().flat_map(|control| path("--control", control)));
+        words.extend(self.metrics.iter().flat_map(|at| ["--metrics".to_owned(), at.to_string()]));
+        words.extend(self.token_file.iter().flat_map(|file| path("--token-file", file)));
+        match self.speed_millionths {
+            None => words.push("--untimed".to_owned()),
+            Some(REAL_SPEED) => {}
+            Some(speed) => {
+                words.extend(["--speed".to_owned(), (speed as f64 / REAL_SPEED as f64).to_string()]);
+            }
+        }
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
     /// Where the control socket is.
     pub fn control_path(&self) -> PathBuf {
         if let Some(control) = &self.control {
@@ -101,6 +126,12 @@ impl Options {
             Endpoint::Tcp(_) => self.data.join("control"),
         }
     }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._,=:-[]".contains(&byte);
+    if word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 impl Endpoint {
@@ -139,6 +170,25 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves that the command for another array has all that this one was served with, as a shell takes it.
+    #[test]
+    fn another_array_is_one_command() {
+        let array = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/raid-levels.yaml");
+        let array = ServedArray::parse(&format!("{array},raid=6,capacity=1g")).unwrap();
+        let mut options = Options::untimed("raid-levels,capacity=1g", Path::new("/tmp/it's mine"));
+        options.metrics = "127.0.0.1:9101".parse().ok();
+        assert_eq!(
+            options.command_for(&array, "raid6"),
+            r"arraylab serve raid-levels,raid=6,capacity=1g --socket '/tmp/it'\''s mine/nbd' --data '/tmp/it'\''s mine/data-raid6' --metrics 127.0.0.1:9101 --untimed"
+        );
+        options =
+            Options { speed_millionths: Some(REAL_SPEED / 10), ..Options::untimed("", Path::new("/d")) };
+        assert_eq!(
+            options.command_for(&array, "raid6"),
+            "arraylab serve raid-levels,raid=6,capacity=1g --socket /d/nbd --data /d/data-raid6 --speed 0.1"
+        );
+    }
 
     /// Proves that a port beyond loopback without TLS, and none or two places are refused.
     #[test]

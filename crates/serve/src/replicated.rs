@@ -87,6 +87,7 @@ pub(crate) fn served(
         volumes_bytes,
         spares: 0,
         twin: Some(TwinSpec { description: description.clone(), settings: of_model, seed: MODEL_SEED }),
+        description: description.clone(),
     })
 }
 

@@ -109,6 +109,7 @@ pub fn serve_array(
         pacer: pacer.clone(),
         changes: Mutex::default(),
         told_losses: ToldLosses::none(&live),
+        options: options.clone(),
     });
     controlled.tell_of_conditions();
     let monitoring =

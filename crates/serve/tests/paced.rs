@@ -207,14 +207,24 @@ fn a_served_array_is_managed() {
     let raid_directory = directory();
     let served = serve_timed(&array("raid-levels,raid=5,disks=5,capacity=16m"), raid_directory.path());
     let refused_here = |text: &str| refused(&served, text);
-    assert!(refused_here("set raid=6").contains("serve it anew"), "{}", refused_here("set raid=6"));
+    let said = refused_here("set raid=6 disks=6");
+    let command = format!(
+        "arraylab serve raid-levels,disks=6,capacity=16m,raid=6 --socket {}",
+        served.socket.display()
+    );
+    assert!(
+        said.contains("serve it anew") && said.contains(&command) && said.contains("data-raid6-disks6 "),
+        "{said}"
+    );
+    assert!(refused_here("set disks=13").contains("has 12 drives"));
     assert!(refused_here("set colour=red").contains("no setting `colour`"));
     assert!(refused_here("set write_cache=maybe").contains("on or off"));
     assert!(refused_here("controller-failover 0").contains("cannot do"));
     assert!(refused_here("limit vol0 colour=5").contains("has iops"));
     assert!(refused_here("limit nobody iops=5").contains("no volume"));
     assert!(refused_here("limit vol0 iops=-5").contains("above 0"));
-    served.ctl("set raid=5 write_cache=off");
+    // As it is, whether that was said at the start or not.
+    served.ctl("set raid=5 disks=5 segment=64k write_cache=off");
     let write_ms = || {
         let mut client = served.client();
         let began = Instant::now();
