@@ -1,7 +1,13 @@
 //! The stripes of which a drive has missed writes while it was stopped.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// What was brought back is recorded when it is this share of what the record counts as missed, …
+const SETTLING_DIVISOR: usize = 8;
+/// … and at least so many: the record is written whole each time.
+const SETTLING_MINIMUM: usize = 1024;
 
 #[derive(Default)]
 struct Stripes {
@@ -9,6 +15,8 @@ struct Stripes {
     missed: BTreeSet<u64>,
     /// They have them again, but that is not durable: the array's record still counts them as missed.
     settling: BTreeSet<u64>,
+    /// Where the next turn of bringing them back begins.
+    next_turn: u64,
 }
 
 /// Of one drive. A stripe is added or taken away only under its lock.
@@ -18,16 +26,37 @@ pub(crate) struct Missed(RwLock<Stripes>);
 impl Missed {
     /// As the array's record has it.
     pub(crate) fn recorded(stripes: &[u64]) -> Missed {
-        Missed(RwLock::new(Stripes { missed: stripes.iter().copied().collect(), settling: BTreeSet::new() }))
+        Missed(RwLock::new(Stripes { missed: stripes.iter().copied().collect(), ..Stripes::default() }))
     }
 
     pub(crate) fn contains(&self, stripe: u64) -> bool {
         self.read().missed.contains(&stripe)
     }
 
-    /// Stripes that lack writes, in order.
-    pub(crate) fn stripes(&self) -> Vec<u64> {
-        self.read().missed.iter().copied().collect()
+    /// The first stripes of a range that lack writes, in order and no more than `most`.
+    pub(crate) fn first_of(&self, stripes: Range<u64>, most: usize) -> Vec<u64> {
+        self.read().missed.range(stripes).take(most).copied().collect()
+    }
+
+    /// Where the next turn of bringing them back begins: those before had theirs.
+    pub(crate) fn next_turn(&self) -> u64 {
+        self.read().next_turn
+    }
+
+    pub(crate) fn turn_goes_on_at(&self, stripe: u64) {
+        self.write().next_turn = stripe;
+    }
+
+    /// Whether so much was brought back that it is worth a record.
+    pub(crate) fn is_worth_a_record(&self) -> bool {
+        let stripes = self.read();
+        let settling = stripes.settling.len();
+        settling >= SETTLING_MINIMUM.max((stripes.missed.len() + settling) / SETTLING_DIVISOR)
+    }
+
+    /// Whether anything was brought back that the record counts as missed.
+    pub(crate) fn is_settling(&self) -> bool {
+        !self.read().settling.is_empty()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -78,7 +107,7 @@ mod tests {
         let missed = Missed::recorded(&[3, 5]);
         missed.has_caught_up(3);
         missed.has_caught_up(4);
-        assert_eq!((missed.stripes(), missed.to_record()), (vec![5], vec![3, 5]));
+        assert_eq!((missed.first_of(0..9, 9), missed.to_record()), (vec![5], vec![3, 5]));
         missed.has_caught_up(5);
         missed.add(5);
         missed.settle();

@@ -43,27 +43,13 @@ impl Volume {
         if let Some(&drive) = stopped.iter().find(|&&drive| usize::from(drive) >= array.drives.len()) {
             return Err(VolumeError::Drive { drive, problem: "there is no such drive" });
         }
-        let before: Vec<DriveCondition> = array.drives.iter().map(|drive| drive.condition).collect();
-        let after: Vec<DriveCondition> = array
-            .drives
-            .iter()
-            .zip(0..)
-            .map(|(drive, index)| match (drive.condition, stopped.contains(&index)) {
-                (lost, _) if lost.is_lost() => lost,
-                (_, true) => DriveCondition::Stopped,
-                (DriveCondition::Stopped, false) if drive.missed.to_record().is_empty() => {
-                    DriveCondition::Present
-                }
-                (DriveCondition::Stopped, false) => DriveCondition::CatchingUp,
-                (running, false) => running,
-            })
-            .collect();
+        let (before, after) = conditions(&array, stopped);
         if before == after {
             return Ok(());
         }
-        // Nothing is on its way to a drive that stops.
-        self.checkpoint_locked(&array)?;
-        sync_drives(&array.drives)?;
+        // Nothing is on its way to a drive that stops, and no record is behind what the others serve.
+        self.settle_locked(&mut array)?;
+        let (before, after) = conditions(&array, stopped);
         for index in 0..array.drives.len() {
             if (before[index], after[index]) == (DriveCondition::Rebuilding, DriveCondition::Stopped) {
                 miss_what_is_not_rebuilt(&array, index as DriveIndex);
@@ -82,30 +68,22 @@ impl Volume {
     }
 
     /// Copies up to `stripes_limit` stripes to drives that run again and lack writes, while others read and write. What no
-    /// other drive can give at present waits.
+    /// other drive can give at present waits. A step goes on where the last one stopped, and costs what it copies; the
+    /// record, which is written whole, is written when it would be an eighth shorter, or when nothing is left to copy.
     pub fn resync_step(&self, stripes_limit: u64) -> Result<ResyncProgress, VolumeError> {
         let mut progress = ResyncProgress::default();
-        let behind: Vec<(DriveIndex, Vec<u64>)> = {
-            let array = self.array();
-            let drives = array.drives.iter().zip(0..);
-            let behind = drives.filter(|(drive, _)| drive.condition == DriveCondition::CatchingUp);
-            behind.map(|(drive, index)| (index, drive.missed.stripes())).collect()
-        };
-        let mut is_one_done = false;
-        for (drive, stripes) in &behind {
-            is_one_done |= stripes.is_empty();
-            for &stripe in stripes {
-                if progress.copied_stripes == stripes_limit {
-                    break;
-                }
-                // The array is let go after each stripe, so that whoever needs it alone waits for one only.
-                if let Some(lost_sectors) = self.catch_up(&self.array(), *drive, stripe)? {
-                    progress.copied_stripes += 1;
-                    progress.lost_sectors += lost_sectors;
-                }
-            }
+        let drives = self.array().drives.len();
+        for drive in 0..drives {
+            self.resync_drive(drive as DriveIndex, stripes_limit, &mut progress)?;
         }
-        if progress.copied_stripes > 0 || is_one_done {
+        let is_at_the_end = progress.copied_stripes < stripes_limit;
+        let is_due = self.array().drives.iter().any(|drive| {
+            drive.condition == DriveCondition::CatchingUp
+                && (drive.missed.count() == 0
+                    || drive.missed.is_worth_a_record()
+                    || (is_at_the_end && drive.missed.is_settling()))
+        });
+        if is_due {
             self.settle()?;
         }
         let array = self.array();
@@ -115,11 +93,52 @@ impl Volume {
         Ok(progress)
     }
 
+    /// Goes on with a drive where the last step has stopped, and once around.
+    fn resync_drive(
+        &self,
+        drive: DriveIndex,
+        stripes_limit: u64,
+        progress: &mut ResyncProgress,
+    ) -> Result<(), VolumeError> {
+        let turn = self.array().drives[usize::from(drive)].missed.next_turn();
+        for mut rest in [turn..u64::MAX, 0..turn] {
+            loop {
+                // The array is let go after each stripe, so that whoever needs it alone waits for one only.
+                let array = self.array();
+                let target = &array.drives[usize::from(drive)];
+                if target.condition != DriveCondition::CatchingUp {
+                    return Ok(());
+                }
+                let Some(&stripe) = target.missed.first_of(rest.clone(), 1).first() else { break };
+                target.missed.turn_goes_on_at(stripe);
+                if progress.copied_stripes == stripes_limit {
+                    return Ok(());
+                }
+                if let Some(lost_sectors) = self.catch_up(&array, drive, stripe)? {
+                    progress.copied_stripes += 1;
+                    progress.lost_sectors += lost_sectors;
+                }
+                rest.start = stripe + 1;
+            }
+        }
+        Ok(())
+    }
+
     /// What was copied to drives is made durable, and then recorded.
     fn settle(&self) -> Result<(), VolumeError> {
         let mut array = self.array_alone();
+        self.settle_locked(&mut array)?;
+        array.look_whether_whole();
+        self.relocation_cursor.store(0, Ordering::Release);
+        self.write_record(&array)
+    }
+
+    /// What was copied to drives is made durable; the record that the caller writes then no longer counts it as missed.
+    /// Whoever takes a drive away does so first: what is written from then on may be on a drive alone that the record
+    /// would have nobody read.
+    pub(crate) fn settle_locked(&self, array: &mut Array) -> Result<(), VolumeError> {
         // What was copied may rest on bytes that are only in the journal.
-        self.checkpoint_locked(&array)?;
+        self.checkpoint_locked(array)?;
         sync_drives(&array.drives)?;
         for drive in &mut array.drives {
             if drive.condition == DriveCondition::CatchingUp {
@@ -129,9 +148,7 @@ impl Volume {
                 }
             }
         }
-        array.look_whether_whole();
-        self.relocation_cursor.store(0, Ordering::Release);
-        self.write_record(&array)
+        Ok(())
     }
 
     /// Gives a drive's part of a stripe what it has missed; how many sectors nobody could give. Nothing where no other
@@ -183,6 +200,20 @@ impl Volume {
         }
         objects
     }
+}
+
+/// Of each drive what it is, and what it is once exactly these are stopped.
+fn conditions(array: &Array, stopped: &[DriveIndex]) -> (Vec<DriveCondition>, Vec<DriveCondition>) {
+    let after = array.drives.iter().zip(0..).map(|(drive, index)| {
+        match (drive.condition, stopped.contains(&index)) {
+            (lost, _) if lost.is_lost() => lost,
+            (_, true) => DriveCondition::Stopped,
+            (DriveCondition::Stopped, false) if drive.missed.count() == 0 => DriveCondition::Present,
+            (DriveCondition::Stopped, false) => DriveCondition::CatchingUp,
+            (running, false) => running,
+        }
+    });
+    (array.drives.iter().map(|drive| drive.condition).collect(), after.collect())
 }
 
 /// The other replicas of what a member holds.

@@ -137,6 +137,10 @@ impl Volume {
         // What was on its way is computed again, perhaps to another drive.
         array.moving = None;
         array.is_whole = false;
+        if array.drives.iter().any(|drive| drive.missed.is_settling()) {
+            self.settle_locked(&mut array)?;
+            return self.write_record(&array);
+        }
         self.checkpoint_locked(&array)
     }
 
