@@ -1,40 +1,23 @@
-//! The control socket: JSON lines as in `driver::protocol`, for the owner only.
+//! What a served array is told and asked, whoever does it: the control socket, the page, or a plan.
 
-use crate::array::{SHAPING, is_of_model, text_of};
-use crate::bounds::{bounds, parts_of_drives};
-use crate::conditions::{redundancy, stopped_services};
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
-use crate::losses::{ToldLosses, lost_drives};
+use crate::losses::ToldLosses;
 use crate::options::Options;
-use crate::paced::{Paced, Pacer, REAL_SPEED};
-use crate::replicated::{drive_number, services};
-use crate::volumes::{LIMIT, TEMPLATE, pieces_by_class};
+use crate::paced::Pacer;
+use crate::replicated::drive_number;
+use crate::volumes::{LIMIT, TEMPLATE};
 use driver::Settings;
-use driver::protocol::{
-    ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
-};
-use rustix::event::{PollFd, PollFlags, poll};
+use driver::protocol::{ErrorKind, ResponseError, Verb};
 use serde_json::{Value, json};
-use std::io::{self, BufReader, Write as _};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use twin::Limit;
 use twin::replicated::Description;
-use twin::{Limit, TwinCounter};
-use volume::{DriveCondition, VolumeError};
-
-/// The most control connections at a time; more are hung up on.
-const CONNECTIONS_LIMIT: usize = 32;
-/// A control connection may be silent for so long.
-const SILENCE_LIMIT: Duration = Duration::from_secs(600);
-/// How long the acceptor leaves a system alone that has nothing left for another connection.
-const RELIEF: Duration = Duration::from_millis(20);
+use volume::VolumeError;
 
 /// The setting that chooses the volume under load, where volumes have names.
-const VOLUME: &str = "volume";
+pub(crate) const VOLUME: &str = "volume";
 
 /// What the control socket acts on.
 pub(crate) struct Controlled {
@@ -48,70 +31,6 @@ pub(crate) struct Controlled {
     pub told_losses: ToldLosses,
     /// As it is served.
     pub options: Options,
-}
-
-/// Answers control connections until the other end of `stopped` is closed.
-pub(crate) fn accept(listener: &UnixListener, controlled: &Arc<Controlled>, stopped: &UnixStream) {
-    let connections = Arc::new(AtomicUsize::new(0));
-    // Whoever connected may have left again before it is accepted.
-    let _ = listener.set_nonblocking(true);
-    while is_called(listener, stopped) {
-        let stream = match listener.accept() {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // Without descriptors it would be called again at once.
-                if error.kind() != io::ErrorKind::WouldBlock {
-                    std::thread::sleep(RELIEF);
-                }
-                continue;
-            }
-        };
-        if connections.load(Ordering::Acquire) >= CONNECTIONS_LIMIT {
-            continue;
-        }
-        connections.fetch_add(1, Ordering::AcqRel);
-        let (controlled, counted) = (controlled.clone(), connections.clone());
-        let started = std::thread::Builder::new().name("control".into()).spawn(move || {
-            // Whoever breaks off has nothing to be told.
-            let _ = converse(stream, &controlled);
-            counted.fetch_sub(1, Ordering::AcqRel);
-        });
-        if started.is_err() {
-            connections.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
-
-/// Waits until somebody connects; `false` where nobody is to be answered any more.
-fn is_called(listener: &UnixListener, stopped: &UnixStream) -> bool {
-    loop {
-        let mut watched = [PollFd::new(listener, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
-        match poll(&mut watched, None) {
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return false,
-            Ok(_) => return watched[1].revents().is_empty(),
-        }
-    }
-}
-
-fn converse(stream: UnixStream, controlled: &Controlled) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(SILENCE_LIMIT))?;
-    stream.set_write_timeout(Some(SILENCE_LIMIT))?;
-    let mut reader = BufReader::new(stream);
-    while let Some(line) = read_line(&mut reader)? {
-        let (id, result) = match Request::parse(&line) {
-            Ok(request) => (Some(request.id), controlled.answer(&request.verb)),
-            Err(error) => (None, Err(refuse(ErrorKind::BadRequest, error.to_string()))),
-        };
-        let result = match result {
-            Ok(value) => ResponseResult::Ok(value),
-            Err(error) => ResponseResult::Error(error),
-        };
-        let line = to_line(&Response { id, result }).map_err(io::Error::other)?;
-        reader.get_mut().write_all(&line)?;
-    }
-    Ok(())
 }
 
 pub(crate) fn refuse(kind: ErrorKind, message: impl Into<String>) -> ResponseError {
@@ -138,76 +57,6 @@ impl Controlled {
                 self.happen(&Event::parse(name, arguments, &find_drive)?)
             }
         }
-    }
-
-    /// Makes settings: of the model at once, with a new twin; of the bytes only what they are already.
-    fn set(&self, settings: &Settings) -> Result<Value, ResponseError> {
-        let refused = |message: String| Err(refuse(ErrorKind::Refused, message));
-        let array = &self.live.array;
-        let description = array.twin.as_ref().map(|twin| &twin.description);
-        let (mut of_model, mut shaping) = (Settings::new(), Settings::new());
-        let mut volume = None;
-        for (key, value) in settings {
-            if array.settings.get(key).is_some_and(|own| own == value || text_of(own) == text_of(value)) {
-                continue;
-            }
-            if key == VOLUME && self.exports.has_named_volumes() {
-                let name = text_of(value);
-                if self.exports.volume(&name).is_none() {
-                    return refused(format!("there is no volume {value}"));
-                }
-                volume = Some(name);
-            } else if SHAPING.contains(&key.as_str()) {
-                shaping.insert(key.clone(), value.clone());
-            } else if description.is_some_and(|description| is_of_model(description, key)) {
-                of_model.insert(key.clone(), value.clone());
-            } else {
-                return refused(format!("this array has no setting `{key}`"));
-            }
-        }
-        self.check_shape(&shaping)?;
-        if !of_model.is_empty() {
-            let Some(pacer) = &self.pacer else {
-                let names: Vec<&str> = of_model.keys().map(String::as_str).collect();
-                return refused(format!(
-                    "the array is served untimed, so {} has no effect",
-                    names.join(", ")
-                ));
-            };
-            let lost = lost_drives(&self.live);
-            let made = pacer.ask(move |paced| paced.rebuild(of_model, &lost));
-            made.map_err(|problem| refuse(ErrorKind::Failed, problem))?
-                .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
-        }
-        if let Some(name) = volume {
-            self.exports.choose(&name);
-        }
-        Ok(json!({}))
-    }
-
-    /// Refuses settings that would lay the bytes out anew, with the command that serves such an array.
-    fn check_shape(&self, shaping: &Settings) -> Result<(), ResponseError> {
-        if shaping.is_empty() {
-            return Ok(());
-        }
-        let array = &self.live.array;
-        let wanted =
-            array.reshaped(shaping).map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
-        if wanted.is_laid_out_as(array) {
-            return Ok(());
-        }
-        let words = |between: &str| {
-            let pairs = shaping.iter().map(|(key, value)| format!("{key}{between}{}", text_of(value)));
-            pairs.collect::<Vec<_>>()
-        };
-        Err(refuse(
-            ErrorKind::Refused,
-            format!(
-                "{} would lay the array out anew, and what it holds is kept; stop this server and serve it anew in another directory: {}",
-                words("=").join(", "),
-                self.options.command_for(&wanted, &words("").join("-"))
-            ),
-        ))
     }
 
     /// Lets something happen to the model.
@@ -324,111 +173,4 @@ impl Controlled {
         live.wake();
         Ok(json!({}))
     }
-
-    fn ready(&self) -> Ready {
-        let background = self.live.background().clone();
-        let Some(volume) = self.live.volume() else {
-            return Ready { ready: false, progress_percent: None, message: "the power is off".to_owned() };
-        };
-        let is_whole = volume.status().drives.iter().all(|drive| drive.condition == DriveCondition::Present);
-        let rebuild = background.rebuild.filter(|rebuild| !rebuild.is_complete);
-        let percent = rebuild.map(|rebuild| rebuild.done_stripes as f64 / rebuild.stripes as f64 * 100.0);
-        let message = if is_whole { "whole" } else { "degraded or rebuilding" };
-        Ready { ready: is_whole, progress_percent: percent, message: message.to_owned() }
-    }
-
-    pub(crate) fn status(&self) -> Result<Value, ResponseError> {
-        let live = &self.live;
-        let volume = live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
-        let exports: Vec<Value> = self
-            .exports
-            .sizes()
-            .into_iter()
-            .map(|(name, size)| json!({"name": name, "size_bytes": size}))
-            .collect();
-        let map = volume.volume_map();
-        let bytes = volume.clone();
-        let layout = &live.array.spec.layout;
-        let background = live.background().clone();
-        let model = match &self.pacer {
-            None => Value::Null,
-            Some(pacer) => {
-                let speed = pacer.speed_millionths() as f64 / REAL_SPEED as f64;
-                let asked = pacer.ask(move |paced| model_status(paced, speed));
-                let mut model = asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
-                model["bounds"] =
-                    live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));
-                model
-            }
-        };
-        let stopped = stopped_services(&volume);
-        let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
-        let parts_of_drives =
-            live.array.twin.as_ref().map(|twin| parts_of_drives(&twin.description, layout.drives() as u16));
-        let volumes: Vec<Value> = self
-            .exports
-            .volumes()
-            .iter()
-            .map(|volume| {
-                let mapped = map.as_ref().and_then(|map| map.find(&volume.name).ok());
-                json!({
-                    "name": volume.name,
-                    "size_bytes": volume.size_bytes(),
-                    "served": volume.tally.read(),
-                    "runs": mapped.map_or(0, |mapped| mapped.runs.len()),
-                    "kept": mapped.map(|mapped| &mapped.attributes),
-                    "replicas": mapped.map(|mapped| redundancy(&bytes, live, mapped)),
-                    "pieces": mapped.map(|mapped| pieces_by_class(&bytes, &live.array, mapped)),
-                })
-            })
-            .collect();
-        Ok(json!({
-            "array": live.array.name,
-            "title": live.array.title,
-            "settings": live.array.settings,
-            "layout": {
-                "drives": layout.drives(),
-                "data_members": layout.data_members(),
-                "members": layout.members(),
-                "segment_bytes": layout.segment_bytes(),
-                "drives_it_may_lose": live.tolerance(),
-            },
-            "volume": volume.status(),
-            "volumes": volumes,
-            "free_bytes": map.as_ref().map(volume::VolumeMap::free_bytes),
-            "model": model,
-            "services": live.array.twin.as_ref().map_or(Value::Null, |twin| services(&twin.description, &stopped)),
-            "parts_of_drives": parts_of_drives,
-            "spares": live.array.spares,
-            "exports": exports,
-            "connections": self.server.connections(),
-            "relocated_pieces": bytes.relocated_pieces(),
-            "background": background,
-        }))
-    }
-}
-
-/// What the array's time comes from, at this moment.
-fn model_status(paced: &mut Paced<'_>, speed: f64) -> Value {
-    let limits: Vec<Value> = paced
-        .model
-        .limits()
-        .into_iter()
-        .map(|(name, limit, waiting)| json!({"volume": name, "limit": limit, "held_back": waiting}))
-        .collect();
-    let mut parts = serde_json::Map::new();
-    for TwinCounter { entity, name, value } in paced.model.counters() {
-        let part = parts.entry(entity).or_insert_with(|| json!({}));
-        part[name] = value.into();
-    }
-    json!({
-        "speed": speed,
-        "clock_ns": paced.now_ns,
-        "settings": paced.model.settings(),
-        "under_way": paced.under_way,
-        "lateness": paced.lateness,
-        "limits": limits,
-        "parts": parts,
-        "notes": paced.model.recent_notes(),
-    })
 }

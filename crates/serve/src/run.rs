@@ -2,7 +2,8 @@
 
 use crate::ServeError;
 use crate::array::ServedArray;
-use crate::control::{Controlled, accept};
+use crate::control::Controlled;
+use crate::conversation::accept;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
 use crate::losses::ToldLosses;

@@ -10,24 +10,29 @@ mod destage;
 mod directory;
 mod drive;
 mod error;
+mod extents;
 mod journal;
 mod map;
 mod medium;
 mod memory;
 mod missed;
+mod opening;
 mod overlay;
 pub mod parity;
 mod record;
 mod rehome;
+mod replay;
 mod stopped;
 mod stripe;
 mod upkeep;
 mod volume;
 mod volumes;
+mod zeroing;
 
 pub use directory::{Directory, NamedDrive};
 pub use drive::{DriveCondition, SECTOR_BYTES};
 pub use error::VolumeError;
+pub use extents::{BLOCK_STATUS_EXTENTS_LIMIT, BlockExtent};
 pub use map::{
     MapError, MappedVolume, Run, VOLUME_ALIGNMENT_BYTES, VOLUME_NAME_BYTES_LIMIT, VOLUME_RUNS_LIMIT,
     VOLUMES_LIMIT, VolumeMap,
@@ -37,5 +42,5 @@ pub use memory::{MemoryMedium, MemoryShelf};
 pub use rehome::RehomeProgress;
 pub use stopped::ResyncProgress;
 pub use upkeep::{DriveStatus, RebuildProgress, SCRUB_PLACES_LIMIT, ScrubReport, SectorPlace, VolumeStatus};
-pub use volume::{BLOCK_STATUS_EXTENTS_LIMIT, BlockExtent, Volume, VolumeSpec};
+pub use volume::{Volume, VolumeSpec};
 pub use volumes::{PlannedChange, VolumeChange};

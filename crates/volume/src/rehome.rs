@@ -5,9 +5,10 @@ use crate::VolumeError;
 use crate::drive::DriveCondition;
 use crate::error::WhileDoing;
 use crate::map::Run;
+use crate::replay::sync_drives;
 use crate::stripe::{Array, Moving};
 use crate::upkeep::fill;
-use crate::volume::{Volume, sync_drives};
+use crate::volume::Volume;
 use layout::{DriveIndex, DriveSet, Move};
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -5,9 +5,11 @@ use crate::drive::{DriveCondition, SECTOR_BYTES};
 use crate::error::WhileDoing;
 use crate::journal::Record;
 use crate::missed::Missed;
+use crate::opening::new_drive;
 use crate::parity;
+use crate::replay::sync_drives;
 use crate::stripe::{Array, Stripes};
-use crate::volume::{RUN_BYTES_LIMIT, Volume, new_drive, sync_drives};
+use crate::volume::{RUN_BYTES_LIMIT, Volume};
 use layout::{Place, Redundancy};
 use std::sync::atomic::Ordering;
 

@@ -12,6 +12,7 @@ mod lateness;
 mod limited;
 mod model;
 mod sending;
+mod succession;
 mod tally;
 mod thread;
 mod waking;
