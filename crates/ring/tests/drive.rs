@@ -215,14 +215,20 @@ fn workers_are_pinned() {
         for cpu in [0, std::thread::available_parallelism().unwrap().get() - 1] {
             let options = RingOptions { cpus: vec![cpu], ..with(interface) };
             let load = spec(Pattern::Randread, 300);
-            let found = std::thread::scope(|scope| {
+            let (is_pinned, found) = std::thread::scope(|scope| {
                 let running = scope.spawn(|| drive(RingTargets::Open(&target), &load, &options).unwrap().0);
-                std::thread::sleep(Duration::from_millis(150));
-                let found = allowed_processors("ring-");
+                let mut found = Vec::new();
+                let mut is_pinned = false;
+                // A busy host starts and pins the threads late.
+                while !is_pinned && !running.is_finished() {
+                    std::thread::sleep(Duration::from_millis(5));
+                    found = allowed_processors("ring-");
+                    is_pinned = found.contains(&cpu.to_string());
+                }
                 assert!(running.join().unwrap().warnings.is_empty());
-                found
+                (is_pinned, found)
             });
-            assert!(found.contains(&cpu.to_string()), "{cpu}: {found:?}");
+            assert!(is_pinned, "{cpu}: {found:?}");
         }
     }
     let options = RingOptions { cpus: vec![4000], ..RingOptions::default() };
@@ -234,8 +240,9 @@ fn workers_are_pinned() {
 /// What the threads of this process whose names begin so may run on, as the kernel says.
 fn allowed_processors(name: &str) -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    // Threads may end meanwhile.
     tasks
-        .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok())
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok())
         .filter(|status| status.lines().next().is_some_and(|line| line.contains(name)))
         .filter_map(|status| {
             let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
@@ -296,15 +303,23 @@ fn open_loop_delivers_its_rate() {
     let target = [OpenTarget::writing(&permit, true).unwrap()];
     let shape = LoadShape { arrival: Some(Arrival::poisson(4000.0)), ..LoadShape::default() };
     let load = LoadSpec { iodepth: 64, shape, ..spec(Pattern::Randread, 2000) };
-    let (outcome, _) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
-    let offered = outcome.offered_ios.unwrap();
-    assert!((offered as f64 - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{offered}");
-    let delivered = outcome.read.ios as f64;
-    assert!((delivered / offered as f64 - 1.0).abs() < 0.005, "{delivered} of {offered}");
-    let service = outcome.read.service.as_ref().unwrap();
-    assert_eq!(service.count(), outcome.read.ios);
-    assert!(service.sum_ns() <= outcome.read.latency.sum_ns());
+    let round = || {
+        let (outcome, _) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
+        let offered = outcome.offered_ios.unwrap();
+        assert!((offered as f64 - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{offered}");
+        let service = outcome.read.service.as_ref().unwrap();
+        assert_eq!(service.count(), outcome.read.ios);
+        assert!(service.sum_ns() <= outcome.read.latency.sum_ns());
+        (outcome.read.ios, offered)
+    };
+    let is_near = |(delivered, offered): (u64, u64)| (delivered as f64 / offered as f64 - 1.0).abs() < 0.005;
+    // A host that stops the workers for 10 ms as a round ends keeps that many from being delivered.
+    let seen: Vec<(u64, u64)> = (0..ROUNDS).map(|_| round()).take_while(|seen| !is_near(*seen)).collect();
+    assert!(seen.len() < ROUNDS, "delivered and offered, in each round: {seen:?}");
 }
+
+/// How often a busy host may spoil what is measured in real time.
+const ROUNDS: usize = 5;
 
 /// Proves that without enough places in the queue a rate that is too high shows as latency from the intended arrival and
 /// as a warning, and does not become a lower rate in silence.
@@ -411,6 +426,12 @@ fn open_for_reading(path: &Path) -> OpenTarget {
 /// were in flight meanwhile.
 #[test]
 fn a_stall_cannot_hide() {
+    let seen: Vec<String> = (0..ROUNDS).map_while(|_| stall_is_shown().err()).collect();
+    assert!(seen.len() < ROUNDS, "in each round: {seen:#?}");
+}
+
+/// Stalls a target; what was seen where that is not what a stall of one second looks like, as when the host stalls too.
+fn stall_is_shown() -> Result<(), String> {
     let directory = tempfile::tempdir().unwrap();
     let stalling = Stalling::new(directory.path());
     let target = [open_for_reading(&stalling.mount)];
@@ -426,12 +447,19 @@ fn a_stall_cannot_hide() {
         drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap().0
     });
     let latency = &outcome.read.latency;
-    assert!(latency.percentile_ns(999_000) > 980 * MS, "{latency:?}");
     // A third of the arrivals fell into the stall, and waited half of it on average.
-    assert!(latency.percentile_ns(850_000) > 400 * MS, "{}", latency.percentile_ns(850_000));
-    let service = outcome.read.service.as_ref().unwrap();
-    assert!(service.percentile_ns(950_000) < 500 * MS, "only the few in flight saw it: {service:?}");
-    assert!((outcome.read.ios as f64 - 1500.0).abs() < 10.0, "{}", outcome.read.ios);
+    let (longest_ns, half_ns) = (latency.percentile_ns(999_000), latency.percentile_ns(850_000));
+    // Only the few in flight saw it, and every arrival was answered in the end.
+    let (service_ns, ios) =
+        (outcome.read.service.as_ref().unwrap().percentile_ns(950_000), outcome.read.ios);
+    if longest_ns > 980 * MS
+        && half_ns > 400 * MS
+        && service_ns < 500 * MS
+        && (ios as f64 - 1500.0).abs() < 10.0
+    {
+        return Ok(());
+    }
+    Err(format!("{ios} I/Os, p99.9 {longest_ns} ns, p85 {half_ns} ns, p95 of service {service_ns} ns"))
 }
 
 /// Proves that a stop ends the run within a second with the samples kept, also while the device does not answer, through
@@ -444,7 +472,8 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         let target = [open_for_reading(&stalling.mount)];
         let stop = AtomicBool::new(false);
         let load = spec(Pattern::Randread, 60_000);
-        let (outcome, samples, took) = std::thread::scope(|scope| {
+        let begun = Instant::now();
+        let (outcome, samples, asked, took) = std::thread::scope(|scope| {
             let stopper = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(400));
                 stalling.signal("-STOP");
@@ -454,13 +483,17 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
             });
             let (outcome, samples) =
                 drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();
-            (outcome, samples, stopper.join().unwrap().elapsed())
+            let asked = stopper.join().unwrap();
+            (outcome, samples, asked, asked.elapsed())
         });
         assert!(took < Duration::from_secs(1), "{interface:?}: {took:?}");
         assert_eq!(outcome.ended, Ended::Interrupted);
         assert!(outcome.read.ios > 10 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
         let last = samples.last().unwrap();
-        assert!((600 * MS..1200 * MS).contains(&last.end_ns), "{interface:?}: {}", last.end_ns);
+        // 700 ms after the beginning, and later where the host sleeps longer.
+        let late_ns = (asked - begun).as_nanos() as u64 - 700 * MS;
+        let end = 600 * MS..1200 * MS + late_ns;
+        assert!(end.contains(&last.end_ns), "{interface:?}: {}, {late_ns} late", last.end_ns);
         assert_eq!(samples.iter().map(|sample| sample.read.ios).sum::<u64>(), outcome.read.ios);
     }
 }

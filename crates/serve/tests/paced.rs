@@ -90,27 +90,55 @@ fn an_array_takes_its_twins_time() {
 #[test]
 fn a_limit_is_kept_in_every_second() {
     let _alone = alone();
+    // What no round may show fails it at once; a machine that stops for a moment may keep I/Os back in one round.
+    let too_few: Vec<String> = (0..LIMIT_ROUNDS).map_while(|_| limited_by_second().err()).collect();
+    assert!(too_few.len() < LIMIT_ROUNDS, "in each round: {too_few:#?}");
+}
+
+/// How often a busy machine may keep I/Os back.
+const LIMIT_ROUNDS: usize = 4;
+
+/// A round in which a limit is set and changed under load. Panics where a limit was exceeded; an error is what was missing.
+fn limited_by_second() -> Result<(), String> {
     let share = if std::env::var_os("ARRAYLAB_LONG").is_some() { 0.99 } else { 0.4 };
     let at_least = |iops: f64| (iops * share) as u64;
     let directory = directory();
     let served = serve_timed(&array("storpool,capacity=256m"), directory.path());
     served.ctl("limit nvme iops=1000");
+    let begun = Instant::now();
     let limited = IopsBySecond::start(&served, "nvme", directory.path(), 7);
     let neighbour = IopsBySecond::start(&served, "hybrid", directory.path(), 7);
     std::thread::sleep(Duration::from_millis(3500));
     let changed = Instant::now();
     served.ctl("limit nvme iops=400");
-    assert!(changed.elapsed() < Duration::from_millis(if share > 0.9 { 100 } else { 1000 }));
-    let before = answered(&served, 0);
+    let (change_took, changed_after) = (changed.elapsed(), begun.elapsed());
+    let (before, counted) = (answered(&served, 0), Instant::now());
     std::thread::sleep(Duration::from_secs(1));
-    // What had been let in already comes on top.
     let in_first_second = answered(&served, 0) - before;
-    assert!((at_least(400.0)..=480).contains(&in_first_second), "{in_first_second} after the change");
+    // A busy machine counts again later than after a second.
+    let seconds = counted.elapsed().as_secs_f64().max(1.0);
     let (limited, neighbour) = (limited.end(), neighbour.end());
+    // What had been let in already comes on top.
+    assert!(in_first_second as f64 <= 480.0 * seconds, "{in_first_second} after the change, in {seconds} s");
     // fio takes a moment to start, so the change falls into its third or fourth second.
-    assert!(limited[..2].iter().all(|count| (at_least(1000.0)..=1010).contains(count)), "{limited:?}");
-    assert!(limited[4..6].iter().all(|count| (at_least(400.0)..=404).contains(count)), "{limited:?}");
-    assert!(neighbour[..6].iter().all(|&iops| iops > 1000), "{neighbour:?}");
+    let is_kept = |late: u64| {
+        let keeps = |counts: &[u64], most: u64| counts.iter().all(|&count| count <= most + late);
+        keeps(&limited[..2], 1010) && keeps(&limited[4..6], 404)
+    };
+    // A fio that is kept waiting counts the 64 that it has under way in a later second than that of their replies.
+    assert!(is_kept(64) || changed_after > Duration::from_millis(3800), "{changed_after:?}: {limited:?}");
+    let is_enough = is_kept(0)
+        && change_took < Duration::from_millis(if share > 0.9 { 100 } else { 1000 })
+        && in_first_second >= at_least(400.0)
+        && limited[..2].iter().all(|&count| count >= at_least(1000.0))
+        && limited[4..6].iter().all(|&count| count >= at_least(400.0))
+        && neighbour[..6].iter().all(|&iops| iops > 1000);
+    if is_enough {
+        return Ok(());
+    }
+    Err(format!(
+        "the change took {change_took:?}, {in_first_second} I/Os after it; {limited:?} limited, {neighbour:?} beside it"
+    ))
 }
 
 /// Proves that a volume's template can be changed under verified load: no wrong bytes, and no I/O takes a second.

@@ -137,7 +137,12 @@ fn a_lost_terminal_does_not_end_a_campaign() {
     .unwrap();
     // The reader of stderr goes away, and the terminal says so.
     drop(child.stderr.take());
-    std::thread::sleep(Duration::from_millis(100));
+    // Until it has begun, nobody has told it not to end.
+    let begun = Instant::now();
+    while !run.join("manifest.json").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     crate::support::tool("kill", &["-HUP", &child.id().to_string()]);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(results(&run).len(), 11);

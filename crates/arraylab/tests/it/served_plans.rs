@@ -208,11 +208,12 @@ fn a_firmware_update_dips_as_on_the_twin() {
     }
 }
 
-/// I/Os of one load, second by second.
-fn by_second(run: &Path, load: usize) -> Vec<f64> {
+/// I/Os of one load, second by second. By its name: which of two loads in real time has the lower number is a matter of
+/// which one ended first.
+fn by_second(run: &Path, load: &str) -> Vec<f64> {
     let sql = format!(
         "SELECT coalesce(sum(samples.ios), 0) FROM intervals LEFT JOIN samples ON interval_id = intervals.id \
-         WHERE is_ramp = 0 AND load_id = (SELECT id FROM loads ORDER BY id LIMIT 1 OFFSET {load}) \
+         WHERE is_ramp = 0 AND load_id = (SELECT id FROM loads WHERE name = '{load}') \
          GROUP BY intervals.id ORDER BY start_ns"
     );
     query(run, &sql).lines().map(|line| line.parse().unwrap()).collect()
@@ -245,22 +246,45 @@ stages:
 #[test]
 fn a_noisy_neighbour_is_limited_as_on_the_twin() {
     let served = Served::start("storpool,capacity=256m");
-    // Beside a busy host fio ends before its twelve seconds, and what happened when cannot be told.
-    let mut tries = (0..3).map(|_| {
+    let real = attempts(|| {
         let _ = fs::remove_dir_all(served.path("real"));
-        served.in_real_time_on(&["hdd", "hybrid"], NEIGHBOUR)
+        shows_the_neighbour(&served.in_real_time_on(&["hdd", "hybrid"], NEIGHBOUR))
     });
-    let real = tries.find(|run| by_second(run, 0).len() == 12);
-    let real = real.expect("none of three tries lasted the twelve seconds that were asked for");
-    for run in [&real, &served.simulated(NEIGHBOUR, "storpool")] {
-        let (victim, noisy) = (by_second(run, 0), by_second(run, 1));
+    assert!(real.is_ok(), "{real:#?}");
+    assert_eq!(shows_the_neighbour(&served.simulated(NEIGHBOUR, "storpool")), Ok(()));
+}
+
+/// Whether a run shows what the neighbour did; what it shows instead.
+fn shows_the_neighbour(run: &Path) -> Result<(), String> {
+    let (victim, noisy) = (by_second(run, "victim"), by_second(run, "noisy"));
+    // On a busy host fio may end early, or late with one interval more.
+    let is_whole = (12..=13).contains(&victim.len());
+    let shows = || {
         let [alone, beside, relieved, again] =
             [&victim[0..2], &victim[4..6], &victim[7..9], &victim[10..12]].map(mean);
-        assert!(beside < 0.8 * alone, "{victim:?}");
-        assert!(relieved > 1.25 * beside && again < 0.9 * relieved, "{victim:?}");
-        // The neighbour's seconds begin with its start; fio takes a moment to start, so the limit may come early.
-        assert!(noisy.windows(2).any(|two| two.iter().all(|&ios| ios <= 20.0)), "{noisy:?}");
+        beside < 0.8 * alone
+            && relieved > 1.25 * beside
+            && again < 0.9 * relieved
+            // The neighbour's seconds begin with its start; fio takes a moment to start, so the limit may come early.
+            && noisy.windows(2).any(|two| two.iter().all(|&ios| ios <= 20.0))
+    };
+    if is_whole && shows() { Ok(()) } else { Err(format!("{victim:?} beside {noisy:?}")) }
+}
+
+/// How often a served array may be tried.
+const ATTEMPTS: u32 = 5;
+
+/// What the first attempt that succeeds gives, or what each saw instead: in real time a busy machine shifts and stalls fio,
+/// the array and what the plan does to it, so that a run may say nothing.
+fn attempts<T>(mut attempt: impl FnMut() -> Result<T, String>) -> Result<T, Vec<String>> {
+    let mut seen = Vec::new();
+    for _ in 0..ATTEMPTS {
+        match attempt() {
+            Ok(found) => return Ok(found),
+            Err(instead) => seen.push(instead),
+        }
     }
+    Err(seen)
 }
 
 const TEMPLATE: &str = "
@@ -280,7 +304,7 @@ stages:
 fn a_template_changes_as_on_the_twin() {
     let served = Served::start("storpool,capacity=256m");
     for run in &served.both(TEMPLATE, "storpool") {
-        let rates = by_second(run, 0);
+        let rates = by_second(run, "main");
         let (disks, flash) = (mean(&rates[0..2]), mean(&rates[7..9]));
         assert!(disks < 800.0 && flash > 2.0 * disks && flash < 2200.0, "{rates:?}");
         for result in results(run) {
@@ -339,9 +363,6 @@ fn group_1_runs_as_on_the_twin() {
     }
 }
 
-/// How often a served array may be tried.
-const ATTEMPTS: u32 = 3;
-
 /// Scenario 1 of the shipped plan with other seconds and intervals.
 fn short_group_1(runtime_s: f64, interval_s: f64) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/dorado-2100-g2-short.yaml");
@@ -375,25 +396,24 @@ fn the_write_cliff_is_found_as_on_the_twin() {
     let (shrink, runtime_s, interval_s) = if is_long { (100, 12.0, 0.25) } else { (400, 1.4, 0.05) };
     let array = format!("dorado-2100-g2,raid=5,shrink={shrink}");
     let plan = |times: f64| short_group_1(runtime_s * times, interval_s * times);
-    let observed = || {
+    let observed = attempts(|| {
         let directory = tempfile::tempdir_in("/dev/shm").unwrap();
         let served = Served::start_with(directory, &array, &["--speed", &speed.to_string()]);
         let real = cliffs(&served.in_real_time(&plan(1.0 / speed)));
-        (real, cliffs(&served.simulated(&plan(1.0), &format!("{array},host=off"))))
-    };
-    // Other work on the machine may stall the bytes so that a fall is no more than noise; none is found where none is.
-    let (real, simulated) =
-        (0..ATTEMPTS).map(|_| observed()).find(|(real, _)| !real.is_empty()).expect("a write cliff");
-    println!("{real:?} in real time, {simulated:?} in simulated time");
-    assert_eq!(simulated.len(), 1, "{simulated:?}");
-    assert_eq!(real.len(), simulated.len(), "{real:?}");
-    for (real, simulated) in real.iter().zip(&simulated) {
-        // Nearer than a fifth is a matter of how busy the machine is; the fall itself is two fifths.
-        for (index, what, expected) in
-            [(0, "bytes", 1.0), (1, "rate before", speed), (2, "rate after", speed)]
-        {
-            let share = real[index] / simulated[index] / expected;
-            assert!((share - 1.0).abs() < 0.2, "{what}: {share} of the twin's");
-        }
-    }
+        let simulated = cliffs(&served.simulated(&plan(1.0), &format!("{array},host=off")));
+        println!("{real:?} in real time, {simulated:?} in simulated time");
+        assert_eq!(simulated.len(), 1, "{simulated:?}");
+        let is_near = |real: &[f64; 3], simulated: &[f64; 3]| {
+            // Bytes, the rate before and the rate after. Nearer than a fifth is a matter of how busy the machine is; the
+            // fall itself is two fifths.
+            [1.0, speed, speed].into_iter().enumerate().all(|(index, expected)| {
+                let share = real[index] / simulated[index] / expected;
+                (share - 1.0).abs() < 0.2
+            })
+        };
+        // Other work on the machine may stall the bytes so that a fall is no more than noise; none is found where none is.
+        let is_found = real.len() == simulated.len() && is_near(&real[0], &simulated[0]);
+        if is_found { Ok(()) } else { Err(format!("{real:?} instead of {simulated:?}")) }
+    });
+    assert!(observed.is_ok(), "{observed:#?}");
 }

@@ -6,6 +6,8 @@ mod description;
 pub mod disk;
 pub mod flash;
 mod slowness;
+#[cfg(test)]
+mod stopwatch;
 
 pub use description::DescriptionError;
 pub use slowness::Slowness;
