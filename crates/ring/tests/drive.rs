@@ -450,8 +450,7 @@ fn stall_is_shown() -> Result<(), String> {
     // A third of the arrivals fell into the stall, and waited half of it on average.
     let (longest_ns, half_ns) = (latency.percentile_ns(999_000), latency.percentile_ns(850_000));
     // Only the few in flight saw it, and every arrival was answered in the end.
-    let (service_ns, ios) =
-        (outcome.read.service.as_ref().unwrap().percentile_ns(950_000), outcome.read.ios);
+    let (service_ns, ios) = (outcome.read.service.as_ref().unwrap().percentile_ns(950_000), outcome.read.ios);
     if longest_ns > 980 * MS
         && half_ns > 400 * MS
         && service_ns < 500 * MS

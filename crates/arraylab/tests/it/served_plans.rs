@@ -135,23 +135,30 @@ stages:
 #[test]
 fn limits_are_set_by_a_plan() {
     let served = Served::start("storpool,capacity=256m");
-    let run = served.in_real_time(LIMITS);
-    let statuses: Vec<Value> = results(&run).iter().map(|result| result["status"].clone()).collect();
-    assert_eq!(statuses, ["done", "done"]);
-    assert_eq!(query(&run, "SELECT count(*) FROM events WHERE text = 'limit'"), "4");
-    // Ten intervals of 0.8 s for each of the two cases; fio takes a moment to start, so on its clock the limit comes and
-    // goes a little earlier than after a quarter and three quarters.
-    let rates = by_interval(&run);
-    assert_eq!(rates.len(), 20, "{rates:?}");
-    for rates in rates.chunks(10) {
-        let is_limited = |ios: &u64| (200..=412).contains(ios);
-        assert!(rates.windows(3).any(|three| three.iter().all(is_limited)), "{rates:?}");
-        assert!(rates[0] > 1000 && rates[9] > 1000, "{rates:?}");
-    }
+    let real = attempts(|_| {
+        let _ = fs::remove_dir_all(served.path("real"));
+        shows_the_limits(&served.in_real_time(LIMITS))
+    });
+    assert!(real.is_ok(), "{real:#?}");
     let volumes = served.status()["volumes"].clone();
     for index in 0..2 {
         assert!(volumes[index]["served"]["read"]["ios"].as_u64().unwrap() > 3000, "{volumes}");
     }
+}
+
+/// Whether a run shows limits that came and went; what it shows instead.
+fn shows_the_limits(run: &Path) -> Result<(), String> {
+    let statuses: Vec<Value> = results(run).iter().map(|result| result["status"].clone()).collect();
+    assert_eq!(statuses, ["done", "done"]);
+    assert_eq!(query(run, "SELECT count(*) FROM events WHERE text = 'limit'"), "4");
+    // Ten intervals of 0.8 s for each of the two cases; fio takes a moment to start, so on its clock the limit comes and
+    // goes a little earlier than after a quarter and three quarters.
+    let rates = by_interval(run);
+    let is_limited = |ios: &u64| (200..=412).contains(ios);
+    let shows = |rates: &[u64]| {
+        rates.windows(3).any(|three| three.iter().all(is_limited)) && rates[0] > 1000 && rates[9] > 1000
+    };
+    if rates.len() == 20 && rates.chunks(10).all(shows) { Ok(()) } else { Err(format!("{rates:?}")) }
 }
 
 const FIRMWARE: &str = "
@@ -246,7 +253,7 @@ stages:
 #[test]
 fn a_noisy_neighbour_is_limited_as_on_the_twin() {
     let served = Served::start("storpool,capacity=256m");
-    let real = attempts(|| {
+    let real = attempts(|_| {
         let _ = fs::remove_dir_all(served.path("real"));
         shows_the_neighbour(&served.in_real_time_on(&["hdd", "hybrid"], NEIGHBOUR))
     });
@@ -272,14 +279,14 @@ fn shows_the_neighbour(run: &Path) -> Result<(), String> {
 }
 
 /// How often a served array may be tried.
-const ATTEMPTS: u32 = 5;
+const ATTEMPTS: i32 = 5;
 
 /// What the first attempt that succeeds gives, or what each saw instead: in real time a busy machine shifts and stalls fio,
 /// the array and what the plan does to it, so that a run may say nothing.
-fn attempts<T>(mut attempt: impl FnMut() -> Result<T, String>) -> Result<T, Vec<String>> {
+fn attempts<T>(mut attempt: impl FnMut(i32) -> Result<T, String>) -> Result<T, Vec<String>> {
     let mut seen = Vec::new();
-    for _ in 0..ATTEMPTS {
-        match attempt() {
+    for number in 0..ATTEMPTS {
+        match attempt(number) {
             Ok(found) => return Ok(found),
             Err(instead) => seen.push(instead),
         }
@@ -304,7 +311,7 @@ stages:
 fn a_template_changes_as_on_the_twin() {
     let served = Served::start("storpool,capacity=256m");
     for run in &served.both(TEMPLATE, "storpool") {
-        let rates = by_second(run, "main");
+        let rates: Vec<f64> = by_interval(run).into_iter().map(|ios| ios as f64).collect();
         let (disks, flash) = (mean(&rates[0..2]), mean(&rates[7..9]));
         assert!(disks < 800.0 && flash > 2.0 * disks && flash < 2200.0, "{rates:?}");
         for result in results(run) {
@@ -388,15 +395,16 @@ fn cliffs(run: &Path) -> Vec<[f64; 3]> {
 
 /// Proves that the write cliff of the Dorado's group 1, scenario 1, is found on a served array with fio in real time where it
 /// is found on the twin in simulated time: after the same bytes, between the same two rates. The array goes at a tenth of
-/// its speed, so that its bytes keep up on a small machine; it has a 400th of its room, in the long run a hundredth.
+/// its speed or less, so that its bytes keep up on a small machine; it has a 400th of its room, in the long run a hundredth.
 #[test]
 fn the_write_cliff_is_found_as_on_the_twin() {
     let is_long = full_or_tenth(10) == 10;
-    let speed = 0.1;
     let (shrink, runtime_s, interval_s) = if is_long { (100, 12.0, 0.25) } else { (400, 1.4, 0.05) };
     let array = format!("dorado-2100-g2,raid=5,shrink={shrink}");
     let plan = |times: f64| short_group_1(runtime_s * times, interval_s * times);
-    let observed = attempts(|| {
+    let observed = attempts(|attempt| {
+        // Where the machine did not keep up, half as fast.
+        let speed = 0.1 * 0.5f64.powi(attempt.min(2));
         let directory = tempfile::tempdir_in("/dev/shm").unwrap();
         let served = Served::start_with(directory, &array, &["--speed", &speed.to_string()]);
         let real = cliffs(&served.in_real_time(&plan(1.0 / speed)));
