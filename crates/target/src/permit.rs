@@ -41,16 +41,35 @@ pub struct WritePermit {
 #[derive(Debug)]
 pub struct ReadPermit {
     inspected: Inspected,
-    /// Holds the shared lock of a file.
-    _file: Option<File>,
+    _file: Option<ReadFile>,
+}
+
+/// What keeps the target from being written.
+#[derive(Debug)]
+enum ReadFile {
+    Locked { _file: LockedFile },
+    Device { _file: File },
 }
 
 #[derive(Debug)]
 enum Hold {
     Block(File),
-    OwnFile(File),
-    ForeignFile(File),
+    OwnFile(LockedFile),
+    ForeignFile(LockedFile),
     Nbd,
+}
+
+/// A file with a lock, which is given back when this is dropped.
+#[derive(Debug)]
+struct LockedFile(File);
+
+impl Drop for LockedFile {
+    /// Gives the lock back at once. Closing would not: a process that another thread is starting holds a copy of the
+    /// open file until its `exec`, and the lock with it (flock(2)).
+    fn drop(&mut self) {
+        // What closing does anyway need not be reported.
+        let _ = self.0.unlock();
+    }
 }
 
 impl Guard {
@@ -80,25 +99,22 @@ impl Guard {
                 Hold::Block(file)
             }
             Subject::Existing(Classification::File(found)) => {
-                let file = open_existing(&found.path, true)?;
-                lock(&inspected, &file, true)?;
-                let now = RegularFile::read(&self.roots, &found.path, &file)?;
+                let file = lock(&inspected, open_existing(&found.path, true)?, true)?;
+                let now = RegularFile::read(&self.roots, &found.path, &file.0)?;
                 if now != *found {
                     return Err(changed(&inspected, "another file has its name, or it was written to").into());
                 }
                 if found.origin == Origin::Foreign { Hold::ForeignFile(file) } else { Hold::OwnFile(file) }
             }
             Subject::NewFile { path } => {
-                let file = create(path, inspected.capacity_bytes)?;
-                lock(&inspected, &file, true)?;
-                let hold =
-                    Hold::OwnFile(file.try_clone().map_err(|error| TargetError::io("open", path, error))?);
-                inspected = inspected.created(RegularFile::read(&self.roots, path, &file)?);
-                hold
+                let file = lock(&inspected, create(path, inspected.capacity_bytes)?, true)?;
+                inspected = inspected.created(RegularFile::read(&self.roots, path, &file.0)?);
+                Hold::OwnFile(file)
             }
         };
         if let Hold::OwnFile(file) = &hold {
-            origin::mark_writing(file).map_err(|error| TargetError::io("mark", &shown(&inspected), error))?;
+            origin::mark_writing(&file.0)
+                .map_err(|error| TargetError::io("mark", &shown(&inspected), error))?;
         }
         Ok(WritePermit { inspected, roots: self.roots.clone(), hold })
     }
@@ -107,20 +123,18 @@ impl Guard {
     /// created first.
     pub fn permit_read(&self, inspected: &Inspected) -> Result<ReadPermit, PermitError> {
         if let Subject::NewFile { path } = &inspected.subject {
-            let created = create(path, inspected.capacity_bytes)?;
-            lock(inspected, &created, false)?;
-            let inspected = inspected.created(RegularFile::read(&self.roots, path, &created)?);
-            let file = open_existing(path, false)?;
-            lock(&inspected, &file, false)?;
-            return Ok(ReadPermit { inspected, _file: Some(file) });
+            let created = lock(inspected, create(path, inspected.capacity_bytes)?, false)?;
+            let inspected = inspected.created(RegularFile::read(&self.roots, path, &created.0)?);
+            let file = lock(&inspected, open_existing(path, false)?, false)?;
+            return Ok(ReadPermit { inspected, _file: Some(ReadFile::Locked { _file: file }) });
         }
-        let file = match inspected.address() {
-            Address::NbdUri(_) => None,
-            Address::Path(path) => Some(open_existing(&path, false)?),
+        let file = match (inspected.address(), inspected.classification()) {
+            (Address::NbdUri(_), _) => None,
+            (Address::Path(path), Some(Classification::File(_))) => {
+                Some(ReadFile::Locked { _file: lock(inspected, open_existing(&path, false)?, false)? })
+            }
+            (Address::Path(path), _) => Some(ReadFile::Device { _file: open_existing(&path, false)? }),
         };
-        if let (Some(file), Some(Classification::File(_))) = (&file, inspected.classification()) {
-            lock(inspected, file, false)?;
-        }
         Ok(ReadPermit { inspected: inspected.clone(), _file: file })
     }
 }
@@ -144,7 +158,7 @@ impl WritePermit {
             Hold::Block(file) => recheck_block(&self.roots, &self.inspected, file),
             Hold::OwnFile(file) | Hold::ForeignFile(file) => {
                 let path = shown(&self.inspected);
-                let here = file.metadata().map_err(|error| TargetError::io("look at", &path, error))?;
+                let here = file.0.metadata().map_err(|error| TargetError::io("look at", &path, error))?;
                 match fs::metadata(&path) {
                     Ok(there)
                         if there.ino() == here.ino()
@@ -179,7 +193,7 @@ impl Drop for WritePermit {
     fn drop(&mut self) {
         if let Hold::OwnFile(file) = &self.hold {
             // Without the mark the next run asks for consent, which is the safe side.
-            let _ = origin::mark_ended(file);
+            let _ = origin::mark_ended(&file.0);
         }
     }
 }
@@ -261,7 +275,7 @@ fn open_existing(path: &Path, write: bool) -> Result<File, TargetError> {
 
 /// Locks a file against other runs (flock) and asks whether a program like qemu has locked it (POSIX and OFD locks;
 /// the POSIX lock taken for the question does not outlive the next close of the file in this process).
-fn lock(inspected: &Inspected, file: &File, exclusive: bool) -> Result<(), PermitError> {
+fn lock(inspected: &Inspected, file: File, exclusive: bool) -> Result<LockedFile, PermitError> {
     let locked = if exclusive { file.try_lock() } else { file.try_lock_shared() };
     match locked {
         Ok(()) => {}
@@ -270,8 +284,9 @@ fn lock(inspected: &Inspected, file: &File, exclusive: bool) -> Result<(), Permi
             return Err(TargetError::io("lock", &shown(inspected), error).into());
         }
     }
+    let file = LockedFile(file);
     if exclusive {
-        match rustix::fs::fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {
+        match rustix::fs::fcntl_lock(&file.0, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::AGAIN | Errno::ACCESS) => {
                 return Err(in_use(inspected, "another program has locked it").into());
@@ -279,7 +294,7 @@ fn lock(inspected: &Inspected, file: &File, exclusive: bool) -> Result<(), Permi
             Err(error) => return Err(TargetError::io("lock", &shown(inspected), error.into()).into()),
         }
     }
-    Ok(())
+    Ok(file)
 }
 
 fn shown(inspected: &Inspected) -> std::path::PathBuf {
@@ -295,4 +310,39 @@ fn changed(inspected: &Inspected, what: &str) -> GuardRefusal {
 
 fn in_use(inspected: &Inspected, what: &str) -> GuardRefusal {
     GuardRefusal::InUse { target: inspected.spec.to_string(), what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::inspect;
+    use crate::spec::TargetSpec;
+
+    /// Proves that a permit gives its file free when it is dropped, also while a process that is being started holds a copy
+    /// of the open file, and not before.
+    #[test]
+    fn a_dropped_permit_frees_its_file_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = format!("file:{},size=64k", directory.path().join("f").display());
+        let TargetSpec::Storage(spec) = TargetSpec::parse(&text).unwrap() else { panic!("{text}") };
+        let look = || inspect(&Roots::default(), &spec).unwrap();
+        let guard = Guard::default();
+        drop(guard.permit_write(&look(), &[]).unwrap());
+
+        let permit = guard.permit_write(&look(), &[]).unwrap();
+        let Hold::OwnFile(file) = &permit.hold else { panic!("{permit:?}") };
+        let copy = file.0.try_clone().unwrap();
+        assert!(matches!(guard.permit_read(&look()), Err(PermitError::Refused(GuardRefusal::InUse { .. }))));
+        drop(permit);
+        let reader = guard.permit_read(&look()).unwrap();
+        drop(copy);
+
+        let Some(ReadFile::Locked { _file: file }) = &reader._file else { panic!("{reader:?}") };
+        let copy = file.0.try_clone().unwrap();
+        let writer = guard.permit_write(&look(), &[]);
+        assert!(matches!(writer, Err(PermitError::Refused(GuardRefusal::InUse { .. }))), "{writer:?}");
+        drop(reader);
+        guard.permit_write(&look(), &[]).unwrap();
+        drop(copy);
+    }
 }
