@@ -12,6 +12,11 @@ use store::{
 
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// A directory in memory: no disk decides how long thousands of small commits take.
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
 fn manifest(plan: SourceText, target: &str, engine: &str) -> Manifest {
     Manifest {
         arraylab_version: "0.1.0".into(),
@@ -95,7 +100,7 @@ fn twin_run(directory: &Path) -> RunReader {
 /// and declared figures beside the run's, charts each axis and time, and names what was not run.
 #[test]
 fn a_shipped_plan_on_its_twin() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = directory();
     let run = twin_run(&directory.path().join("run"));
     let report = report::from_run(&run).unwrap();
     assert_eq!(report.origin, report::Origin::Simulated { twin: "flashsystem-840".into() });
@@ -223,7 +228,7 @@ fn grid(counts: [u64; 3]) -> Vec<Map<String, Value>> {
 /// enter no figure; that marks are drawn; and that a plan which cannot be read is said, not fatal.
 #[test]
 fn a_device_with_failures() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = directory();
     let status = |index| match index {
         2 => CaseStatus::Failed,
         3 => CaseStatus::Refused,
@@ -255,7 +260,7 @@ fn a_device_with_failures() {
 /// release build) and is under 10 MB, and that it says what it leaves out.
 #[test]
 fn a_thousand_cases() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = directory();
     let run = device_run(&directory.path().join("run"), &grid([10, 10, 10]), 120, |_| CaseStatus::Done);
     let started = Instant::now();
     let report = report::from_run(&run).unwrap();

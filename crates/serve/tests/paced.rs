@@ -263,12 +263,11 @@ fn a_served_array_is_managed() {
     };
     let through_ms = write_ms();
     served.ctl("set write_cache=on");
-    let back_ms = write_ms();
+    // A busy machine can only make them slower.
+    let back_ms = (0..5).map(|_| write_ms()).min_by(f64::total_cmp).unwrap();
     assert!(through_ms > 4.0 && back_ms < through_ms / 2.0, "{through_ms} ms through, {back_ms} ms back");
     served.ctl("fail 3");
-    std::thread::sleep(Duration::from_millis(100));
-    let notes = served.ctl("status")["model"]["notes"].to_string();
-    assert!(notes.contains("drive-3 fails"), "{notes}");
+    served.wait_until("noted", |status| status["model"]["notes"].to_string().contains("drive-3 fails"));
     drop(served);
 
     let flash_directory = directory();

@@ -26,12 +26,16 @@ fn control_answers_at_once() {
     let directory = directory();
     let served = serve(&raid6(), directory.path());
     served.ctl("ready");
-    let began = Instant::now();
-    for _ in 0..30 {
-        served.ctl("ready");
-    }
-    let mean_ms = began.elapsed().as_secs_f64() * 1e3 / 30.0;
-    assert!(mean_ms < 8.0, "{mean_ms} ms each");
+    let mean_ms = || {
+        let began = Instant::now();
+        for _ in 0..30 {
+            served.ctl("ready");
+        }
+        began.elapsed().as_secs_f64() * 1e3 / 30.0
+    };
+    // A busy machine may keep a round back; looks every 20 ms would keep back each.
+    let seen: Vec<f64> = (0..5).map(|_| mean_ms()).take_while(|mean_ms| *mean_ms >= 8.0).collect();
+    assert!(seen.len() < 5, "{seen:?} ms each");
 }
 
 /// Proves the promise of CAN_MULTI_CONN: after a flush on one connection nothing that was answered on the others is lost

@@ -67,11 +67,16 @@ fn counters_of_two_hundred_devices_are_cheap() {
         counters.extend(names.iter().map(|name| Counter { source: "diskstats", entity, name, value: 0.1 }));
     }
     run.append_counters(Some(0), 0, Some(0), &counters).unwrap();
-    let started = Instant::now();
-    for second in 1..=20 {
-        run.append_counters(Some(0), second, Some(second), &counters).unwrap();
-    }
-    let each = started.elapsed() / 20;
+    let mut took: Vec<Duration> = (1..=20)
+        .map(|second| {
+            let started = Instant::now();
+            run.append_counters(Some(0), second, Some(second), &counters).unwrap();
+            started.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    // The median: a disk that others write to may keep a few back.
+    let each = took[10];
     println!("{} counters in {each:?}", counters.len());
     // Nine times what it takes here on a busy machine.
     assert!(each < Duration::from_millis(100), "{each:?}");

@@ -51,6 +51,7 @@ fn forbidden(inspected: &Inspected) -> String {
 
 /// A loop device over a file, detached at the end.
 struct Loop {
+    /// Empty once somebody else has it.
     device: String,
     backing: PathBuf,
     _directory: tempfile::TempDir,
@@ -71,6 +72,9 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        if self.device.is_empty() {
+            return;
+        }
         // Partitions added by hand outlive the backing file otherwise.
         let _ = Command::new("delpart").args([&self.device, "1"]).stderr(Stdio::null()).status();
         let _ = Command::new("delpart").args([&self.device, "2"]).stderr(Stdio::null()).status();
@@ -121,13 +125,22 @@ fn a_block_device_is_written_only_with_its_id() {
 /// Proves that another device under the same name has another ID and that an old look gives no permit.
 #[test]
 fn another_device_under_the_name_has_another_id() {
-    let disk = Loop::new(&[], |_| ());
-    let before = look(&disk.device).unwrap();
+    // Between the two, any program on this host may be given the device that has become free.
+    let replaced = (0..50).find_map(|_| {
+        let mut disk = Loop::new(&[], |_| ());
+        let before = look(&disk.device).unwrap();
+        let other = disk.backing.with_file_name("other");
+        File::create(&other).unwrap().set_len(SIZE).unwrap();
+        run("losetup", &["--detach", &disk.device]);
+        let attached = Command::new("losetup").args([disk.device.as_str(), other.to_str().unwrap()]).output();
+        if attached.unwrap().status.success() {
+            return Some((disk, before));
+        }
+        disk.device.clear();
+        None
+    });
+    let (disk, before) = replaced.expect("a loop device that stays free for a moment, once in 50 times");
     let permit_before = before.consent_id.clone().unwrap();
-    let other = disk.backing.with_file_name("other");
-    File::create(&other).unwrap().set_len(SIZE).unwrap();
-    run("losetup", &["--detach", &disk.device]);
-    run("losetup", &[&disk.device, other.to_str().unwrap()]);
     let after = look(&disk.device).unwrap();
     assert_ne!(before.consent_id, after.consent_id);
     assert!(matches!(
