@@ -249,6 +249,10 @@ pub struct RunArgs {
     /// Simulate loads on a twin from end to end: none of a long one is taken to be like what went before
     #[arg(long, conflicts_with = "resume")]
     pub exact: bool,
+    /// Let a twin's time go by the wall clock, X times as fast (0.001 to 1000), to watch it as one would a real array: one case
+    /// after the other, each sample at the end of its interval; results are the same
+    #[arg(long, value_name = "X", value_parser = parse_run_speed)]
+    pub speed: Option<u64>,
     /// Show the run at this address (127.0.0.1:9101): a page at /, Prometheus text at /metrics; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<std::net::SocketAddr>,
@@ -267,6 +271,14 @@ fn parse_time(text: &str) -> Result<u64, String> {
         Ok(time_ns) => Ok(time_ns),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// A speed on the command line, in millionths of the wall clock's.
+fn parse_run_speed(text: &str) -> Result<u64, String> {
+    text.parse().ok().and_then(load::speed_millionths).ok_or_else(|| {
+        let (least, most) = (load::SPEEDS.start(), load::SPEEDS.end());
+        format!("a speed between {least} and {most} is needed; 1 is the array's own, 10 ten times as fast")
+    })
 }
 
 /// Arguments of `fit`.

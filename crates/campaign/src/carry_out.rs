@@ -49,6 +49,8 @@ pub struct Summary {
     pub pending: usize,
     /// Cases of rounds that were not needed.
     pub not_needed: usize,
+    /// How late the latest sample came, in nanoseconds, where twins went by the wall clock.
+    pub late_ns: Option<u64>,
 }
 
 /// What a worker is asked to do.
@@ -200,7 +202,7 @@ pub fn carry_out(
         Kept::GaveUp(why) => RunEnd::Failed(why),
     };
     run.end(&end)?;
-    Ok(Summary { directory, end, done, failed, not_run, pending, not_needed })
+    Ok(Summary { directory, end, done, failed, not_run, pending, not_needed, late_ns: executor.late_ns() })
 }
 
 fn work(

@@ -32,6 +32,14 @@ impl Executor {
         }
     }
 
+    /// How late the latest sample of a twin was, where twins keep time with the wall clock.
+    pub fn late_ns(&self) -> Option<u64> {
+        match self {
+            Executor::Twin(simulator) => simulator.late_ns(),
+            Executor::Real(_) => None,
+        }
+    }
+
     /// What issues the load, as results name it.
     pub fn engine_name(&self) -> &'static str {
         match self {

@@ -56,6 +56,8 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Twins simulate loads from end to end (`--exact`).
     pub exact: bool,
+    /// How fast the time of twins goes, in millionths of the wall clock's (`--speed`); as fast as it can be simulated without it.
+    pub speed_millionths: Option<u64>,
     /// The command line, for the manifest.
     pub command_line: Vec<String>,
 }
@@ -102,6 +104,7 @@ struct Asked<'a> {
     array_driver: Option<String>,
     time_budget_ns: Option<u64>,
     threads: Option<usize>,
+    speed_millionths: Option<u64>,
 }
 
 /// A campaign without its run directory.
@@ -135,6 +138,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         array_driver: request.array_driver.clone(),
         time_budget_ns: request.time_budget_ns,
         threads: request.threads,
+        speed_millionths: request.speed_millionths,
     };
     let cases = expand(&asked)?;
     check_free(&request.directory)?;
@@ -177,11 +181,12 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
 }
 
 /// Opens an interrupted or failed run to go on with what it lacks. Consents given before hold while the target is
-/// still the same thing; `consents` adds to them.
+/// still the same thing; `consents` adds to them. `threads` and `speed_millionths` are those of [`Request`].
 pub fn resume(
     directory: &Path,
     consents: &[String],
     threads: Option<usize>,
+    speed_millionths: Option<u64>,
 ) -> Result<Campaign, CampaignError> {
     let run = Run::open(directory)?;
     let manifest = run.manifest().clone();
@@ -223,6 +228,7 @@ pub fn resume(
         array_driver: manifest.array_driver.clone(),
         time_budget_ns: manifest.time_budget_ns,
         threads,
+        speed_millionths,
     };
     let cases = expand(&asked)?;
     if matches!(asked.targets[0].1, TargetSpec::Twin(_)) && manifest.array.is_none() {
@@ -296,18 +302,27 @@ fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, Campaign
 
 /// The same targets, simulated from end to end. The setting becomes a part of the target, so that a resume keeps it.
 fn exact(targets: Vec<(String, TargetSpec)>) -> Result<Vec<(String, TargetSpec)>, CampaignError> {
+    check_twins("--exact", &targets)?;
     let one = |(text, spec)| match spec {
         TargetSpec::Twin(mut twin) => {
             twin.settings.retain(|(name, _)| name != EXACT);
             twin.settings.push((EXACT.to_owned(), "on".to_owned()));
             let spec = TargetSpec::Twin(twin);
-            Ok((spec.to_string(), spec))
+            (spec.to_string(), spec)
         }
-        TargetSpec::Storage(_) => {
-            Err(CampaignError::Refused(format!("--exact is for twins, and `{text}` is none")))
-        }
+        TargetSpec::Storage(_) => (text, spec),
     };
-    targets.into_iter().map(one).collect()
+    Ok(targets.into_iter().map(one).collect())
+}
+
+/// Refuses an option that only twins have.
+fn check_twins(option: &str, targets: &[(String, TargetSpec)]) -> Result<(), CampaignError> {
+    match targets.iter().find(|(_, spec)| !matches!(spec, TargetSpec::Twin(_))) {
+        None => Ok(()),
+        Some((text, _)) => {
+            Err(CampaignError::Refused(format!("{option} is for twins, and `{text}` is none")))
+        }
+    }
 }
 
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
@@ -370,6 +385,9 @@ fn interval_ns(plan: &Plan, cases: &[Case]) -> u64 {
 
 /// Checks cases against their targets. `array` is the array of a run that goes on.
 fn check(asked: &Asked<'_>, cases: Vec<Case>, array: Option<SourceText>) -> Result<Checked, CampaignError> {
+    if asked.speed_millionths.is_some() {
+        check_twins("--speed", &asked.targets)?;
+    }
     match &asked.targets[0] {
         (text, TargetSpec::Twin(twin)) => check_twin(asked, cases, text, twin, array),
         _ => check_real(asked, cases),
@@ -398,7 +416,7 @@ fn check_twin(
             (array.description, kept)
         }
     };
-    let simulator = Simulator::new(description, twin, text.to_owned(), asked.threads);
+    let simulator = Simulator::new(description, twin, text.to_owned(), asked.threads, asked.speed_millionths);
     let mut capacity_bytes = 0;
     for (index, case) in cases.iter().enumerate() {
         let previous = index.checked_sub(1).map(|previous| &cases[previous]);

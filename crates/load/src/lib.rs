@@ -7,6 +7,7 @@
 mod arrival;
 mod bound;
 mod bound_confidence;
+mod clock;
 mod content;
 mod content_tally;
 mod device;
@@ -32,6 +33,7 @@ pub use bound::{
     Bound, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, BoundSearch, max_under_latency,
 };
 pub use bound_confidence::{BoundConfidence, ConfidenceMethod, SectionedError};
+pub use clock::{AsFastAsPossible, Clock, Comes, REAL_SPEED, SPEEDS, WallClock, speed_millionths};
 pub use content::{CONTENT_BLOCK_BYTES, Filler};
 pub use content_tally::ContentTally;
 pub use device::{Completion, Device, Direction, IoError, Operation};

@@ -2,7 +2,7 @@
 
 use crate::ServeError;
 use crate::array::ServedArray;
-use crate::paced::REAL_SPEED;
+use load::{REAL_SPEED, SPEEDS};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
@@ -45,21 +45,18 @@ pub struct Options {
     pub overwrite_data: Vec<String>,
 }
 
-/// Speeds from a thousandth to a thousand times that of the clock.
-const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
-
 /// From `--untimed` and `--speed`: how fast the model's time goes, in millionths of ours; none for no model.
 pub fn parse_speed(untimed: bool, speed: Option<f64>) -> Result<Option<u64>, ServeError> {
     match (untimed, speed) {
         (true, _) => Ok(None),
         (false, None) => Ok(Some(REAL_SPEED)),
-        (false, Some(speed)) if SPEEDS.contains(&speed) => {
-            Ok(Some((speed * REAL_SPEED as f64).round() as u64))
+        (false, Some(speed)) => {
+            let millionths = load::speed_millionths(speed).ok_or_else(|| ServeError::Options {
+                problem: format!("--speed {speed} is not between {} and {}", SPEEDS.start(), SPEEDS.end()),
+                hint: "1 is the array's own speed, 10 ten times as fast; --untimed is as fast as it goes",
+            })?;
+            Ok(Some(millionths))
         }
-        (false, Some(speed)) => Err(ServeError::Options {
-            problem: format!("--speed {speed} is not between {} and {}", SPEEDS.start(), SPEEDS.end()),
-            hint: "1 is the array's own speed, 10 ten times as fast; --untimed is as fast as it goes",
-        }),
     }
 }
 

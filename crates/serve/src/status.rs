@@ -3,7 +3,7 @@
 use crate::bounds::{bounds, parts_of_drives};
 use crate::conditions::{redundancy, stopped_services};
 use crate::control::{Controlled, refuse};
-use crate::paced::{Paced, REAL_SPEED};
+use crate::paced::Paced;
 use crate::replicated::services;
 use crate::volumes::pieces_by_class;
 use driver::protocol::{ErrorKind, Ready, ResponseError};
@@ -40,7 +40,7 @@ impl Controlled {
         let model = match &self.pacer {
             None => Value::Null,
             Some(pacer) => {
-                let speed = pacer.speed_millionths() as f64 / REAL_SPEED as f64;
+                let speed = pacer.speed_millionths() as f64 / load::REAL_SPEED as f64;
                 let asked = pacer.ask(move |paced| model_status(paced, speed));
                 let mut model = asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
                 model["bounds"] =

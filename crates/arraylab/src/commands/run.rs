@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::RunEnd;
-use units::human_count;
+use units::{human_count, human_latency};
 
 /// `arraylab run`
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
@@ -39,6 +39,12 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         say_how_to_resume(&directory);
     }
     let summary = carried.map_err(|error| Failure::Failed(Box::new(error)))?;
+    if let Some(late_ns) = summary.late_ns {
+        say(&format!(
+            "kept time with the wall clock; the latest sample was {} late",
+            human_latency(late_ns as f64)
+        ));
+    }
     if arguments.json {
         print_json_lines(super::results::results_of(&directory)?)?;
     }
@@ -57,7 +63,8 @@ fn metrics_listener(arguments: &RunArgs) -> Result<Option<MetricsListener>, Fail
 
 fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
     if let Some(directory) = &arguments.resume {
-        return Ok(campaign::resume(directory, &arguments.overwrite_data, arguments.threads)?);
+        let (consents, threads) = (&arguments.overwrite_data, arguments.threads);
+        return Ok(campaign::resume(directory, consents, threads, arguments.speed)?);
     }
     // clap has made sure of it.
     let Some(plan) = &arguments.plan else {
@@ -82,6 +89,7 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
         time_budget_ns: arguments.time_budget,
         threads: arguments.threads,
         exact: arguments.exact,
+        speed_millionths: arguments.speed,
         command_line: std::env::args().collect(),
     })?)
 }

@@ -40,6 +40,122 @@ fn same_seed_same_bytes() {
     assert!(once.contains(alone.trim()), "a case alone is the case among others");
 }
 
+/// Proves that a twin on the wall clock gives the bytes that it gives as fast as it goes, cases carried over by windows among
+/// them; that it takes the time that its speed says; and that it says how late it was.
+#[test]
+fn a_twin_on_the_wall_clock_gives_the_same_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = directory.path().join("timed.yaml");
+    fs::write(
+        &plan,
+        "title: Timed\nwatch: { interval: 20 }\nstages:\n  load:\n    settings: { rw: randrw, bs: 4k, rwmixread: 70, iodepth: 4 }\n    matrix: { numjobs: [1, 2] }\n",
+    )
+    .unwrap();
+    let run = |name: &str, more: &[&str]| {
+        let path = directory.path().join(name);
+        let arguments =
+            ["run", plan.to_str().unwrap(), "--target", "twin:raid-levels", "--out", path.to_str().unwrap()];
+        let said = crate::support::arraylab(&[&arguments, more].concat());
+        assert!(said.status.success(), "{}", text(&said.stderr));
+        (path, text(&said.stderr))
+    };
+    let of = |path: &std::path::Path| succeed(&["results", path.to_str().unwrap(), "--json"]);
+    let (fast, said) = run("fast", &["--set", "runtime=80"]);
+    assert!(!said.contains("wall clock"), "{said}");
+    let begun = Instant::now();
+    let (timed, said) = run("timed", &["--set", "runtime=80", "--speed", "100"]);
+    // Two cases of 80 s, one after the other.
+    assert!(begun.elapsed() >= Duration::from_millis(1600), "{:?}", begun.elapsed());
+    assert!(said.contains("kept time with the wall clock; the latest sample was"), "{said}");
+    assert!(of(&fast).contains("extrapolation"), "nothing was carried over");
+    assert_eq!(of(&fast), of(&timed));
+}
+
+/// Proves that a twin on the wall clock shows no sample before its interval has ended on that clock.
+#[test]
+fn a_twin_on_the_wall_clock_can_be_watched() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let begun = Instant::now();
+    let mut child = wall_clock_run(&run, "2");
+    let mut shown = Vec::new();
+    while shown.len() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{shown:?}");
+        std::thread::sleep(Duration::from_millis(20));
+        if run.join("manifest.json").exists() {
+            let last = crate::support::query(&run, "SELECT COALESCE(MAX(end_ns), 0) FROM intervals");
+            let last_ns: u64 = last.parse().unwrap();
+            // Twice as fast as the clock.
+            assert!(
+                u128::from(last_ns) <= 2 * begun.elapsed().as_nanos(),
+                "{last_ns} after {:?}",
+                begun.elapsed()
+            );
+            if last_ns > 0 && shown.last() != Some(&last_ns) {
+                shown.push(last_ns);
+            }
+        }
+    }
+    crate::support::tool("kill", &["-INT", &child.id().to_string()]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// Proves that Ctrl-C ends a twin on the wall clock within seconds, though its next sample is a quarter of an hour away.
+#[test]
+fn a_twin_on_the_wall_clock_can_be_interrupted() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let begun = Instant::now();
+    let mut child = wall_clock_run(&run, "0.001");
+    let is_running = || {
+        let said = succeed(&["status", run.to_str().unwrap(), "--json"]);
+        json_lines(&said).remove(0)["current"].is_object()
+    };
+    while !(run.join("manifest.json").exists() && is_running()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let asked = Instant::now();
+    crate::support::tool("kill", &["-INT", &child.id().to_string()]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(3), "ended after {:?}", asked.elapsed());
+}
+
+fn wall_clock_run(run: &std::path::Path, speed: &str) -> std::process::Child {
+    let arguments = ["run", "quick", "--target", "twin:raid-levels", "--out", run.to_str().unwrap()];
+    let more = ["--set", "runtime=20", "--speed", speed];
+    command(&[&arguments[..], &more].concat()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Proves that a speed is refused where there is no twin, before anything is written, and so is one that no clock has.
+#[test]
+fn a_speed_is_for_twins() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run, image) = (directory.path().join("run"), directory.path().join("test.img"));
+    let target = format!("file:{},size=16m", image.display());
+    let try_it = |target: &str, speed: &str| {
+        crate::support::refuse(&[
+            "run",
+            "quick",
+            "--target",
+            target,
+            "--out",
+            run.to_str().unwrap(),
+            "--speed",
+            speed,
+        ])
+    };
+    let (code, said) = try_it(&target, "2");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--speed is for twins"), "{said}");
+    for speed in ["0", "-1", "1001", "fast", "NaN"] {
+        let (code, said) = try_it("twin:raid-levels", speed);
+        assert_eq!(code, Some(2), "{speed}");
+        assert!(speed.starts_with('-') || said.contains("between 0.001 and 1000"), "{said}");
+    }
+    assert!(!run.exists() && !image.exists());
+}
+
 /// Proves that `run --json`, `results --json` and `results --csv` agree, and that fields are those of the design.
 #[test]
 fn results_have_the_fields_of_the_design() {

@@ -57,6 +57,7 @@ fn bench_plan(
         time_budget_ns: None,
         threads: Some(BENCH_THREADS),
         exact: false,
+        speed_millionths: None,
         command_line: std::env::args().collect(),
     })?;
     let summary = carry_out(campaign, interrupt, &mut ())?;

@@ -6,13 +6,15 @@ mod together;
 use crate::CampaignError;
 use crate::carry_out::{ONLY_LOAD, Order, Worker};
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
-use load::{Device as _, Extrapolation, Pattern};
+use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use store::{CaseOutcome, CaseStatus, LoadOutcome};
 use target::TwinSpec;
 use twin::{ArrayDescription, Twin};
@@ -23,6 +25,9 @@ const CONDITION: &str = "condition";
 /// The setting of a twin whose hosts have file systems.
 const FILESYSTEM: &str = "filesystem";
 
+/// Whoever waits for the wall clock looks so often whether the run is to stop.
+const STOP_LOOK: Duration = Duration::from_millis(100);
+
 /// Brings an array to life for each case.
 #[derive(Debug)]
 pub(crate) struct Simulator {
@@ -31,6 +36,10 @@ pub(crate) struct Simulator {
     settings: Map<String, Value>,
     target: String,
     threads: usize,
+    /// How fast the twins' time goes, where it goes by the wall clock.
+    speed_millionths: Option<u64>,
+    /// How late the latest sample has been by then.
+    late_ns: AtomicU64,
     /// Twins as cases left them that others go on from, by the number of the case.
     parked: Mutex<BTreeMap<u32, Twin>>,
 }
@@ -41,20 +50,45 @@ impl Simulator {
         twin: &TwinSpec,
         target: String,
         threads: Option<usize>,
+        speed_millionths: Option<u64>,
     ) -> Self {
         let settings = twin.settings.iter().map(|(name, text)| (name.clone(), typed(name, text))).collect();
-        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        let processors = || match speed_millionths {
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+            // As on a real array, one after the other: whoever watches sees one.
+            Some(_) => 1,
+        };
         Simulator {
             description: Box::new(description),
             settings,
             target,
             threads: threads.unwrap_or_else(processors).max(1),
+            speed_millionths,
+            late_ns: AtomicU64::new(0),
             parked: Mutex::default(),
         }
     }
 
     pub fn threads(&self) -> usize {
         self.threads
+    }
+
+    /// How late the latest sample has been, where time goes by the wall clock.
+    pub fn late_ns(&self) -> Option<u64> {
+        self.speed_millionths.map(|_| self.late_ns.load(Ordering::Relaxed))
+    }
+
+    /// Waits until a moment of a case has come; `false` where the run is to stop.
+    fn keep_time(&self, clock: &impl Clock, at_ns: u64, stop: &AtomicBool) -> bool {
+        let waited = clock.wait_until(at_ns, |left| {
+            std::thread::sleep(left.map_or(STOP_LOOK, |left| left.min(STOP_LOOK)));
+            if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if let ControlFlow::Continue(late) = waited {
+            let late_ns = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
+            self.late_ns.fetch_max(late_ns, Ordering::Relaxed);
+        }
+        waited.is_continue()
     }
 
     fn has_setting(&self, name: &str) -> bool {
@@ -210,6 +244,24 @@ impl Worker for Simulator {
         tell: &SyncSender<Message>,
         stop: &AtomicBool,
     ) -> Ended {
+        match self.speed_millionths {
+            None => self.measure_by(|| AsFastAsPossible, case, cases, order, tell, stop),
+            Some(speed) => self.measure_by(|| WallClock::start(speed), case, cases, order, tell, stop),
+        }
+    }
+}
+
+impl Simulator {
+    /// Measures a case whose samples leave when the clock that is started says so.
+    fn measure_by<C: Clock>(
+        &self,
+        start: impl FnOnce() -> C,
+        case: &Case,
+        cases: &[Case],
+        order: &Order,
+        tell: &SyncSender<Message>,
+        stop: &AtomicBool,
+    ) -> Ended {
         let index = order.case_index as usize;
         let mut outcome = CaseOutcome {
             status: CaseStatus::Done,
@@ -225,7 +277,11 @@ impl Worker for Simulator {
         let mut counted_ns = 0;
         let measured = self.twin_for(case, cases, order, stop).and_then(|mut twin| {
             let begun_ns = twin.time_ns();
+            let clock = start();
             let ran = course::run(&mut twin, case, &mut |twin, number, sample| {
+                if !self.keep_time(&clock, sample.end_ns, stop) {
+                    return true;
+                }
                 let outcome = &mut measured_loads[number];
                 outcome.add(&sample);
                 if case.loads.is_empty() {

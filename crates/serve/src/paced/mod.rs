@@ -3,7 +3,6 @@
 //! Readers tell the [`Pacer`] of a request when it has arrived and hand it the reply when the bytes are done. One
 //! thread owns the twin, runs it on the wall clock, and lets go of each reply at the twin's moment.
 
-mod clock;
 mod inbox;
 mod known;
 mod lasting;
@@ -17,7 +16,6 @@ mod tally;
 mod thread;
 mod waking;
 
-pub(crate) use clock::REAL_SPEED;
 pub(crate) use known::KnownVolume;
 pub use known::TwinSpec;
 pub use lateness::LatenessReport;

@@ -1,14 +1,14 @@
 //! The thread that owns the twin.
 
-use super::clock::Clock;
 use super::inbox::{Arrived, Inbox, Mail};
 use super::lateness::Lateness;
 use super::sending::Sending;
 use super::waking::Waking;
 use super::{LatenessReport, Model, Paced, Tally};
-use load::Direction;
+use load::{Clock as _, Direction, WallClock};
 use nbd::{Access, HeldReply};
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,7 +38,7 @@ struct Leaving {
 pub(super) struct Pacing {
     inbox: Arc<Inbox>,
     model: Model,
-    clock: Clock,
+    clock: WallClock,
     slots: Vec<Option<Slot>>,
     under_way: usize,
     leaving: Vec<Leaving>,
@@ -55,7 +55,7 @@ impl Pacing {
         Pacing {
             inbox,
             model,
-            clock: Clock::start(speed_millionths),
+            clock: WallClock::start(speed_millionths),
             slots: Vec::new(),
             under_way: 0,
             leaving: Vec::new(),
@@ -102,9 +102,7 @@ impl Pacing {
             self.complete(tag, at_ns);
         }
         self.let_go();
-        let moment = self.clock.moment(self.model.wakes_at_ns());
-        let ahead = self.sending.ahead(self.under_way);
-        self.wait(moment.and_then(|moment| moment.checked_sub(ahead)));
+        self.wait(self.model.wakes_at_ns(), self.sending.ahead(self.under_way));
         false
     }
 
@@ -205,42 +203,47 @@ impl Pacing {
         }
     }
 
-    /// Until the moment comes, or there is mail.
-    fn wait(&mut self, until: Option<Instant>) {
+    /// Until so long before the moment comes, or there is mail.
+    fn wait(&mut self, until_ns: u64, ahead: Duration) {
         // Where nobody waits for a reply, what the model does by itself may be looked at late.
         let lead = match self.under_way {
             0 => Duration::ZERO,
             _ => self.waking.lead(self.started_at.elapsed()),
         };
         let mut polls_since = None;
-        while !self.inbox.has_mail() {
-            let now = Instant::now();
-            let left = until.map(|until| until.saturating_duration_since(now));
+        let clock = self.clock;
+        // Broken off by mail, or because the moment is near enough.
+        let _ = clock.wait_until(until_ns, |left| {
+            let left = left.map(|left| left.saturating_sub(ahead));
+            if self.inbox.has_mail() || left.is_some_and(|left| left.is_zero()) {
+                return ControlFlow::Break(());
+            }
             match left {
-                Some(left) if left.is_zero() => break,
                 Some(left) if left <= lead => {
-                    polls_since.get_or_insert(now);
+                    polls_since.get_or_insert_with(Instant::now);
                     std::hint::spin_loop();
                 }
-                _ => self.sleep(now, left.map(|left| left - lead)),
+                _ => self.sleep(left.map(|left| left - lead)),
             }
-        }
+            ControlFlow::Continue(())
+        });
         if let Some(since) = polls_since {
             self.waking.polled(since.elapsed());
         }
     }
 
-    fn sleep(&mut self, now: Instant, at_most: Option<Duration>) {
+    fn sleep(&mut self, at_most: Option<Duration>) {
         if !self.inbox.fall_asleep() {
             return;
         }
+        let asleep_since = Instant::now();
         match at_most {
             None => std::thread::park(),
             Some(at_most) => std::thread::park_timeout(at_most),
         }
         let has_slept_out = self.inbox.wake_up();
         if let (Some(at_most), true) = (at_most, has_slept_out) {
-            self.waking.woke_late(now.elapsed().saturating_sub(at_most));
+            self.waking.woke_late(asleep_since.elapsed().saturating_sub(at_most));
         }
     }
 }
