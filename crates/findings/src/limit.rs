@@ -58,7 +58,8 @@ fn name(part: &PartUse) -> String {
     format!("{} {}", part.part, part.resource)
 }
 
-/// The first that applies: a rate that was asked for, a part that is full, time in queues, too little outstanding.
+/// The first that applies: a rate that was asked for, a part that is full, time in the host, time in queues, too little
+/// outstanding.
 fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_>) -> Reason {
     if let Some(held) = held(case, level) {
         return held;
@@ -85,7 +86,9 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_
         };
     }
     match busiest {
-        Some(part) => queued(case, level, part, others).unwrap_or_else(|| few(level, part)),
+        Some(part) => in_host(case, level, part, uses)
+            .or_else(|| queued(case, level, part, others))
+            .unwrap_or_else(|| few(level, part)),
         None => Reason {
             by: "unknown",
             part: String::new(),
@@ -157,6 +160,24 @@ fn queued(case: &ObservedCase, level: &Level, part: &PartUse, others: &Calm<'_>)
     })
 }
 
+/// Threads of hosts that are busy most of the time, while most of what the jobs may have outstanding is not in the array: what the
+/// threads do before an I/O goes out is in no latency, and no array could make it shorter.
+fn in_host(case: &ObservedCase, level: &Level, part: &PartUse, uses: &[PartUse]) -> Option<Reason> {
+    let allowed = case.number("numjobs").unwrap_or(1.0) * case.number("iodepth").unwrap_or(1.0);
+    let is_host = class(part) == "generator" && part.resource == "threads";
+    if !is_host || part.mean_percent < 100.0 * HALF || level.outstanding > (1.0 - HALF) * allowed {
+        return None;
+    }
+    let of_array =
+        uses.iter().find(|part| class(part) != "generator" && part.part != CPU && part.part != "disk");
+    let beside = match of_array {
+        Some(part) => format!(", no part of the array more than {:.0} %", part.mean_percent),
+        None => String::new(),
+    };
+    let because = format!("{} busy {:.0} % of the time{beside}", words::busy(part), part.mean_percent);
+    Some(Reason { by: "generator", part: name(part), because })
+}
+
 /// On a twin every part is seen: where none is full, time is spent in latency, and more I/Os would do more.
 fn few(level: &Level, part: &PartUse) -> Reason {
     Reason {
@@ -179,7 +200,7 @@ fn class(part: &PartUse) -> &'static str {
     match (part.part.as_str(), part.resource.as_str()) {
         ("link" | "port" | "network" | "nic" | "drive-links", _) | (_, "send" | "receive") => "link",
         ("controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer", _) => "controller",
-        ("host" | "client", _) => "generator",
+        ("host" | "hosts" | "client", _) => "generator",
         _ => "drive",
     }
 }

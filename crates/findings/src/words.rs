@@ -155,7 +155,9 @@ fn resource(part: &PartUse) -> Option<Resource> {
     let one = |noun: &str, plural| Some(Resource { noun: noun.to_owned(), plural, is_plural: false });
     match part.resource.as_str() {
         "to_host" | "to_array" | "core" | "busy" | "%util" => None,
-        "processors" => Some(Resource { noun: "processors".to_owned(), plural: "", is_plural: true }),
+        several @ ("processors" | "threads") => {
+            Some(Resource { noun: several.to_owned(), plural: "", is_plural: true })
+        }
         "memory" => one("memory", ""),
         "commands" => one("command processor", "s"),
         "bus" => one("bus", "es"),
@@ -267,6 +269,8 @@ mod tests {
                 part("controller", "processors", 2),
                 "the processors of 2 controllers are busy 95 % of the time",
             ),
+            (part("host", "threads", 1), "the threads of the host are busy 95 % of the time"),
+            (part("hosts", "threads", 1), "the threads of the hosts are busy 95 % of the time"),
             (part("module", "read_path", 7), "the read paths of 7 flash modules are busy 95 % of the time"),
             (
                 part("module", "commands", 1),

@@ -62,3 +62,33 @@ fn who_hardly_waits_is() {
     assert_eq!(limit(2_000.0, 8e6, 0.77).0, "concurrency");
     assert_eq!(limit(60_000.0, 1e6, 0.97).0, "drive");
 }
+
+/// Proves that threads of hosts which are busy most of the time limit, whether they are full or not, before too few I/Os
+/// outstanding do; and that they don't where they are idle most of the time, where a part of the array is busier, or where most of
+/// what may be outstanding is in the array.
+#[test]
+fn a_host_that_takes_most_of_the_time_limits() {
+    let limit_at = |read_ns: f64, threads: f64, links: f64| {
+        let level = Series::level(2_400.0, 1.0, read_ns, 0.0, 4096.0);
+        let settings = [("rw", "randread"), ("bs", "4k"), ("numjobs", "2"), ("iodepth", "1")];
+        let mut observation = Run::new("own").case("one", "one", &settings, &level).observation();
+        observation.cases[0].busy =
+            vec![busy("hosts", "hosts", "threads", threads), busy("link", "link-0", "to_host", links)];
+        let found = Findings::of(observation);
+        let limit = found.all.iter().find_map(|finding| match &finding.fact {
+            Fact::Limit(limit) => Some((limit.by.clone(), limit.part.clone(), limit.because.clone())),
+            _ => None,
+        });
+        limit.unwrap()
+    };
+    let limit = |threads, links| limit_at(200_000.0, threads, links);
+    for threads in [0.76, 0.99] {
+        let (by, part, because) = limit(threads, 0.06);
+        assert_eq!((by.as_str(), part.as_str()), ("generator", "hosts threads"));
+        assert!(because.starts_with("the threads of the hosts are busy"), "{because}");
+    }
+    assert!(limit(0.76, 0.06).2.ends_with("no part of the array more than 6 %"));
+    assert_eq!(limit(0.30, 0.06).0, "concurrency");
+    assert_eq!(limit(0.76, 0.95).0, "link");
+    assert_eq!(limit_at(500_000.0, 0.76, 0.06).0, "concurrency");
+}

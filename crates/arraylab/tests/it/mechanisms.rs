@@ -212,3 +212,30 @@ fn refuted_claims_say_why() {
         }
     }
 }
+
+/// Proves that a case whose I/Os spend most of their time in the hosts is said to be limited by the host that made the load, on a
+/// twin whose hosts delay I/Os and on one whose threads take them one by one, and by something else with the hosts' costs off.
+#[test]
+fn hosts_limit() {
+    let limits = |plan: &str, switches: &str, piece: &str| -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let run = directory.path().join("run");
+        let target = format!("twin:{plan}{switches}");
+        let mut arguments = vec!["run", plan, "--target", &target, "--out", run.to_str().unwrap()];
+        arguments.extend(piece.split_whitespace());
+        succeed(&arguments);
+        let all = json_lines(&succeed(&["findings", run.to_str().unwrap(), "--json"]));
+        let limits = all.iter().filter(|finding| finding["kind"] == "limit");
+        let by = limits.map(|limit| {
+            println!("{target}: {} because {}", limit["by"], limit["because"]);
+            limit["by"].as_str().unwrap().to_owned()
+        });
+        by.collect()
+    };
+    let two_jobs = "--stage block-size --only bs=4k --set numjobs=2 --set iodepth=1 --set runtime=5";
+    assert_eq!(limits("flashsystem-840", "", two_jobs), ["generator"]);
+    assert_eq!(limits("flashsystem-840", ",host=off", two_jobs), ["concurrency"]);
+    let deep = "--stage group-2 --only bs=4k --only rwmixread=100 --only numjobs=2 --only iodepth=64 --set runtime=5";
+    assert_eq!(limits("dorado-2100-g2", "", deep), ["generator"]);
+    assert_ne!(limits("dorado-2100-g2", ",host=off", deep), ["generator"]);
+}

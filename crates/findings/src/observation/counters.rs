@@ -50,13 +50,15 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted) -> Vec<Busy> {
     all
 }
 
-/// How many servers stand behind a busy time: `processors_busy_ns` is the sum over `processors`, where a counter of
-/// that name says how many. Without it a pool is left out, by a count that no sum reaches.
+/// How many servers stand behind a busy time: `processors_busy_ns` is the sum over `processors`, and `threads_busy_ns` over
+/// `fill_threads`, where a counter of that name says how many. Without it a pool is left out, by a count that no sum reaches.
 fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
-    if !busy.name.starts_with("processors") {
-        return 1.0;
-    }
-    let count = series.iter().find(|one| one.entity == busy.entity && one.name == "processors");
+    let pool = match busy.name.as_str() {
+        name if name.starts_with("processors") => "processors",
+        "threads_busy_ns" => "fill_threads",
+        _ => return 1.0,
+    };
+    let count = series.iter().find(|one| one.entity == busy.entity && one.name == pool);
     count.and_then(|one| one.points.last()).map_or(f64::NAN, |point| point.value.max(1.0))
 }
 
@@ -148,6 +150,8 @@ mod tests {
             series("twin", "controller-0", "processors_busy_ns", &[(5, 0.0), (15, 20e9)]),
             series("twin", "controller-0", "processors", &[(5, 4.0), (15, 4.0)]),
             series("twin", "controller-1", "processors_busy_ns", &[(5, 0.0), (15, 5e9)]),
+            series("twin", "hosts", "fill_threads", &[(5, 2.0), (15, 2.0)]),
+            series("twin", "hosts", "threads_busy_ns", &[(5, 1e9), (15, 16e9)]),
             series("cpu", "all", "%idle", &[(5, 90.0), (10, 10.0), (15, 30.0)]),
         ];
         let found = busy(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 });
@@ -155,9 +159,10 @@ mod tests {
             found.iter().map(|one| (one.entity.as_str(), one.resource.as_str(), one.share)).collect();
         assert_eq!(shares[0], ("link-0", "to_host", 0.5));
         assert_eq!(shares[1], ("controller-0", "processors", 0.5));
-        assert_eq!(shares[2].0, "all");
-        assert!((shares[2].2 - (1.0 - 130.0 / 300.0)).abs() < 1e-12);
-        assert_eq!(shares.len(), 3, "{shares:?}");
+        assert_eq!(shares[2], ("hosts", "threads", 0.75));
+        assert_eq!(shares[3].0, "all");
+        assert!((shares[3].2 - (1.0 - 130.0 / 300.0)).abs() < 1e-12);
+        assert_eq!(shares.len(), 4, "{shares:?}");
         assert_eq!(case_start_ns(&all), Some(7));
     }
 

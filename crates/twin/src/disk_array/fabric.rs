@@ -3,7 +3,7 @@
 use super::description::Description;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-use crate::part::Wires;
+use crate::part::{Counters, HostThreads, Wires};
 
 /// What a file system costs its hosts.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ struct Completions {
 /// Everything between hosts and controllers, and between controllers and drives.
 #[derive(Debug, Clone)]
 pub(crate) struct Fabric {
-    pub submission_ns: u64,
+    pub threads: HostThreads,
     completions: Option<Completions>,
     pub links: Wires,
     drive_rate: Rate,
@@ -36,7 +36,7 @@ impl Fabric {
         let extra_us = file_system.map_or(0.0, |file_system| file_system.submission_us.get());
         let submission_us = if settings.processors { hosts.submission_us.get() + extra_us } else { 0.0 };
         Fabric {
-            submission_ns: nanos_of_us(submission_us),
+            threads: HostThreads::new(hosts.count.get(), nanos_of_us(submission_us)),
             completions: file_system.map(|file_system| Completions {
                 service_ns: nanos_of_us(file_system.completion_us.get()),
                 rate: Rate::from_mb_per_s(file_system.completion_mb_per_s.get()),
@@ -66,6 +66,15 @@ impl Fabric {
         let index = job as usize % completions.hosts.len();
         let service_ns = completions.service_ns + completions.rate.duration_ns(bytes);
         completions.hosts[index].serve(now_ns, service_ns)
+    }
+
+    /// What the hosts have done: their threads, and where there is a file system each host with answers.
+    pub fn count_hosts(&self, counters: &mut Counters) {
+        self.threads.count_into(counters);
+        let hosts = self.completions.iter().flat_map(|completions| &completions.hosts);
+        for (index, host) in hosts.enumerate() {
+            counters.add(&format!("host-{index}"), "completion_busy_ns", host.busy_ns());
+        }
     }
 
     /// Sends data to the drives; returns when it is there.

@@ -245,7 +245,7 @@ impl Device for Model {
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         self.now_ns = at_ns;
-        let issued_at_ns = at_ns + self.fabric.submission_ns;
+        let issued_at_ns = self.fabric.threads.submit(at_ns, tag);
         let owner = self.controller_of(operation.offset_bytes);
         let controller = self.course.reached(owner, issued_at_ns);
         let link = self.controllers[controller as usize].next_link();

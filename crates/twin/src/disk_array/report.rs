@@ -8,6 +8,7 @@ impl Model {
     /// Cumulative counts of every part; `fill_…` are levels at this moment.
     pub(super) fn count_parts(&self) -> Vec<TwinCounter> {
         let mut counters = Counters::default();
+        self.fabric.count_hosts(&mut counters);
         self.fabric.links.count_into(&mut counters, |_, _, _| {});
         for (index, controller) in self.controllers.iter().enumerate() {
             let entity = format!("controller-{index}");

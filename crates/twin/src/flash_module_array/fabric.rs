@@ -3,7 +3,7 @@
 use super::Description;
 use super::Settings;
 use crate::engine::nanos_of_us;
-use crate::part::Wires;
+use crate::part::{HostThreads, Wires};
 
 /// The links of one host, which take turns.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ struct Paths {
 /// Hosts and links.
 #[derive(Debug, Clone)]
 pub(crate) struct Fabric {
-    submission_ns: u64,
+    pub threads: HostThreads,
     /// False: a host takes its first open link always.
     balances: bool,
     pub links: Wires,
@@ -31,20 +31,16 @@ impl Fabric {
         let links = description.links.count.get();
         let paths =
             |host| Paths { links: (0..links).filter(|index| index % hosts == host).collect(), next: 0 };
+        let submission_ns =
+            if settings.host { nanos_of_us(description.hosts.submission_us.get()) } else { 0 };
         Fabric {
-            submission_ns: nanos_of_us(description.hosts.submission_us.get()),
+            threads: HostThreads::new(hosts, submission_ns),
             balances: settings.balancing,
             links: Wires::new(&description.links, settings.links),
             // Dealt to hosts first, so that every host reaches every controller where there are links enough.
             controllers: (0..links).map(|index| (index / hosts) % controllers).collect(),
             hosts: (0..hosts).map(paths).collect(),
         }
-    }
-
-    /// When an I/O that a thread issues now goes out on a link.
-    #[inline]
-    pub fn issued_at_ns(&self, now_ns: u64) -> u64 {
-        now_ns + self.submission_ns
     }
 
     /// The next link of a job's host whose controller `is_known_up` to the host; any link where none is.

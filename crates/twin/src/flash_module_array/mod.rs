@@ -196,7 +196,7 @@ impl Device for Model {
 
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
-        let issued_at_ns = self.fabric.issued_at_ns(at_ns);
+        let issued_at_ns = self.fabric.threads.submit(at_ns, tag);
         let course = &self.course;
         let link = self.fabric.choose(operation.job, |index| course.is_known_up(index, issued_at_ns));
         if tag as usize >= self.ios.len() {

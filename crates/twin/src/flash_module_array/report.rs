@@ -7,6 +7,7 @@ use crate::part::{Counters, count_processors};
 /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
 pub(crate) fn counters(model: &Model) -> Vec<TwinCounter> {
     let mut counters = Counters::default();
+    model.fabric.threads.count_into(&mut counters);
     model.fabric.links.count_into(&mut counters, |_, _, _| {});
     for (index, controller) in model.controllers.iter().enumerate() {
         let entity = format!("controller-{index}");

@@ -7,8 +7,9 @@ use crate::TwinError;
 use crate::settings::{Setting, on_or_off, unknown};
 
 /// Everything that can be set; all are `on` or `off`, and `on` unless set.
-pub(crate) const SETTINGS: [Setting; 11] = [
+pub(crate) const SETTINGS: [Setting; 12] = [
     Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
+    Setting::switch("host", "off: the hosts' threads take no time"),
     Setting::switch("links", "off: links carry any load in no time"),
     Setting::switch("balancing", "off: a host sends all commands over its first link that is open"),
     Setting::switch("processors", "off: controllers' processors and buffers take no time"),
@@ -28,6 +29,7 @@ pub(crate) const SETTINGS: [Setting; 11] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub write_cache: bool,
+    pub host: bool,
     pub links: bool,
     pub balancing: bool,
     pub processors: bool,
@@ -45,6 +47,7 @@ impl Settings {
     pub fn parse(map: &Map<String, Value>) -> Result<Self, TwinError> {
         let mut settings = Settings {
             write_cache: true,
+            host: true,
             links: true,
             balancing: true,
             processors: true,
@@ -59,6 +62,7 @@ impl Settings {
         for (name, value) in map {
             let field = match name.as_str() {
                 "write_cache" => &mut settings.write_cache,
+                "host" => &mut settings.host,
                 "links" => &mut settings.links,
                 "balancing" => &mut settings.balancing,
                 "processors" => &mut settings.processors,

@@ -6,7 +6,7 @@ use super::Description;
 use super::command::Command;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-use crate::part::{Counters, Wires};
+use crate::part::{Counters, Wires, count_threads};
 
 /// What is on its way to one LUN over one link.
 #[derive(Debug, Clone, Default)]
@@ -159,8 +159,10 @@ impl Host {
         self.adapters[usize::from(link)].serve(now_ns, self.adapter_rate.duration_ns(bytes))
     }
 
-    /// What links and adapters have done.
+    /// What threads, links and adapters have done.
     pub fn count_into(&self, counters: &mut Counters) {
+        let busy_ns = self.threads.iter().map(Server::busy_ns).sum();
+        count_threads(self.threads.len() as u64, busy_ns, counters, "host");
         self.links.count_into(counters, |index, entity, counters| {
             counters.add(entity, "adapter_busy_ns", self.adapters[index].busy_ns());
         });
