@@ -1,7 +1,7 @@
 //! What can be set on a twin: array settings of the plans, and its mechanisms, each of which can be switched off
 //! so that a reader sees what causes what. Each kind of array has its own table.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::TwinError;
 
@@ -26,6 +26,65 @@ impl Setting {
     pub(crate) const fn switch(name: &'static str, says: &'static str) -> Setting {
         Setting { name, takes: "on or off", says }
     }
+}
+
+/// Declares the mechanisms of a kind of array, each on unless switched off: `gc => "off: collection takes no time"`.
+macro_rules! switches {
+    ($(#[$about:meta])* $name:ident { $($key:ident => $says:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) struct $name {
+            $(#[doc = $says] pub $key: bool,)*
+        }
+
+        impl $name {
+            /// What can be set of them.
+            pub const SETTINGS: &[$crate::Setting] = &[$($crate::Setting::switch(stringify!($key), $says),)*];
+
+            /// All on.
+            pub const ON: $name = $name { $($key: true,)* };
+
+            /// The one of this name.
+            pub fn named(&mut self, name: &str) -> Option<&mut bool> {
+                match name {
+                    $(stringify!($key) => Some(&mut self.$key),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use switches;
+
+/// All that can be set: what an array has of its own, then its switches.
+pub(crate) const fn all_of<const COUNT: usize>(own: &[Setting], switches: &[Setting]) -> [Setting; COUNT] {
+    assert!(own.len() + switches.len() == COUNT, "the count is that of both");
+    let mut all = [Setting::switch("", ""); COUNT];
+    let mut index = 0;
+    while index < COUNT {
+        all[index] = if index < own.len() { own[index] } else { switches[index - own.len()] };
+        index += 1;
+    }
+    all
+}
+
+/// Reads settings, refusing what is not among those `known`: each is the array's own, which `set` knows and takes, or a switch.
+pub(crate) fn read<Settings>(
+    mut settings: Settings,
+    map: &Map<String, Value>,
+    known: &[Setting],
+    set: impl Fn(&mut Settings, &str, &Value) -> Result<bool, TwinError>,
+    switch: impl for<'a> Fn(&'a mut Settings, &str) -> Option<&'a mut bool>,
+) -> Result<Settings, TwinError> {
+    for (name, value) in map {
+        if set(&mut settings, name, value)? {
+            continue;
+        }
+        // The name first: a key that nobody knows takes no value.
+        let switch = switch(&mut settings, name).ok_or_else(|| unknown(name, known))?;
+        *switch = on_or_off(name, value)?;
+    }
+    Ok(settings)
 }
 
 /// Reads `on` or `off`.

@@ -44,11 +44,11 @@ impl Controller {
     pub fn new(description: &Description, settings: &Settings, links: Box<[u32]>) -> Controller {
         let controllers: &ControllersDescription = &description.controllers;
         let cache: &Cache = &description.cache;
-        let takes_time = settings.processors;
+        let takes_time = settings.on.processors;
         let time = |us: f64| if takes_time { nanos_of_us(us) } else { 0 };
         let rate = |mb_per_s: f64| if takes_time { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED };
         let block_bytes = cache.block_bytes.get();
-        let write_cache = settings.write_cache.then(|| {
+        let write_cache = settings.on.write_cache.then(|| {
             WriteCache::new(
                 cache.write_bytes.get(),
                 block_bytes,
@@ -57,7 +57,7 @@ impl Controller {
                 cache.destage_stripes.get(),
             )
         });
-        let mirrors = settings.mirroring && settings.write_cache && controllers.count.get() > 1;
+        let mirrors = settings.on.mirroring && settings.on.write_cache && controllers.count.get() > 1;
         let mirror_rate = match &cache.mirror_mb_per_s {
             Some(mb_per_s) if mirrors => rate(mb_per_s.get()),
             _ => Rate::UNLIMITED,
@@ -73,8 +73,8 @@ impl Controller {
             data: Server::default(),
             mirror: Server::default(),
             write_cache,
-            read_cache: settings.read_cache.then(|| ReadCache::new(cache.read_bytes.get(), block_bytes)),
-            read_ahead: settings.read_ahead.then(|| ReadAhead::new(cache.read_ahead_bytes.get())),
+            read_cache: settings.on.read_cache.then(|| ReadCache::new(cache.read_bytes.get(), block_bytes)),
+            read_ahead: settings.on.read_ahead.then(|| ReadAhead::new(cache.read_ahead_bytes.get())),
             links,
             next_link: 0,
             fill_at_window: [0; 2],

@@ -24,10 +24,10 @@ pub(crate) struct Drives {
 impl Drives {
     pub fn new(description: &Description, settings: &Settings) -> Result<Drives, DescriptionError> {
         let switches = DiskSwitches {
-            seek: settings.seek,
-            rotation: settings.rotation,
-            reordering: settings.reordering,
-            buffer: settings.drive_buffer,
+            seek: settings.on.seek,
+            rotation: settings.on.rotation,
+            reordering: settings.on.reordering,
+            buffer: settings.on.drive_buffer,
         };
         let first = switched_hard_disk(description.drives.hard_disk(), switches)
             .map_err(|error| error.under("drives"))?;

@@ -28,13 +28,13 @@ impl Fabric {
     pub fn new(description: &Description, settings: &Settings) -> Fabric {
         let hosts = &description.hosts;
         let file_system = settings.file_system.map(|index| &hosts.file_systems[index]);
-        let drive_rate = if settings.links {
+        let drive_rate = if settings.on.links {
             Rate::from_mb_per_s(description.drive_links.mb_per_s.get())
         } else {
             Rate::UNLIMITED
         };
         let extra_us = file_system.map_or(0.0, |file_system| file_system.submission_us.get());
-        let submission_us = if settings.processors { hosts.submission_us.get() + extra_us } else { 0.0 };
+        let submission_us = if settings.on.processors { hosts.submission_us.get() + extra_us } else { 0.0 };
         Fabric {
             threads: HostThreads::new(hosts.count.get(), nanos_of_us(submission_us)),
             completions: file_system.map(|file_system| Completions {
@@ -42,7 +42,7 @@ impl Fabric {
                 rate: Rate::from_mb_per_s(file_system.completion_mb_per_s.get()),
                 hosts: vec![Server::default(); hosts.count.get() as usize].into(),
             }),
-            links: Wires::new(&description.links, settings.links),
+            links: Wires::new(&description.links, settings.on.links),
             drive_rate,
             to_drives: Server::default(),
             from_drives: Server::default(),

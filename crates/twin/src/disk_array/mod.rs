@@ -301,7 +301,7 @@ impl ArrayModel for Model {
         let controllers: Box<[Controller]> = (0..count)
             .map(|index| {
                 let own = (0..links).filter(|link| link % count == index);
-                let used = if settings.balancing { links as usize } else { 1 };
+                let used = if settings.on.balancing { links as usize } else { 1 };
                 let own = own.take(used).collect();
                 Controller::new(description, &settings, own)
             })
@@ -310,8 +310,8 @@ impl ArrayModel for Model {
         Ok(Model {
             now_ns: 0,
             queue: EventQueue::new(),
-            updates_parity: settings.parity || !has_parity,
-            returns_at_once: fabric.costs_nothing() && !settings.processors && !settings.read_cache,
+            updates_parity: settings.on.parity || !has_parity,
+            returns_at_once: fabric.costs_nothing() && !settings.on.processors && !settings.on.read_cache,
             recovery: Recovery::new(
                 "drive",
                 description.rebuild.as_ref(),
@@ -326,7 +326,7 @@ impl ArrayModel for Model {
                 u64::from(arrangement.layout.segment_bytes()),
                 arrangement.layout.stripes(),
             ),
-            mirrors: settings.mirroring && description.cache.mirror_mb_per_s.is_some() && count > 1,
+            mirrors: settings.on.mirroring && description.cache.mirror_mb_per_s.is_some() && count > 1,
             arrangement,
             fabric,
             controllers,

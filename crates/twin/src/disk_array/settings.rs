@@ -4,33 +4,42 @@ use serde_json::{Map, Value};
 
 use super::description::{Description, Level};
 use crate::TwinError;
-use crate::settings::{Setting, bad, on_or_off, unknown};
+use crate::settings::{Setting, all_of, bad, read, switches};
 
 const LEVELS: &str = "a RAID level: 0, 1, 5, 6 or 10";
 const LAYOUTS: &str = "ddp, raid6 or raid10";
 const BYTES: &str = "a size in bytes";
 
-/// Everything that can be set: first what a plan sets on an array, then mechanisms, which are on unless switched off.
-pub(crate) const SETTINGS: [Setting; 18] = [
+/// What a plan sets on an array.
+const OWN: [Setting; 6] = [
     Setting { name: "raid", takes: LEVELS, says: "RAID level of the set" },
     Setting { name: "layout", takes: LAYOUTS, says: "pool or RAID level of the set" },
     Setting { name: "disks", takes: "a number of drives", says: "drives of the set" },
     Setting { name: "segment", takes: BYTES, says: "bytes on one drive before the next drive follows" },
     Setting { name: "volume_size", takes: BYTES, says: "bytes of each volume" },
     Setting { name: "filesystem", takes: "raw, or a file system of the hosts", says: "what I/Os go through" },
-    Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
-    Setting::switch("read_cache", "off: the cache keeps nothing of what was read"),
-    Setting::switch("read_ahead", "off: the controller does not read ahead"),
-    Setting::switch("links", "off: links to hosts and drives carry any load in no time"),
-    Setting::switch("balancing", "off: hosts send all commands over the first link to a controller"),
-    Setting::switch("processors", "off: processors of hosts and controllers, and their memory, take no time"),
-    Setting::switch("parity", "off: writes leave parity alone"),
-    Setting::switch("mirroring", "off: written data is not copied to the other controller"),
-    Setting::switch("seek", "off: arms move in no time"),
-    Setting::switch("rotation", "off: every sector is under the head when it is wanted"),
-    Setting::switch("reordering", "off: drives serve commands in the order of their arrival"),
-    Setting::switch("drive_buffer", "off: drives neither read ahead nor acknowledge writes early"),
 ];
+
+switches! {
+    /// Mechanisms, which are on unless switched off.
+    Switches {
+        write_cache => "off: a write is answered only when the drives have it",
+        read_cache => "off: the cache keeps nothing of what was read",
+        read_ahead => "off: the controller does not read ahead",
+        links => "off: links to hosts and drives carry any load in no time",
+        balancing => "off: hosts send all commands over the first link to a controller",
+        processors => "off: processors of hosts and controllers, and their memory, take no time",
+        parity => "off: writes leave parity alone",
+        mirroring => "off: written data is not copied to the other controller",
+        seek => "off: arms move in no time",
+        rotation => "off: every sector is under the head when it is wanted",
+        reordering => "off: drives serve commands in the order of their arrival",
+        drive_buffer => "off: drives neither read ahead nor acknowledge writes early",
+    }
+}
+
+/// Everything that can be set: first what a plan sets on an array, then mechanisms.
+pub(crate) const SETTINGS: [Setting; 18] = all_of(&OWN, Switches::SETTINGS);
 
 /// The settings of one twin.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,85 +52,50 @@ pub(crate) struct Settings {
     pub volume_bytes: u64,
     /// Number of the file system in the description.
     pub file_system: Option<usize>,
-    pub write_cache: bool,
-    pub read_cache: bool,
-    pub read_ahead: bool,
-    pub links: bool,
-    pub balancing: bool,
-    pub processors: bool,
-    pub parity: bool,
-    pub mirroring: bool,
-    pub seek: bool,
-    pub rotation: bool,
-    pub reordering: bool,
-    pub drive_buffer: bool,
+    pub on: Switches,
 }
 
 impl Settings {
     /// Reads settings, refusing what this array does not have.
     pub fn parse(description: &Description, map: &Map<String, Value>) -> Result<Self, TwinError> {
-        let layout = &description.layout;
-        let mut settings = Settings {
+        let (layout, cache) = (&description.layout, &description.cache);
+        let settings = Settings {
             level: layout.level.get(),
             disks: layout.disks.get(),
             segment_bytes: layout.segment_bytes.get(),
             is_segment_set: false,
             volume_bytes: description.volumes.bytes.get(),
             file_system: None,
-            write_cache: description.cache.write_back.get(),
-            read_cache: description.cache.keep_reads.get(),
-            read_ahead: description.cache.read_ahead.get(),
-            links: true,
-            balancing: true,
-            processors: true,
-            parity: true,
-            mirroring: true,
-            seek: true,
-            rotation: true,
-            reordering: true,
-            drive_buffer: true,
+            on: Switches {
+                write_cache: cache.write_back.get(),
+                read_cache: cache.keep_reads.get(),
+                read_ahead: cache.read_ahead.get(),
+                ..Switches::ON
+            },
         };
-        for (name, value) in map {
-            match name.as_str() {
-                "raid" => settings.level = raid(value)?,
-                "layout" => settings.level = pool_or_raid(value)?,
-                "disks" => {
-                    settings.disks = whole(name, value, "a number of drives")?
-                        .try_into()
-                        .map_err(|_| bad(name, value, "a number of drives"))?;
-                }
-                "segment" => {
-                    settings.segment_bytes = whole(name, value, BYTES)?;
-                    settings.is_segment_set = true;
-                }
-                "volume_size" => settings.volume_bytes = whole(name, value, BYTES)?,
-                "filesystem" => settings.file_system = file_system(description, value)?,
-                // The name first: a key that nobody knows takes no value.
-                _ => {
-                    let switch = settings.switch(name)?;
-                    *switch = on_or_off(name, value)?;
-                }
-            }
-        }
-        Ok(settings)
+        let set = |settings: &mut Settings, name: &str, value: &Value| settings.set(description, name, value);
+        read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))
     }
 
-    fn switch(&mut self, name: &str) -> Result<&mut bool, TwinError> {
-        Ok(match name {
-            "write_cache" => &mut self.write_cache,
-            "read_cache" => &mut self.read_cache,
-            "read_ahead" => &mut self.read_ahead,
-            "links" => &mut self.links,
-            "balancing" => &mut self.balancing,
-            "processors" => &mut self.processors,
-            "parity" => &mut self.parity,
-            "mirroring" => &mut self.mirroring,
-            "seek" => &mut self.seek,
-            "rotation" => &mut self.rotation,
-            "reordering" => &mut self.reordering,
-            "drive_buffer" => &mut self.drive_buffer,
-            _ => return Err(unknown(name, &SETTINGS)),
-        })
+    /// Takes what a plan sets; false where it is something else.
+    fn set(&mut self, description: &Description, name: &str, value: &Value) -> Result<bool, TwinError> {
+        match name {
+            "raid" => self.level = raid(value)?,
+            "layout" => self.level = pool_or_raid(value)?,
+            "disks" => {
+                self.disks = whole(name, value, "a number of drives")?
+                    .try_into()
+                    .map_err(|_| bad(name, value, "a number of drives"))?;
+            }
+            "segment" => {
+                self.segment_bytes = whole(name, value, BYTES)?;
+                self.is_segment_set = true;
+            }
+            "volume_size" => self.volume_bytes = whole(name, value, BYTES)?,
+            "filesystem" => self.file_system = file_system(description, value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

@@ -75,7 +75,7 @@ impl Model {
 impl ArrayModel for Model {
     type Description = Description;
 
-    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
+    const SETTINGS: &'static [Setting] = Settings::SETTINGS;
 
     /// All parts are deterministic, so the twin is the same with every seed.
     fn build(

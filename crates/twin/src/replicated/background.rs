@@ -130,7 +130,7 @@ impl Model {
                 *part = *value;
             }
         }
-        if self.settings.limits {
+        if self.settings.on.limits {
             state.limiter.set(&state.limit, state.bytes);
         }
         let says = format!("limit of volume `{}`: {}", state.name, in_words(&state.limit));

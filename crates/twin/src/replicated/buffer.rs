@@ -22,7 +22,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub fn new(buffer: &WriteBuffer, settings: &Settings) -> Self {
-        let (command_ns, rate) = if settings.processors {
+        let (command_ns, rate) = if settings.on.processors {
             (nanos_of_us(buffer.command_us.get()), Rate::from_mb_per_s(buffer.mb_per_s.get()))
         } else {
             (0, Rate::UNLIMITED)

@@ -92,10 +92,10 @@ impl Disk {
         log_first_byte: u64,
     ) -> Result<Self, DescriptionError> {
         let switches = DiskSwitches {
-            seek: settings.seek,
-            rotation: settings.rotation,
-            reordering: settings.reordering,
-            buffer: settings.read_ahead,
+            seek: settings.on.seek,
+            rotation: settings.on.rotation,
+            reordering: settings.on.reordering,
+            buffer: settings.on.read_ahead,
         };
         let disk = switched_hard_disk(disks.hard_disk(), switches)?;
         let log_end_byte = (log_first_byte + buffer.log_bytes.get()).min(disks.capacity_bytes.get());
@@ -111,7 +111,7 @@ impl Disk {
             batch: Vec::new(),
             in_place: vec![None; IN_PLACE_DEPTH],
             in_place_count: 0,
-            copy_on_write: settings.copy_on_write,
+            copy_on_write: settings.on.copy_on_write,
             batch_limit_bytes: buffer.batch_bytes.get(),
             batch_after_ns: nanos_of_us(buffer.batch_after_ms.get() * 1000.0),
             metadata_bytes: buffer.metadata_bytes.get(),

@@ -10,7 +10,7 @@ const SPARE_WITHOUT_COLLECTION: f64 = 10.0;
 /// The drive model's description of one of them.
 pub(crate) fn describe(drives: &NvmeDrives, settings: &Settings) -> FlashDescription {
     let mut flash = drives.flash();
-    if !settings.garbage_collection {
+    if !settings.on.gc {
         flash.over_provisioning = SPARE_WITHOUT_COLLECTION;
     }
     flash

@@ -172,7 +172,7 @@ impl ArrayModel for Model {
         if let Some(limit) = settings.limit {
             volumes[settings.volume as usize].limit = limit;
         }
-        if settings.limits {
+        if settings.on.limits {
             for volume in &mut volumes {
                 volume.limiter.set(&volume.limit, volume.bytes);
             }

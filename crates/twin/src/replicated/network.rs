@@ -28,7 +28,7 @@ impl Network {
         let network = &description.network;
         let links = vec![Link::default(); machines as usize].into();
         let header_bytes = network.header_bytes.get();
-        if !settings.links {
+        if !settings.on.links {
             return Network { links, message_ns: 0, hop_ns: 0, header_bytes, rate: Rate::UNLIMITED };
         }
         Network {

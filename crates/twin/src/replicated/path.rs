@@ -85,7 +85,7 @@ impl Model {
                 self.placement.availability.miss(place.drive, io.volume, object);
             }
         }
-        if io.direction == Direction::Read || !self.settings.replication {
+        if io.direction == Direction::Read || !self.settings.on.replication {
             places[0] = places[replicas - 1];
             replicas = 1;
         }
@@ -256,7 +256,7 @@ impl Model {
         } else if !is_write {
             self.disk_mut(drive).read(now_ns, of, offset_bytes, length_bytes);
             self.watch_disk(drive);
-        } else if self.settings.write_cache {
+        } else if self.settings.on.write_cache {
             let buffer = &mut self.nodes[node as usize].buffer;
             if let Some(at_ns) = buffer.take(now_ns, of, u64::from(length_bytes)) {
                 self.enter_buffer(of, drive, at_ns);

@@ -20,7 +20,7 @@ pub(crate) fn share(description: &Description, settings: &Settings, name: &str) 
     };
     let wish = Share { processors: service.processors.get(), memory_bytes: service.memory_bytes.get() };
     let slice = description.slices.iter().find(|slice| slice.name == service.slice);
-    let Some(slice) = slice.filter(|_| settings.slices) else { return wish };
+    let Some(slice) = slice.filter(|_| settings.on.slices) else { return wish };
     let is_server_slice =
         description.services.iter().any(|other| other.name == "server" && other.slice == slice.name);
     let (mut processors, mut memory_bytes) = (slice.processors.get(), slice.memory_bytes.get());
@@ -54,7 +54,7 @@ impl Instance {
     pub fn new(share: Share, settings: &Settings) -> Self {
         // Less than a core is a slow core: at this scale a quota is spread evenly over time.
         let cores = share.processors.ceil().max(1.0);
-        let slowness = if settings.processors { cores / share.processors } else { 0.0 };
+        let slowness = if settings.on.processors { cores / share.processors } else { 0.0 };
         Instance { pool: ServerPool::new(cores as u32), slowness, requests: 0 }
     }
 

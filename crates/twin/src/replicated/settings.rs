@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Description;
 use super::limit::Limit;
 use crate::TwinError;
-use crate::settings::{Setting, bad, on_or_off, unknown};
+use crate::settings::{Setting, all_of, bad, read, switches, unknown};
 
 const VOLUME: &str = "the name of a volume";
 const HOST: &str = "node, client, or one of them by number as in node-1";
@@ -13,8 +13,8 @@ const RATE: &str = "a number above 0";
 const CORES: &str = "a number of processor cores from 0.01 to 1024";
 const BYTES: &str = "a size in bytes";
 
-/// Everything that can be set: first what plans set, then mechanisms, which are on unless switched off.
-pub(crate) const SETTINGS: [Setting; 20] = [
+/// What plans set.
+const OWN: [Setting; 8] = [
     Setting { name: "volume", takes: VOLUME, says: "which volume is loaded" },
     Setting { name: "host", takes: HOST, says: "which machine issues the load" },
     Setting { name: "limit_iops", takes: RATE, says: "I/Os a second that the loaded volume may do" },
@@ -23,19 +23,28 @@ pub(crate) const SETTINGS: [Setting; 20] = [
     Setting { name: "limit_bw_bytes_per_s_per_gib", takes: RATE, says: "the same for each GiB" },
     Setting { name: "slice_processors", takes: CORES, says: "cores of the slice that the servers run in" },
     Setting { name: "slice_memory_bytes", takes: BYTES, says: "memory of the slice that the servers run in" },
-    Setting::switch("write_cache", "off: a hard disk's replica is answered only when the disk has it"),
-    Setting::switch("limits", "off: volumes have no limits, whatever is set"),
-    Setting::switch("links", "off: the network carries any load in no time"),
-    Setting::switch("processors", "off: services take no time"),
-    Setting::switch("slices", "off: every service has all the processors and memory it asks for"),
-    Setting::switch("copy_on_write", "off: hard disks are written in place, each write by itself"),
-    Setting::switch("seek", "off: arms move in no time"),
-    Setting::switch("rotation", "off: every sector is under the head when it is wanted"),
-    Setting::switch("reordering", "off: disks serve commands in the order of their arrival"),
-    Setting::switch("read_ahead", "off: disks do not read ahead"),
-    Setting::switch("gc", "off: flash drives always find an empty block"),
-    Setting::switch("replication", "off: writes go to the tail only"),
 ];
+
+switches! {
+    /// Mechanisms, which are on unless switched off.
+    Switches {
+        write_cache => "off: a hard disk's replica is answered only when the disk has it",
+        limits => "off: volumes have no limits, whatever is set",
+        links => "off: the network carries any load in no time",
+        processors => "off: services take no time",
+        slices => "off: every service has all the processors and memory it asks for",
+        copy_on_write => "off: hard disks are written in place, each write by itself",
+        seek => "off: arms move in no time",
+        rotation => "off: every sector is under the head when it is wanted",
+        reordering => "off: disks serve commands in the order of their arrival",
+        read_ahead => "off: disks do not read ahead",
+        gc => "off: flash drives always find an empty block",
+        replication => "off: writes go to the tail only",
+    }
+}
+
+/// Everything that can be set: first what plans set, then mechanisms.
+pub(crate) const SETTINGS: [Setting; 20] = all_of(&OWN, Switches::SETTINGS);
 
 /// The settings of one twin.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,90 +57,46 @@ pub(crate) struct Settings {
     pub limit: Option<Limit>,
     pub slice_processors: Option<f64>,
     pub slice_memory_bytes: Option<u64>,
-    pub write_cache: bool,
-    pub limits: bool,
-    pub links: bool,
-    pub processors: bool,
-    pub slices: bool,
-    pub copy_on_write: bool,
-    pub seek: bool,
-    pub rotation: bool,
-    pub reordering: bool,
-    pub read_ahead: bool,
-    pub garbage_collection: bool,
-    pub replication: bool,
+    pub on: Switches,
 }
 
 impl Settings {
     /// Reads settings, refusing what this system does not have.
     pub fn parse(description: &Description, map: &Map<String, Value>) -> Result<Self, TwinError> {
-        let mut settings = Settings {
+        let settings = Settings {
             volume: 0,
             host: 0,
             limit: None,
             slice_processors: None,
             slice_memory_bytes: None,
-            write_cache: true,
-            limits: true,
-            links: true,
-            processors: true,
-            slices: true,
-            copy_on_write: true,
-            seek: true,
-            rotation: true,
-            reordering: true,
-            read_ahead: true,
-            garbage_collection: true,
-            replication: true,
+            on: Switches::ON,
         };
-        for (name, value) in map {
-            if let Some(part) = name.strip_prefix("limit_") {
-                let limit = settings.limit.get_or_insert_default();
-                let Some(part) = limit.part_mut(part) else { return Err(unknown(name, &SETTINGS)) };
-                *part = Some(number(name, value, RATE)?);
-                if !limit.is_possible() {
-                    return Err(bad(name, value, RATE));
-                }
-                continue;
-            }
-            let switch = match name.as_str() {
-                "volume" => {
-                    settings.volume = volume(description, name, value)?;
-                    continue;
-                }
-                "host" => {
-                    settings.host = host(description, name, value)?;
-                    continue;
-                }
-                "slice_processors" => {
-                    let cores = number(name, value, CORES)?;
-                    if !(0.01..=1024.0).contains(&cores) {
-                        return Err(bad(name, value, CORES));
-                    }
-                    settings.slice_processors = Some(cores);
-                    continue;
-                }
-                "slice_memory_bytes" => {
-                    settings.slice_memory_bytes = Some(bytes(name, value)?);
-                    continue;
-                }
-                "write_cache" => &mut settings.write_cache,
-                "limits" => &mut settings.limits,
-                "links" => &mut settings.links,
-                "processors" => &mut settings.processors,
-                "slices" => &mut settings.slices,
-                "copy_on_write" => &mut settings.copy_on_write,
-                "seek" => &mut settings.seek,
-                "rotation" => &mut settings.rotation,
-                "reordering" => &mut settings.reordering,
-                "read_ahead" => &mut settings.read_ahead,
-                "gc" => &mut settings.garbage_collection,
-                "replication" => &mut settings.replication,
-                _ => return Err(unknown(name, &SETTINGS)),
-            };
-            *switch = on_or_off(name, value)?;
+        let set = |settings: &mut Settings, name: &str, value: &Value| settings.set(description, name, value);
+        read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))
+    }
+
+    /// Takes what plans set; false where it is something else.
+    fn set(&mut self, description: &Description, name: &str, value: &Value) -> Result<bool, TwinError> {
+        if let Some(part) = name.strip_prefix("limit_") {
+            let limit = self.limit.get_or_insert_default();
+            let Some(part) = limit.part_mut(part) else { return Err(unknown(name, &SETTINGS)) };
+            *part = Some(number(name, value, RATE)?);
+            return if limit.is_possible() { Ok(true) } else { Err(bad(name, value, RATE)) };
         }
-        Ok(settings)
+        match name {
+            "volume" => self.volume = volume(description, name, value)?,
+            "host" => self.host = host(description, name, value)?,
+            "slice_processors" => {
+                let cores = number(name, value, CORES)?;
+                if !(0.01..=1024.0).contains(&cores) {
+                    return Err(bad(name, value, CORES));
+                }
+                self.slice_processors = Some(cores);
+            }
+            "slice_memory_bytes" => self.slice_memory_bytes = Some(bytes(name, value)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

@@ -37,15 +37,15 @@ impl Timing {
         } else {
             (&paths.plain_read, &paths.plain_write)
         };
-        let updates = controllers.parity_updates.as_ref().filter(|_| settings.parity_updates);
-        let command_ns = |us: f64| if settings.processors { nanos_of_us(us) } else { 0 };
+        let updates = controllers.parity_updates.as_ref().filter(|_| settings.on.parity_updates);
+        let command_ns = |us: f64| if settings.on.processors { nanos_of_us(us) } else { 0 };
         let engine_rate = |mb_per_s: f64| {
-            if settings.parity_engine { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
+            if settings.on.parity_engine { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
         };
         Timing {
             read_ns: command_ns(read.get()),
             write_ns: command_ns(write.get()),
-            crowding: if settings.crowding {
+            crowding: if settings.on.crowding {
                 (controllers.crowding_per_1000_commands.get() / 1000.0 * (1u64 << CROWDING_BITS) as f64)
                     .round() as u64
             } else {

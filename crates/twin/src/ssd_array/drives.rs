@@ -46,12 +46,12 @@ impl Drives {
         seed: u64,
     ) -> Result<Self, TwinError> {
         let mut flash = description.drives.flash();
-        if !settings.reserve {
+        if !settings.on.reserve {
             flash.erased_reserve.0 = 0;
         }
         let mut template = FlashDrive::new(&flash, DriveCondition::Fresh, 0)
             .map_err(|error| no_flash_drive(error).under("drives").under("ssd_array"))?;
-        if !settings.gc {
+        if !settings.on.gc {
             template.make_collection_free();
         }
         Ok(Drives {

@@ -36,7 +36,7 @@ impl Foresight {
     const NONE: Foresight = Foresight { arrival_ns: 0, drives_ns: 0, links_ns: 0 };
 
     pub fn new(host: &Host, timing: &Timing, settings: Settings) -> Foresight {
-        if settings.write_cache || timing.is_crowded() || timing.limits_parity_updates {
+        if settings.on.write_cache || timing.is_crowded() || timing.limits_parity_updates {
             return Foresight::NONE;
         }
         let arrival_ns = host.command_ns();

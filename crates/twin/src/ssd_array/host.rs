@@ -46,22 +46,22 @@ impl Host {
             if is_on { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
         };
         let per_kib_us = host.job_us_per_kib.get();
-        let has_job_rate = settings.host && per_kib_us > 0.0;
+        let has_job_rate = settings.on.host && per_kib_us > 0.0;
         let paths = description.layout.luns.get() * links.count.get();
         let controllers = description.controllers.count.get();
         let after_link = (0..links.count.get())
             .map(|link| if link + controllers < links.count.get() { link + controllers } else { link % controllers } as u16)
             .collect();
         Host {
-            queue_depth: if settings.host { host.queue_depth.get() } else { u32::MAX },
-            balances: settings.balancing,
+            queue_depth: if settings.on.host { host.queue_depth.get() } else { u32::MAX },
+            balances: settings.on.balancing,
             queues: vec![Queue::default(); paths as usize].into(),
-            job_ns: or_none(settings.host, nanos_of_us(host.job_us.get())),
+            job_ns: or_none(settings.on.host, nanos_of_us(host.job_us.get())),
             // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
             job_rate: or_unlimited(has_job_rate, 1024.0 / per_kib_us),
             threads: Vec::new(),
-            links: Wires::new(links, settings.links),
-            adapter_rate: or_unlimited(settings.host, host.adapter_mb_per_s.get()),
+            links: Wires::new(links, settings.on.links),
+            adapter_rate: or_unlimited(settings.on.host, host.adapter_mb_per_s.get()),
             adapters: vec![Server::default(); links.count.get() as usize].into(),
             next_link: (0..controllers as u16).collect(),
             after_link,

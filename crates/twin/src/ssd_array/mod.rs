@@ -104,7 +104,7 @@ impl ArrayModel for Model {
             drive_capacity_bytes: description.drives.capacity_bytes.get(),
             segment_bytes: description.layout.segment_bytes.get(),
         };
-        let has_parity = settings.raid == 5 && settings.parity;
+        let has_parity = settings.raid == 5 && settings.on.parity;
         let set = if settings.raid == 5 {
             layout::Layout::raid5(raid, Rotation::LeftSymmetric)
         } else {

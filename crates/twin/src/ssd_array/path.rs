@@ -90,7 +90,7 @@ impl Model {
                 }
             }
             // With one controller away there is nobody to mirror to: writes go through.
-            Direction::Write if self.settings.write_cache && !self.course.is_any_away() => {
+            Direction::Write if self.settings.on.write_cache && !self.course.is_any_away() => {
                 self.under_way -= 1;
                 self.commands.get_mut(index).marks.set_cached();
                 let controller = &mut self.controllers[usize::from(command.controller)];

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use crate::TwinError;
-use crate::settings::{Setting, bad, on_or_off, unknown};
+use crate::settings::{Setting, all_of, bad, read, switches};
 
-/// Everything that can be set. Array settings of the plans first, then the mechanisms.
-pub(crate) const SETTINGS: [Setting; 15] = [
+/// Array settings of the plans.
+const OWN: [Setting; 4] = [
     Setting { name: "raid", takes: "0 or 5", says: "RAID level over all drives" },
     Setting {
         name: "coverage",
@@ -24,18 +24,27 @@ pub(crate) const SETTINGS: [Setting; 15] = [
         takes: SHRINK,
         says: "drives, their erased reserve and the cache have so many times less room, so that what fills does so sooner",
     },
-    Setting::switch("write_cache", "off: a write is answered only when the drives have it"),
-    Setting::switch("host", "off: the host's threads and adapters take no time"),
-    Setting::switch("links", "off: links carry any load in no time"),
-    Setting::switch("balancing", "off: hosts send all commands over the first link to a controller"),
-    Setting::switch("processors", "off: controllers' processors take no time"),
-    Setting::switch("crowding", "off: controllers work as fast on one command of many as on one alone"),
-    Setting::switch("parity", "off: writes leave parity alone"),
-    Setting::switch("parity_engine", "off: parity is made in no time"),
-    Setting::switch("parity_updates", "off: any number of changes of parity may be under way"),
-    Setting::switch("gc", "off: the drives' garbage collection takes no time"),
-    Setting::switch("reserve", "off: the drives keep no erased flash for bursts"),
 ];
+
+switches! {
+    /// Mechanisms, which are on unless switched off.
+    Switches {
+        write_cache => "off: a write is answered only when the drives have it",
+        host => "off: the host's threads and adapters take no time",
+        links => "off: links carry any load in no time",
+        balancing => "off: hosts send all commands over the first link to a controller",
+        processors => "off: controllers' processors take no time",
+        crowding => "off: controllers work as fast on one command of many as on one alone",
+        parity => "off: writes leave parity alone",
+        parity_engine => "off: parity is made in no time",
+        parity_updates => "off: any number of changes of parity may be under way",
+        gc => "off: the drives' garbage collection takes no time",
+        reserve => "off: the drives keep no erased flash for bursts",
+    }
+}
+
+/// Everything that can be set. Array settings of the plans first, then the mechanisms.
+pub(crate) const SETTINGS: [Setting; 15] = all_of(&OWN, Switches::SETTINGS);
 
 const SHRINK: &str = "1 to 400";
 /// The most that an array's room can be shrunk: smaller drives than of a few hundred megabytes would be mostly write
@@ -61,90 +70,57 @@ pub(crate) struct Settings {
     pub condition: Condition,
     /// How many times less room there is than described.
     pub shrink: u32,
-    pub write_cache: bool,
-    pub host: bool,
-    pub links: bool,
-    pub balancing: bool,
-    pub processors: bool,
-    pub crowding: bool,
-    pub parity: bool,
-    pub parity_engine: bool,
-    pub parity_updates: bool,
-    pub gc: bool,
-    pub reserve: bool,
+    pub on: Switches,
 }
 
 impl Settings {
     /// Reads settings, refusing what this array does not have. `raid` is the description's level.
     pub fn parse(map: &Map<String, Value>, raid: u8) -> Result<Self, TwinError> {
-        let mut settings = Settings {
+        let settings = Settings {
             raid,
             coverage_percent: 100,
             condition: Condition::Filled,
             shrink: 1,
             // As the published test began ("initially" off), and as its drives are described.
-            write_cache: false,
-            host: true,
-            links: true,
-            balancing: true,
-            processors: true,
-            crowding: true,
-            parity: true,
-            parity_engine: true,
-            parity_updates: true,
-            gc: true,
-            reserve: true,
+            on: Switches { write_cache: false, ..Switches::ON },
         };
-        for (name, value) in map {
-            let field = match name.as_str() {
-                "raid" => {
-                    settings.raid = match number(value) {
-                        Some(0) => 0,
-                        Some(5) => 5,
-                        _ => return Err(bad(name, value, "0 or 5")),
-                    };
-                    continue;
-                }
-                "coverage" => {
-                    settings.coverage_percent = match number(value) {
-                        Some(percent @ 1..=100) => percent as u8,
-                        _ => return Err(bad(name, value, "1 to 100")),
-                    };
-                    continue;
-                }
-                "shrink" => {
-                    settings.shrink = match number(value).map(u32::try_from) {
-                        Some(Ok(times @ 1..=SHRINK_LIMIT)) => times,
-                        _ => return Err(bad(name, value, SHRINK)),
-                    };
-                    continue;
-                }
-                "condition" => {
-                    settings.condition = match value.as_str() {
-                        Some("fresh") => Condition::Fresh,
-                        Some("written") => Condition::Written,
-                        Some("filled") => Condition::Filled,
-                        Some("steady") => Condition::Steady,
-                        _ => return Err(bad(name, value, CONDITIONS)),
-                    };
-                    continue;
-                }
-                "write_cache" => &mut settings.write_cache,
-                "host" => &mut settings.host,
-                "links" => &mut settings.links,
-                "balancing" => &mut settings.balancing,
-                "processors" => &mut settings.processors,
-                "crowding" => &mut settings.crowding,
-                "parity" => &mut settings.parity,
-                "parity_engine" => &mut settings.parity_engine,
-                "parity_updates" => &mut settings.parity_updates,
-                "gc" => &mut settings.gc,
-                "reserve" => &mut settings.reserve,
-                _ => return Err(unknown(name, &SETTINGS)),
-            };
-            *field = on_or_off(name, value)?;
+        read(settings, map, &SETTINGS, Settings::set, |settings, name| settings.on.named(name))
+    }
+
+    /// Takes a setting of the plans; false where it is none.
+    fn set(&mut self, name: &str, value: &Value) -> Result<bool, TwinError> {
+        match name {
+            "raid" => {
+                self.raid = match number(value) {
+                    Some(0) => 0,
+                    Some(5) => 5,
+                    _ => return Err(bad(name, value, "0 or 5")),
+                };
+            }
+            "coverage" => {
+                self.coverage_percent = match number(value) {
+                    Some(percent @ 1..=100) => percent as u8,
+                    _ => return Err(bad(name, value, "1 to 100")),
+                };
+            }
+            "shrink" => {
+                self.shrink = match number(value).map(u32::try_from) {
+                    Some(Ok(times @ 1..=SHRINK_LIMIT)) => times,
+                    _ => return Err(bad(name, value, SHRINK)),
+                };
+            }
+            "condition" => {
+                self.condition = match value.as_str() {
+                    Some("fresh") => Condition::Fresh,
+                    Some("written") => Condition::Written,
+                    Some("filled") => Condition::Filled,
+                    Some("steady") => Condition::Steady,
+                    _ => return Err(bad(name, value, CONDITIONS)),
+                };
+            }
+            _ => return Ok(false),
         }
-        Ok(settings)
+        Ok(true)
     }
 }
 
