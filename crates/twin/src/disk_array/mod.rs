@@ -15,6 +15,7 @@ mod fabric;
 mod failover;
 mod happening;
 mod loss;
+mod path;
 mod phases;
 mod read_ahead;
 mod read_cache;
@@ -40,7 +41,7 @@ use drives::Drives;
 use fabric::Fabric;
 use happening::Happening;
 use loss::Rehoming;
-use read_ahead::{Fetch, Source};
+use read_ahead::Fetch;
 use settings::Settings;
 use work::{HostIo, Works};
 
@@ -83,103 +84,6 @@ impl Model {
     fn controller_of(&self, offset_bytes: u64) -> u32 {
         let count = self.controllers.len() as u64;
         if count == 1 { 0 } else { (offset_bytes / self.arrangement.volume_bytes % count) as u32 }
-    }
-
-    /// A command reaches its controller.
-    #[inline]
-    fn arrive(&mut self, tag: u32) {
-        if self.course.is_any_away() && self.reroute(tag) {
-            return;
-        }
-        let io = self.works.io(tag);
-        let controller = &mut self.controllers[io.controller as usize];
-        let ready_ns = match io.direction {
-            Direction::Write => controller.take_in_write(self.now_ns, u64::from(io.length_bytes)),
-            _ => controller.take_in_read(self.now_ns),
-        };
-        if ready_ns > self.now_ns {
-            self.queue.push(ready_ns, Happening::Start(tag).pack());
-        } else {
-            self.start(tag);
-        }
-    }
-
-    /// A processor has taken a command in.
-    #[inline]
-    fn start(&mut self, tag: u32) {
-        let io = self.works.io(tag);
-        if io.direction == Direction::Read {
-            self.start_read(tag, &io);
-        } else if let Some(cache) = &mut self.controllers[io.controller as usize].write_cache
-            && !(self.mirrors && self.course.is_any_away())
-        {
-            if cache.take_in(tag, io.offset_bytes, u64::from(io.length_bytes)) {
-                self.answer_cached_write(tag, &io);
-            }
-            self.destage(io.controller);
-        } else {
-            self.begin_write(tag);
-        }
-    }
-
-    #[inline]
-    fn start_read(&mut self, tag: u32, io: &HostIo) {
-        let (offset, length) = (io.offset_bytes, u64::from(io.length_bytes));
-        let controller = &mut self.controllers[io.controller as usize];
-        if controller.write_cache.as_ref().is_some_and(|cache| cache.holds(offset, length)) {
-            controller.tally.dirty_hits += 1;
-            self.answer_read(tag);
-            return;
-        }
-        let mut source = Source::Drives;
-        if let Some(read_ahead) = &mut controller.read_ahead {
-            let volume_bytes = self.arrangement.volume_bytes;
-            let volume_end = (offset / volume_bytes + 1) * volume_bytes;
-            source = read_ahead.read(tag, offset, length, volume_end, &mut self.fetches);
-            controller.tally.read_ahead_hits += u64::from(source != Source::Drives);
-        }
-        let is_kept = controller.read_cache.as_ref().is_some_and(|cache| cache.holds(offset, length));
-        if source == Source::Drives && is_kept {
-            controller.tally.read_hits += 1;
-            source = Source::Memory;
-        }
-        match source {
-            Source::Memory => self.answer_read(tag),
-            Source::OnItsWay => {}
-            Source::Drives => self.read_from_drives(tag, offset, length),
-        }
-        if !self.fetches.is_empty() {
-            self.fetch_ahead(io.controller);
-        }
-    }
-
-    /// A read's data is in the controller's memory: it leaves for its host.
-    #[inline]
-    fn answer_read(&mut self, tag: u32) {
-        let io = self.works.io(tag);
-        let bytes = u64::from(io.length_bytes);
-        let controller = &mut self.controllers[io.controller as usize];
-        if let Some(cache) = &mut controller.read_cache {
-            cache.keep(io.offset_bytes, bytes);
-        }
-        let left_ns = controller.hand_out(self.now_ns, bytes);
-        let at_ns = self.fabric.links.send_to_host(left_ns, io.link, bytes);
-        self.answer(tag, at_ns);
-    }
-
-    /// A write is in the cache.
-    fn answer_cached_write(&mut self, tag: u32, io: &HostIo) {
-        let controller = &mut self.controllers[io.controller as usize];
-        let at_ns = controller.mirror(self.now_ns, u64::from(io.length_bytes));
-        self.answer(tag, at_ns);
-    }
-
-    /// A host has an answer at a moment from now on.
-    #[inline]
-    fn answer(&mut self, tag: u32, at_ns: u64) {
-        let happening =
-            if self.fabric.has_completions() { Happening::Answered(tag) } else { Happening::Complete(tag) };
-        self.queue.push(at_ns, happening.pack());
     }
 }
 
