@@ -56,9 +56,12 @@ pub enum ServeError {
     /// The token that permits changes there.
     #[error(transparent)]
     Token(#[from] metrics::TokenError),
-    /// The served array said no.
+    /// The served array said no, and did nothing.
     #[error("{0}")]
     Refused(String),
+    /// The served array cannot be asked.
+    #[error("{0}")]
+    Unreachable(String),
 }
 
 impl ServeError {
@@ -83,16 +86,16 @@ impl ServeError {
             | ServeError::Io { .. }
             | ServeError::Metrics(_)
             | ServeError::Token(_)
-            | ServeError::Refused(_) => None,
+            | ServeError::Refused(_)
+            | ServeError::Unreachable(_) => None,
         }
     }
 
     /// The exit status of the command line: 2 refused before anything was written, 3 afterwards.
     pub fn exit_status(&self) -> u8 {
         match self {
-            ServeError::Io { .. } | ServeError::Metrics(_) => 3,
+            ServeError::Io { .. } | ServeError::Metrics(_) | ServeError::Unreachable(_) => 3,
             ServeError::Volume { source: VolumeError::Io { .. } | VolumeError::Damaged { .. }, .. } => 3,
-            ServeError::Refused(_) => 1,
             _ => 2,
         }
     }

@@ -185,7 +185,8 @@ pub(crate) fn usage() -> String {
     verbs.join(" | ")
 }
 
-fn usage_of(verb: &VerbSpec) -> String {
+/// How one is said.
+pub(crate) fn usage_of(verb: &VerbSpec) -> String {
     let mut words = vec![verb.name.to_owned()];
     words.extend(verb.arguments.iter().map(|argument| {
         let name = argument.key.to_uppercase();

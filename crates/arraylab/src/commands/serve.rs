@@ -28,8 +28,8 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         overwrite_data: arguments.overwrite_data.clone(),
     };
     let stop = catch_signals()?;
-    say(&format!("control socket: {}", options.control_path().display()));
     let ready = |at: &Announcement<'_>| {
+        say(&format!("control socket: {}", options.control_path().display()));
         if let Some(device) = at.block_device {
             say(&format!("block device: {}", device.display()));
         }

@@ -83,5 +83,25 @@ fn what_cannot_be_served_is_refused() {
         }
     }
     assert!(!std::path::Path::new(data).exists(), "nothing is written");
+    // Nobody looks for a control socket that is not there.
+    assert!(!said.contains("control socket"), "{said}");
     succeed(&["serve", "--help"]);
+}
+
+/// Proves what `ctl` ends with: 0 where it was done, 2 where the array refuses it or it was mistyped, 3 where no array answers.
+#[test]
+fn ctl_ends_with_what_came_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let program = env!("CARGO_BIN_EXE_arraylab");
+    let words = ["fail 1", "fail 99", "set raid=6", "slow 1", "sing"];
+    let said = words.map(|words| format!("{program} ctl \"$ARRAYLAB_CONTROL\" {words}; echo \"status $?\""));
+    let (socket, data, command) = (path("s"), path("d"), said.join("; "));
+    let array = "raid-levels,raid=5,disks=3,capacity=16m";
+    let arguments = ["serve", array, "--socket", &socket, "--data", &data, "--untimed", "--run", &command];
+    let output = crate::support::arraylab(&arguments);
+    let said = crate::support::text(&output.stdout);
+    let statuses: Vec<&str> = said.lines().filter(|line| line.starts_with("status")).collect();
+    assert_eq!(statuses, ["status 0", "status 2", "status 2", "status 2", "status 2"], "{said}");
+    assert_eq!(refuse(&["ctl", &path("nothing"), "status"]).0, Some(3));
 }
