@@ -43,6 +43,8 @@ pub struct Options {
     pub speed_millionths: Option<u64>,
     /// `--overwrite-data`: IDs of drives whose data may go.
     pub overwrite_data: Vec<String>,
+    /// For measurements: room for so many requests, which are kept with their moments; 0 keeps none.
+    pub kept_arrivals: usize,
 }
 
 /// From `--untimed` and `--speed`: how fast the model's time goes, in millionths of ours; none for no model.
@@ -77,6 +79,7 @@ impl Options {
             token_file: None,
             speed_millionths: None,
             overwrite_data: Vec::new(),
+            kept_arrivals: 0,
         }
     }
 

@@ -4,11 +4,17 @@ use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::ctl;
 use crate::run::bench_error;
 use crate::{LatenessReport, Options, ServeError, ServedArray, TwinSpec};
-use load::{Arrival, ArrivalProcess, LoadShape, LoadSpec, Pattern, RateCurve};
+use load::{Arrival, ArrivalProcess, Device as _, LoadShape, LoadSpec, Operation, Pattern, RateCurve};
 use serde_json::Map;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
+use twin::Twin;
+
+/// A point does about so many I/Os a second at most; more take a moment to be given room.
+const RATE_EXPECTED: usize = 50_000;
+/// Requests that come so soon after one another were sent together.
+const CLOSE_NS: u64 = 10_000;
 
 /// An operating point: an array and a load that it bears at less than 50,000 I/Os a second.
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +138,12 @@ pub struct PacedRow {
     /// Mean from arrival to the moment that the model gave for the reply: what the served array adds to its twin's
     /// time is lateness, and what the client needs.
     pub modelled_mean_ns: u64,
+    /// The same of a twin in simulated time that was given the very requests at the very moments at which they came to
+    /// the served array: what the served array makes of its client's arrivals.
+    pub replayed_mean_ns: f64,
+    /// Of the requests, percent that came within 10 µs after the one before, as a client that sends several at once makes
+    /// them come.
+    pub close_arrivals_percent: f64,
     /// How much later than their moment replies left, in the mean.
     pub late_mean_ns: u64,
     /// Half of the replies left no later than this after their moment.
@@ -166,6 +178,7 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
     let directory = quick_directory().map_err(ServeError::io("make a directory"))?;
     let options = Options {
         speed_millionths: crate::parse_speed(false, None)?,
+        kept_arrivals: (seconds as usize + 2) * RATE_EXPECTED,
         ..Options::untimed(text, directory.path())
     };
     let socket = directory.path().join("nbd");
@@ -186,6 +199,8 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
         twin_mean_ns,
         ratio: mean_ns / twin_mean_ns,
         modelled_mean_ns: lateness.modelled_mean_ns,
+        replayed_mean_ns: replay(point, &twin, &served.arrivals)?,
+        close_arrivals_percent: close_percent(&served.arrivals),
         late_mean_ns: lateness.mean_ns,
         late_p50_ns: lateness.p50_ns,
         late_p99_ns: lateness.p99_ns,
@@ -219,6 +234,50 @@ fn fio(point: &PacedPoint, socket: &Path, seconds: u32) -> Result<(f64, f64), Se
     Ok((iops, sum_ns / iops))
 }
 
+/// The twin of a point, limited as the served array is.
+fn build(point: &PacedPoint, twin: &TwinSpec) -> Result<Twin, ServeError> {
+    let mut twin = twin.clone();
+    if let Rate::Limited { volume, .. } = point.rate {
+        twin.settings.insert("volume".to_owned(), volume.into());
+    }
+    let mut twin = twin.build()?;
+    if let Rate::Limited { iops, .. } = point.rate {
+        let limit = Map::from_iter([("iops".to_owned(), iops.into())]);
+        twin.act(0, "limit", &limit).map_err(|error| bench_error("run the twin", error.to_string()))?;
+    }
+    Ok(twin)
+}
+
+/// Mean latency of a twin that is given requests at their moments.
+fn replay(point: &PacedPoint, twin: &TwinSpec, arrivals: &[(u64, Operation)]) -> Result<f64, ServeError> {
+    let mut arrivals = arrivals.to_vec();
+    // Connections are read by several threads.
+    arrivals.sort_by_key(|(at_ns, _)| *at_ns);
+    let mut twin = build(point, twin)?;
+    let (mut free, mut began): (Vec<u32>, Vec<u64>) = (Vec::new(), Vec::new());
+    let (mut sum_ns, mut ios) = (0, 0u64);
+    for (at_ns, operation) in arrivals {
+        while let Some(done) = twin.next_completion(at_ns) {
+            sum_ns += done.at_ns - began[done.tag as usize];
+            ios += 1;
+            free.push(done.tag);
+        }
+        let tag = free.pop().unwrap_or_else(|| {
+            began.push(0);
+            began.len() as u32 - 1
+        });
+        began[tag as usize] = at_ns;
+        twin.submit(at_ns, tag, operation);
+    }
+    Ok(sum_ns as f64 / ios.max(1) as f64)
+}
+
+fn close_percent(arrivals: &[(u64, Operation)]) -> f64 {
+    let pairs = arrivals.windows(2);
+    let close = pairs.filter(|pair| pair[1].0.saturating_sub(pair[0].0) <= CLOSE_NS).count();
+    100.0 * close as f64 / arrivals.len().max(1) as f64
+}
+
 /// The same of the twin, which gets the same load for as long.
 fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f64), ServeError> {
     let runtime_ns = u64::from(seconds) * 1_000_000_000;
@@ -246,15 +305,7 @@ fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f
     };
     let (mut ios, mut sum_ns) = (0, 0);
     let problem = |error: &dyn std::fmt::Display| bench_error("run the twin", error.to_string());
-    let mut twin = twin.clone();
-    if let Rate::Limited { volume, .. } = point.rate {
-        twin.settings.insert("volume".to_owned(), volume.into());
-    }
-    let mut twin = twin.build()?;
-    if let Rate::Limited { iops, .. } = point.rate {
-        let limit = Map::from_iter([("iops".to_owned(), iops.into())]);
-        twin.act(0, "limit", &limit).map_err(|error| problem(&error))?;
-    }
+    let mut twin = build(point, twin)?;
     let outcome = load::run_simulated(&mut twin, &spec, &mut |_, sample| {
         if sample.is_ramp {
             return ControlFlow::Continue(());

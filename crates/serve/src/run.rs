@@ -16,6 +16,7 @@ use crate::power::PoweredShelf;
 use crate::ublk::{self, Attached};
 use crate::upkeep::look_after;
 use crate::volumes::known;
+use load::Operation;
 use metrics::{Exposure, MetricsError, MetricsListener, MetricsServer, Token};
 use nbd::{Exports as _, Listener, Server, TlsSettings};
 use std::fs;
@@ -56,12 +57,14 @@ pub struct Announcement<'a> {
 }
 
 /// An array that was served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// How it ended.
     pub outcome: Outcome,
     /// How late replies left, where they were paced.
     pub lateness: Option<LatenessReport>,
+    /// What came in, with its moment in nanoseconds of the twin's clock, where [`Options::kept_arrivals`] asked for it.
+    pub arrivals: Vec<(u64, Operation)>,
 }
 
 /// Serves until `stop` is set or the command ends. `on_ready` is called once clients may come.
@@ -94,6 +97,10 @@ pub fn serve_array(
         Some(speed_millionths) => Some(Arc::new(start_pacer(&live, &map, speed_millionths)?)),
         None => None,
     };
+    if let (Some(pacer), expected @ 1..) = (&pacer, options.kept_arrivals) {
+        // A model that does not answer has nothing to keep.
+        let _ = pacer.ask(move |paced| paced.model.keep_arrivals(expected));
+    }
     let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref(), &map));
     let (listener, address, socket) = listen(&options.endpoint, tls.is_some())?;
     let control_path = options.control_path();
@@ -144,6 +151,9 @@ pub fn serve_array(
     if let Some(device) = device {
         device.detach();
     }
+    let kept = pacer.as_ref().filter(|_| options.kept_arrivals > 0);
+    let kept = kept.and_then(|pacer| pacer.ask(|paced| paced.model.take_arrivals()).ok());
+    let arrivals = kept.unwrap_or_default();
     // Before the server, which waits for replies that are held.
     let lateness = pacer.as_ref().and_then(|pacer| pacer.stop());
     server.stop();
@@ -155,7 +165,7 @@ pub fn serve_array(
     if let Some(volume) = live.volume() {
         volume.checkpoint().map_err(volume_error)?;
     }
-    Ok(Served { outcome: outcome?, lateness })
+    Ok(Served { outcome: outcome?, lateness, arrivals })
 }
 
 fn serve_metrics(

@@ -144,12 +144,16 @@ fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
     }
     for row in &paced {
         text.push_str(&format!(
-            "{:<30} {:>8.0} IOPS  mean {:>8.1} µs  twin {:>8.1} µs  ratio {:.3}  late {:.1} µs median, {:.1} µs p99\n",
+            "{:<30} {:>8.0} IOPS  mean {:>8.1} µs  twin {:>8.1} µs  ratio {:.3}  from arrival {:.1} µs, replayed {:.1} µs, \
+             {:.0} % within 10 µs of another  late {:.1} µs median, {:.1} µs p99\n",
             row.scenario,
             row.iops,
             row.mean_ns / 1e3,
             row.twin_mean_ns / 1e3,
             row.ratio,
+            row.modelled_mean_ns as f64 / 1e3,
+            row.replayed_mean_ns / 1e3,
+            row.close_arrivals_percent,
             row.late_p50_ns as f64 / 1e3,
             row.late_p99_ns as f64 / 1e3,
         ));

@@ -26,6 +26,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         token_file: arguments.token_file.clone(),
         speed_millionths: parse_speed(arguments.untimed, arguments.speed)?,
         overwrite_data: arguments.overwrite_data.clone(),
+        kept_arrivals: 0,
     };
     let stop = catch_signals()?;
     let ready = |at: &Announcement<'_>| {

@@ -106,7 +106,7 @@ impl Model {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{At, TwinSpec};
     use super::*;
     use load::Direction;
@@ -115,12 +115,12 @@ mod tests {
     const VOLUME_BYTES: u64 = 64 << 20;
 
     /// A block of a volume.
-    fn at(volume: u32, volume_bytes: u64) -> At {
+    pub(in crate::paced) fn at(volume: u32, volume_bytes: u64) -> At {
         let array_bytes = u64::from(volume) * VOLUME_BYTES + volume_bytes;
         At { volume: Some(volume), volume_bytes, array_bytes }
     }
 
-    fn model(array: &str, volumes: &[&str]) -> Model {
+    pub(in crate::paced) fn model(array: &str, volumes: &[&str]) -> Model {
         let path = format!("{}/../../arrays/{array}.yaml", env!("CARGO_MANIFEST_DIR"));
         let description = plan::load_array(&path).unwrap().description;
         let volumes: Vec<KnownVolume> = volumes

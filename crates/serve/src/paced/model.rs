@@ -42,6 +42,8 @@ pub(crate) struct Model {
     pub(super) completed: VecDeque<(u32, u64)>,
     /// What has happened to parts of the array and lasts.
     pub(super) lasting: Lasting,
+    /// What has come in so far, where that is kept.
+    arrivals: Option<Vec<(u64, Operation)>>,
 }
 
 impl Model {
@@ -58,6 +60,7 @@ impl Model {
             notes: VecDeque::new(),
             completed: VecDeque::new(),
             lasting: Lasting::default(),
+            arrivals: None,
         };
         model.restore(0)?;
         Ok(model)
@@ -65,6 +68,16 @@ impl Model {
 
     fn position(&self, number: u32) -> Option<usize> {
         self.volumes.iter().position(|volume| volume.known.number == number)
+    }
+
+    /// From now on what comes in is kept, with its moment; room is made for so many.
+    pub(crate) fn keep_arrivals(&mut self, expected: usize) {
+        self.arrivals = Some(Vec::with_capacity(expected));
+    }
+
+    /// What has come in and was kept, by the twin's clock.
+    pub(crate) fn take_arrivals(&mut self) -> Vec<(u64, Operation)> {
+        self.arrivals.take().unwrap_or_default()
     }
 
     /// Hands over a request at a moment that is not before the last one.
@@ -76,6 +89,7 @@ impl Model {
         (at, length_bytes): (At, u32),
         connection: u64,
     ) {
+        self.run_until(self.twin_ns(now_ns));
         let index = at.volume.and_then(|number| self.position(number));
         let connection = (connection % u64::from(JOBS_OF_VOLUME)) as u32;
         let (mut offset_bytes, mut job) = (at.array_bytes, connection);
@@ -91,6 +105,9 @@ impl Model {
         let length_bytes = u64::from(length_bytes).min(capacity_bytes);
         let offset_bytes = (offset_bytes % capacity_bytes).min(capacity_bytes - length_bytes);
         let operation = Operation { direction, offset_bytes, length_bytes: length_bytes as u32, job };
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.push((now_ns, operation));
+        }
         let volume = index.map(|index| (index, &mut self.volumes[index]));
         match volume {
             Some((index, volume))
@@ -123,12 +140,32 @@ impl Model {
                 Some((ready_ns, index)) if ready_ns <= until_twin_ns => (ready_ns, Some(index)),
                 _ => (until_twin_ns, None),
             };
-            if let Some(Completion { tag, at_ns, .. }) =
-                self.twin.next_completion(stop_ns.max(self.twin.now_ns()))
-            {
+            if let Some(Completion { tag, at_ns, .. }) = self.twin_completion(stop_ns) {
                 return Some((tag, at_ns + self.began_at_ns));
             }
             self.admit(index?, stop_ns + self.began_at_ns);
+        }
+    }
+
+    /// The twin's next completion up to a moment of its clock, which goes no further than to the last thing that happens by then:
+    /// a request that came in before that moment and is handed over late is then taken at its own, unless something has
+    /// happened since.
+    fn twin_completion(&mut self, until_ns: u64) -> Option<Completion> {
+        let mut at_ns = self.twin.now_ns();
+        loop {
+            let completion = self.twin.next_completion(at_ns);
+            let next_ns = self.twin.wakes_at_ns();
+            if completion.is_some() || next_ns > until_ns || next_ns <= at_ns {
+                return completion;
+            }
+            at_ns = next_ns;
+        }
+    }
+
+    /// Everything that the twin does up to a moment of its clock; what completes is kept for [`Model::next_completion`].
+    fn run_until(&mut self, at_ns: u64) {
+        while let Some(completion) = self.twin.next_completion(at_ns) {
+            self.completed.push_back((completion.tag, completion.at_ns + self.began_at_ns));
         }
     }
 
@@ -171,9 +208,7 @@ impl Model {
         let at_ns = self.twin_ns(now_ns);
         self.twin.act(at_ns, action, arguments).map_err(|error| error.to_string())?;
         // It takes place before whatever comes in at the same moment.
-        while let Some(completion) = self.twin.next_completion(at_ns) {
-            self.completed.push_back((completion.tag, completion.at_ns + self.began_at_ns));
-        }
+        self.run_until(at_ns);
         Ok(())
     }
 
@@ -194,5 +229,46 @@ impl Model {
             self.notes.push_back(TwinNote { at_ns: note.at_ns + self.began_at_ns, ..note });
         }
         self.notes.iter().map(|note| json!({"at_ns": note.at_ns, "says": note.says})).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limited::tests::{at, model};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Reads of 4K, each at its moment and handed over so much later, while the model is asked for completions all the time.
+    fn latencies_ns(late_ns: u64, step_ns: u64) -> Vec<u64> {
+        let mut model = model("raid-levels", &["vol0"]);
+        let (mut latencies, mut asked_ns) = (Vec::new(), 0);
+        let mut ask_until = |model: &mut Model, until_ns: u64| {
+            while asked_ns < until_ns {
+                asked_ns = (asked_ns + step_ns).min(until_ns);
+                while let Some((tag, at_ns)) = model.next_completion(asked_ns) {
+                    latencies.push(at_ns - u64::from(tag) * 40 * MS);
+                }
+            }
+        };
+        for tag in 1..20u32 {
+            let moment_ns = u64::from(tag) * 40 * MS;
+            ask_until(&mut model, moment_ns + late_ns);
+            let place = at(0, u64::from(tag * 7919 % 4096) * 4096);
+            model.submit(moment_ns, tag, Direction::Read, (place, 4096), 0);
+        }
+        ask_until(&mut model, 2000 * MS);
+        latencies
+    }
+
+    /// Proves that a request which is handed over late takes as long from its own moment as one that is handed over in time,
+    /// where nothing has happened in between, and that it does not matter how often the model is asked.
+    #[test]
+    fn a_request_counts_from_its_own_moment() {
+        let in_time = latencies_ns(0, MS);
+        assert_eq!(in_time.len(), 19);
+        for (late_ns, step_ns) in [(3 * MS, MS), (7 * MS, MS / 8), (0, 40 * MS), (10 * MS, 13 * MS)] {
+            assert_eq!(latencies_ns(late_ns, step_ns), in_time, "{late_ns} late, asked every {step_ns}");
+        }
     }
 }

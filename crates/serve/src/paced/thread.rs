@@ -94,6 +94,8 @@ impl Pacing {
         // Both lists keep their room.
         let (mut arrived, mut held) =
             (std::mem::take(&mut self.mail.arrived), std::mem::take(&mut self.mail.held));
+        // Connections are read by several threads.
+        arrived.sort_by_key(|arrived| arrived.at);
         arrived.drain(..).for_each(|arrived| self.submit(arrived));
         held.drain(..).for_each(|(number, reply)| self.bytes_are_done(number, reply));
         (self.mail.arrived, self.mail.held) = (arrived, held);
