@@ -63,6 +63,8 @@ fn flashsystem() {
             ("F4", "block-size", "bs=32768", |case| read_latency(case, 0.8)),
             ("F5", "read-share", "rwmixread=50", |case| rate(case, 0.8)),
             ("F5", "read-share", "rwmixread=100", |case| rate(case, 1.1)),
+            ("F5", "read-share", "rwmixread=100", |case| rate(case, 1.0185)),
+            ("F5", "read-share", "rwmixread=70", |case| rate(case, 1.305)),
             ("F6", "read-share", "rwmixread=0", |case| rate(case, 0.7)),
             ("F6", "read-share", "rwmixread=0", |case| rate(case, 1.4)),
             ("F8", "peak-4k", "", |case| rate(case, 0.8)),
@@ -73,6 +75,7 @@ fn flashsystem() {
         picture,
         |case| ["firmware-update"].contains(&case.stage.as_str()),
         &[
+            ("F7", "firmware-update", "", |case| rate_in(case, |index| [200, 280].contains(&index), 1.67)),
             ("F7", "firmware-update", "", |case| rate_in(case, |index| (200..230).contains(&index), 0.5)),
             ("F7", "firmware-update", "", |case| rate_in(case, |index| index > 400 && index % 4 == 0, 0.5)),
             ("F7", "firmware-update", "", |case| {
