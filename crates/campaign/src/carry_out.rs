@@ -449,8 +449,9 @@ impl Keeper<'_> {
         });
         if ended.is_new {
             let at_ns = self.run.clock().now_ns();
-            let (kind, text) = ("stage-ended".to_owned(), ended.says.clone());
-            self.run.append_event(&Event { at_ns, kind, text, ..Event::default() })?;
+            let (kind, text) = (findings::STAGE_ENDED_EVENT.to_owned(), ended.says.clone());
+            let data = Some(serde_json::json!({ "stage": ended.stage, "round": ended.round }));
+            self.run.append_event(&Event { at_ns, kind, text, data, ..Event::default() })?;
             self.watcher.notice(&ended.says);
         }
         Ok(())

@@ -271,19 +271,20 @@ impl Findings {
                 };
                 let load = self.case_of(finding).map(|case| words::kind_of_load(&case.settings));
                 let load = load.unwrap_or_else(|| finding.stage.clone());
+                let example = if *count == 1 { "That is" } else { "For example" };
                 match *by {
                     "unknown" => {
-                        format!("In {share} not visible from outside. For example {load}: {because}.")
+                        format!("In {share} not visible from outside. {example} {load}: {because}.")
                     }
                     "concurrency" => {
                         format!(
-                            "In {share} more I/Os outstanding would do more. For example {load}: {because}."
+                            "In {share} more I/Os outstanding would do more. {example} {load}: {because}."
                         )
                     }
                     by => {
                         let (what, is_plural) = words::limiter(by);
                         let verb = if is_plural { "limit" } else { "limits" };
-                        format!("{what} {verb} {share}. For example {load}: {because}.")
+                        format!("{what} {verb} {share}. {example} {load}: {because}.")
                     }
                 }
             })

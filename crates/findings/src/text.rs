@@ -26,9 +26,11 @@ pub(crate) fn block(bytes: u64) -> String {
     format!("{}{unit}", size.to_ascii_uppercase())
 }
 
-/// Seconds, minutes from two on, hours from two on.
+/// Seconds, with a decimal below one, minutes from two on, hours from two on.
 pub(crate) fn duration(seconds: f64) -> String {
-    if seconds < 120.0 {
+    if seconds > 0.0 && seconds < 0.95 {
+        format!("{seconds:.1} s")
+    } else if seconds < 120.0 {
         format!("{seconds:.0} s")
     } else if seconds < 7200.0 {
         format!("{:.1} min", seconds / 60.0)

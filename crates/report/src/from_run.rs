@@ -17,7 +17,7 @@ mod stage;
 mod time_charts;
 
 use crate::model::{Origin, Report};
-use store::{CaseRecord, CaseResult, CaseStatus, Manifest, RunReader};
+use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Manifest, RunReader};
 use units::human_count;
 
 /// A report that cannot be made.
@@ -38,6 +38,8 @@ struct Source<'a> {
     results: Vec<(u32, CaseResult)>,
     /// For each stage in order, the settings that tell its cases apart.
     axes: Vec<(String, Vec<String>)>,
+    /// Stages whose rounds were enough, so that later ones were not needed.
+    settled: Vec<String>,
 }
 
 impl Source<'_> {
@@ -67,6 +69,11 @@ impl Source<'_> {
 
     fn stage_of_plan(&self, name: &str) -> Option<&plan::Stage> {
         self.plan.as_ref().and_then(|plan| plan.stage(name))
+    }
+
+    /// Whether a case has no outcome because earlier rounds of its stage were enough.
+    fn is_not_needed(&self, case: &CaseRecord) -> bool {
+        case.state == CaseState::Pending && self.settled.contains(&case.stage)
     }
 
     fn is_simulated(&self) -> bool {
@@ -116,6 +123,13 @@ fn stage_axes(source: &Source<'_>) -> Vec<(String, Vec<String>)> {
     source.stages().into_iter().map(|stage| (stage.to_owned(), of_stage(stage))).collect()
 }
 
+/// Stages whose rounds were enough before the last that the plan allows.
+fn settled(run: &RunReader) -> Result<Vec<String>, store::StoreError> {
+    let events = run.events()?.into_iter().filter(|event| event.kind == findings::STAGE_ENDED_EVENT);
+    let stage = |event: store::Event| Some(event.data?.get("stage")?.as_str()?.to_owned());
+    Ok(events.filter_map(stage).collect())
+}
+
 /// The report of a run, finished or not.
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let manifest = run.manifest();
@@ -131,7 +145,15 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
             None
         }
     };
-    let mut source = Source { run, manifest, plan, cases, results: run.indexed_results()?, axes: Vec::new() };
+    let mut source = Source {
+        run,
+        manifest,
+        plan,
+        cases,
+        results: run.indexed_results()?,
+        axes: Vec::new(),
+        settled: settled(run)?,
+    };
     source.axes = stage_axes(&source);
     let found = match &source.plan {
         Some(plan) => Some(findings::find(run, plan)?),
@@ -166,7 +188,10 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         subtitle: format!(
             "Plan {} on {target}, {}, {}",
             manifest.plan.name,
-            human_count(source.cases.len() as u64, "case"),
+            human_count(
+                source.cases.iter().filter(|case| !source.is_not_needed(case)).count() as u64,
+                "case"
+            ),
             facts::day(&manifest.created_utc)
         ),
         origin,

@@ -66,6 +66,9 @@ fn iops() {
     for part in ["Steady state verification", "IOPS measurement table", "65 % reads", "1m"] {
         assert!(report.contains(part), "{part}");
     }
+    // Rounds that were not needed make no run incomplete.
+    let cases = format!("{} cases", 56 * rounds);
+    assert!(report.contains(&cases) && !report.contains("not complete"), "{cases}");
 }
 
 /// Proves that throughput is measured for both block sizes, each from its own purge on, and tabled.

@@ -1,6 +1,6 @@
 //! What does not last: write cliffs, dips around events, limits that were not kept, means that never settled.
 
-use super::{Conclusion, OF_A_KIND_LIMIT, one};
+use super::{Conclusion, OF_A_KIND_LIMIT, capitalised, one};
 use crate::finding::{Fact, Finding};
 use crate::statistics::middle_half;
 use crate::text::{bandwidth, count, duration, gigabytes, iops, times};
@@ -133,7 +133,7 @@ impl Findings {
             one(
                 50 + (disruption.dips.len().min(1) as u32) * 20,
                 finding,
-                format!(
+                capitalised(&format!(
                     "{} (at {}): {dips}; meanwhile mean latency is {}, and {} failed.",
                     disruption.event,
                     duration(disruption.at_s),
@@ -142,7 +142,7 @@ impl Findings {
                         0 => "no I/O".to_owned(),
                         errors => units::human_count(errors, "I/O"),
                     }
-                ),
+                )),
             )
         };
         found.iter().take(OF_A_KIND_LIMIT).map(sentence).collect()

@@ -52,6 +52,9 @@ pub struct SteadyRounds {
     pub variables: Vec<RoundVariable>,
 }
 
+/// Kind of the event with which a run says that a stage needs no further round; its data are `stage` and `round`.
+pub const STAGE_ENDED_EVENT: &str = "stage-ended";
+
 /// A quantity by which the steady state of a stage is judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RoundVariable {

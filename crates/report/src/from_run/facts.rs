@@ -98,7 +98,8 @@ fn state_name(state: CaseState) -> &'static str {
 fn case_counts(source: &Source<'_>) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for case in &source.cases {
-        let name = state_name(case.state);
+        let name =
+            if source.is_not_needed(case) { "of later rounds not needed" } else { state_name(case.state) };
         match counts.iter_mut().find(|count| count.0 == name) {
             Some(count) => count.1 += 1,
             None => counts.push((name, 1)),
@@ -174,7 +175,9 @@ pub fn warnings(source: &Source<'_>) -> Result<Vec<String>, ReportError> {
             source.manifest.overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
         note(&format!("The array was changed from its description: {}.", words.join(" ")));
     }
-    let unfinished = source.cases.iter().filter(|case| !matches!(case.state, CaseState::Ended(_))).count();
+    let is_unfinished =
+        |case: &&store::CaseRecord| !matches!(case.state, CaseState::Ended(_)) && !source.is_not_needed(case);
+    let unfinished = source.cases.iter().filter(is_unfinished).count();
     if unfinished > 0 {
         note(&format!(
             "The run is not complete: {unfinished} of {} without an outcome.",
@@ -277,7 +280,10 @@ fn limited(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
 /// Cases without a result and why; stages of the plan that were not chosen.
 pub fn not_run(source: &Source<'_>) -> Vec<Table> {
     let mut rows = Vec::new();
-    for case in source.cases.iter().filter(|case| case.state != CaseState::Ended(CaseStatus::Done)) {
+    let has_none = |case: &&store::CaseRecord| {
+        case.state != CaseState::Ended(CaseStatus::Done) && !source.is_not_needed(case)
+    };
+    for case in source.cases.iter().filter(has_none) {
         let why = case.error.clone().unwrap_or_default();
         rows.push(vec![case.stage.clone(), case.name.clone(), state_name(case.state).to_owned(), why]);
     }
