@@ -101,6 +101,17 @@ fn dorado_under_long_load() {
             ("D2", "group-1", "scenario=1 bs=4096", |case| rate_in(case, |index| index < 60, 2.45)),
             ("D2", "group-1", "scenario=1 bs=4096", |case| rate_in(case, |index| index >= 160, 2.0)),
             ("D2", "group-1", "scenario=1 bs=4096", |case| rate_in(case, |index| index >= 160, 0.6)),
+            ("D2", "group-1", "scenario=1 bs=8192", |case| {
+                rate_in(case, |index| (160..175).contains(&index), 2.0)
+            }),
+            ("D2", "group-1", "scenario=1 bs=8192", |case| rate_in(case, |index| index >= 160, 0.87)),
+            ("D2", "group-1", "scenario=1 bs=8192", |case| rate_in(case, |index| index >= 228, 2.0)),
+            ("D2", "group-1", "scenario=1 bs=8192", |case| {
+                for index in 28..case.intervals.len() {
+                    let sagged = 1.0 - 0.8 * (index - 28) as f64 / 212.0;
+                    rate_in(case, |one| one == index, sagged);
+                }
+            }),
             ("D3", "group-1", "scenario=1 bs=4096", |case| rate(case, 1.8)),
             ("D3", "group-1", "scenario=1 bs=16384", |case| rate(case, 1.5)),
             ("D3", "group-1", "scenario=1 bs=1048576", |case| rate(case, 0.5)),
