@@ -35,7 +35,7 @@ pub enum ServeError {
         problem: String,
     },
     /// The bytes.
-    #[error("cannot serve from {}: {source}", data.display())]
+    #[error("cannot serve from {}: {}", data.display(), in_words(source))]
     Volume {
         /// The data directory.
         data: PathBuf,
@@ -62,6 +62,14 @@ pub enum ServeError {
     /// The served array cannot be asked.
     #[error("{0}")]
     Unreachable(String),
+}
+
+/// An error of the bytes with the operating system's own words, where it has any.
+pub(crate) fn in_words(error: &VolumeError) -> String {
+    match error {
+        VolumeError::Io { source, .. } => format!("{error}: {source}"),
+        error => error.to_string(),
+    }
 }
 
 impl ServeError {
@@ -103,5 +111,19 @@ impl ServeError {
     pub(crate) fn io(operation: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
         let operation = operation.into();
         move |source| ServeError::Io { operation, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that whoever cannot serve because a disk is full is told so, and not only that a drive could not be written.
+    #[test]
+    fn the_cause_is_said() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let source = VolumeError::Io { operation: "write to a drive", source: full };
+        let said = ServeError::Volume { data: "/d".into(), source }.to_string();
+        assert_eq!(said, "cannot serve from /d: cannot write to a drive: no storage space");
     }
 }

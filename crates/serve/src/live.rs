@@ -1,6 +1,7 @@
 //! The array while it is served: its volume, which a power cut takes away for a moment, and its condition.
 
 use crate::array::ServedArray;
+use crate::error::in_words;
 use crate::power::PoweredShelf;
 use crate::volumes::open;
 use layout::Redundancy;
@@ -208,17 +209,15 @@ impl LiveArray {
 
 /// The protocol's error for a volume's, with the chain of causes in words.
 pub(crate) fn export_error(error: &VolumeError) -> ExportError {
-    let mut words = error.to_string();
     let mut errno = Errno::Io;
     match error {
         VolumeError::Unaligned { .. } | VolumeError::OutOfRange { .. } => errno = Errno::Invalid,
         VolumeError::Io { source, .. } => {
-            words = format!("{words}: {source}");
             if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
                 errno = Errno::NoSpace;
             }
         }
         _ => {}
     }
-    ExportError::new(errno, words)
+    ExportError::new(errno, in_words(error))
 }
