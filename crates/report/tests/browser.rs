@@ -10,7 +10,7 @@ fn chromium() -> PathBuf {
         .iter()
         .map(PathBuf::from)
         .find(|path| path.exists())
-        .expect("Chromium is missing: apt-get install chromium (Makefile: make test-clients)")
+        .expect("Chromium is missing: scripts/install-test-clients.sh installs it")
 }
 
 fn run(directory: &Path, arguments: &[&str], page: &Path) -> String {

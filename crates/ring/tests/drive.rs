@@ -345,8 +345,11 @@ struct Loop(PathBuf);
 
 impl Loop {
     fn new(file: &Path) -> Loop {
-        let output =
-            Command::new("losetup").args(["-f", "--show", "--direct-io=on"]).arg(file).output().unwrap();
+        let output = Command::new("losetup")
+            .args(["-f", "--show", "--direct-io=on"])
+            .arg(file)
+            .output()
+            .expect("losetup is installed");
         assert!(output.status.success(), "losetup needs root: {}", String::from_utf8_lossy(&output.stderr));
         Loop(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
     }

@@ -195,7 +195,7 @@ fn commands_are_run_and_data_stays() {
         serve_array(array.clone(), &options, &AtomicBool::new(false), &|_| ())
     };
     let write = "qemu-io -f raw -c 'write -P 7 0 1M' -c flush \"$ARRAYLAB_NBD_URI\" >&2 && exit 5";
-    assert_eq!(run(&raid6(), write).unwrap().outcome, Outcome::CommandEnded(5));
+    assert_eq!(run(&raid6(), write).unwrap().outcome, Outcome::CommandEnded(5), "127: qemu-io is needed");
     assert!(!directory.path().join("nbd").exists() && !directory.path().join("nbd.ctl").exists());
     let nested = serve(&raid6(), directory.path());
     let second = serve::Options {

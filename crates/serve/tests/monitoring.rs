@@ -42,7 +42,7 @@ impl Prometheus {
         let output = Command::new("curl")
             .args(["--silent", "--get", "--data-urlencode", &format!("query={query}"), &url])
             .output()
-            .unwrap();
+            .expect("curl is needed by this test: scripts/install-test-clients.sh");
         let Ok(answer) = serde_json::from_slice::<Value>(&output.stdout) else { return Vec::new() };
         assert_eq!(answer["status"], "success", "{query}: {answer}");
         answer["data"]["result"].as_array().unwrap().clone()

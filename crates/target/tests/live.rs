@@ -179,8 +179,12 @@ fn a_mounted_device_is_never_written() {
 #[test]
 fn a_partitioned_device_is_never_written() {
     let table = |backing: &Path| {
-        let mut child =
-            Command::new("sfdisk").args(["--quiet"]).arg(backing).stdin(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("sfdisk")
+            .args(["--quiet"])
+            .arg(backing)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("sfdisk is one of the project's test clients");
         child.stdin.take().unwrap().write_all(b"label: gpt\nsize=4MiB\nsize=4MiB\n").unwrap();
         assert!(child.wait().unwrap().success());
     };

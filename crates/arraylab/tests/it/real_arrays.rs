@@ -1,10 +1,11 @@
 //! What plans ask of real targets beside a load: array settings, host settings, writes beforehand, file systems,
 //! several loads, limits and budgets.
 
-use crate::support::{LoopDevice, arraylab, command, consent_id, query, results, succeed, text};
+use crate::support::{
+    LoopDevice, arraylab, command, consent_id, query, results, succeed, text, write_program,
+};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -76,8 +77,7 @@ event) exit 0 ;;
 esac
 "#;
         let path = directory.path().join("driver.sh");
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&path, script);
         FakeArray { directory }
     }
 
@@ -147,12 +147,12 @@ fn a_failing_driver_ends_the_run() {
     let run = directory.path().join("run");
     let script = array.directory.path().join("driver.sh");
     let good = fs::read_to_string(&script).unwrap();
-    fs::write(&script, "#!/bin/sh\necho 'the controller does not answer' >&2\nexit 1\n").unwrap();
+    write_program(&script, "#!/bin/sh\necho 'the controller does not answer' >&2\nexit 1\n");
     let words = ["run", &plan, "--target", "/dev/arraylab-test-none", "--array", &array.spec(), "--out"];
     let output = arraylab(&[&words[..], &[run.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("the controller does not answer"), "{}", text(&output.stderr));
-    fs::write(&script, good).unwrap();
+    write_program(&script, &good);
     succeed(&["run", "--resume", run.to_str().unwrap()]);
     assert_eq!(statuses(&run), ["done", "refused", "done"]);
 }

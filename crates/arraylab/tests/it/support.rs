@@ -76,6 +76,12 @@ pub fn tool(name: &str, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
+/// Writes a program. Another process does: were it open for writing here, a process that another test is starting would
+/// inherit that, and running the program would fail with ETXTBSY.
+pub fn write_program(path: &Path, text: &str) {
+    tool("sh", &["-c", "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh", path.to_str().unwrap(), text]);
+}
+
 /// A loop device over a file in `/dev/shm`, with direct I/O.
 pub struct LoopDevice {
     pub path: String,

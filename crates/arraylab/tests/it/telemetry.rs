@@ -1,10 +1,9 @@
 //! What is counted beside the load, kept in the run and shown while it lasts.
 
-use crate::support::{LoopDevice, command, query, refuse, results, text};
+use crate::support::{LoopDevice, command, query, refuse, results, text, write_program};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -18,8 +17,7 @@ fn plan(directory: &Path, yaml: &str) -> String {
 }
 
 fn script(path: &Path, text: &str) {
-    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(path, &format!("#!/bin/sh\n{text}\n"));
 }
 
 /// An exporter whose one counter grows by 100 with each scrape.
