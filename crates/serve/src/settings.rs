@@ -64,16 +64,17 @@ impl Controlled {
         if wanted.is_laid_out_as(array) {
             return Ok(());
         }
-        let words = |between: &str| {
-            let pairs = shaping.iter().map(|(key, value)| format!("{key}{between}{}", text_of(value)));
+        let words = |quote: &str, between: &str| {
+            let pairs =
+                shaping.iter().map(|(key, value)| format!("{quote}{key}{quote}{between}{}", text_of(value)));
             pairs.collect::<Vec<_>>()
         };
         Err(refuse(
             ErrorKind::Refused,
             format!(
                 "{} would lay the array out anew, and what it holds is kept; stop this server and serve it anew in another directory: {}",
-                words("=").join(", "),
-                self.options.command_for(&wanted, &words("").join("-"))
+                words("`", "=").join(", "),
+                self.options.command_for(&wanted, &words("", "").join("-"))
             ),
         ))
     }
