@@ -9,7 +9,9 @@ const STREAMS_PER_JOB: u64 = 2;
 /// So much faster than its limit is more than the chance of a few thousand I/Os.
 const CATCHING_UP: f64 = 1.01;
 
+/// What a random load without a limit needs of it is one line of the caches.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 struct Job {
     addresses: Random,
     directions: Random,

@@ -6,6 +6,12 @@ pub(crate) const NUMBER_BITS: u32 = 28;
 /// Tags are such numbers.
 const _: () = assert!(load::OUTSTANDING_LIMIT < 1 << NUMBER_BITS);
 
+/// What a payload is about, whatever its kind: its number.
+#[inline]
+pub(crate) fn number_in(payload: u32) -> u32 {
+    payload & ((1 << NUMBER_BITS) - 1)
+}
+
 /// What a kind of thing is about.
 pub(crate) trait Numbered: Copy {
     /// As a number of [`NUMBER_BITS`].
@@ -63,8 +69,8 @@ macro_rules! payloads {
             /// Back from a payload.
             #[inline]
             pub fn unpack(payload: u32) -> Self {
-                use $crate::payload::{NUMBER_BITS, Numbered};
-                let number = payload & ((1 << NUMBER_BITS) - 1);
+                use $crate::payload::{NUMBER_BITS, Numbered, number_in};
+                let number = number_in(payload);
                 match payload >> NUMBER_BITS {
                     $($kind => $name::$variant(<$of>::of_number(number)),)*
                     _ => unreachable!("only what is packed is unpacked"),

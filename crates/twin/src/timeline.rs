@@ -20,6 +20,10 @@ pub(crate) trait Timeline {
     /// Lets happen what a payload of the queue says; an I/O that is done with it.
     fn happens(&mut self, payload: u32) -> Option<Completion>;
 
+    /// Brings closer what the next event will be about, if nothing comes before it.
+    #[inline]
+    fn fetch_next(&self) {}
+
     /// Takes the step of the course that is due now.
     fn take_step(&mut self) {}
 
@@ -34,6 +38,7 @@ pub(crate) trait Timeline {
             let Clock { now_ns, queue, step_at_ns } = self.clock();
             if let Some((at_ns, payload)) = queue.pop_until(until_ns.min(step_at_ns)) {
                 *now_ns = at_ns;
+                self.fetch_next();
                 if let Some(completion) = self.happens(payload) {
                     return Some(completion);
                 }

@@ -16,7 +16,7 @@ const BUCKETS: usize = 64 * 64;
 const SPAN: u64 = BUCKETS as u64 / 4;
 
 /// Spans beyond the ring: one word of bits says which are not empty.
-const SPANS: u64 = 64;
+const SPANS: u64 = 128;
 
 /// A node or a bucket's event that is not there.
 const NONE: u32 = u32::MAX;
@@ -39,6 +39,9 @@ const HEAP_STEPS: u64 = 16;
 
 /// Fewer steps an event than one in so many are not worth another width.
 const FEW_STEPS: u64 = 16;
+
+/// What so many events are about is in the nearest cache.
+const CLOSE_BY: u32 = 512;
 
 /// One event.
 #[derive(Debug, Clone, Copy)]
@@ -77,14 +80,14 @@ pub(crate) struct EventQueue {
     /// The bucket at which the spans begin, a multiple of [`SPAN`], and the events of each in the order in which they were put in.
     spans_from: u64,
     spans: Box<[Vec<(u64, u32)>; SPANS as usize]>,
-    filled_spans: u64,
+    filled_spans: u128,
     later: BinaryHeap<Later>,
     /// The earliest moment in `later`.
     later_ns: u64,
     sequence: u64,
     waiting: u32,
     /// Since the width was looked at: events put in before it is looked at again; steps along lists, what spans and heap have cost
-    /// in such steps, and what they would have cost more with buckets half as wide.
+    /// in such steps that they would not with buckets twice as wide, and what they would have cost more with buckets half as wide.
     until_adjustment: u32,
     steps: u64,
     beyond_steps: u64,
@@ -139,10 +142,12 @@ impl EventQueue {
         let node = self.take_node(Node { at_ns, payload, next: NONE });
         let place = number as usize % BUCKETS;
         let bucket = &mut self.buckets[place];
-        if bucket.first == NONE {
+        // The bit says so long before the bucket, which may be far from the nearest cache.
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        if self.filled[word] & bit == 0 {
             *bucket = Bucket { first: node, last: node };
-            self.filled[place / 64] |= 1 << (place % 64);
-            self.filled_words |= 1 << (place / 64);
+            self.filled[word] |= bit;
+            self.filled_words |= 1 << word;
             return;
         }
         // A bucket of its own is what costs least.
@@ -193,6 +198,14 @@ impl EventQueue {
         span.iter().map(|&(at_ns, _)| at_ns).min().unwrap_or(self.later_ns)
     }
 
+    /// What is to happen next, as far as it is near and nothing earlier is put in: what it is about can be brought closer meanwhile.
+    /// Nothing where few events wait, since what they are about is close by anyway.
+    #[inline]
+    pub fn coming(&self) -> Option<u32> {
+        let is_worth = self.waiting > CLOSE_BY && self.filled_words != 0;
+        is_worth.then(|| self.nodes[self.buckets[self.first_filled()].first as usize].payload)
+    }
+
     /// Takes out the earliest event if it is at or before `until_ns`: its moment and what is to happen.
     #[inline]
     pub fn pop_until(&mut self, until_ns: u64) -> Option<(u64, u32)> {
@@ -209,11 +222,10 @@ impl EventQueue {
         self.nodes[index as usize].next = self.unused;
         self.unused = index;
         bucket.first = next;
-        if next == NONE {
-            let word = place / 64;
-            self.filled[word] &= !(1 << (place % 64));
-            self.filled_words &= !(u64::from(self.filled[word] == 0) << word);
-        }
+        // Nothing foresees whether it was the last of its bucket, so there is no branch.
+        let word = place / 64;
+        self.filled[word] &= !(u64::from(next == NONE) << (place % 64));
+        self.filled_words &= !(u64::from(self.filled[word] == 0) << word);
         self.waiting -= 1;
         self.base = self.base.max(at_ns >> self.shift);
         if self.base + BUCKETS as u64 >= self.spans_from + SPAN {
@@ -250,7 +262,8 @@ impl EventQueue {
     fn put_off(&mut self, number: u64, at_ns: u64, payload: u32) {
         let distance = number - self.spans_from;
         if distance < SPANS * SPAN {
-            self.beyond_steps += SPAN_STEPS;
+            // What a ring of twice the span would not reach either does not ask for one.
+            self.beyond_steps += SPAN_STEPS * u64::from(number - self.base < 2 * BUCKETS as u64);
             self.far_steps += HEAP_STEPS * u64::from(distance >= SPANS * SPAN / 2);
             let place = number / SPAN % SPANS;
             self.spans[place as usize].push((at_ns, payload));
@@ -334,7 +347,7 @@ impl EventQueue {
         let period = LEAST_PERIOD.max(self.waiting);
         self.until_adjustment = period;
         let (steps, beyond_steps) = (self.steps, self.beyond_steps);
-        let narrower_steps = beyond_steps + self.far_steps;
+        let narrower_steps = self.far_steps;
         (self.steps, self.beyond_steps, self.far_steps) = (0, 0, 0);
         let worth = u64::from(period) / FEW_STEPS;
         if beyond_steps > steps.max(worth) {

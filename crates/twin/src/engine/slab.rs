@@ -31,6 +31,13 @@ impl<T: Copy> Slab<T> {
         &self.items[index as usize]
     }
 
+    /// Looks at a thing that is needed soon, so that it is in the nearest cache by then. It may be gone by now, or never have been.
+    #[inline]
+    pub fn fetch(&self, index: u32) {
+        // A load whose value nobody waits for.
+        std::hint::black_box(self.items.get(index as usize).copied());
+    }
+
     /// The same, to be changed.
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> &mut T {

@@ -4,21 +4,24 @@ use load::Direction;
 
 use crate::payload::payloads;
 
-/// What a tag is busy with.
+/// What a tag is busy with whose I/O has several commands.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Io {
-    pub issued_at_ns: u64,
+pub(crate) struct Parts {
     /// Commands that are not answered yet.
-    pub commands_left: u32,
-    /// Data of it is lost: it ends in an error.
+    pub left: u32,
+    /// Data of one of them is lost: the I/O ends in an error.
     pub is_lost: bool,
 }
 
-/// A host command to one LUN.
+/// A host command to one LUN. Nothing else is kept of an I/O that is one command: with ten thousand outstanding, how many lines of
+/// the caches its state lies in is what an I/O costs, so it is half a line, and no two.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Command {
     /// First byte on the RAID set.
     pub offset_bytes: u64,
+    /// When the job's thread had handed it over.
+    pub issued_at_ns: u64,
     pub length_bytes: u32,
     pub tag: u32,
     pub lun: u16,
@@ -26,20 +29,53 @@ pub(crate) struct Command {
     pub link: u16,
     pub direction: Direction,
     pub marks: Marks,
-    /// What its change of parity takes of the parity engine.
-    pub parity_ns: u64,
 }
 
-/// With ten thousand outstanding, how many of their commands the nearest caches hold is what an I/O costs.
 const _: () = assert!(size_of::<Command>() == 32);
 
-/// What is to be known of a write, in one byte.
-#[derive(Debug, Clone, Copy, Default)]
+/// What else is to be known of a command, in one byte.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks(u8);
 
 impl Marks {
     const FIRST: u8 = 1;
     const CACHED: u8 = 2;
+    const PART: u8 = 4;
+    const LOST: u8 = 8;
+    const IN_PLACE: u8 = 16;
+
+    /// Of a command that is one of several of its I/O, or all of it.
+    #[inline]
+    pub fn of(is_part: bool) -> Marks {
+        Marks(if is_part { Marks::PART } else { 0 })
+    }
+
+    /// The command is one of several of its I/O.
+    #[inline]
+    pub fn is_part(self) -> bool {
+        self.0 & Marks::PART != 0
+    }
+
+    /// Data of the command are lost.
+    #[inline]
+    pub fn is_lost(self) -> bool {
+        self.0 & Marks::LOST != 0
+    }
+
+    pub fn set_lost(&mut self) {
+        self.0 |= Marks::LOST;
+    }
+
+    /// The write changes one place and its parity: its size says what it takes of the parity engine.
+    #[inline]
+    pub fn is_in_place(self) -> bool {
+        self.0 & Marks::IN_PLACE != 0
+    }
+
+    #[inline]
+    pub fn set_in_place(&mut self) {
+        self.0 |= Marks::IN_PLACE;
+    }
 
     /// The write initialises the parity of its stripes.
     #[inline]

@@ -80,7 +80,7 @@ impl Model {
             return;
         }
         let read_bytes: u64 = self.plan.reads().iter().map(|io| u64::from(io.length_bytes)).sum();
-        self.commands.get_mut(index).parity_ns = self.timing.parity_ns(read_bytes + lost_bytes, lost_bytes);
+        self.note_parity_ns(index, self.timing.parity_ns(read_bytes + lost_bytes, lost_bytes));
         self.queue.push(done_ns, Happening::OldRead(index).pack());
     }
 
@@ -94,7 +94,7 @@ impl Model {
             self.queue.push(self.now_ns, Happening::Destaged(index).pack());
             return;
         }
-        self.ios[command.tag as usize].is_lost = true;
+        self.commands.get_mut(index).marks.set_lost();
         if is_update && self.timing.limits_parity_updates {
             self.queue.push(self.now_ns, Happening::Updated(index).pack());
         } else {

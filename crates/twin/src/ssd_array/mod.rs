@@ -24,14 +24,15 @@ use layout::{IoList, Place, Raid, Rotation};
 use load::{Completion, Device, Operation};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Own, OwnAccount, Recovery};
+use crate::course::{ControllerCourse, Occurrence, Own, OwnAccount, Recovery};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
+use crate::payload::number_in;
 use crate::settings::{Setting, numbered};
 use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
-use command::{Command, Happening, Io};
+use command::{Command, Happening, Parts};
 use controller::{Controller, Timing};
 use drives::Drives;
 use foresight::Foresight;
@@ -67,8 +68,11 @@ pub(crate) struct Model {
     /// All I/Os begin and end at multiples of so many bytes, a power of two, as far as is known.
     grain_bytes: u32,
     drives: Drives,
-    ios: Vec<Io>,
+    /// By tag, of I/Os that have several commands.
+    parts: Vec<Parts>,
     commands: Slab<Command>,
+    /// By command, what computing takes of the parity engine where its size does not say so.
+    parity_ns: Vec<u64>,
     plan: IoList,
     /// The LUNs' parts of the I/O that is issued.
     pieces: IoList,
@@ -148,7 +152,8 @@ impl ArrayModel for Model {
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
             under_way: 0,
             drives: Drives::new(description, settings, &set, seed)?,
-            ios: Vec::new(),
+            parts: Vec::new(),
+            parity_ns: Vec::new(),
             commands: Slab::default(),
             plan: IoList::with_capacity(64),
             pieces: IoList::with_capacity(64),
@@ -264,24 +269,22 @@ impl Device for Model {
         self.drives.prepare();
         self.check_expected(&operation);
         let issued_at_ns = self.host.issued_at_ns(at_ns, operation.job, operation.length_bytes);
-        if tag as usize >= self.ios.len() {
-            self.ios.resize(tag as usize + 1, Io::default());
-        }
         self.now_ns = at_ns;
-        let mut io = Io { issued_at_ns, commands_left: 1, is_lost: false };
+        let direction = operation.direction;
         if let Some(place) = self.stripe.place_of(operation.offset_bytes, u64::from(operation.length_bytes)) {
-            self.ios[tag as usize] = io;
-            self.begin(tag, &operation, issued_at_ns, place, operation.length_bytes);
+            self.begin(tag, direction, issued_at_ns, (place, operation.length_bytes), false);
             return;
         }
         self.stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut self.pieces);
         let pieces = self.pieces.reads().len();
-        io.commands_left = pieces as u32;
-        self.ios[tag as usize] = io;
+        if tag as usize >= self.parts.len() {
+            self.parts.resize(tag as usize + 1, Parts::default());
+        }
+        self.parts[tag as usize] = Parts { left: pieces as u32, is_lost: false };
         for piece in 0..pieces {
             let piece = self.pieces.reads()[piece];
             let place = Place { drive: piece.drive, offset_bytes: piece.offset_bytes };
-            self.begin(tag, &operation, issued_at_ns, place, piece.length_bytes);
+            self.begin(tag, direction, issued_at_ns, (place, piece.length_bytes), true);
         }
     }
 
@@ -308,16 +311,17 @@ impl Timeline for Model {
             Happening::Updated(command) => self.updated(command),
             Happening::ParityDone(command) => self.is_computed(self.foresight.drives_ns(at_ns), command),
             Happening::Destaged(command) => self.destaged(command),
-            Happening::Answer(command) => {
-                if let Some(tag) = self.answered(command) {
-                    let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
-                    let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
-                    return Some(Completion { tag, issued_at_ns, at_ns, outcome });
-                }
-            }
+            Happening::Answer(command) => return self.answered(command),
             Happening::Own(own) => self.own_happens(own),
         }
         None
+    }
+
+    #[inline]
+    fn fetch_next(&self) {
+        if let Some(coming) = self.queue.coming() {
+            self.commands.fetch(number_in(coming));
+        }
     }
 
     fn take_step(&mut self) {

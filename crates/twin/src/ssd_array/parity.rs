@@ -27,9 +27,7 @@ impl Model {
             self.claim_parity(index);
         }
         if let Some((places, length_bytes)) = self.modified_places(index) {
-            let bytes = u64::from(length_bytes);
-            // Data and parity are read and written.
-            self.commands.get_mut(index).parity_ns = self.timing.parity_ns(4 * bytes, bytes);
+            self.commands.get_mut(index).marks.set_in_place();
             let [data_ns, parity_ns] = places.map(|place| self.drives.read_place(at_ns, place, length_bytes));
             let done_ns = data_ns.max(parity_ns);
             self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
@@ -47,7 +45,7 @@ impl Model {
             moved_bytes += bytes;
             parity_bytes += if io.role == layout::Role::P { bytes } else { 0 };
         }
-        self.commands.get_mut(index).parity_ns = self.timing.parity_ns(moved_bytes, parity_bytes);
+        self.note_parity_ns(index, self.timing.parity_ns(moved_bytes, parity_bytes));
         let done_ns = self.drives.read(at_ns, self.plan.reads());
         self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
     }
@@ -105,11 +103,27 @@ impl Model {
         planned.is_ok()
     }
 
+    /// Notes what computing takes of the parity engine for a command whose size does not say so.
+    pub(super) fn note_parity_ns(&mut self, index: u32, parity_ns: u64) {
+        let index = index as usize;
+        if index >= self.parity_ns.len() {
+            self.parity_ns.resize(index + 1, 0);
+        }
+        self.parity_ns[index] = parity_ns;
+    }
+
     /// Old data and old parity are there: the parity engine makes the new parity.
     #[inline]
     pub(super) fn make_parity(&mut self, at_ns: u64, index: u32) {
         let command = self.commands.get(index);
-        let (controller, parity_ns) = (u32::from(command.controller), command.parity_ns);
+        let controller = u32::from(command.controller);
+        let parity_ns = if command.marks.is_in_place() {
+            // Data and parity are read and written.
+            let bytes = u64::from(command.length_bytes);
+            self.timing.parity_ns(4 * bytes, bytes)
+        } else {
+            self.parity_ns[index as usize]
+        };
         let done_ns = self.compute_parity(at_ns, controller, parity_ns);
         match self.foresight.until_drives(self.now_ns, done_ns) {
             None => self.is_computed(done_ns, index),

@@ -1,10 +1,11 @@
 //! The way of a command: from the job's thread over its link to a controller, to the drives, and its answer back.
 
 use layout::{Condition as _, Healthy, Place};
-use load::{Direction, Operation};
+use load::{Completion, Direction};
 
 use super::Model;
 use super::command::{Command, Happening, Marks};
+use crate::course::DATA_LOST;
 
 impl Model {
     /// Begins an I/O's command to one LUN.
@@ -12,23 +13,23 @@ impl Model {
     pub(super) fn begin(
         &mut self,
         tag: u32,
-        operation: &Operation,
+        direction: Direction,
         issued_at_ns: u64,
-        place: Place,
-        length_bytes: u32,
+        (place, length_bytes): (Place, u32),
+        is_part: bool,
     ) {
         let owner = place.drive % self.controllers.len() as u16;
         let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
         let command = self.commands.keep(Command {
             offset_bytes: u64::from(place.drive) * self.lun_bytes + place.offset_bytes,
+            issued_at_ns,
             length_bytes,
             tag,
             lun: place.drive,
             controller,
             link: self.host.choose_link(controller),
-            direction: operation.direction,
-            marks: Marks::default(),
-            parity_ns: 0,
+            direction,
+            marks: Marks::of(is_part),
         });
         if issued_at_ns == self.now_ns {
             self.issue(command);
@@ -132,9 +133,9 @@ impl Model {
         self.queue.push(at_ns, Happening::Answer(index).pack());
     }
 
-    /// The host has an answer: what waited for it is sent. Returns the tag that has all of its answers.
+    /// The host has an answer: what waited for it is sent. Returns the end of the I/O that has all of its answers.
     #[inline]
-    pub(super) fn answered(&mut self, index: u32) -> Option<u32> {
+    pub(super) fn answered(&mut self, index: u32) -> Option<Completion> {
         let command = self.commands.take(index);
         // A cached write is in nobody's way once it is in the cache.
         if !command.marks.is_cached() {
@@ -143,8 +144,21 @@ impl Model {
         if let Some(next) = self.host.answered(&command) {
             self.send(next);
         }
-        let io = &mut self.ios[command.tag as usize];
-        io.commands_left -= 1;
-        (io.commands_left == 0).then_some(command.tag)
+        let mut is_lost = command.marks.is_lost();
+        if command.marks.is_part() {
+            let parts = &mut self.parts[command.tag as usize];
+            parts.left -= 1;
+            parts.is_lost |= is_lost;
+            is_lost = parts.is_lost;
+            if parts.left > 0 {
+                return None;
+            }
+        }
+        Some(Completion {
+            tag: command.tag,
+            issued_at_ns: command.issued_at_ns,
+            at_ns: self.now_ns,
+            outcome: if is_lost { Err(DATA_LOST) } else { Ok(()) },
+        })
     }
 }
