@@ -102,7 +102,7 @@ fn dorado_under_long_load() {
             ("D2", "group-1", "scenario=1 bs=4096", |case| rate_in(case, |index| index >= 160, 2.0)),
             ("D2", "group-1", "scenario=1 bs=4096", |case| rate_in(case, |index| index >= 160, 0.6)),
             ("D2", "group-1", "scenario=1 bs=8192", |case| {
-                rate_in(case, |index| (160..175).contains(&index), 2.0)
+                rate_in(case, |index| (160..175).contains(&index), 2.0);
             }),
             ("D2", "group-1", "scenario=1 bs=8192", |case| rate_in(case, |index| index >= 160, 0.87)),
             ("D2", "group-1", "scenario=1 bs=8192", |case| rate_in(case, |index| index >= 228, 2.0)),
