@@ -49,7 +49,11 @@ pub trait FastForward: Device {
     /// What happened in the window of `window_ns` goes on for `duration_ns` more. The clock of [`Device::now_ns`] stays.
     fn carry(&mut self, duration_ns: u64, window_ns: u64);
 
-    /// A range is written in order, in time that is not simulated.
+    /// Whether it matters, in the `left_ns` that the load still has after the window of `window_ns` that ends now, where random
+    /// writes have gone: then it is told each of those that are not simulated.
+    fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool;
+
+    /// A range is written, in time that is not simulated: by jobs in order, or at random where [`FastForward::keeps_random_writes`].
     fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64);
 }
 
@@ -195,7 +199,7 @@ impl<'a> Progress<'a> {
             let mut carried_ns = 0;
             if self.is_settled() && lasts {
                 self.add_rate(ios as f64 / window_ns as f64);
-                carried_ns = self.carry_after(run, window_ns, left_ns - window_ns);
+                carried_ns = self.carry_after(run, ios, window_ns, left_ns - window_ns);
             }
             self.count(&window, window_ns, window_ns + carried_ns);
             self.window_ns = next_window_ns(window_ns, ios);
@@ -249,6 +253,7 @@ impl<'a> Progress<'a> {
     fn carry_after<D: FastForward>(
         &mut self,
         run: &mut ClosedLoop<'_, D>,
+        ios: u64,
         window_ns: u64,
         left_ns: u64,
     ) -> u64 {
@@ -262,7 +267,7 @@ impl<'a> Progress<'a> {
             if steady_ns > interval_ns.saturating_mul(2) { interval_ns } else { interval_ns / CLOSE_WINDOWS };
         let carried_ns = left_ns.min(stretch_ns).min(steady_ns);
         if carried_ns > 0 {
-            run.carry_sequential(carried_ns, window_ns);
+            run.carry_jobs(carried_ns, window_ns, ios, self.end_ns - self.at_ns - window_ns);
             self.has_leapt = !self.spec.pattern.is_random();
             run.device().carry(carried_ns, window_ns);
         }

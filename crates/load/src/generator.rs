@@ -151,6 +151,20 @@ impl Generator {
         }
     }
 
+    /// Draws the next `ios` operations over all jobs, in turn, and tells the ranges that are written, where the load is random.
+    pub(crate) fn carry_random(&mut self, ios: u64, written: &mut dyn FnMut(u64, u64)) {
+        if !self.pattern.is_random() || self.read_percent == 100 {
+            return;
+        }
+        let numjobs = self.jobs.len() as u64;
+        for io in 0..ios {
+            let operation = self.next_operation((io % numjobs) as u32);
+            if operation.direction == Direction::Write {
+                written(operation.offset_bytes, u64::from(operation.length_bytes));
+            }
+        }
+    }
+
     /// The first moment after the start of the load at which a job may issue its next I/O; 0 without a limit.
     ///
     /// As in fio, the limit is cumulative: a job that fell behind catches up. Jobs take turns, so that the total
@@ -261,6 +275,22 @@ mod tests {
             let error = (reads as f64 / f64::from(draws) - p).abs();
             assert!(error < 5.0 * (p * (1.0 - p) / f64::from(draws)).sqrt(), "{share}: {error}");
         }
+    }
+
+    /// Proves that what is carried is what the jobs would have written next, in turn, and that they go on behind it.
+    #[test]
+    fn carried_writes_are_those_that_would_have_come() {
+        let mut carried = Generator::new(&spec(Pattern::Randrw, 30, 3), 1 << 30).unwrap();
+        let mut simulated = carried.clone();
+        let mut written = Vec::new();
+        carried.carry_random(1000, &mut |offset, length| written.push((offset, length)));
+        let all = (0..1000).map(|io| simulated.next_operation(io % 3));
+        let expected: Vec<_> = all
+            .filter(|operation| operation.direction == Direction::Write)
+            .map(|operation| (operation.offset_bytes, u64::from(operation.length_bytes)))
+            .collect();
+        assert_eq!(written, expected);
+        assert_eq!(carried.next_operation(0), simulated.next_operation(0));
     }
 
     /// Proves that a load that does not fit its target is refused.

@@ -156,9 +156,16 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
 }
 
 impl<D: FastForward> ClosedLoop<'_, D> {
-    /// Sequential jobs go on for `duration_ns` as they did in the stretch of `stretch_ns` that ended now.
-    pub fn carry_sequential(&mut self, duration_ns: u64, stretch_ns: u64) {
+    /// Jobs go on for `duration_ns` as they did in the stretch of `stretch_ns`, with `ios` in it, that ended now; `left_ns` from
+    /// now on the load ends.
+    pub fn carry_jobs(&mut self, duration_ns: u64, stretch_ns: u64, ios: u64, left_ns: u64) {
         let device = &mut *self.device;
+        if device.keeps_random_writes(stretch_ns, left_ns) {
+            let ios = u128::from(ios) * u128::from(duration_ns) / u128::from(stretch_ns.max(1));
+            self.generator.carry_random(ios as u64, &mut |offset_bytes, length_bytes| {
+                device.carry_written(offset_bytes, length_bytes);
+            });
+        }
         self.generator.carry_sequential(
             &self.positions,
             duration_ns,

@@ -87,6 +87,11 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// As [`load::FastForward::carry`].
     fn carry(&mut self, _duration_ns: u64, _window_ns: u64) {}
 
+    /// As [`load::FastForward::keeps_random_writes`].
+    fn keeps_random_writes(&self, _window_ns: u64, _left_ns: u64) -> bool {
+        false
+    }
+
     /// As [`load::FastForward::carry_written`].
     fn carry_written(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
 }
@@ -113,6 +118,8 @@ pub struct Twin {
     at_window: Vec<TwinCounter>,
     carried_counts: Vec<u64>,
     slow: SlowDrives,
+    /// What happened before time was last carried over, and has not been asked for.
+    notes: Vec<TwinNote>,
 }
 
 /// Something that is going to happen to a twin.
@@ -183,6 +190,7 @@ impl Twin {
             at_window: Vec::new(),
             carried_counts: Vec::new(),
             slow: SlowDrives::default(),
+            notes: Vec::new(),
         })
     }
 
@@ -312,13 +320,17 @@ impl Twin {
 
     /// What has happened to the twin since this was last asked, for the run's record of events.
     pub fn take_notes(&mut self) -> Vec<TwinNote> {
+        self.date_notes();
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Dates what has happened since by the twin's clock, before more time is carried over.
+    fn date_notes(&mut self) {
         let mut notes = on_model!(&mut self.model, model => model.take_notes());
         notes.extend(self.slow.take_notes());
         notes.sort_by_key(|note| note.at_ns);
-        for note in &mut notes {
-            note.at_ns += self.carried_ns;
-        }
-        notes
+        self.notes
+            .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.carried_ns, ..note }));
     }
 
     /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
@@ -394,9 +406,14 @@ impl FastForward for Twin {
                 *carried += (counted * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64;
             }
         }
+        self.date_notes();
         on_model!(&mut self.model, model => model.carry(duration_ns, window_ns));
         self.carried_ns += duration_ns;
         self.find_next_event();
+    }
+
+    fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
+        on_model!(&self.model, model => model.keeps_random_writes(window_ns, left_ns))
     }
 
     fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {

@@ -317,6 +317,24 @@ fn fast_forward_agrees_with_exact_over_the_cliff() {
     }
 }
 
+/// Proves that a cliff comes in the same moment, within 0.2 s of 60, whether what comes before it is carried over or simulated:
+/// the drive that by chance has taken most of its erased flash is the first to collect.
+#[test]
+fn the_cliff_of_a_minute_is_not_late() {
+    for numjobs in [4, 8] {
+        let load = LoadSpec { interval_ns: SECOND_NS, ..spec(1 << 20, 0, numjobs, 64, 60) };
+        let fast = samples(&[("raid", "0")], &load);
+        let exact = samples(&[("raid", "0"), ("exact", "on")], &load);
+        assert!(fast.iter().filter(|sample| sample.is_extrapolated).count() > 30);
+        // Seconds at the first rate that the I/Os of the last ten are.
+        let level = iops(&exact[..50]);
+        let [fast_s, exact_s] = [&fast, &exact].map(|all| iops(&all[50..]) * 10.0 / level);
+        println!("{numjobs} jobs: {fast_s:.2} s, exact {exact_s:.2} s");
+        assert!(exact_s < 9.5, "no cliff: {exact_s}");
+        assert!((fast_s - exact_s).abs() < 0.2, "{fast_s} {exact_s}");
+    }
+}
+
 /// The write cliff of eight 64K writes at a time on an array with so many times less room: the host's bytes until the
 /// rate falls, and the rate before and after it. In so many intervals an array of any size has written as much of itself.
 fn shrunk_cliff(times: u64) -> (f64, f64, f64) {

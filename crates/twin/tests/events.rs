@@ -329,6 +329,50 @@ fn fast_forward_goes_through_an_update() {
     assert_eq!(fast.len(), exact.len());
 }
 
+/// Proves on SSDs, flash modules and disks that nothing is left out from the loss of a drive until its rebuild is done, though
+/// much is before and after it, and that the rebuild takes as long as where all is simulated.
+#[test]
+fn nothing_is_left_out_during_a_rebuild() {
+    let mut modules = array("flashsystem-840");
+    let flash = modules.flash_modules.as_mut().unwrap();
+    flash.drives.capacity_bytes.value = 1 << 30;
+    flash.firmware_update = None;
+    flash.rebuild.as_mut().unwrap().mb_per_s.value = 200.0;
+    let mut disks = array("e2700");
+    let array = disks.disk_array.as_mut().unwrap();
+    array.volumes.bytes.value = 8 << 30;
+    array.layout.pool.as_mut().unwrap().piece_bytes.value = 32 << 20;
+    let arrays: [(ArrayDescription, &[(&str, Value)]); 3] = [
+        (ssd_array(1), &[("condition", "written".into()), ("coverage", 10.into())]),
+        (modules, &[]),
+        (disks, &[("layout", "ddp".into())]),
+    ];
+    for (description, list) in arrays {
+        let mut twin = build(&description, list);
+        twin.schedule(25 * SECOND_NS, Event::DriveFailure).unwrap();
+        let mut exact = twin.clone();
+        let run = Run { numjobs: 2, ..load(Pattern::Randread, 100, 90) };
+        let (mut carried_s, mut notes) = (Vec::new(), Vec::new());
+        twin.run(&run.spec(), &mut |twin, sample| {
+            carried_s.extend(sample.is_extrapolated.then_some(sample.start_ns / SECOND_NS));
+            notes.extend(twin.take_notes());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        let [lost_ns, whole_ns] = [0, 1].map(|index: usize| notes[index].at_ns);
+        assert_eq!((lost_ns, notes.len()), (25 * SECOND_NS, 2), "{notes:?}");
+        assert!(notes[1].says.contains("rebuild is done") && whole_ns > 27 * SECOND_NS, "{notes:?}");
+        let is_without = |second: &u64| (25..whole_ns / SECOND_NS).contains(second);
+        println!("{}: whole at {:.2} s, {carried_s:?}", description.name, whole_ns as f64 / 1e9);
+        assert!(!carried_s.iter().any(is_without), "{}: {carried_s:?}", description.name);
+        let (before, after) = carried_s.iter().partition::<Vec<u64>, _>(|&&second| second < 25);
+        assert!(before.len() > 5 && after.len() > 10, "{}: {carried_s:?}", description.name);
+        measure(&mut exact, &Run { runtime_s: whole_ns / SECOND_NS + 5, ..run });
+        let exact_ns = exact.take_notes()[1].at_ns;
+        assert!(whole_ns.abs_diff(exact_ns) < SECOND_NS / 5, "{}: {whole_ns} {exact_ns}", description.name);
+    }
+}
+
 /// Proves that arrays refuse what their descriptions give no course for, with what would do.
 #[test]
 fn impossible_events_are_refused() {

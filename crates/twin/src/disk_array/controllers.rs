@@ -35,8 +35,8 @@ pub(crate) struct Controller {
     pub read_ahead: Option<ReadAhead>,
     links: Box<[u32]>,
     next_link: usize,
-    /// Blocks in use when the window of a fast-forward began: written and read ones.
-    fill_at_window: [u64; 2],
+    /// Blocks of the read cache in use when the window of a fast-forward began.
+    read_blocks_at_window: u64,
     pub tally: Tally,
 }
 
@@ -77,16 +77,9 @@ impl Controller {
             read_ahead: settings.on.read_ahead.then(|| ReadAhead::new(cache.read_ahead_bytes.get())),
             links,
             next_link: 0,
-            fill_at_window: [0; 2],
+            read_blocks_at_window: 0,
             tally: Tally::default(),
         }
-    }
-
-    fn fill(&self) -> [u64; 2] {
-        [
-            self.write_cache.as_ref().map_or(0, |cache| cache.fill()[0]),
-            self.read_cache.as_ref().map_or(0, ReadCache::filled_blocks),
-        ]
     }
 
     /// Its memory loses what was read.
@@ -98,19 +91,20 @@ impl Controller {
 
     /// A window of a fast-forward begins.
     pub fn begin_window(&mut self) {
-        self.fill_at_window = self.fill();
+        self.read_blocks_at_window = self.read_cache.as_ref().map_or(0, ReadCache::filled_blocks);
+        if let Some(cache) = &mut self.write_cache {
+            cache.begin_window();
+        }
     }
 
     /// Whether the caches have done since the window began what they would do for ever: written data neither gathers
     /// nor drains, and what was read has either filled its cache or adds nothing to it.
     pub fn is_steady(&self) -> bool {
-        let [written_before, read_before] = self.fill_at_window;
         let reads_are_steady = self
             .read_cache
             .as_ref()
-            .is_none_or(|cache| cache.is_full() || cache.filled_blocks() == read_before);
-        reads_are_steady
-            && self.write_cache.as_ref().is_none_or(|cache| cache.is_steady_since(written_before))
+            .is_none_or(|cache| cache.is_full() || cache.filled_blocks() == self.read_blocks_at_window);
+        reads_are_steady && self.write_cache.as_ref().is_none_or(WriteCache::is_steady)
     }
 
     /// The next of its links in turn.

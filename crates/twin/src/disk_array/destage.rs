@@ -3,6 +3,12 @@
 use super::Model;
 use super::work::Purpose;
 
+/// First byte of the stripe that a byte belongs to, and the byte after its last.
+fn stripe_at(byte: u64, stripe_bytes: u64) -> (u64, u64) {
+    let first = byte - byte % stripe_bytes;
+    (first, first + stripe_bytes)
+}
+
 impl Model {
     /// Puts as many stripes on the drives as are due and may be under way.
     pub(super) fn destage(&mut self, controller: u32) {
@@ -13,12 +19,8 @@ impl Model {
             }
             let work = self.works.open(Purpose::Destage { controller, blocks: 0 });
             let stripe_bytes = self.arrangement.layout.stripe_bytes();
-            let stripe_of = |byte: u64| {
-                let first = byte - byte % stripe_bytes;
-                (first, first + stripe_bytes)
-            };
             let background = self.works.background(work);
-            match cache.take_stripe(stripe_of, &mut background.extents) {
+            match cache.take_stripe(|byte| stripe_at(byte, stripe_bytes), &mut background.extents) {
                 Some(blocks) => background.purpose = Purpose::Destage { controller, blocks },
                 None => {
                     self.works.close(work);
@@ -26,6 +28,15 @@ impl Model {
                 }
             }
             self.begin_write(work);
+        }
+    }
+
+    /// A write in time that is not simulated: it is cached, and as much as it brings goes to the drives.
+    pub(super) fn carry_destaged(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let controller = self.course.stand_in(self.controller_of(offset_bytes));
+        let stripe_bytes = self.arrangement.layout.stripe_bytes();
+        if let Some(cache) = &mut self.controllers[controller as usize].write_cache {
+            cache.carry_written(offset_bytes, length_bytes, |byte| stripe_at(byte, stripe_bytes));
         }
     }
 

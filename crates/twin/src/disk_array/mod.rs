@@ -85,6 +85,12 @@ impl Model {
         let count = self.controllers.len() as u64;
         if count == 1 { 0 } else { (offset_bytes / self.arrangement.volume_bytes % count) as u32 }
     }
+
+    /// Whether writes are answered only when the drives have them, because the other controller cannot hold a copy.
+    #[inline]
+    fn writes_go_through(&self) -> bool {
+        self.mirrors && self.course.is_any_away()
+    }
 }
 
 impl Timeline for Model {
@@ -277,6 +283,16 @@ impl ArrayModel for Model {
 
     fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
         self.course.carry(duration_ns);
+    }
+
+    /// How far the sweep over dirty data has come, and how dense they lie before it, changes over minutes.
+    fn keeps_random_writes(&self, _window_ns: u64, _left_ns: u64) -> bool {
+        self.controllers.iter().any(|controller| controller.write_cache.is_some())
+            && !self.writes_go_through()
+    }
+
+    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
+        self.carry_destaged(offset_bytes, length_bytes);
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {

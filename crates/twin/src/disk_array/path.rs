@@ -31,10 +31,11 @@ impl Model {
     #[inline]
     pub(super) fn start(&mut self, tag: u32) {
         let io = self.works.io(tag);
+        let writes_go_through = self.writes_go_through();
         if io.direction == Direction::Read {
             self.start_read(tag, &io);
         } else if let Some(cache) = &mut self.controllers[io.controller as usize].write_cache
-            && !(self.mirrors && self.course.is_any_away())
+            && !writes_go_through
         {
             if cache.take_in(tag, io.offset_bytes, u64::from(io.length_bytes)) {
                 self.answer_cached_write(tag, &io);

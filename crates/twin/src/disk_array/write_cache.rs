@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::description::DestageOrder;
 
+#[cfg(test)]
+mod tests;
+
 /// Dirty extents of one controller, by address. Neighbours are merged when they are written, so that a stripe that
 /// was written piece by piece is put on the drives at once.
 #[derive(Debug, Clone)]
@@ -27,6 +30,35 @@ pub(crate) struct WriteCache {
     waiting: VecDeque<u32>,
     pub merged_writes: u64,
     pub destages: u64,
+    /// Blocks that carried writes have brought and that carried destages have not taken yet; below 0 where a stripe had more.
+    owed_blocks: i64,
+    /// Filled again for each stripe that is carried.
+    carried: Vec<(u64, u64)>,
+    window: Window,
+}
+
+/// A window of a fast-forward.
+#[derive(Debug, Clone, Copy, Default)]
+struct Window {
+    /// In use when it began.
+    blocks: u64,
+    /// What was seen in the one before.
+    before: Seen,
+    seen: Seen,
+}
+
+/// What says how full a cache is going to be.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    /// There has been something to destage, and for a moment there was less than may be under way at once.
+    keeps_up: bool,
+    /// A write has had to wait.
+    is_full: bool,
+}
+
+/// Blocks that a range touches.
+fn blocks_of(block_bytes: u64, first: u64, end: u64) -> u64 {
+    (end - 1) / block_bytes - first / block_bytes + 1
 }
 
 impl WriteCache {
@@ -52,11 +84,14 @@ impl WriteCache {
             waiting: VecDeque::with_capacity(1024),
             merged_writes: 0,
             destages: 0,
+            owed_blocks: 0,
+            carried: Vec::new(),
+            window: Window::default(),
         }
     }
 
     fn blocks_of(&self, first: u64, end: u64) -> u64 {
-        (end - 1) / self.block_bytes - first / self.block_bytes + 1
+        blocks_of(self.block_bytes, first, end)
     }
 
     /// Takes a write in if there is room and nobody waits; else the tag waits.
@@ -66,6 +101,7 @@ impl WriteCache {
             return true;
         }
         self.waiting.push_back(tag);
+        self.window.seen.is_full = true;
         false
     }
 
@@ -99,10 +135,14 @@ impl WriteCache {
     }
 
     /// Whether a stripe is to be put on the drives now.
-    pub fn is_due(&self) -> bool {
-        (self.blocks > self.destage_from_blocks || !self.waiting.is_empty())
-            && self.stripes_under_way < self.stripes_limit
-            && !self.extents.is_empty()
+    pub fn is_due(&mut self) -> bool {
+        if self.stripes_under_way >= self.stripes_limit {
+            return false;
+        }
+        let is_due =
+            (self.blocks > self.destage_from_blocks || !self.waiting.is_empty()) && !self.extents.is_empty();
+        self.window.seen.keeps_up |= !is_due && self.destages > 0;
+        is_due
     }
 
     /// Takes the dirty extents of the next stripe if data is due to be put on the drives; returns the blocks that come free when it is there.
@@ -111,37 +151,44 @@ impl WriteCache {
         stripe_of: impl Fn(u64) -> (u64, u64),
         into: &mut Vec<(u64, u64)>,
     ) -> Option<u64> {
-        if !self.is_due() {
-            return None;
-        }
-        let from = match self.order {
-            DestageOrder::Address => self.next_by_address()?,
-            DestageOrder::Age => self.next_by_age()?,
+        if self.is_due() { self.take_next_stripe(stripe_of, into) } else { None }
+    }
+
+    fn take_next_stripe(
+        &mut self,
+        stripe_of: impl Fn(u64) -> (u64, u64),
+        into: &mut Vec<(u64, u64)>,
+    ) -> Option<u64> {
+        let (stripe, reaching_in) = match self.order {
+            DestageOrder::Address => {
+                let (first, end, from) = self.next_by_address()?;
+                let stripe = stripe_of(from);
+                (stripe, (first < stripe.0).then_some((first, end)))
+            }
+            DestageOrder::Age => {
+                let stripe = stripe_of(self.next_by_age()?);
+                (stripe, self.reaching_into(stripe.0))
+            }
         };
-        let (stripe_first, stripe_end) = stripe_of(from);
-        // What of the stripe lies before `from` was passed over by nobody but may be dirty again.
-        let mut taken_blocks = 0;
-        let mut cursor = stripe_first;
-        while let Some((first, end)) = self.next_from(cursor)
-            && first < stripe_end
-        {
-            let before = self.blocks_of(first, end);
-            self.extents.remove(&first);
+        let (stripe_first, stripe_end) = stripe;
+        // The first extent may begin before the stripe, the last may end behind it: these parts stay.
+        let mut behind = None;
+        let (mut taken_blocks, mut gone_blocks) = (0, 0);
+        let block_bytes = self.block_bytes;
+        // What of the stripe lies before the sweep was passed over by nobody but may be dirty again.
+        let whole = self.extents.extract_if(stripe_first..stripe_end, |_, _| true);
+        for (first, end) in reaching_in.into_iter().chain(whole) {
             let (low, high) = (first.max(stripe_first), end.min(stripe_end));
-            let mut after = 0;
-            if first < low {
-                self.extents.insert(first, low);
-                after += self.blocks_of(first, low);
-            }
-            if high < end {
-                self.extents.insert(high, end);
-                after += self.blocks_of(high, end);
-            }
-            let taken = self.blocks_of(low, high);
+            behind = (high < end).then_some((high, end));
             into.push((low, high - low));
-            taken_blocks += taken;
-            self.blocks = self.blocks + after + taken - before;
-            cursor = high;
+            taken_blocks += blocks_of(block_bytes, low, high);
+            gone_blocks += blocks_of(block_bytes, first, end);
+        }
+        self.blocks = self.blocks + taken_blocks - gone_blocks;
+        let before = reaching_in.map(|(first, _)| (first, stripe_first));
+        for (first, end) in before.into_iter().chain(behind) {
+            self.extents.insert(first, end);
+            self.blocks += self.blocks_of(first, end);
         }
         self.sweep_byte = stripe_end;
         self.stripes_under_way += 1;
@@ -149,11 +196,13 @@ impl WriteCache {
         Some(taken_blocks)
     }
 
-    fn next_by_address(&self) -> Option<u64> {
-        match self.next_from(self.sweep_byte) {
-            Some((first, _)) => Some(first.max(self.sweep_byte)),
-            None => self.extents.first_key_value().map(|(&first, _)| first),
+    /// The first extent at the sweep or behind it, else the first of all; and where in it the sweep goes on.
+    fn next_by_address(&self) -> Option<(u64, u64, u64)> {
+        if let Some((first, end)) = self.reaching_into(self.sweep_byte) {
+            return Some((first, end, self.sweep_byte));
         }
+        let next = self.extents.range(self.sweep_byte..).next().or_else(|| self.extents.first_key_value());
+        next.map(|(&first, &end)| (first, end, first))
     }
 
     fn next_by_age(&mut self) -> Option<u64> {
@@ -166,14 +215,10 @@ impl WriteCache {
         self.extents.first_key_value().map(|(&first, _)| first)
     }
 
-    /// The first extent that has bytes from `byte` on.
-    fn next_from(&self, byte: u64) -> Option<(u64, u64)> {
-        if let Some((&first, &end)) = self.extents.range(..byte).next_back()
-            && end > byte
-        {
-            return Some((first, end));
-        }
-        self.extents.range(byte..).next().map(|(&first, &end)| (first, end))
+    /// The extent that begins before a byte and has it.
+    fn reaching_into(&self, byte: u64) -> Option<(u64, u64)> {
+        let (&first, &end) = self.extents.range(..byte).next_back()?;
+        (end > byte).then_some((first, end))
     }
 
     /// What was taken is on the drives.
@@ -194,96 +239,41 @@ impl WriteCache {
         Some(tag)
     }
 
-    /// Whether the fill is where it was, and where it stays: nothing, where destaging begins, or full.
-    pub fn is_steady_since(&self, blocks_before: u64) -> bool {
-        // What is under way and what one wave of writes brings: a hundredth of the cache.
-        let near = |blocks: u64, level: u64| blocks.abs_diff(level) <= self.blocks_limit / 100;
-        [0, self.destage_from_blocks, self.blocks_limit]
-            .iter()
-            .any(|&level| near(self.blocks, level) && near(blocks_before, level))
+    /// A window of a fast-forward begins.
+    pub fn begin_window(&mut self) {
+        self.window = Window { blocks: self.blocks, before: self.window.seen, seen: Seen::default() };
+    }
+
+    /// Whether the fill has done since the window began, and in the window before it, what it would do for ever: nothing, stay
+    /// where destaging begins because that keeps up, or stay full because it does not. Where it is says less: a cache that is
+    /// nearly full still takes in faster than it will.
+    pub fn is_steady(&self) -> bool {
+        let Window { blocks, before, seen } = self.window;
+        let keeps_up = |seen: Seen| seen.keeps_up && !seen.is_full;
+        self.blocks == blocks || (before.is_full && seen.is_full) || (keeps_up(before) && keeps_up(seen))
+    }
+
+    /// Takes in a write of time that is not simulated and puts as many blocks on the drives, in no time, as it needs: where
+    /// the sweep stands and how dense the extents lie before it goes on as it would, the fill stays.
+    pub fn carry_written(&mut self, offset: u64, length: u64, stripe_of: impl Fn(u64) -> (u64, u64)) {
+        // Counts are carried over from those of the window.
+        let counted = (self.merged_writes, self.destages);
+        let before = self.blocks;
+        self.insert(offset, length);
+        self.owed_blocks += self.blocks as i64 - before as i64;
+        let mut extents = std::mem::take(&mut self.carried);
+        while self.owed_blocks > 0 {
+            extents.clear();
+            let Some(blocks) = self.take_next_stripe(&stripe_of, &mut extents) else { break };
+            self.stripe_is_written(blocks);
+            self.owed_blocks -= blocks as i64;
+        }
+        self.carried = extents;
+        (self.merged_writes, self.destages) = counted;
     }
 
     /// Blocks in use, extents that are dirty, commands that wait for room.
     pub fn fill(&self) -> [u64; 3] {
         [self.blocks, self.extents.len() as u64, self.waiting.len() as u64]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Proves that a stripe written piece by piece is taken whole, in order of address, and that its blocks come free.
-    #[test]
-    fn pieces_become_stripes() {
-        let mut cache = WriteCache::new(1 << 20, 4096, 0.0, DestageOrder::Address, 2);
-        for piece in [3u64, 1, 0, 2, 9, 8] {
-            assert!(cache.take_in(0, piece * 8192, 8192));
-        }
-        let stripe_of = |byte: u64| (byte / 32768 * 32768, byte / 32768 * 32768 + 32768);
-        let mut taken = Vec::new();
-        assert_eq!(cache.take_stripe(stripe_of, &mut taken), Some(8));
-        assert_eq!(taken, [(0, 32768)]);
-        taken.clear();
-        assert_eq!(cache.take_stripe(stripe_of, &mut taken), Some(4));
-        assert_eq!(taken, [(65536, 16384)]);
-        assert_eq!(cache.take_stripe(stripe_of, &mut taken), None);
-        cache.stripe_is_written(8);
-        cache.stripe_is_written(4);
-        assert_eq!(cache.fill(), [0, 0, 0]);
-    }
-
-    /// Proves that a full cache makes writes wait in order, and lets them in when room comes.
-    #[test]
-    fn a_full_cache_makes_writes_wait() {
-        let mut cache = WriteCache::new(8 * 4096, 4096, 50.0, DestageOrder::Age, 1);
-        let extent_of = |tag: u32| (u64::from(tag) << 20, 4096);
-        for tag in 0..8 {
-            assert!(cache.take_in(tag, extent_of(tag).0, 4096));
-        }
-        assert!(!cache.take_in(8, extent_of(8).0, 4096));
-        assert_eq!(cache.admit_next(extent_of), None);
-        let mut taken = Vec::new();
-        let blocks = cache.take_stripe(|byte| (byte, byte + (1 << 20)), &mut taken).unwrap();
-        cache.stripe_is_written(blocks);
-        assert_eq!(cache.admit_next(extent_of), Some(8));
-        assert_eq!(cache.fill(), [8, 8, 0]);
-    }
-
-    proptest! {
-        /// Proves that whatever is written is destaged once, and that no block is lost or freed twice.
-        #[test]
-        fn nothing_is_lost(
-            writes in proptest::collection::vec((0u64..200, 1u64..40), 1..60),
-            aligned: bool,
-            by_age: bool,
-        ) {
-            let order = if by_age { DestageOrder::Age } else { DestageOrder::Address };
-            let unit = if aligned { 4096 } else { 512 };
-            let mut cache = WriteCache::new(1 << 40, 4096, 0.0, order, u32::MAX);
-            let mut dirty = vec![false; 240];
-            let (mut taken, mut blocks) = (Vec::new(), 0);
-            for (index, &(offset, length)) in writes.iter().enumerate() {
-                prop_assert!(cache.take_in(0, offset * unit, length * unit));
-                prop_assert!(cache.holds(offset * unit, length * unit));
-                (offset..offset + length).for_each(|unit| dirty[unit as usize] = true);
-                if index % 7 == 6 || index + 1 == writes.len() {
-                    let stripe_of = |byte: u64| (byte / 12288 * 12288, byte / 12288 * 12288 + 12288);
-                    while let Some(freed) = cache.take_stripe(stripe_of, &mut taken) {
-                        blocks += freed;
-                        cache.stripe_is_written(freed);
-                    }
-                    for (first, length) in taken.drain(..) {
-                        for byte in (first..first + length).step_by(unit as usize) {
-                            prop_assert!(std::mem::take(&mut dirty[(byte / unit) as usize]));
-                        }
-                    }
-                    prop_assert!(dirty.iter().all(|&unit| !unit));
-                    prop_assert_eq!(cache.fill(), [0, 0, 0]);
-                }
-            }
-            prop_assert!(blocks > 0);
-        }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) struct Model {
     /// What the array does on its own account, by the number under which it is in the queue.
     own: Slab<Own>,
     /// What is carried next was told as ranges already.
-    is_sequential: bool,
+    is_told: bool,
 }
 
 fn refused(path: &str, error: &layout::LayoutError) -> TwinError {
@@ -170,7 +170,7 @@ impl ArrayModel for Model {
             own: Slab::default(),
             set,
             stripe,
-            is_sequential: false,
+            is_told: false,
         })
     }
 
@@ -230,15 +230,21 @@ impl ArrayModel for Model {
     }
 
     fn carry(&mut self, duration_ns: u64, window_ns: u64) {
-        if !self.is_sequential {
+        if !self.is_told {
             self.drives.carry(duration_ns, window_ns);
         }
-        self.is_sequential = false;
+        self.is_told = false;
         self.course.carry(duration_ns);
     }
 
+    /// Where erased flash is used up before the load ends: how much of it each drive has taken, by chance more than others, says
+    /// when the cliff comes.
+    fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
+        self.drives.steady_for_ns(window_ns) < left_ns
+    }
+
     fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
-        self.is_sequential = true;
+        self.is_told = true;
         self.carry_in_order(offset_bytes, length_bytes);
     }
 }

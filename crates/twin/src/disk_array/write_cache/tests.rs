@@ -1,0 +1,146 @@
+//! The write cache alone.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Proves that a stripe written piece by piece is taken whole, in order of address, and that its blocks come free.
+#[test]
+fn pieces_become_stripes() {
+    let mut cache = WriteCache::new(1 << 20, 4096, 0.0, DestageOrder::Address, 2);
+    for piece in [3u64, 1, 0, 2, 9, 8] {
+        assert!(cache.take_in(0, piece * 8192, 8192));
+    }
+    let stripe_of = |byte: u64| (byte / 32768 * 32768, byte / 32768 * 32768 + 32768);
+    let mut taken = Vec::new();
+    assert_eq!(cache.take_stripe(stripe_of, &mut taken), Some(8));
+    assert_eq!(taken, [(0, 32768)]);
+    taken.clear();
+    assert_eq!(cache.take_stripe(stripe_of, &mut taken), Some(4));
+    assert_eq!(taken, [(65536, 16384)]);
+    assert_eq!(cache.take_stripe(stripe_of, &mut taken), None);
+    cache.stripe_is_written(8);
+    cache.stripe_is_written(4);
+    assert_eq!(cache.fill(), [0, 0, 0]);
+}
+
+/// Proves that a full cache makes writes wait in order, and lets them in when room comes.
+#[test]
+fn a_full_cache_makes_writes_wait() {
+    let mut cache = WriteCache::new(8 * 4096, 4096, 50.0, DestageOrder::Age, 1);
+    let extent_of = |tag: u32| (u64::from(tag) << 20, 4096);
+    for tag in 0..8 {
+        assert!(cache.take_in(tag, extent_of(tag).0, 4096));
+    }
+    assert!(!cache.take_in(8, extent_of(8).0, 4096));
+    assert_eq!(cache.admit_next(extent_of), None);
+    let mut taken = Vec::new();
+    let blocks = cache.take_stripe(|byte| (byte, byte + (1 << 20)), &mut taken).unwrap();
+    cache.stripe_is_written(blocks);
+    assert_eq!(cache.admit_next(extent_of), Some(8));
+    assert_eq!(cache.fill(), [8, 8, 0]);
+}
+
+/// Proves that writes of time that is not simulated leave the fill as it is, move the sweep as far as they bring blocks, and
+/// are counted by nobody here.
+#[test]
+fn carried_writes_move_the_sweep() {
+    let mut cache = WriteCache::new(64 << 20, 4096, 50.0, DestageOrder::Address, 4);
+    let stripe_of = |byte: u64| (byte >> 16 << 16, (byte >> 16 << 16) + 65536);
+    for block in 0..8192 {
+        assert!(cache.take_in(0, block * 8192, 4096));
+    }
+    let counted = (cache.merged_writes, cache.destages);
+    for block in 0..1000 {
+        cache.carry_written((block * 7 + 1) * 8192 + 4096 * 8192 * 2, 4096, stripe_of);
+    }
+    assert!(cache.fill()[0].abs_diff(8192) <= 8, "{:?}", cache.fill());
+    assert!(
+        (1000 * 8192 - 65536..1000 * 8192 + 65536 * 2).contains(&cache.sweep_byte),
+        "{}",
+        cache.sweep_byte
+    );
+    assert_eq!(cache.stripes_under_way, 0);
+    assert_eq!((cache.merged_writes, cache.destages), counted);
+}
+
+/// Proves that a cache is taken for steady where destaging keeps up or writes wait, in this window and in the one before, and
+/// not while it fills, however full it is.
+#[test]
+fn a_cache_that_fills_is_not_steady() {
+    let mut cache = WriteCache::new(1000 * 4096, 4096, 50.0, DestageOrder::Address, 1);
+    let stripe_of = |byte: u64| (byte, byte + 4096);
+    let mut next = 0;
+    let mut write = |cache: &mut WriteCache, count: u64| {
+        for _ in 0..count {
+            next += 1;
+            cache.take_in(0, next * 8192, 4096);
+        }
+    };
+    let mut taken = Vec::new();
+    write(&mut cache, 499);
+    cache.begin_window();
+    write(&mut cache, 1);
+    assert!(!cache.is_due() && !cache.is_steady(), "it has never destaged");
+    // Destaging keeps up: what comes, goes.
+    for count in [1, 2] {
+        cache.begin_window();
+        write(&mut cache, count);
+        while let Some(blocks) = cache.take_stripe(stripe_of, &mut taken) {
+            cache.stripe_is_written(blocks);
+        }
+        write(&mut cache, count);
+    }
+    assert!(cache.is_steady());
+    // It does not: two come, one goes, up to the last block.
+    let mut blocks = cache.take_stripe(stripe_of, &mut taken).unwrap();
+    while cache.fill()[0] < 998 {
+        cache.begin_window();
+        write(&mut cache, 2);
+        cache.stripe_is_written(blocks);
+        blocks = cache.take_stripe(stripe_of, &mut taken).unwrap();
+        assert!(!cache.is_steady(), "{:?}", cache.fill());
+    }
+    for is_steady in [false, true] {
+        cache.begin_window();
+        write(&mut cache, 5);
+        cache.stripe_is_written(blocks);
+        blocks = cache.take_stripe(stripe_of, &mut taken).unwrap();
+        assert_eq!(cache.is_steady(), is_steady, "{:?}", cache.fill());
+    }
+}
+
+proptest! {
+    /// Proves that whatever is written is destaged once, and that no block is lost or freed twice.
+    #[test]
+    fn nothing_is_lost(
+        writes in proptest::collection::vec((0u64..200, 1u64..40), 1..60),
+        aligned: bool,
+        by_age: bool,
+    ) {
+        let order = if by_age { DestageOrder::Age } else { DestageOrder::Address };
+        let unit = if aligned { 4096 } else { 512 };
+        let mut cache = WriteCache::new(1 << 40, 4096, 0.0, order, u32::MAX);
+        let mut dirty = vec![false; 240];
+        let (mut taken, mut blocks) = (Vec::new(), 0);
+        for (index, &(offset, length)) in writes.iter().enumerate() {
+            prop_assert!(cache.take_in(0, offset * unit, length * unit));
+            prop_assert!(cache.holds(offset * unit, length * unit));
+            (offset..offset + length).for_each(|unit| dirty[unit as usize] = true);
+            if index % 7 == 6 || index + 1 == writes.len() {
+                let stripe_of = |byte: u64| (byte / 12288 * 12288, byte / 12288 * 12288 + 12288);
+                while let Some(freed) = cache.take_stripe(stripe_of, &mut taken) {
+                    blocks += freed;
+                    cache.stripe_is_written(freed);
+                }
+                for (first, length) in taken.drain(..) {
+                    for byte in (first..first + length).step_by(unit as usize) {
+                        prop_assert!(std::mem::take(&mut dirty[(byte / unit) as usize]));
+                    }
+                }
+                prop_assert!(dirty.iter().all(|&unit| !unit));
+                prop_assert_eq!(cache.fill(), [0, 0, 0]);
+            }
+        }
+        prop_assert!(blocks > 0);
+    }
+}
