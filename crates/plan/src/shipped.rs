@@ -102,7 +102,21 @@ fn shipped(files: &[(&'static str, &'static str)]) -> Vec<Shipped> {
     files.iter().map(|&(name, text)| Shipped { name, title: title_line(text), text }).collect()
 }
 
-/// The value of the top-level `title:`, which a shipped file has on one line without quotes (a test sees to it).
+/// The value of the top-level `title:`, which a shipped file has on one line, in quotes where it has a colon.
 fn title_line(text: &'static str) -> &'static str {
-    text.lines().find_map(|line| line.strip_prefix("title: ")).unwrap_or_default()
+    text.lines().find_map(|line| line.strip_prefix("title: ")).unwrap_or_default().trim_matches('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that what a list shows as the title of a shipped plan is what the plan itself says.
+    #[test]
+    fn listed_titles_are_the_plans() {
+        for shipped in shipped_plans() {
+            let plan = crate::parse_plan(shipped.name, shipped.name, shipped.text).unwrap();
+            assert_eq!(plan.title, shipped.title);
+        }
+    }
 }
