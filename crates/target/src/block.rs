@@ -2,6 +2,7 @@
 
 use crate::error::TargetError;
 use crate::roots::Roots;
+use crate::same_disk::{OtherPath, other_paths};
 use crate::usage::{self, Holder, Mount, Usage};
 use serde::Serialize;
 use std::fmt;
@@ -151,6 +152,9 @@ pub struct BlockDevice {
     /// Who uses it.
     #[serde(flatten)]
     pub usage: Usage,
+    /// Other block devices that lead to the same disk, with those who use them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_paths: Vec<OtherPath>,
 }
 
 /// Describes the block device `number` from sysfs, `/proc/self/mountinfo` and `/proc/swaps`.
@@ -168,14 +172,12 @@ pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<Bloc
     let sectors = fs::read_to_string(&size_path)
         .and_then(|text| text.trim().parse::<u64>().map_err(io::Error::other))
         .map_err(|error| unreadable(&size_path, error))?;
-    let usage = usage::usage_of(roots, &directory).map_err(|(path, error)| unreadable(&path, error))?;
+    let (usage, above) =
+        usage::usage_of(roots, &directory).map_err(|(path, error)| unreadable(&path, error))?;
+    let other_paths =
+        other_paths(roots, &directory, &above).map_err(|(path, error)| unreadable(&path, error))?;
     let device = whole.join("device");
     let is_partition = whole != directory;
-    let vendor = attribute(&device, "vendor").filter(|vendor| !vendor.starts_with("0x"));
-    let model = match (vendor, attribute(&device, "model")) {
-        (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
-        (_, model) => model,
-    };
     Ok(BlockDevice {
         number,
         kind: kind(&directory, &whole),
@@ -185,7 +187,7 @@ pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<Bloc
                 number_attribute(&directory, "start").map(|start| start.saturating_mul(SYSFS_SECTOR_BYTES))
             })
             .flatten(),
-        model,
+        model: vendor_and_model(&whole),
         serial: serial(&whole),
         wwn: attribute(&whole, "wwid").or_else(|| attribute(&device, "wwid")),
         uuid: attribute(&directory, "dm/uuid").or_else(|| attribute(&directory, "md/uuid")),
@@ -197,6 +199,7 @@ pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<Bloc
         slaves: entries(&directory.join("slaves")),
         nvme_paths: nvme_paths(roots, &kernel_name),
         usage,
+        other_paths,
         kernel_name,
     })
 }
@@ -231,7 +234,14 @@ impl BlockDevice {
         if self.read_only {
             reasons.push("it is read-only".to_owned());
         }
+        reasons.extend(self.other_paths.iter().flat_map(|path| path.reasons(self.is_whole_disk())));
         reasons
+    }
+
+    /// A disk by one path or by all: what lies on it begins at its first byte.
+    fn is_whole_disk(&self) -> bool {
+        let is_multipath = matches!(self.kind, DeviceKind::Mapper { mapper: MapperKind::Multipath, .. });
+        is_multipath || matches!(self.kind, DeviceKind::Disk)
     }
 
     /// What tells this device from any other that may stand under its name. Without a worldwide name, a serial
@@ -305,7 +315,17 @@ pub(crate) fn describe_holder(directory: &Path) -> (Option<MapperKind>, String, 
     }
 }
 
-fn serial(whole: &Path) -> Option<String> {
+/// Vendor and model of a whole device; virtio's vendor is a number.
+pub(crate) fn vendor_and_model(whole: &Path) -> Option<String> {
+    let device = whole.join("device");
+    let vendor = attribute(&device, "vendor").filter(|vendor| !vendor.starts_with("0x"));
+    match (vendor, attribute(&device, "model")) {
+        (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
+        (_, model) => model,
+    }
+}
+
+pub(crate) fn serial(whole: &Path) -> Option<String> {
     attribute(whole, "serial").or_else(|| attribute(whole, "device/serial")).or_else(|| {
         // SCSI page 0x80, "unit serial number" (SPC-4 7.8.15): four bytes of header, then ASCII.
         let page = fs::read(whole.join("device/vpd_pg80")).ok()?;
@@ -340,7 +360,7 @@ fn flag(directory: &Path, name: &str) -> bool {
     number_attribute(directory, name).is_some_and(|value| value != 0)
 }
 
-fn number_attribute(directory: &Path, name: &str) -> Option<u64> {
+pub(crate) fn number_attribute(directory: &Path, name: &str) -> Option<u64> {
     attribute(directory, name)?.parse().ok()
 }
 

@@ -5,6 +5,7 @@ use crate::content::{Content, scan_content};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::roots::Roots;
+use crate::same_disk::OtherPath;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -95,7 +96,10 @@ fn classify_block(roots: &Roots, path: &Path) -> Result<Classification, TargetEr
     };
     // The number of what was opened, not of what the name means a moment later.
     let metadata = file.metadata().map_err(|error| TargetError::io("look at", path, error))?;
-    let device = classify_block_device(roots, DeviceNumber::from_raw(metadata.rdev()))?;
+    let mut device = classify_block_device(roots, DeviceNumber::from_raw(metadata.rdev()))?;
+    for other in &mut device.other_paths {
+        other.claimed = claim_other_path(roots, other).is_none();
+    }
     let content = scan_content(&file, device.size_bytes).ok();
     Ok(Classification::BlockDevice { path: path.to_owned(), device: Box::new(device), content, claimed })
 }
@@ -116,6 +120,25 @@ pub(crate) fn open_block(path: &Path, access: OFlags) -> io::Result<File> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Opens another path to a disk exclusively, for reading, so that nobody can mount it or build on it meanwhile; none
+/// if somebody else has done so.
+pub(crate) fn claim_other_path(roots: &Roots, other: &OtherPath) -> Option<Vec<File>> {
+    let mut held = Vec::new();
+    for name in &other.to_claim {
+        let path = roots.dev.join(name);
+        // A path without a node, and one that has gone dead, cannot be mounted either.
+        if !fs::metadata(&path).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
+            continue;
+        }
+        match open_block(&path, OFlags::RDONLY) {
+            Ok(file) => held.push(file),
+            Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => return None,
+            Err(_) => {}
+        }
+    }
+    Some(held)
 }
 
 const CLAIM_ATTEMPTS: u32 = 6;

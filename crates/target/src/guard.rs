@@ -150,7 +150,9 @@ fn device_data(device: &BlockDevice, content: Option<&Content>) -> String {
 }
 
 fn hint_for(reason: &str) -> &'static str {
-    if reason.contains("mounted") {
+    if reason.starts_with("/dev/") && !reason.contains("one path of") {
+        "both lead to the same bytes: take the other one out of use if this is the right disk, or choose another target"
+    } else if reason.contains("mounted") {
         "unmount it if it is the right one, or choose another target"
     } else if reason.contains("partitioned") {
         "name one of its partitions, or remove the partition table (wipefs -a) if it is the right device"

@@ -5,12 +5,14 @@
 //! too has a say. Engines get an [`Address`]; the manifest gets [`Inspected::describe`].
 //!
 //! The rule of the guard: a device that is mounted, held, partitioned, swapped to, read-only or a path of a
-//! multipath device is never written. Anything else that may hold data (every block device, every NBD export, every
+//! multipath device is never written, nor is a device while another path to the same disk is used in one of these ways
+//! (the same WWN, the same serial number, model and size, the same NVMe identifier). Anything else that may hold data (every block device, every NBD export, every
 //! non-empty file that arraylab did not create) is written only with the consent ID that arraylab printed for it.
 
 mod block;
 mod classify;
 mod content;
+mod disk_identity;
 mod error;
 mod file;
 mod guard;
@@ -21,6 +23,7 @@ mod nbd_uri;
 mod origin;
 mod permit;
 mod roots;
+mod same_disk;
 mod spec;
 mod usage;
 
@@ -36,5 +39,6 @@ pub use nbd_uri::{NbdAddress, NbdEndpoint};
 pub use origin::Origin;
 pub use permit::{PermitError, ReadPermit, WritePermit};
 pub use roots::Roots;
+pub use same_disk::OtherPath;
 pub use spec::{SPEC_LIMIT_BYTES, StorageSpec, TargetSpec, TwinSpec};
 pub use usage::{Holder, Mount, Usage};

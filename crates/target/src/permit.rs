@@ -1,7 +1,7 @@
 //! A target that is opened and held for a run.
 
-use crate::block::{DeviceNumber, classify_block_device};
-use crate::classify::{Classification, open_block};
+use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
+use crate::classify::{Classification, claim_other_path, open_block};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::guard::{Guard, GuardRefusal};
@@ -9,6 +9,7 @@ use crate::inspect::{Address, Inspected, Subject, block_identity};
 use crate::nbd_handshake::query_export;
 use crate::origin::{self, Origin};
 use crate::roots::Roots;
+use crate::same_disk::OtherPath;
 use crate::spec::StorageSpec;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
@@ -53,7 +54,11 @@ enum ReadFile {
 
 #[derive(Debug)]
 enum Hold {
-    Block(File),
+    Block {
+        file: File,
+        /// Other paths to the same disk, opened exclusively too.
+        _other_paths: Vec<File>,
+    },
     OwnFile(LockedFile),
     ForeignFile(LockedFile),
     Nbd,
@@ -87,7 +92,7 @@ impl Guard {
                 recheck_nbd(&inspected)?;
                 Hold::Nbd
             }
-            Subject::Existing(Classification::BlockDevice { path, .. }) => {
+            Subject::Existing(Classification::BlockDevice { path, device, .. }) => {
                 let file = match open_block(path, OFlags::RDWR) {
                     Ok(file) => file,
                     Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
@@ -96,7 +101,7 @@ impl Guard {
                     Err(error) => return Err(TargetError::io("open for writing", path, error).into()),
                 };
                 recheck_block(&self.roots, &inspected, &file)?;
-                Hold::Block(file)
+                Hold::Block { file, _other_paths: self.claim_other_paths(&inspected, device)? }
             }
             Subject::Existing(Classification::File(found)) => {
                 let file = lock(&inspected, open_existing(&found.path, true)?, true)?;
@@ -117,6 +122,30 @@ impl Guard {
                 .map_err(|error| TargetError::io("mark", &shown(&inspected), error))?;
         }
         Ok(WritePermit { inspected, roots: self.roots.clone(), hold })
+    }
+
+    /// Takes the other paths to the disk as well: nobody may mount them while this one is written. Not for a device
+    /// that is made from others: its neighbours on the same disks may be targets of the same run.
+    fn claim_other_paths(
+        &self,
+        inspected: &Inspected,
+        device: &BlockDevice,
+    ) -> Result<Vec<File>, GuardRefusal> {
+        if !device.slaves.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut held = Vec::new();
+        for other in &device.other_paths {
+            let busy = || {
+                let OtherPath { kernel_name, because, .. } = other;
+                in_use(
+                    inspected,
+                    &format!("/dev/{kernel_name} {because}, and the kernel refuses an exclusive open of it"),
+                )
+            };
+            held.extend(claim_other_path(&self.roots, other).ok_or_else(busy)?);
+        }
+        Ok(held)
     }
 
     /// Opens `inspected` for reading. A file is locked against a run that writes; the file of a `file:` target is
@@ -155,7 +184,7 @@ impl WritePermit {
     pub fn recheck(&self) -> Result<(), PermitError> {
         match &self.hold {
             Hold::Nbd => recheck_nbd(&self.inspected),
-            Hold::Block(file) => recheck_block(&self.roots, &self.inspected, file),
+            Hold::Block { file, .. } => recheck_block(&self.roots, &self.inspected, file),
             Hold::OwnFile(file) | Hold::ForeignFile(file) => {
                 let path = shown(&self.inspected);
                 let here = file.0.metadata().map_err(|error| TargetError::io("look at", &path, error))?;

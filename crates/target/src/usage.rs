@@ -49,34 +49,55 @@ pub struct Mount {
     pub filesystem: String,
 }
 
-/// Reads who uses the device whose sysfs directory this is.
-pub(crate) fn usage_of(roots: &Roots, directory: &Path) -> Result<Usage, (PathBuf, io::Error)> {
-    let partitions: Vec<PathBuf> = entries(directory)
-        .into_iter()
-        .map(|entry| directory.join(entry))
-        .filter(|child| child.join("partition").is_file())
-        .collect();
+/// Reads who uses the device whose sysfs directory this is, and the names of all devices that were looked at.
+pub(crate) fn usage_of(
+    roots: &Roots,
+    directory: &Path,
+) -> Result<(Usage, BTreeSet<String>), (PathBuf, io::Error)> {
     let mut held: Vec<PathBuf> = vec![directory.to_owned()];
-    held.extend(partitions.iter().cloned());
+    held.extend(partitions_of(directory));
     if whole_device(directory) != directory {
         // What holds the whole device holds every partition of it.
         held.push(whole_device(directory));
     }
-    let loops = loop_devices(roots);
-    let mut usage =
-        Usage { partitions: partitions.iter().map(|p| kernel_name(p)).collect(), ..Usage::default() };
-    for device in &held {
-        for (holder, path) in holders_of(roots, &loops, device) {
+    usage_above(roots, &loop_devices(roots), &held, &BTreeSet::new())
+}
+
+/// sysfs directories of the partitions that the kernel knows.
+pub(crate) fn partitions_of(directory: &Path) -> Vec<PathBuf> {
+    entries(directory)
+        .into_iter()
+        .map(|entry| directory.join(entry))
+        .filter(|child| child.join("partition").is_file())
+        .collect()
+}
+
+/// Who uses the devices whose sysfs directories these are, directly or through what is built on them, and the names
+/// of all devices that were looked at. Devices of `counted` are not climbed to.
+pub(crate) fn usage_above(
+    roots: &Roots,
+    loops: &[LoopDevice],
+    held: &[PathBuf],
+    counted: &BTreeSet<String>,
+) -> Result<(Usage, BTreeSet<String>), (PathBuf, io::Error)> {
+    let partitions = held.iter().skip(1).filter(|d| held.first().is_some_and(|whole| d.starts_with(whole)));
+    let mut usage = Usage { partitions: partitions.map(|p| kernel_name(p)).collect(), ..Usage::default() };
+    let not_counted = |device: &Path| {
+        let holders = holders_of(roots, loops, device);
+        holders.into_iter().filter(|(name, _)| !counted.contains(name)).collect::<Vec<_>>()
+    };
+    for device in held {
+        for (holder, path) in not_counted(device) {
             let (kind, what, name) = describe_holder(&path);
             usage.holders.push(Holder { held: kernel_name(device), kernel_name: holder, name, what, kind });
         }
     }
     // A volume group over md over partitions is mounted far above; each device is visited once.
     let mut all = BTreeSet::new();
-    let mut waiting = held;
+    let mut waiting = held.to_vec();
     while let Some(device) = waiting.pop() {
         if all.insert(kernel_name(&device)) {
-            waiting.extend(holders_of(roots, &loops, &device).into_iter().map(|(_, path)| path));
+            waiting.extend(not_counted(&device).into_iter().map(|(_, path)| path));
         }
     }
     let numbers: Vec<(String, String)> = all
@@ -90,7 +111,38 @@ pub(crate) fn usage_of(roots: &Roots, directory: &Path) -> Result<Usage, (PathBu
         .into_iter()
         .filter_map(|swap| kernel_name_of_node(roots, &swap).filter(|name| all.contains(name)))
         .collect();
-    Ok(usage)
+    Ok((usage, all))
+}
+
+impl Usage {
+    /// Mounts, swap and holders as predicates of the device `kernel_name`: "is mounted at /srv (xfs)".
+    pub(crate) fn uses_of(&self, kernel_name: &str) -> Vec<String> {
+        let place =
+            |device: &str| if device == kernel_name { String::new() } else { format!(": {device} on it") };
+        let mut uses = Vec::new();
+        for Mount { device, mount_point, filesystem } in &self.mounts {
+            let at = format!("mounted at {mount_point} ({filesystem})");
+            uses.push(match place(device) {
+                of if of.is_empty() => format!("is {at}"),
+                of => format!("is in use{of} is {at}"),
+            });
+        }
+        for device in &self.swaps {
+            uses.push(match place(device) {
+                of if of.is_empty() => "is swap space in use".to_owned(),
+                of => format!("is in use{of} is swap space"),
+            });
+        }
+        for Holder { held, kernel_name: holder, name, what, kind } in &self.holders {
+            let named = if name == holder { name.clone() } else { format!("{name} ({holder})") };
+            uses.push(match (kind, place(held)) {
+                (Some(MapperKind::Multipath), _) => format!("is one path of multipath device {named}"),
+                (_, of) if of.is_empty() => format!("is held by {what} {named}"),
+                (_, of) => format!("is in use{of} is held by {what} {named}"),
+            });
+        }
+        uses
+    }
 }
 
 /// Names and sysfs directories of the devices directly above `device`.
@@ -205,6 +257,17 @@ fn kernel_name_of_node(roots: &Roots, node: &str) -> Option<String> {
     let resolved = fs::canonicalize(&path).unwrap_or(path);
     let dev = fs::canonicalize(&roots.dev).unwrap_or_else(|_| roots.dev.clone());
     Some(resolved.strip_prefix(&dev).ok()?.to_string_lossy().into_owned())
+}
+
+/// The sysfs directory of the block device that a node is: `/dev/sdk`.
+pub(crate) fn directory_of_node(roots: &Roots, node: &str) -> Option<PathBuf> {
+    block_directory(roots, &kernel_name_of_node(roots, node)?)
+}
+
+/// Two names of one file.
+pub(crate) fn is_same_file(one: &str, other: &str) -> bool {
+    let identity = |path: &str| fs::metadata(path).map(|m| (m.dev(), m.ino())).ok();
+    identity(one).is_some_and(|of_one| identity(other) == Some(of_one))
 }
 
 fn block_directory(roots: &Roots, name: &str) -> Option<PathBuf> {

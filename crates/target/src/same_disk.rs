@@ -1,0 +1,223 @@
+//! Other paths to the disk below a target: block devices of the same identity, and who uses them.
+//!
+//! A disk with two ports is two block devices until multipathd has made a map of them. The kernel knows nothing of
+//! that: it lets `/dev/sdh` be opened exclusively and written while a file system on `/dev/sdg` is mounted.
+
+use crate::block::{attribute, entries, kernel_name, number_attribute, whole_device};
+use crate::disk_identity::DiskIdentity;
+use crate::roots::Roots;
+use crate::usage::{self, LoopDevice, Usage};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Another block device that leads to bytes of the target, with those who use it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OtherPath {
+    /// For example `sdg`.
+    pub kernel_name: String,
+    /// What shows that it is the same disk: "has the same WWN naa.5000c5007a000001".
+    pub because: String,
+    /// Who uses the part of it that the target lies on.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// Kernel names of the devices that an exclusive open must find free: the device, or its partitions that overlap
+    /// the target.
+    #[serde(skip)]
+    pub(crate) to_claim: Vec<String>,
+    /// The kernel refused to open one of them exclusively.
+    pub claimed: bool,
+}
+
+/// The part of a disk that a target lies on.
+struct Extent {
+    whole: PathBuf,
+    /// First and one past the last sector; none for the whole disk.
+    sectors: Option<(u64, u64)>,
+    /// The loop device through which the target reaches it.
+    below_loop: Option<String>,
+}
+
+/// What a target is made from, down to devices that are made from nothing.
+#[derive(Default)]
+struct Below {
+    /// Kernel names of the target and of every device below it.
+    names: BTreeSet<String>,
+    /// sysfs directories of the same, whole devices for partitions.
+    directories: Vec<PathBuf>,
+    extents: Vec<Extent>,
+    /// Loop devices over regular files: name and file.
+    loop_files: Vec<(String, String)>,
+}
+
+/// Finds the other paths to the device whose sysfs directory this is. `above` are the devices built on it, whose use
+/// counts already.
+pub(crate) fn other_paths(
+    roots: &Roots,
+    directory: &Path,
+    above: &BTreeSet<String>,
+) -> Result<Vec<OtherPath>, (PathBuf, io::Error)> {
+    let loops = usage::loop_devices(roots);
+    let mut below = Below::default();
+    descend(roots, &loops, directory, None, &mut below);
+    let mut counted: BTreeSet<String> = above.union(&below.names).cloned().collect();
+    let mut found = Vec::new();
+    let mut add = |whole: &Path,
+                   because: String,
+                   sectors: &[Option<(u64, u64)>],
+                   counted: &BTreeSet<String>| {
+        let (held, to_claim) = held_parts(whole, sectors);
+        let (usage, visited) = usage::usage_above(roots, &loops, &held, counted)?;
+        found.push(OtherPath { kernel_name: kernel_name(whole), because, usage, to_claim, claimed: false });
+        Ok::<BTreeSet<String>, (PathBuf, io::Error)>(visited)
+    };
+    for extent in &below.extents {
+        if let Some(name) = &extent.below_loop {
+            let visited =
+                add(&extent.whole, format!("is what {name} is set up over"), &[extent.sectors], &counted)?;
+            counted.extend(visited);
+        }
+    }
+    let identities: Vec<(PathBuf, DiskIdentity)> =
+        below.directories.iter().map(|d| (d.clone(), DiskIdentity::read(d))).collect();
+    for other in other_disks(roots, &below) {
+        let name = kernel_name(&other);
+        if counted.contains(&name) {
+            continue;
+        }
+        let identity = DiskIdentity::read(&other);
+        let same = identities.iter().find_map(|(ours, of)| Some((ours, identity.same_disk(of)?)));
+        let visited = if let Some((ours, same)) = same {
+            // An array in the middle (md) has no extents of its own: all of its double counts.
+            let on_it = below.extents.iter().filter(|extent| extent.whole == *ours);
+            let sectors: Vec<Option<(u64, u64)>> = on_it.map(|extent| extent.sectors).collect();
+            add(&other, format!("has the same {same}"), &sectors, &counted)?
+        } else if let Some((ours, file)) = shared_file(&loops, &below.loop_files, &name) {
+            add(&other, format!("is over the same file as {ours} ({file})"), &[], &counted)?
+        } else {
+            continue;
+        };
+        counted.extend(visited);
+    }
+    Ok(found)
+}
+
+/// Whole devices that the target is not made from; disks before what device mapper made of them, so that a path is
+/// found before the multipath device that has it.
+fn other_disks(roots: &Roots, below: &Below) -> Vec<PathBuf> {
+    let mut names = entries(&roots.sysfs.join("block"));
+    names.sort_by_key(|name| name.starts_with("dm-"));
+    names
+        .iter()
+        .filter_map(|name| fs::canonicalize(roots.sysfs.join("block").join(name)).ok())
+        // The private paths of a native NVMe multipath device have no node; everything goes through their head.
+        .filter(|other| number_attribute(other, "hidden").is_none_or(|value| value == 0))
+        .filter(|other| !below.directories.contains(other) && !below.names.contains(&kernel_name(other)))
+        .collect()
+}
+
+/// Walks `slaves`, and loop devices over block devices, down to the disks.
+fn descend(
+    roots: &Roots,
+    loops: &[LoopDevice],
+    directory: &Path,
+    below_loop: Option<&str>,
+    below: &mut Below,
+) {
+    let name = kernel_name(directory);
+    if !below.names.insert(name.clone()) {
+        return;
+    }
+    let whole = whole_device(directory);
+    below.directories.push(whole.clone());
+    let slaves: Vec<PathBuf> = entries(&directory.join("slaves"))
+        .iter()
+        .filter_map(|slave| fs::canonicalize(directory.join("slaves").join(slave)).ok())
+        .collect();
+    for slave in &slaves {
+        descend(roots, loops, slave, below_loop, below);
+    }
+    let mut is_made_from_another = !slaves.is_empty();
+    let whole_name = kernel_name(&whole);
+    if let Some(one) = loops.iter().find(|one| one.kernel_name == whole_name) {
+        match usage::directory_of_node(roots, &one.backing_file) {
+            Some(backing) => {
+                descend(roots, loops, &backing, Some(&whole_name), below);
+                is_made_from_another = true;
+            }
+            None => below.loop_files.push((whole_name, one.backing_file.clone())),
+        }
+    }
+    if !is_made_from_another {
+        let sectors = (whole != directory).then(|| sectors_of(directory)).flatten();
+        below.extents.push(Extent { whole, sectors, below_loop: below_loop.map(str::to_owned) });
+    }
+}
+
+/// First and one past the last sector of a partition.
+fn sectors_of(partition: &Path) -> Option<(u64, u64)> {
+    let start = number_attribute(partition, "start")?;
+    Some((start, start.saturating_add(number_attribute(partition, "size")?)))
+}
+
+/// Directories whose use counts for the sectors (none: the whole disk), and what an exclusive open must find free.
+fn held_parts(whole: &Path, sectors: &[Option<(u64, u64)>]) -> (Vec<PathBuf>, Vec<String>) {
+    let parts: Option<Vec<(u64, u64)>> = sectors.iter().copied().collect();
+    let parts = parts.filter(|parts| !parts.is_empty());
+    let partitions = usage::partitions_of(whole);
+    let overlaps = |partition: &PathBuf| match (&parts, sectors_of(partition)) {
+        (Some(parts), Some((first, last))) => parts.iter().any(|(start, end)| first < *end && *start < last),
+        _ => true,
+    };
+    let overlapping: Vec<PathBuf> = partitions.iter().filter(|p| overlaps(p)).cloned().collect();
+    // An exclusive open of the whole disk fails where any partition is used, also one beside the target.
+    let to_claim = match parts {
+        Some(_) if !partitions.is_empty() => overlapping.iter().map(|p| kernel_name(p)).collect(),
+        _ => vec![kernel_name(whole)],
+    };
+    let held = std::iter::once(whole.to_owned()).chain(overlapping).collect();
+    (held, to_claim)
+}
+
+/// The loop device below the target that has the same file as loop device `other`, and the file.
+fn shared_file<'a>(
+    loops: &[LoopDevice],
+    ours: &'a [(String, String)],
+    other: &str,
+) -> Option<(&'a str, &'a str)> {
+    let theirs = &loops.iter().find(|one| one.kernel_name == other)?.backing_file;
+    ours.iter()
+        .find(|(_, file)| file == theirs || usage::is_same_file(file, theirs))
+        .map(|(name, file)| (name.as_str(), file.as_str()))
+}
+
+impl OtherPath {
+    /// Why nothing may be written while it is used like that; empty when it is free.
+    pub(crate) fn reasons(&self, is_whole_disk: bool) -> Vec<String> {
+        let mut uses = self.usage.uses_of(&self.kernel_name);
+        if is_whole_disk && !self.usage.partitions.is_empty() {
+            uses.push(format!("is partitioned ({})", self.usage.partitions.join(", ")));
+        }
+        if self.claimed && uses.is_empty() {
+            uses.push(
+                "has been opened exclusively (mounted in a container, or in use by another program)"
+                    .to_owned(),
+            );
+        }
+        uses.into_iter().map(|one| format!("/dev/{} {} and {one}", self.kernel_name, self.because)).collect()
+    }
+}
+
+/// The designator that a disk gives every path to it: `dm/uuid` of a multipath map is `mpath-` and the WWID of
+/// multipath-tools (the designator's type as a digit, then the designator).
+pub(crate) fn wwn_of_multipath_map(directory: &Path) -> Option<String> {
+    let wwid = attribute(directory, "dm/uuid")?.strip_prefix("mpath-")?.to_owned();
+    let kinds = [("3", "naa."), ("2", "eui."), ("1", "t10.")];
+    if wwid.contains('.') {
+        // NVMe: the map has the kernel's own wwid.
+        return Some(wwid);
+    }
+    kinds.iter().find_map(|(digit, prefix)| Some(format!("{prefix}{}", wwid.strip_prefix(digit)?)))
+}
