@@ -8,6 +8,8 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
 use target::{
     Address, Classification, Guard, GuardRefusal, Inspected, Origin, PermitError, Roots, Signature,
     StorageSpec, TargetError, TargetSpec, inspect,
@@ -172,6 +174,47 @@ fn a_mounted_device_is_never_written() {
     ));
     guard().permit_read(&inspected).unwrap();
     drop(mounted);
+}
+
+/// Proves on the running kernel that a device whose bytes another device leads to as well is refused while that one is
+/// mounted, also where no mount is to be seen, and that a permit keeps others from taking either.
+#[test]
+fn a_second_way_to_the_bytes_is_never_written() {
+    let disk = Loop::new(&[], |backing| {
+        run("mkfs.ext4", &["-q", backing.to_str().unwrap()]);
+    });
+    let second = run("losetup", &["--find", "--show", disk.backing.to_str().unwrap()]);
+    let second = Loop { device: second, backing: PathBuf::new(), _directory: directory() };
+    let point = disk.backing.with_file_name("mnt");
+    fs::create_dir(&point).unwrap();
+    let free = look(&second.device).unwrap();
+    let consent = [free.consent_id.clone().unwrap()];
+
+    run("mount", &[&disk.device, point.to_str().unwrap()]);
+    let mounted = Mounted(point.clone());
+    let reasons = forbidden(&look(&second.device).unwrap());
+    let same = format!("{} is over the same file as {}", disk.device, &second.device["/dev/".len()..]);
+    assert!(reasons.contains(&same) && reasons.contains("is mounted at"), "{reasons}");
+    // Mounted between the look and the permit.
+    let refused = guard().permit_write(&free, &consent).unwrap_err().to_string();
+    assert!(refused.contains(&same), "{refused}");
+    drop(mounted);
+
+    // Taken by another program: sysfs shows nothing of it.
+    let taken = rustix::fs::open(&disk.device, OFlags::RDONLY | OFlags::EXCL, Mode::empty()).unwrap();
+    let reasons = forbidden(&look(&second.device).unwrap());
+    assert!(reasons.contains("has been opened exclusively"), "{reasons}");
+    let refused = guard().permit_write(&free, &consent).unwrap_err().to_string();
+    assert!(refused.contains("the kernel refuses an exclusive open of it"), "{refused}");
+    drop(taken);
+
+    let permit = guard().permit_write(&free, &consent).unwrap();
+    permit.recheck().unwrap();
+    let mount = Command::new("mount").arg(&disk.device).arg(&point).stderr(Stdio::null()).status().unwrap();
+    assert!(!mount.success(), "a permit holds the other way too");
+    drop(permit);
+    run("mount", &[&disk.device, point.to_str().unwrap()]);
+    drop(Mounted(point));
 }
 
 /// Proves that a partitioned disk is refused, whether the kernel knows the partitions or not, and that a mounted
