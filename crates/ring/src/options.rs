@@ -1,5 +1,12 @@
 //! How the engine works; what the load is does not depend on it.
 
+use std::time::Duration;
+
+/// How long a target may leave everything unanswered after the end of a load before it counts as hanging.
+pub const HANG_AFTER: Duration = Duration::from_secs(5);
+/// How long hanging I/Os are waited for: the kernel gives a SCSI or NVMe command 30 s before it takes it back.
+pub const HANG_LIMIT: Duration = Duration::from_secs(35);
+
 /// The most workers (threads) of a run.
 pub const WORKERS_LIMIT: u32 = 1024;
 
@@ -66,6 +73,10 @@ pub struct RingOptions {
     pub stripe_chunk_bytes: u64,
     /// Waits shorter than this are spent polling, because the kernel wakes a sleeper later than asked.
     pub spin_ns: u64,
+    /// After the end of a load, how long nothing may be answered before what is in flight counts as hanging.
+    pub hang_after: Duration,
+    /// After the end of a load, how long what is in flight is waited for before it is given up.
+    pub hang_limit: Duration,
 }
 
 impl Default for RingOptions {
@@ -85,6 +96,8 @@ impl Default for RingOptions {
             on_error: ErrorPolicy::Stop,
             stripe_chunk_bytes: 64 * 1024,
             spin_ns: 20_000,
+            hang_after: HANG_AFTER,
+            hang_limit: HANG_LIMIT,
         }
     }
 }

@@ -71,6 +71,18 @@ pub struct ErrorCount {
     pub count: u64,
 }
 
+/// I/Os that the target left unanswered for long after the end of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hang {
+    /// How many, when answers had not come for [`hang_after`](crate::RingOptions::hang_after).
+    pub ios: u64,
+    /// How long the oldest of them waited, as far as it was waited for.
+    pub longest_ns: u64,
+    /// All were answered within [`hang_limit`](crate::RingOptions::hang_limit); if not, the target may still be working
+    /// on them.
+    pub is_over: bool,
+}
+
 /// What a run did.
 #[derive(Debug, Clone)]
 pub struct RingOutcome {
@@ -97,6 +109,8 @@ pub struct RingOutcome {
     pub unanswered_ios: u64,
     /// Of those, how many were never answered, not even when they were given up.
     pub stuck_ios: u64,
+    /// Unanswered I/Os for which the target let the engine wait.
+    pub hang: Option<Hang>,
     /// How long each `fsync` took.
     pub syncs: Histogram,
     /// Processor time of the workers, user and system, for each I/O that completed (ramp included). Threads of the kernel
@@ -111,6 +125,33 @@ pub struct RingOutcome {
 }
 
 impl RingOutcome {
+    /// Why the load measured nothing, or not what it was to measure, on a target that does not answer.
+    pub fn not_answered(&self) -> Option<String> {
+        if self.ended != Ended::Completed {
+            return None;
+        }
+        if let Some(Hang { ios, longest_ns, is_over }) = self.hang {
+            let seconds = longest_ns / 1_000_000_000;
+            let then = if is_over { "they were answered in the end" } else { "they are still pending" };
+            return Some(format!(
+                "the target hangs: {ios} I/Os were not answered for {seconds} s, and {then}"
+            ));
+        }
+        let failed: u64 = self.errors.iter().map(|error| error.count).sum();
+        match (self.delivered_ios(), self.unanswered_ios, failed) {
+            (0, in_flight @ 1.., _) => {
+                Some(format!("no I/O was answered in time: {in_flight} were in flight at the end"))
+            }
+            (0, 0, 1..) => Some(format!("no I/O succeeded: {failed} failed")),
+            _ => None,
+        }
+    }
+
+    /// Whether the target may still be working on I/Os of this load.
+    pub fn is_pending(&self) -> bool {
+        self.stuck_ios > 0 || self.hang.is_some_and(|hang| !hang.is_over)
+    }
+
     /// I/Os of all directions that completed without error.
     pub fn delivered_ios(&self) -> u64 {
         self.read.ios + self.write.ios + self.trim.ios

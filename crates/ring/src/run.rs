@@ -106,6 +106,8 @@ struct Common<'a> {
     workers: u32,
     gate: Gate,
     halt: AtomicBool,
+    /// The caller asked for the end.
+    hurry: AtomicBool,
 }
 
 /// Drives a load. `on_sample` gets each interval, over all workers, as it ends, on the caller's thread; a slow `on_sample`
@@ -142,6 +144,7 @@ pub fn run(
         workers,
         gate: Gate::default(),
         halt: AtomicBool::new(false),
+        hurry: AtomicBool::new(false),
     };
     let mut collector = Collector::new(&common, on_sample, on_progress, stop);
     std::thread::scope(|scope| {
@@ -242,6 +245,7 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
         capacity_bytes: common.capacity_bytes,
         start,
         halt: &common.halt,
+        hurry: &common.hurry,
         io_size_bytes: common.case.io_size_bytes,
         journal: common.case.journal,
     };

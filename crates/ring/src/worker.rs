@@ -19,16 +19,14 @@ use filling::{Filled, Filling};
 
 pub(crate) use filling::VERIFY_UNITS_LIMIT;
 
-use crate::outcome::{Ended, ErrorKind};
+use crate::outcome::{Ended, ErrorKind, Hang};
 use crate::queue::{Kind, Queue};
 use crate::{ErrorPolicy, RingError, RingOptions};
 
 /// The longest wait, so that a stop is noticed while a device does not answer.
 const WAIT_LIMIT_NS: u64 = 50_000_000;
-/// How long answers are waited for after the end of the time, and after a stop.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a stopped run waits for answers, and then once everything has been cancelled.
 const PATIENCE_STOPPED: Duration = Duration::from_millis(200);
-/// How long answers are waited for once everything has been cancelled.
 const PATIENCE_CANCELLED: Duration = Duration::from_millis(400);
 /// What a worker found, beside its samples.
 #[derive(Debug)]
@@ -41,6 +39,7 @@ pub(crate) struct WorkerOutcome {
     pub syncs: Histogram,
     pub unanswered_ios: u64,
     pub stuck_ios: u64,
+    pub hang: Option<Hang>,
     pub cpu_ns: u64,
     pub content: Option<ContentTally>,
     pub written: Vec<Written>,
@@ -56,6 +55,8 @@ pub(crate) struct Assignment<'a> {
     pub capacity_bytes: u64,
     pub start: Instant,
     pub halt: &'a AtomicBool,
+    /// The user wants the run to end: nothing that is in flight is waited for.
+    pub hurry: &'a AtomicBool,
     /// Bytes of all jobs of all workers after which the load ends.
     pub io_size_bytes: Option<u64>,
     /// Where a verified load keeps what was acknowledged.
@@ -69,6 +70,8 @@ struct Slot {
     issued_ns: u64,
     generation: u32,
     is_syncing: bool,
+    /// Handed over and not answered.
+    is_out: bool,
     /// Waited for its moment, so that the engine answers for being late.
     has_waited: bool,
 }
@@ -127,6 +130,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             issued_ns: 0,
             generation: 0,
             is_syncing: false,
+            is_out: false,
             has_waited: false,
         };
         Ok(Worker {
@@ -161,6 +165,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 syncs: Histogram::new(),
                 unanswered_ios: 0,
                 stuck_ios: 0,
+                hang: None,
                 cpu_ns: 0,
                 content: None,
                 written: Vec::new(),
@@ -272,6 +277,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     #[inline]
     fn complete(&mut self, tag: u32, outcome: Result<(), IoError>, now_ns: u64) -> Result<(), RingError> {
         self.in_flight -= 1;
+        self.slots[tag as usize].is_out = false;
         let slot = self.slots[tag as usize];
         let Operation { direction, length_bytes, job, .. } = slot.planned.operation;
         let service_ns = now_ns.saturating_sub(slot.issued_ns);
@@ -386,42 +392,69 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     fn push(&mut self, tag: u32, kind: Kind, offset_bytes: u64, length_bytes: u32) -> Result<(), RingError> {
         self.queue.push(tag, kind, offset_bytes, length_bytes)?;
         self.in_flight += 1;
+        self.slots[tag as usize].is_out = true;
         self.batch.push(tag);
         Ok(())
     }
 
-    /// Waits for what is in flight, so that no buffer is given up while the kernel may use it.
+    /// Waits for what is in flight, so that no buffer is given up while the kernel may use it and nothing else begins
+    /// while the device still works on this load. Answers that do not come for a while are a hang, which is waited out
+    /// up to a limit; nothing is cancelled before that, because what is cancelled may still be on its way.
     fn drain(&mut self) -> Result<(), RingError> {
         self.outcome.unanswered_ios = u64::from(self.in_flight);
-        let stopped = self.outcome.ended != Ended::Completed;
-        let mut deadline = Instant::now() + if stopped { PATIENCE_STOPPED } else { PATIENCE };
-        let mut is_cancelled = false;
+        let RingOptions { hang_after, hang_limit, .. } = *self.assignment.options;
+        let begun = Instant::now();
+        let mut answered_at = begun;
+        let mut stopped_at: Option<Instant> = None;
+        let mut cancelled_at: Option<Instant> = None;
         // Once, even with nothing in flight: a batch may not have been handed over yet.
         while self.in_flight > 0 {
             self.queue.submit_and_wait(1, WAIT_LIMIT_NS / 5)?;
             while let Some((tag, outcome)) = self.queue.pop() {
                 self.in_flight -= 1;
+                answered_at = Instant::now();
+                self.slots[tag as usize].is_out = false;
                 let slot = self.slots[tag as usize];
                 if slot.planned.operation.direction == Direction::Write && !slot.is_syncing {
                     self.end_write(&slot, outcome.is_ok())?;
                 }
             }
-            if Instant::now() < deadline || self.in_flight == 0 {
-                // An external stop shortens the wait after a regular end.
-                if !stopped && self.assignment.halt.load(Ordering::Relaxed) {
-                    deadline = deadline.min(Instant::now() + PATIENCE_STOPPED);
+            if self.in_flight == 0 {
+                break;
+            }
+            if stopped_at.is_none() && self.assignment.hurry.load(Ordering::Relaxed) {
+                stopped_at = Some(Instant::now());
+            }
+            if let Some(cancelled_at) = cancelled_at {
+                if cancelled_at.elapsed() >= PATIENCE_CANCELLED {
+                    self.outcome.stuck_ios = u64::from(self.in_flight);
+                    break;
                 }
                 continue;
             }
-            if is_cancelled {
-                self.outcome.stuck_ios = u64::from(self.in_flight);
-                break;
+            if answered_at.elapsed() >= hang_after {
+                let hang = self.hang();
+                let known = self.outcome.hang.get_or_insert(hang);
+                known.longest_ns = known.longest_ns.max(hang.longest_ns);
             }
-            self.queue.cancel_all();
-            is_cancelled = true;
-            deadline = Instant::now() + PATIENCE_CANCELLED;
+            let given_up = begun.elapsed() >= hang_limit;
+            if given_up || stopped_at.is_some_and(|at| at.elapsed() >= PATIENCE_STOPPED) {
+                if given_up {
+                    let hang = self.hang();
+                    self.outcome.hang.get_or_insert(hang).is_over = false;
+                }
+                self.queue.cancel_all();
+                cancelled_at = Some(Instant::now());
+            }
         }
         Ok(())
+    }
+
+    /// What is out now: how much, and for how long.
+    fn hang(&self) -> Hang {
+        let oldest_ns = self.slots.iter().filter(|slot| slot.is_out).map(|slot| slot.issued_ns).min();
+        let longest_ns = oldest_ns.map_or(0, |issued_ns| self.now_ns().saturating_sub(issued_ns));
+        Hang { ios: u64::from(self.in_flight), longest_ns, is_over: true }
     }
 
     fn finish(mut self) -> WorkerOutcome {

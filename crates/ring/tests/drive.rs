@@ -371,13 +371,17 @@ struct Stalling {
 impl Stalling {
     /// A file of zeros behind nbdkit and nbdfuse, as `mount/file`.
     fn new(directory: &Path) -> Stalling {
+        Stalling::of_size(directory, "16M")
+    }
+
+    fn of_size(directory: &Path, size: &str) -> Stalling {
         let (socket, mount) = (directory.join("socket"), directory.join("file"));
         File::create(&mount).unwrap();
         let uri = format!("nbd+unix:///?socket={}", socket.display());
         let server = Command::new("nbdkit")
             .args(["--foreground", "--unix"])
             .arg(&socket)
-            .args(["memory", "16M"])
+            .args(["memory", size])
             .spawn()
             .expect("nbdkit is installed");
         let begun = Instant::now();
@@ -498,6 +502,82 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         assert!(end.contains(&last.end_ns), "{interface:?}: {}, {late_ns} late", last.end_ns);
         assert_eq!(samples.iter().map(|sample| sample.read.ios).sum::<u64>(), outcome.read.ios);
     }
+}
+
+/// Proves that a target which answers nothing after the end of a load is told with how many I/Os hang for how long, that
+/// they are waited for and that the outcome says whether they came back, through io_uring and through threads.
+#[test]
+fn a_hang_is_told_and_waited_for() {
+    for interface in INTERFACES {
+        for comes_back in [true, false] {
+            let directory = tempfile::tempdir().unwrap();
+            // Too large for the page cache to answer in its place.
+            let stalling = Stalling::of_size(directory.path(), "8G");
+            let target = [open_for_reading(&stalling.mount)];
+            let (hang_after, hang_limit) = (Duration::from_millis(400), Duration::from_millis(3000));
+            let options = RingOptions { hang_after, hang_limit, ..with(interface) };
+            let load = spec(Pattern::Randread, 800);
+            let begun = Instant::now();
+            let outcome = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(300));
+                    stalling.signal("-STOP");
+                    if comes_back {
+                        std::thread::sleep(Duration::from_millis(1700));
+                        stalling.signal("-CONT");
+                    }
+                });
+                drive(RingTargets::Open(&target), &load, &options).unwrap().0
+            });
+            let case = format!("{interface:?}, comes back: {comes_back}");
+            let hang = outcome.hang.unwrap_or_else(|| panic!("{case}: {outcome:?}"));
+            assert_eq!(outcome.ended, Ended::Completed, "{case}");
+            assert_eq!((hang.ios, hang.is_over), (outcome.unanswered_ios, comes_back), "{case}");
+            assert_eq!(outcome.is_pending(), !comes_back, "{case}");
+            // It hangs since 300 ms, and is first called so at 1200 ms.
+            assert!(hang.longest_ns > 800 * MS, "{case}: {hang:?}");
+            let said = outcome.not_answered().unwrap();
+            assert!(said.contains(&format!("{} I/Os were not answered", hang.ios)), "{case}: {said}");
+            let took = begun.elapsed();
+            let waited = if comes_back { 1900..3700 } else { 3700..9000 };
+            assert!(waited.contains(&took.as_millis()), "{case}: {took:?}");
+        }
+    }
+}
+
+/// Proves that a load of which no I/O was answered in time is told, also where all were answered a moment later, and so
+/// is one of which every I/O failed.
+#[test]
+fn a_load_without_an_answer_is_told() {
+    for interface in INTERFACES {
+        let directory = tempfile::tempdir().unwrap();
+        let stalling = Stalling::new(directory.path());
+        let target = [open_for_reading(&stalling.mount)];
+        stalling.signal("-STOP");
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(900));
+                stalling.signal("-CONT");
+            });
+            drive(RingTargets::Open(&target), &spec(Pattern::Randread, 500), &with(interface)).unwrap().0
+        });
+        let said = outcome.not_answered().unwrap_or_else(|| panic!("{interface:?}: {outcome:?}"));
+        assert!(outcome.delivered_ios() == 0 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
+        assert!(said.contains("no I/O was answered in time") && !outcome.is_pending(), "{said}");
+    }
+    let directory = directory();
+    let permit = permit(directory.path(), "t", MIB);
+    let target = [OpenTarget::writing(&permit, false).unwrap()];
+    File::options().write(true).open(directory.path().join("t")).unwrap().set_len(0).unwrap();
+    let options = RingOptions { on_error: ErrorPolicy::Continue, ..RingOptions::default() };
+    let all_failed = drive(RingTargets::Open(&target), &spec(Pattern::Randread, 100), &options).unwrap().0;
+    let said = all_failed.not_answered().unwrap_or_else(|| panic!("{all_failed:?}"));
+    assert!(said.contains("no I/O"), "{said}");
+
+    // A rate whose first I/O is due after the end is no hang.
+    let idle = LoadSpec { ramp_ns: 100 * MS, rate_iops: Some(1.0), ..spec(Pattern::Randread, 100) };
+    let null = RingTargets::Null { capacity_bytes: MIB };
+    assert_eq!(drive(null, &idle, &RingOptions::default()).unwrap().0.not_answered(), None);
 }
 
 /// Proves that a device whose other end goes away under a load ends it at once as gone, through io_uring and through

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use load::{Direction, DirectionSample, Histogram, Sample};
 
 use super::{Common, Message, Progress};
-use crate::outcome::{Ended, ErrorCount, RingOutcome};
+use crate::outcome::{Ended, ErrorCount, Hang, RingOutcome};
 use crate::warnings::warn;
 use crate::worker::WorkerOutcome;
 use crate::{ErrorKind, RingError};
@@ -75,6 +75,7 @@ impl<'a> Collector<'a> {
         let mut told_at = start;
         loop {
             if self.stop.load(Ordering::Relaxed) {
+                self.common.hurry.store(true, Ordering::Relaxed);
                 self.common.halt.store(true, Ordering::Relaxed);
             }
             if told_at.elapsed() >= PROGRESS_EVERY {
@@ -166,6 +167,7 @@ impl<'a> Collector<'a> {
             lateness: Histogram::new(),
             unanswered_ios: 0,
             stuck_ios: 0,
+            hang: None,
             syncs: Histogram::new(),
             cpu_ns_per_io: 0.0,
             content: None,
@@ -188,6 +190,12 @@ impl<'a> Collector<'a> {
             outcome.syncs.merge(&worker.syncs);
             outcome.unanswered_ios += worker.unanswered_ios;
             outcome.stuck_ios += worker.stuck_ios;
+            if let Some(hang) = worker.hang {
+                let all = outcome.hang.get_or_insert(Hang { ios: 0, longest_ns: 0, is_over: true });
+                all.ios += hang.ios;
+                all.longest_ns = all.longest_ns.max(hang.longest_ns);
+                all.is_over &= hang.is_over;
+            }
             if let Some(content) = worker.content {
                 outcome.content.get_or_insert_default().merge(&content);
             }
