@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::FioError;
 
@@ -12,6 +13,10 @@ pub const ENGINE_VARIABLE: &str = "ARRAYLAB_FIO";
 
 /// The oldest fio whose output has nanoseconds and the bins that we count in.
 const OLDEST: Version = Version { major: 3, minor: 0 };
+
+/// How long fio may go on after the time of a load: it waits for what is in flight (the kernel gives a SCSI or NVMe
+/// command 30 s), and needs some seconds to begin and to print.
+const OVERTIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A version of fio, as far as its output depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +53,8 @@ pub struct Engine {
     pub version_text: String,
     /// Its version.
     pub version: Version,
+    /// How long fio may go on after the time of a load before its target counts as hanging.
+    pub overtime_limit: Duration,
     /// The I/O engines that it lists (`--enghelp`). One that is listed may still lack a library when loaded.
     pub ioengines: BTreeSet<String>,
 }
@@ -75,7 +82,8 @@ impl Engine {
             return Err(FioError::TooOld { path: path.to_path_buf(), version });
         }
         let ioengines = parse_engine_list(&ask(path, "--enghelp")?);
-        Ok(Engine { path: path.to_path_buf(), version_text, version, ioengines })
+        let overtime_limit = OVERTIME_LIMIT;
+        Ok(Engine { path: path.to_path_buf(), version_text, version, overtime_limit, ioengines })
     }
 
     /// Whether fio lists an I/O engine. An `external:` engine is a file and is left to fio to find.

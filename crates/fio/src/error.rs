@@ -39,6 +39,21 @@ pub enum FioError {
         /// What was done until then, where fio still said so.
         partial: Option<Box<FioOutcome>>,
     },
+    /// The target did not answer: fio was ended long after the time of the load.
+    #[error(
+        "the target hangs: up to {ios} I/Os were not answered for {seconds} s after the end of the load, and {}",
+        if *is_pending { "are still pending: fio cannot be ended" } else { "fio was ended" }
+    )]
+    Hung {
+        /// The most that can have been in flight: jobs × depth.
+        ios: u64,
+        /// How long fio went on after the time of the load.
+        seconds: u64,
+        /// fio is still there: the kernel may be working on its I/Os.
+        is_pending: bool,
+        /// What was done until then, where fio still said so.
+        partial: Option<Box<FioOutcome>>,
+    },
     /// The load was interrupted on request.
     #[error("fio was interrupted")]
     Interrupted {

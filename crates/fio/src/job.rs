@@ -461,6 +461,7 @@ mod tests {
             path: "fio".into(),
             version_text: "fio-3.33".into(),
             version: Version { major: 3, minor: 33 },
+            overtime_limit: std::time::Duration::from_secs(60),
             ioengines,
         }
     }

@@ -69,6 +69,11 @@ pub struct FioOutcome {
 }
 
 impl FioOutcome {
+    /// Nothing was read, written or trimmed.
+    pub fn has_no_ios(&self) -> bool {
+        self.read.ios + self.write.ios + self.trim.ios == 0
+    }
+
     /// The totals of one direction.
     pub fn direction(&self, direction: Direction) -> &DirectionTotals {
         match direction {

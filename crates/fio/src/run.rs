@@ -54,7 +54,8 @@ impl Engine {
         std::fs::write(&job_file, &job.text).map_err(FioError::io("cannot write", &job_file))?;
         let mut child = self.spawn(case.directory, job.is_read_only)?;
         let expected_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
-        let end = wait(&mut child, expected_ns, on_progress, interrupt)
+        let limit = Duration::from_nanos(expected_ns).saturating_add(self.overtime_limit);
+        let end = wait(&mut child, expected_ns, limit, on_progress, interrupt)
             .map_err(FioError::io("cannot wait for", &self.path))?;
 
         let output_file = case.directory.join(OUTPUT_FILE);
@@ -86,6 +87,12 @@ impl Engine {
             (End::Interrupted, _, outcome) => {
                 Err(FioError::Interrupted { partial: outcome.ok().map(Box::new) })
             }
+            (End::Hung { is_pending }, _, outcome) => Err(FioError::Hung {
+                ios: case.load.outstanding(),
+                seconds: self.overtime_limit.as_secs(),
+                is_pending,
+                partial: outcome.ok().map(Box::new),
+            }),
             (End::Exited(_), None, Ok(outcome)) => Ok(outcome),
             // No report and an orderly exit: fio read the job file and went no further.
             (End::Exited(status), Some(reason), Err(_)) if status.code().is_some_and(|code| code != 0) => {
@@ -150,11 +157,17 @@ impl Engine {
 enum End {
     Exited(ExitStatus),
     Interrupted,
+    /// It was to be over long ago.
+    Hung {
+        /// Not even SIGKILL ended it.
+        is_pending: bool,
+    },
 }
 
 fn wait(
     child: &mut Child,
     expected_ns: u64,
+    limit: Duration,
     on_progress: &mut dyn FnMut(Progress),
     interrupt: &AtomicBool,
 ) -> std::io::Result<End> {
@@ -168,6 +181,9 @@ fn wait(
             stop(child)?;
             return Ok(End::Interrupted);
         }
+        if start.elapsed() >= limit {
+            return Ok(End::Hung { is_pending: !stop(child)? });
+        }
         if told.elapsed() >= PROGRESS_EVERY {
             told = Instant::now();
             on_progress(Progress { elapsed_ns: start.elapsed().as_nanos() as u64, expected_ns });
@@ -177,20 +193,20 @@ fn wait(
 }
 
 /// Asks fio to end, and ends it where it does not. A process that waits for a dead device in the kernel cannot be ended
-/// by anyone; it is left behind after a second grace.
-fn stop(child: &mut Child) -> std::io::Result<()> {
+/// by anyone; it is left behind after a second grace, and the answer is false.
+fn stop(child: &mut Child) -> std::io::Result<bool> {
     for signal in [libc::SIGINT, libc::SIGKILL] {
         // SAFETY: `kill` takes two numbers. The child was not waited for yet, so its group's number is not reused.
         unsafe { libc::kill(-(child.id() as libc::pid_t), signal) };
         let since = Instant::now();
         while since.elapsed() < GRACE {
             if child.try_wait()?.is_some() {
-                return Ok(());
+                return Ok(true);
             }
             std::thread::sleep(POLL);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Removes what an earlier attempt at the same case left, so that it is not read as this one's.

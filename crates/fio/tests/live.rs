@@ -338,6 +338,36 @@ fn an_interrupted_run_keeps_what_was_done() {
     assert_agrees(&partial);
 }
 
+/// Proves that a fio which waits for a target that does not answer is ended after a limit, and the failure says how many
+/// I/Os hang for how long.
+#[test]
+fn a_hang_is_told() {
+    let directory = directory();
+    let server = Server::start(directory.path(), &["memory", "16M"]);
+    let (target, load) = (server.target(), LoadSpec { iodepth: 4, ..load(Pattern::Randread) });
+    let case = directory.path().join("case");
+    std::fs::create_dir_all(&case).unwrap();
+    let engine = Engine { overtime_limit: Duration::from_secs(2), ..engine() };
+    let pid = server.child.id().to_string();
+    let signal =
+        |signal: &str| assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    let fio_case =
+        FioCase { target: &target, load: &load, io_size_bytes: None, options: &[], directory: &case };
+    let mut is_stopped = false;
+    let mut on_progress = |_| {
+        if !std::mem::replace(&mut is_stopped, true) {
+            signal("-STOP");
+        }
+    };
+    let start = Instant::now();
+    let error = engine.run(&fio_case, &mut on_progress, &AtomicBool::new(false)).unwrap_err();
+    signal("-CONT");
+    assert!(matches!(error, FioError::Hung { ios: 4, is_pending: false, .. }), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("up to 4 I/Os were not answered for 2 s"), "{said}");
+    assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
+}
+
 /// A program that says it is fio 3.33 and then runs `body`. Another process writes it: were it open for writing here, a
 /// fork in another test's thread would inherit that, and running the program would fail with ETXTBSY.
 fn impostor(directory: &Path, body: &str) -> Engine {
