@@ -1,7 +1,8 @@
 //! Our own engine on files and loop devices, as a user runs it.
 
 use crate::support::{
-    LoopDevice, arraylab, command, consent_id, full_or_tenth, query, refuse, results, succeed, text, tool,
+    LoopDevice, NbdFile, NbdServer, arraylab, command, consent_id, full_or_tenth, query, refuse, results,
+    succeed, text, tool,
 };
 use serde_json::Value;
 use std::fs::{self, File};
@@ -42,6 +43,55 @@ fn words<'a>(plan: &'a str, run: &'a str, targets: &'a [String]) -> Vec<&'a str>
         words.extend(["--target", target]);
     }
     words
+}
+
+/// Proves that a case whose I/Os hang is `failed` with their number, that no case begins while they are pending, that the
+/// run then ends with status 3, and that it is resumed once the target answers again.
+#[test]
+fn a_hung_target_fails_its_case_and_stops_the_run() {
+    let plan = "\
+title: hang
+watch: { interval: 200ms }
+defaults: { rw: randread, bs: 4k, numjobs: 1, iodepth: 4, direct: 0 }
+stages:
+  before: { settings: { runtime: 0.5 } }
+  hangs: { settings: { runtime: 3 } }
+  after: { settings: { runtime: 0.5 } }
+";
+    let bench = Bench::new(plan);
+    // Too large for the page cache to answer in its place.
+    let server = NbdServer::new("8G");
+    let file = NbdFile::new(&server, &bench.path("nbd"));
+    let (plan, run, target) = (bench.text("plan.yaml"), bench.text("run"), file.path.to_str().unwrap());
+    let begun = Instant::now();
+    let mut child = command(&["run", &plan, "--out", &run, "--target", target])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let sql = "select count(*) from intervals where attempt_id = 2";
+    while !bench.path("run/run.sqlite").exists() || query(&bench.path("run"), sql) == "0" {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the second case did not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server.signal("-STOP");
+    let status = child.wait().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    server.signal("-CONT");
+    assert_eq!(status.code(), Some(3), "{said}");
+    let of = |results: &[Value]| -> Vec<String> {
+        results.iter().map(|result| result["status"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = results(&bench.path("run"));
+    assert_eq!(of(&first)[..2], ["done", "failed"], "{said}");
+    assert_eq!(first.len(), 2, "no case began while I/Os were pending: {first:?}");
+    let error = first[1]["error"].as_str().unwrap();
+    assert!(error.contains("the target hangs: 4 I/Os were not answered for"), "{error}");
+    assert!(error.contains("still pending"), "{error}");
+
+    succeed(&["run", "--resume", &run]);
+    assert_eq!(of(&results(&bench.path("run"))), ["done", "done", "done"], "the failed case is run again");
 }
 
 const SHAPES: &str = "\

@@ -168,6 +168,47 @@ impl NbdServer {
         let uri = format!("nbd+unix:///?socket={}", socket.display());
         NbdServer { uri, child, _directory: directory }
     }
+
+    /// Stops the server (`-STOP`) or lets it go on (`-CONT`).
+    pub fn signal(&self, signal: &str) {
+        tool("kill", &[signal, &self.child.id().to_string()]);
+    }
+}
+
+/// The export of an NBD server as a file, by nbdfuse: what is in flight on it hangs while the server is stopped.
+pub struct NbdFile {
+    pub path: PathBuf,
+    client: Child,
+}
+
+impl NbdFile {
+    pub fn new(server: &NbdServer, path: &Path) -> NbdFile {
+        std::fs::File::create(path).unwrap();
+        let client = Command::new("nbdfuse")
+            .arg(path)
+            .arg(&server.uri)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("nbdfuse is needed (scripts/install-test-clients.sh installs it): {error}")
+            });
+        let begun = Instant::now();
+        while std::fs::metadata(path).map_or(0, |found| found.len()) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "nbdfuse did not begin within 10 s");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        NbdFile { path: path.to_owned(), client }
+    }
+}
+
+impl Drop for NbdFile {
+    fn drop(&mut self) {
+        let _ = self.client.kill();
+        let _ = self.client.wait();
+        let _ = Command::new("fusermount").args(["-u", "-z"]).arg(&self.path).status();
+    }
 }
 
 impl Drop for NbdServer {

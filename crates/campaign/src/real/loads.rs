@@ -15,6 +15,10 @@ use crate::real::engine::{fio_options, ring_options};
 /// Between two looks at whether a load shall begin or the run shall stop.
 const POLL: Duration = Duration::from_millis(10);
 
+/// Of fio, which does not say how many I/Os it issued in vain.
+const NO_IO_COMPLETED: &str =
+    "no I/O completed within the case: the target does not answer, or all I/Os failed";
+
 /// What issues a load, and to what.
 #[derive(Debug)]
 pub(crate) enum Issuer {
@@ -69,11 +73,13 @@ pub(crate) struct Ran {
     pub measured: Option<Measured>,
     /// Why it did not end as it should.
     pub failed: Option<String>,
+    /// The target may still be working on I/Os of the load.
+    pub is_pending: bool,
 }
 
 impl Ran {
     fn failed(why: impl Into<String>) -> Ran {
-        Ran { measured: None, failed: Some(why.into()) }
+        Ran { failed: Some(why.into()), ..Ran::default() }
     }
 }
 
@@ -166,16 +172,28 @@ fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Ran 
         Some(measured)
     };
     match engine.run(&case, progressed, stop) {
-        Ok(outcome) => Ran { measured: take(outcome), failed: None },
+        Ok(outcome) => {
+            let failed = (outcome.has_no_ios() && is_to_issue(load)).then(|| NO_IO_COMPLETED.to_owned());
+            Ran { measured: take(outcome), failed, is_pending: false }
+        }
         Err(error) => {
             let failed = Some(error.to_string());
+            let is_pending = matches!(error, FioError::Hung { is_pending: true, .. });
             let measured = match error {
-                FioError::Failed { partial: Some(partial), .. } => take(*partial),
+                FioError::Failed { partial: Some(partial), .. }
+                | FioError::Hung { partial: Some(partial), .. } => take(*partial),
                 _ => None,
             };
-            Ran { measured, failed }
+            Ran { measured, failed, is_pending }
         }
     }
+}
+
+/// A load under a rate may be so slow that its time ends before its first I/O.
+fn is_to_issue(load: &RealLoad) -> bool {
+    let load = &load.load;
+    let seconds = load.runtime_ns as f64 / 1e9;
+    load.shape.arrival.is_none() && load.rate_iops.is_none_or(|rate| rate * seconds >= 1.0)
 }
 
 /// fio's totals, which are exact, and its samples.
@@ -222,6 +240,7 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> Ran {
         Ok(outcome) => outcome,
         Err(error) => return Ran::failed(error.to_string()),
     };
+    let is_pending = outcome.is_pending();
     let mut failed = why_failed(&outcome);
     let verified = failed.is_none() && load.load.shape.verify && !stop.load(Ordering::Relaxed);
     let written = outcome.written.clone();
@@ -239,12 +258,13 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> Ran {
             Ok(report) => measured.verified_blocks = Some(report.checked),
         }
     }
-    Ran { measured: Some(measured), failed }
+    Ran { measured: Some(measured), failed, is_pending }
 }
 
 fn why_failed(outcome: &RingOutcome) -> Option<String> {
     match &outcome.ended {
-        ring::Ended::Completed | ring::Ended::Interrupted => None,
+        ring::Ended::Completed => outcome.not_answered(),
+        ring::Ended::Interrupted => None,
         ring::Ended::DeviceGone(kind) => Some(format!("the target is gone: {kind}")),
         ring::Ended::Failed(kind) => Some(format!(
             "an I/O failed: {kind} (with `continue_on_error: all` errors are counted and the case goes on)"

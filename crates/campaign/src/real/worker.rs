@@ -359,9 +359,10 @@ impl Lab {
         if stop.load(Ordering::Relaxed) {
             return Err(Halt::Stopped);
         }
-        for (load, Ran { measured, failed }) in loads.iter().zip(ran) {
+        for (load, Ran { measured, failed, is_pending }) in loads.iter().zip(ran) {
             if let Some(why) = failed {
-                return Err(Halt::Failed(format!("{} could not be {says}: {why}", load.target_text)));
+                let why = format!("{} could not be {says}: {why}", load.target_text);
+                return Err(if is_pending { Halt::GaveUp(why) } else { Halt::Failed(why) });
             }
             let measured = measured.unwrap_or_default();
             let written_bytes = measured.write.as_ref().map_or(0, |write| write.bytes);
@@ -532,7 +533,9 @@ impl Lab {
             Err(why) => Some(why),
         };
         let is_only = loads.len() == 1;
-        for (load, Ran { measured, failed: why }) in loads.iter().zip(ran) {
+        let mut is_pending = false;
+        for (load, Ran { measured, failed: why, is_pending: hangs }) in loads.iter().zip(ran) {
+            is_pending |= hangs;
             if let Some(why) = why {
                 failed.get_or_insert(if is_only { why } else { format!("{}: {why}", load.name) });
             }
@@ -550,7 +553,11 @@ impl Lab {
                 take_over(outcome, load, measured, is_only);
             }
         }
-        failed.map_or(Ok(()), |why| Err(Halt::Failed(why)))
+        match failed {
+            None => Ok(()),
+            Some(why) if is_pending => Err(Halt::GaveUp(why)),
+            Some(why) => Err(Halt::Failed(why)),
+        }
     }
 }
 
