@@ -45,7 +45,8 @@ pub use quantity::{QUANTITIES, Quantity};
 pub use schema::{Kind, schema};
 pub use setting::{
     BS_BYTES_LIMIT, HostSettingPlace, RATE_IOPS_LIMIT, SETTINGS, Setting, SettingKind, SettingScope,
-    parse_processors, setting,
+    parse_processors, setting, setting_hint,
 };
 pub use shipped::{Shipped, ShippedTable, published, shipped_arrays, shipped_plans};
+pub use suggest::{did_you_mean, nearest};
 pub use yaml::{FILE_BYTES_LIMIT, parse_yaml};

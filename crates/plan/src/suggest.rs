@@ -4,7 +4,7 @@
 ///
 /// Near enough: at most a third of the letters differ, counted as by Damerau and Levenshtein (a swap of two
 /// neighbours is one mistake), and never more than three.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     // A word of a hostile file may be long; no known word is.
     if word.len() > 64 {
@@ -20,10 +20,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `did you mean `bs`?`, or the list of what there is.
-pub(crate) fn did_you_mean<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str> + Clone,
-) -> Option<String> {
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
     if let Some(candidate) = nearest(word, known.clone()) {
         return Some(format!("did you mean `{candidate}`?"));
     }

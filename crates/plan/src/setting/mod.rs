@@ -1,6 +1,7 @@
 //! The one table of settings. It drives the reading of plans, `--only` and `--set`, the JSON Schema and
 //! `docs/plan-language.md`.
 
+mod alias;
 mod host;
 mod kind;
 mod processors;
@@ -12,7 +13,6 @@ pub use kind::SettingKind;
 pub use processors::parse_processors;
 pub(crate) use shape::{parse_distribution, parse_sizes};
 
-use crate::suggest::did_you_mean;
 use crate::{PlanError, PlanErrorKind};
 use load::{IODEPTH_LIMIT, NUMJOBS_LIMIT};
 use serde_json::Value;
@@ -340,13 +340,19 @@ pub fn setting(name: &str) -> Option<&'static Setting> {
 pub(crate) fn setting_or_error(name: &str) -> Result<&'static Setting, PlanError> {
     setting(name).ok_or_else(|| {
         PlanError::new(PlanErrorKind::UnknownSetting, format!("there is no setting `{}`", clip(name)))
-            .maybe_hint(if name.contains('.') {
-                Some(
-                    "host settings are `queue.ATTRIBUTE`, `sysctl.NAME` and `module.MODULE.PARAMETER`".into(),
-                )
-            } else {
-                did_you_mean(name, SETTINGS.iter().map(|setting| setting.name))
-            })
+            .maybe_hint(setting_hint(name))
+    })
+}
+
+/// What was meant by a name that no setting has; none where one has it.
+pub fn setting_hint(name: &str) -> Option<String> {
+    if setting(name).is_some() {
+        return None;
+    }
+    Some(if name.contains('.') {
+        "host settings are `queue.ATTRIBUTE`, `sysctl.NAME` and `module.MODULE.PARAMETER`".to_owned()
+    } else {
+        alias::hint(name, SETTINGS.iter().map(|setting| setting.name))
     })
 }
 

@@ -31,6 +31,12 @@ fn innermost(failure: &Error) -> &Error {
     }
 }
 
+/// A setting that stands beside the map of settings instead of in it.
+fn setting_out_of_place(field: &str, expected: &[&str]) -> Option<String> {
+    let map = ["settings", "defaults"].into_iter().find(|map| expected.contains(map))?;
+    crate::setting(field).map(|setting| format!("`{0}` is a setting: `{map}: {{ {0}: … }}`", setting.name))
+}
+
 fn describe(failure: &Error) -> PlanError {
     let plain = || failure.render().lines().next().unwrap_or_default().to_owned();
     match failure {
@@ -41,8 +47,10 @@ fn describe(failure: &Error) -> PlanError {
                 .hint("keep one of the two; which of them would count is not left to chance")
         }
         Error::SerdeUnknownField { field, expected, .. } => {
-            PlanError::new(Kind::UnknownKey, format!("there is no key `{}` here", shorten(field)))
-                .maybe_hint(did_you_mean(field, expected.iter().copied()))
+            PlanError::new(Kind::UnknownKey, format!("there is no key `{}` here", shorten(field))).maybe_hint(
+                setting_out_of_place(field, expected)
+                    .or_else(|| did_you_mean(field, expected.iter().copied())),
+            )
         }
         Error::SerdeUnknownVariant { variant, expected, .. } => PlanError::new(
             Kind::OutOfRange,
