@@ -1,6 +1,7 @@
 //! Fitting an array's parameters to measured rows: which numbers of the description make its twin measure what was
 //! measured, and how well the twin then does on rows that it was not fitted to.
 
+mod columns;
 mod error;
 mod measured;
 mod parameters;
@@ -12,6 +13,8 @@ mod simulated;
 pub use error::FitError;
 pub use measured::{MeasuredFigure, MeasuredPoint, Rows, read_rows};
 pub use parameters::{Asked, FittedParameter, parameters};
-pub use report::{FitReport, FoldsReport, Outcome, PointReport, Side};
+pub use report::{Convergence, FitReport, FoldsReport, Outcome, PointReport, Side};
 pub use rewrite::rewrite;
-pub use search::{EVALUATIONS_LIMIT, Fit, Progress, fit, fit_folds};
+pub use search::{
+    EVALUATIONS_LIMIT, Fit, IMPROVEMENT_SHARE, Progress, STALL_EVALUATIONS_PER_PARAMETER, fit, fit_folds,
+};

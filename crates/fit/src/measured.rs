@@ -6,12 +6,12 @@ use std::path::Path;
 use plan::{Case, FigureOf, LoadedPlan, PublishedTable, PublishedValue, Quantity, Selection};
 use serde_json::{Map, Value};
 
-use crate::FitError;
+use crate::{FitError, columns};
 
 /// The most rows: each is simulated once for each evaluation.
 const POINTS_LIMIT: usize = 2_000;
 /// The prefix of settings in `results --csv`.
-const SETTINGS_PREFIX: &str = "settings.";
+pub(crate) const SETTINGS_PREFIX: &str = "settings.";
 /// The quantities that are taken from results: what a user of storage sees.
 const RESULT_QUANTITIES: [&str; 3] = ["iops", "read.latency_ns.mean", "write.latency_ns.mean"];
 
@@ -240,6 +240,7 @@ fn read_results(rows: &mut Rows, file: &str) -> Result<(), FitError> {
              `iops`; name the plan that reads it with --plan, or give what `arraylab results RUN --csv` prints"
         )));
     }
+    columns::check(file, &headers)?;
     let mut stages = Map::new();
     let mut measured = Vec::new();
     for (index, record) in reader.records().enumerate() {
@@ -262,9 +263,7 @@ fn read_results(rows: &mut Rows, file: &str) -> Result<(), FitError> {
         }
         let mut settings = Map::new();
         for (header, value) in headers.iter().zip(record.iter()).filter(|(_, value)| !value.is_empty()) {
-            if let Some(name) =
-                header.strip_prefix(SETTINGS_PREFIX).filter(|name| plan::setting(name).is_some())
-            {
+            if let Some(name) = header.strip_prefix(SETTINGS_PREFIX) {
                 settings.insert(name.to_owned(), number_or_text(value));
             }
         }

@@ -76,11 +76,15 @@ pub fn parameters(array: &ArrayDescription, asked: &[Asked]) -> Result<Vec<Fitte
         match found[..] {
             [(path, value, _)] => chosen.push(bounded(path, value, one.range)?),
             [] => {
+                let last = |path: &'_ str| path.rsplit('.').next().unwrap_or_default().to_owned();
+                let names: Vec<String> = numbers.iter().map(|(path, _, _)| last(path)).collect();
+                let instead = match plan::nearest(&last(&one.name), names.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are {}", some_of(&numbers)),
+                };
                 return Err(FitError::Parameter(format!(
-                    "`{}` has no number `{}`; there are {}",
-                    array.name,
-                    one.name,
-                    some_of(&numbers)
+                    "`{}` has no number `{}`; {instead}",
+                    array.name, one.name
                 )));
             }
             _ => {

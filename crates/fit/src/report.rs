@@ -9,7 +9,7 @@ use crate::FittedParameter;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It found nothing better around the best.
+    /// Its error no longer became smaller: see [`Convergence`]; or nothing better lay around the best.
     Converged,
     /// It was stopped after the evaluations that it was given.
     OutOfEvaluations,
@@ -17,6 +17,15 @@ pub enum Outcome {
     OutOfTime,
     /// Somebody stopped it.
     Interrupted,
+}
+
+/// When a search is over: its error has become smaller by less than a share over a number of evaluations.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Convergence {
+    /// The share of the error.
+    pub improvement_share: f64,
+    /// The evaluations.
+    pub evaluations: u32,
 }
 
 /// The errors over one side of the rows, as shares of the measured figures.
@@ -72,6 +81,8 @@ pub struct FitReport {
     pub outcome: Outcome,
     /// How often all rows were simulated.
     pub evaluations: u32,
+    /// When it is over.
+    pub convergence: Convergence,
     /// Which rows were held out follows from it.
     pub seed: u64,
     /// The rows that were fitted to.

@@ -17,8 +17,8 @@ use twin::ArrayDescription;
 
 use crate::parameters::{as_json, with_values};
 use crate::{
-    FitError, FitReport, FittedParameter, FoldsReport, MeasuredFigure, MeasuredPoint, Outcome, PointReport,
-    Rows, simulated,
+    Convergence, FitError, FitReport, FittedParameter, FoldsReport, MeasuredFigure, MeasuredPoint, Outcome,
+    PointReport, Rows, simulated,
 };
 
 /// The most evaluations that can be asked for.
@@ -30,6 +30,10 @@ const FIRST_STEP: f64 = 0.15;
 const ROUNDS: u32 = 5;
 /// A round ends when all corners of the simplex are as good as this: a hundredth of a percent in the error.
 const COST_TOLERANCE: f64 = 1e-8;
+/// A search has converged when its error has become smaller by less than this share ...
+pub const IMPROVEMENT_SHARE: f64 = 0.01;
+/// ... over so many evaluations for each parameter and one more: enough for a simplex to turn around once and begin anew.
+pub const STALL_EVALUATIONS_PER_PARAMETER: u32 = 15;
 /// What values cost that no array can have.
 const IMPOSSIBLE: f64 = 1e6;
 
@@ -129,6 +133,7 @@ fn fit_to(
         state: RefCell::new(State {
             done: 1,
             best: Best { values: task.parameters.clone(), cost: cost(&training, &before_training) },
+            milestone: Milestone { done: 1, error: cost(&training, &before_training).sqrt() },
             on_progress,
             stopped: None,
         }),
@@ -171,6 +176,10 @@ fn fit_to(
         parameters: state.best.values,
         outcome,
         evaluations: state.done,
+        convergence: Convergence {
+            improvement_share: IMPROVEMENT_SHARE,
+            evaluations: stall_evaluations(task.parameters.len()),
+        },
         seed: task.seed,
         fitted: FitReport::side(&points, false),
         held_out: FitReport::side(&points, true),
@@ -223,14 +232,26 @@ fn simplex(parameters: &[FittedParameter], step: f64) -> Vec<Vec<f64>> {
     simplex
 }
 
+/// Evaluations without an improvement after which a search of so many parameters has converged.
+fn stall_evaluations(parameters: usize) -> u32 {
+    STALL_EVALUATIONS_PER_PARAMETER * (parameters as u32 + 1)
+}
+
 struct Best {
     values: Vec<FittedParameter>,
     cost: f64,
 }
 
+/// The last improvement that counted.
+struct Milestone {
+    done: u32,
+    error: f64,
+}
+
 struct State<'a> {
     done: u32,
     best: Best,
+    milestone: Milestone,
     on_progress: &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
     stopped: Option<Outcome>,
 }
@@ -276,6 +297,11 @@ impl CostFunction for &Problem<'_> {
             state.best = Best { values, cost };
         }
         let error = state.best.cost.sqrt();
+        if error < state.milestone.error * (1.0 - IMPROVEMENT_SHARE) {
+            state.milestone = Milestone { done: state.done, error };
+        } else if state.done - state.milestone.done >= stall_evaluations(self.task.parameters.len()) {
+            state.stopped = Some(Outcome::Converged);
+        }
         let State { done, best, on_progress, .. } = &mut *state;
         let progress = Progress { done: *done, of: self.task.evaluations, error, best: &best.values };
         if let ControlFlow::Break(outcome) = on_progress(progress) {

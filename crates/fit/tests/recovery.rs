@@ -81,6 +81,44 @@ fn a_search_can_be_stopped() {
     assert!(error.contains("hold out less"), "{error}");
 }
 
+/// Proves that a search ends as converged once its error has not become smaller by the named share over the named number of
+/// evaluations, however many it may still make.
+#[test]
+fn a_search_ends_once_it_has_converged() {
+    let array = plan::load_array(ARRAY).unwrap().description;
+    let rows = rows();
+    let asked = ["rpm=4000..15000", "seek_min_ms=0.1..3", "seek_average_ms=4..40", "queue_window=1..32"];
+    let asked: Vec<Asked> = asked.iter().map(|text| Asked::parse(text).unwrap()).collect();
+    let parameters = parameters(&array, &asked).unwrap();
+    let task = Fit {
+        array: &array,
+        rows: &rows,
+        parameters,
+        hold_out: 0.0,
+        seed: 1,
+        evaluations: 100_000,
+        simulated_ns: 20_000_000,
+        switches: Vec::new(),
+        threads: 1,
+    };
+    let mut errors = Vec::new();
+    let report = fit(&task, &mut |progress| {
+        errors.push(progress.error);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(report.outcome, Outcome::Converged);
+    assert_eq!((report.convergence.improvement_share, report.convergence.evaluations), (0.01, 75));
+    let window = report.convergence.evaluations as usize;
+    let before_it = errors[errors.len().saturating_sub(window + 1)];
+    println!("{} evaluations, from {:?} to {:?}", report.evaluations, errors.first(), errors.last());
+    assert!(errors.len() > window && errors.len() < 1_000, "{}", errors.len());
+    // It went on no longer than that since the last improvement that counted.
+    let last = (1..errors.len()).rev().find(|&at| errors[at] < errors[at - 1] * 0.99).unwrap_or(0);
+    assert!(errors.len() - last <= 2 * window, "{last} of {}", errors.len());
+    assert!(before_it * 0.9 < *errors.last().unwrap(), "{before_it} {:?}", errors.last());
+}
+
 /// Proves that results of a run are rows too, that rows of other states are left out, and that a file that is neither is
 /// refused with what to give.
 #[test]
@@ -112,6 +150,12 @@ fn results_are_rows() {
         ("wrong.csv", "settings.bs,iops\n-3,5\n", "bs"),
         ("torn.csv", "settings.bs,iops\n4096\n", "not CSV"),
         ("empty.csv", "settings.bs,iops\n", "nothing to fit to"),
+        (
+            "mean.csv",
+            "settings.bs,iops,read_mean_us\n4096,5,7\n",
+            "line 1, column 3: `read_mean_us` is no column",
+        ),
+        ("depth.csv", "settings.bs,settings.queue_depth,iops\n4096,8,5\n", "did you mean `iodepth`?"),
     ] {
         let error = read_rows(&[file(name, text)], None, &Selection::default()).unwrap_err().to_string();
         assert!(error.contains(part), "{name}: {error}");

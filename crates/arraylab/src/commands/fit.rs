@@ -6,7 +6,9 @@ use crate::commands::selection::{key_and_value, selection};
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, say, write_whole};
 use crate::table::{Align, render};
-use fit::{Asked, Fit, FitError, FitReport, FoldsReport, Outcome, PointReport, Progress, Rows, Side};
+use fit::{
+    Asked, Convergence, Fit, FitError, FitReport, FoldsReport, Outcome, PointReport, Progress, Rows, Side,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use plan::LoadedArray;
 use std::ops::ControlFlow;
@@ -50,6 +52,7 @@ pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
             "parameters": report.parameters,
             "outcome": report.outcome,
             "evaluations": report.evaluations,
+            "convergence": report.convergence,
             "seed": report.seed,
             "fitted": report.fitted,
             "held_out": report.held_out,
@@ -253,8 +256,13 @@ fn in_words(report: &FitReport) -> String {
     for (name, side) in [("fitted", report.fitted), ("held out", report.held_out)] {
         text.push_str(&side_in_words(name, side));
     }
+    let Convergence { improvement_share, evaluations } = report.convergence;
+    let converged = format!(
+        "converged: its error became smaller by less than {:.0} % over {evaluations} evaluations, or nothing better lay around the best",
+        improvement_share * 100.0
+    );
     let how = match report.outcome {
-        Outcome::Converged => "converged",
+        Outcome::Converged => converged.as_str(),
         Outcome::OutOfEvaluations => "ended with its evaluations; give more with --evaluations",
         Outcome::OutOfTime => "ended with its time; give more with --time-budget",
         Outcome::Interrupted => "was interrupted; these are the best values so far",
