@@ -26,11 +26,7 @@ impl Checker<'_> {
             "p99.9" => BoundMeasure::Percentile(999_000),
             _ => return Err(self.error(Kind::OutOfRange, of.place, "`of` is mean, p50, p95, p99 or p99.9")),
         };
-        let latency_ns = match units::parse_nanos(&below.value) {
-            Ok(0) => return Err(self.error(Kind::OutOfRange, below.place, "the bound must be above 0")),
-            Ok(latency_ns) => latency_ns,
-            Err(error) => return Err(self.error(Kind::WrongType, below.place, error.to_string())),
-        };
+        let latency_ns = self.latency_bound(below)?;
         let (over, mut search) = match over.value.as_str() {
             "rate" => (SearchOver::Rate, BoundSearch::over_rate(FIRST_RATE_IOPS)),
             "iodepth" => (SearchOver::Iodepth, BoundSearch::over_depth(IODEPTH_LIMIT)),

@@ -1,6 +1,7 @@
 //! From a plan as written to a plan whose every value has been checked.
 
 mod condition;
+mod figure;
 mod find;
 mod matrix;
 mod profile;

@@ -71,24 +71,6 @@ impl Checker<'_> {
         Ok(arguments)
     }
 
-    /// A figure in the quantity's unit: a number, or a duration with a suffix where the quantity is a latency.
-    pub(super) fn figure(&self, quantity: Quantity, text: &Located<String>) -> Result<f64, PlanError> {
-        let value = match text.value.trim().parse::<f64>() {
-            Ok(value) => Some(value),
-            Err(_) if quantity.is_latency() => units::parse_nanos(&text.value).ok().map(|nanos| nanos as f64),
-            Err(_) => None,
-        };
-        value.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| {
-            let message = format!("`{}` is not a figure of 0 or more", text.value);
-            let hint = match quantity {
-                quantity if quantity.is_latency() => "in nanoseconds, or with a suffix: 90us, 1.5ms",
-                quantity if quantity.is_bandwidth() => "in bytes a second: 800000000, 8e8",
-                _ => "a number: 100000, 1e5",
-            };
-            self.error(Kind::OutOfRange, text.place, message).hint(hint)
-        })
-    }
-
     pub(super) fn declared(
         &self,
         document: &DeclaredDocument,

@@ -64,11 +64,11 @@ pub(crate) struct RequirementDocument {
     pub says: Option<String>,
     /// Which quantity.
     pub quantity: Located<Quantity>,
-    /// What it must reach, in the quantity's unit; a latency may have a suffix.
+    /// What it must reach, a latency (`2ms`) and a bandwidth (`800MB/s`) with its unit.
     #[serde(default)]
     #[schemars(with = "Option<NumberOrText>")]
     pub at_least: Option<Located<String>>,
-    /// What it must not exceed, in the quantity's unit; a latency may have a suffix.
+    /// What it must not exceed, a latency (`2ms`) and a bandwidth (`800MB/s`) with its unit.
     #[serde(default)]
     #[schemars(with = "Option<NumberOrText>")]
     pub at_most: Option<Located<String>>,
@@ -89,7 +89,7 @@ pub(crate) struct DeclaredDocument {
     pub says: String,
     /// Which quantity it is about.
     pub quantity: Quantity,
-    /// The figure, in the quantity's unit; a latency may have a suffix (90us).
+    /// The figure, a latency (`90us`) and a bandwidth (`8GB/s`) with its unit.
     #[schemars(with = "NumberOrText")]
     pub value: Located<String>,
     /// The stage whose cases stand beside it.
@@ -257,7 +257,7 @@ pub(crate) struct PickDocument {
     #[serde(default)]
     #[schemars(with = "Option<Quantity>")]
     pub smallest: Option<Located<Quantity>>,
-    /// Only among cases in which each of these quantities is at most this; a latency may have a suffix.
+    /// Only among cases in which each of these quantities is at most this; a latency (`2ms`) and a bandwidth (`800MB/s`) with its unit.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, NumberOrText>")]
     pub at_most: Entries<Located<String>>,

@@ -336,11 +336,11 @@ pub(crate) struct ConditionDocument {
     #[serde(default)]
     #[schemars(with = "Option<Quantity>")]
     pub quantity: Option<Located<Quantity>>,
-    /// The bound, in the quantity's unit; a latency may have a suffix.
+    /// The bound, a latency (`1ms`) and a bandwidth (`800MB/s`) with its unit.
     #[serde(default)]
     #[schemars(with = "Option<NumberOrText>")]
     pub above: Option<Located<String>>,
-    /// The bound, in the quantity's unit; a latency may have a suffix.
+    /// The bound, a latency (`1ms`) and a bandwidth (`800MB/s`) with its unit.
     #[serde(default)]
     #[schemars(with = "Option<NumberOrText>")]
     pub below: Option<Located<String>>,

@@ -419,6 +419,67 @@ fn files_that_are_no_plans_are_refused() {
     );
 }
 
+/// Proves that a latency or a bandwidth without a unit, 0 too, is refused at its place with the unit that is missing, in
+/// whichever part of a plan: `at_most: 2` is not taken as 2 ns.
+#[test]
+fn a_limit_without_a_unit_is_refused() {
+    let require = |quantity: &str, value: &str| {
+        format!("{GOOD}require:\n  - {{ quantity: {quantity}, at_most: {value}, stage: one }}\n")
+    };
+    let latency = "is a latency without a unit";
+    for (text, line, says, hint) in [
+        (require("read.latency_ns.p99", "2"), 6, latency, "hint: did you mean `2ms`?"),
+        (require("read.latency_ns.max", "0"), 6, latency, "hint: did you mean `0ms`?"),
+        (require("read.latency_ns.mean", "1.5e6"), 6, latency, "hint: did you mean `1.5e6ms`?"),
+        (
+            require("bw_bytes_per_s", "800"),
+            6,
+            "is a bandwidth without a unit",
+            "hint: did you mean `800MB/s`?",
+        ),
+        (require("bw_bytes_per_s", "800M"), 6, "is not a figure", "800MB/s, 1.5GB/s, 760MiB/s"),
+        (
+            format!("{GOOD}    find: {{ max-under-latency: {{ of: p99, below: 2, over: rate }} }}\n"),
+            5,
+            latency,
+            "hint: did you mean `2ms`?",
+        ),
+        (
+            format!(
+                "{GOOD}    events: [ {{ action: x, when: {{ quantity: read.latency_ns.p99, above: 1 }} }} ]\n"
+            ),
+            5,
+            latency,
+            "hint: did you mean `1ms`?",
+        ),
+        (
+            format!(
+                "{GOOD}declared: [ {{ says: s, quantity: read.latency_ns.min, value: 90, stage: one }} ]\n"
+            ),
+            5,
+            latency,
+            "hint: did you mean `90ms`?",
+        ),
+        (
+            format!(
+                "{GOOD}tables: [ {{ title: t, stages: [one], rows: [bs], quantities: [iops], \
+                 pick: {{ largest: iops, at_most: {{ read.latency_ns.mean: 5 }} }} }} ]\n"
+            ),
+            5,
+            latency,
+            "hint: did you mean `5ms`?",
+        ),
+    ] {
+        let error = refused(&text);
+        assert_eq!(error.position().map(|(line, _)| line), Some(line), "{error}");
+        let said = error.to_string();
+        assert!(said.contains(says) && said.contains(hint), "{said}");
+    }
+    for (quantity, value) in [("read.latency_ns.p99", "0ms"), ("bw_bytes_per_s", "1.5GB/s"), ("iops", "5")] {
+        plan::parse_plan("test", "test.yaml", &require(quantity, value)).unwrap();
+    }
+}
+
 const FIND: &str = "    find: { max-under-latency: { of: p99, below: 1ms, over: rate } }\n";
 
 mistake!(
