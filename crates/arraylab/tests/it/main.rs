@@ -9,6 +9,7 @@ mod command_line;
 mod decoders;
 mod device_reports;
 mod disk_full;
+mod docs_examples;
 mod drivers;
 mod experiments;
 mod fits;
