@@ -3,36 +3,64 @@
 use crate::ImportError;
 use plan::{Plan, PlanError};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A line of the imported file.
+pub(crate) type Line = (PathBuf, usize);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    name: String,
+    value: String,
+    /// The line that says so, where it is one.
+    line: Option<Line>,
+}
 
 /// Settings by name, as texts, in the order in which they were set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Settings(Vec<(String, String)>);
+pub(crate) struct Settings(Vec<Entry>);
 
 impl Settings {
     /// Sets a value, in place of an earlier one.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.set_at(name, value, None);
+    }
+
+    /// Sets a value that a line of the file gives, in place of an earlier one.
+    pub fn set_at(&mut self, name: &str, value: impl Into<String>, line: Option<Line>) {
         let value = value.into();
-        match self.0.iter_mut().find(|(known, _)| known == name) {
-            Some((_, present)) => *present = value,
-            None => self.0.push((name.to_owned(), value)),
+        match self.0.iter_mut().find(|known| known.name == name) {
+            Some(known) => {
+                known.value = value;
+                known.line = line.or(known.line.take());
+            }
+            None => self.0.push(Entry { name: name.to_owned(), value, line }),
         }
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.0.iter().find(|known| known.name == name).map(|known| known.value.as_str())
+    }
+
+    /// The line that gives a setting its value.
+    pub fn line(&self, name: &str) -> Option<&Line> {
+        self.0.iter().find(|known| known.name == name)?.line.as_ref()
     }
 
     pub fn remove(&mut self, name: &str) {
-        self.0.retain(|(known, _)| known != name);
+        self.0.retain(|known| known.name != name);
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0.iter().map(|entry| (entry.name.as_str(), entry.value.as_str()))
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    fn take_from(&mut self, entry: &Entry) {
+        self.set_at(&entry.name, entry.value.clone(), entry.line.clone());
     }
 }
 
@@ -45,6 +73,20 @@ pub(crate) struct DraftLoad {
     pub target: Option<usize>,
     /// When it begins, after the case.
     pub start: Option<String>,
+    /// Where the file names it.
+    pub line: Option<Line>,
+}
+
+/// A search for the largest load under a bound on latency.
+#[derive(Debug, Clone)]
+pub(crate) struct DraftSearch {
+    /// `mean`, `p50`, `p95`, `p99` or `p99.9`.
+    pub of: String,
+    /// The bound, with its unit.
+    pub below: String,
+    /// The largest depth.
+    pub limit: String,
+    pub line: Line,
 }
 
 /// A stage.
@@ -59,6 +101,9 @@ pub(crate) struct DraftStage {
     pub include: Vec<Settings>,
     pub loads: Vec<DraftLoad>,
     pub pause: Option<String>,
+    pub search: Option<DraftSearch>,
+    /// Where the file names it.
+    pub line: Option<Line>,
 }
 
 /// Settings that belong to a case as a whole, whatever its loads are.
@@ -69,18 +114,21 @@ impl DraftStage {
     /// every case needs, are those of the first.
     pub fn share_settings(&mut self) {
         let Some((first, others)) = self.loads.split_first() else { return };
-        for (name, value) in first.settings.iter() {
-            let is_common = others.iter().all(|load| load.settings.get(name) == Some(value));
+        for entry in &first.settings.0 {
+            let name = entry.name.as_str();
+            let is_common = others.iter().all(|load| load.settings.get(name) == Some(&entry.value));
             let is_needed = matches!(name, "rw" | "bs") || OF_THE_CASE.contains(&name);
             if self.settings.get(name).is_none() && (is_common || is_needed) {
-                self.settings.set(name, value);
+                self.settings.take_from(entry);
             }
         }
         for load in &mut self.loads {
             let settings = std::mem::take(&mut load.settings);
-            for (name, value) in settings.iter() {
-                if self.settings.get(name) != Some(value) && !OF_THE_CASE.contains(&name) {
-                    load.settings.set(name, value);
+            for entry in &settings.0 {
+                if self.settings.get(&entry.name) != Some(&entry.value)
+                    && !OF_THE_CASE.contains(&entry.name.as_str())
+                {
+                    load.settings.take_from(entry);
                 }
             }
         }
@@ -138,6 +186,12 @@ impl Draft {
                     }
                     yaml.line(4, &format!("settings: {}", flow(&load.settings)));
                 }
+            }
+            if let Some(DraftSearch { of, below, limit, .. }) = &stage.search {
+                yaml.line(2, "find:");
+                let (of, below, limit) = (scalar(of), scalar(below), scalar(limit));
+                let search = format!("{{ of: {of}, below: {below}, over: iodepth, limit: {limit} }}");
+                yaml.line(3, &format!("max-under-latency: {search}"));
             }
             if let Some(pause) = &stage.pause {
                 yaml.line(2, &format!("pause: {}", scalar(pause)));

@@ -1,6 +1,6 @@
 //! fio job files as plans: one stage for each group of jobs that run at once.
 
-use crate::draft::{Draft, DraftLoad, DraftStage, Settings, unique_name};
+use crate::draft::{Draft, DraftLoad, DraftSearch, DraftStage, Line, Settings, unique_name};
 use crate::options::{MappedJob, OptionLine, map_job};
 use crate::{FileKind, ImportError, ImportedPlan, NamedTarget, NotCarried, file};
 use fio::{JobSection, read_job_file};
@@ -45,7 +45,11 @@ pub(crate) fn import(path: &Path, text: &str) -> Result<ImportedPlan, ImportErro
             interval: None,
             stages: stages.into_iter().map(|(stage, _)| stage).collect(),
         };
-        Some(draft.checked_text(path, &name)?.0)
+        let (text, left_out) = draft.accepted_text(path, &name);
+        not_carried.extend(left_out);
+        not_carried.sort();
+        not_carried.dedup();
+        text
     };
     let kind = FileKind::FioJobs;
     Ok(ImportedPlan { source: path.to_owned(), kind, name, text, targets, not_carried, warnings: Vec::new() })
@@ -85,8 +89,10 @@ struct Member {
     name: String,
     settings: Settings,
     start: Option<String>,
+    search: Option<DraftSearch>,
     /// Numbers of its targets.
     targets: Vec<usize>,
+    line: Line,
 }
 
 struct Importer<'a> {
@@ -114,10 +120,11 @@ impl Importer<'_> {
                 line: option.line,
             })
             .collect();
-        let MappedJob { settings, targets, start, not_carried } = map_job(&options, place);
+        let line = (place.file.clone(), place.line);
+        let MappedJob { settings, targets, start, search, not_carried } = map_job(&options, place);
         self.not_carried.extend(not_carried);
         let targets = targets.into_iter().map(|target| self.target_number(target)).collect();
-        Some(Member { name: job.name.clone(), settings: settings?, start, targets })
+        Some(Member { name: job.name.clone(), settings: settings?, start, search, targets, line })
     }
 
     fn included(&self, file: &str) -> PathBuf {
@@ -144,11 +151,14 @@ impl Importer<'_> {
         if members.is_empty() {
             return None;
         }
-        let mut stage = DraftStage { name: unique_name(&wanted, "job", taken), ..DraftStage::default() };
+        let line = members.first().map(|member| member.line.clone());
+        let mut stage =
+            DraftStage { name: unique_name(&wanted, "job", taken), line, ..DraftStage::default() };
         if members.len() == 1 {
             let member = members.swap_remove(0);
             stage.settings = member.settings;
             stage.title = Some(member.name);
+            stage.search = member.search;
             if let Some(start) = member.start {
                 stage.notes.push(format!("In fio the job begins after {start}."));
             }
@@ -157,12 +167,21 @@ impl Importer<'_> {
         self.same_time(&members);
         let mut names = Vec::new();
         for member in members {
+            if let Some(search) = member.search {
+                self.not_carried.push(NotCarried {
+                    file: search.line.0,
+                    line: search.line.1,
+                    what: format!("latency_target of [{}]", member.name),
+                    why: "a plan searches with one load, and this job runs beside others".into(),
+                });
+            }
             stage.loads.push(DraftLoad {
                 name: unique_name(&member.name, "job", &mut names),
                 settings: member.settings,
                 // Several files of one job are one target's worth of addresses to fio; the first stands for them.
                 target: member.targets.first().copied(),
                 start: member.start,
+                line: Some(member.line),
             });
         }
         stage.share_settings();

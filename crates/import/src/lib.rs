@@ -11,6 +11,7 @@
 //! Nothing is dropped silently: an option is carried over, named as not carried over, or changes nothing. No figure
 //! is made up: results that hold no percentiles have none here.
 
+mod acceptable;
 mod detect;
 mod draft;
 mod error;
@@ -19,6 +20,7 @@ mod fio_jobs;
 mod note;
 mod options;
 mod results;
+mod sizes;
 mod vdbench;
 
 pub use detect::FileKind;

@@ -3,7 +3,8 @@
 //! An option is carried over where the plan language has fio's setting and takes its value; it is passed over where
 //! it says what holds anyway; everything else is named, with the reason.
 
-use crate::draft::Settings;
+use crate::draft::{DraftSearch, Line, Settings};
+use crate::sizes::{normalized_split, split_of_range};
 use crate::{NamedTarget, NotCarried};
 use plan::Setting;
 use std::collections::BTreeMap;
@@ -36,6 +37,10 @@ impl OptionLine {
         }
     }
 
+    fn place(&self) -> Line {
+        (self.file.clone(), self.line)
+    }
+
     pub fn not_carried(&self, why: impl Into<String>) -> NotCarried {
         NotCarried { file: self.file.clone(), line: self.line, what: self.written(), why: why.into() }
     }
@@ -50,6 +55,8 @@ pub(crate) struct MappedJob {
     pub targets: Vec<NamedTarget>,
     /// fio's `startdelay`.
     pub start: Option<String>,
+    /// fio's `latency_target`.
+    pub search: Option<DraftSearch>,
     pub not_carried: Vec<NotCarried>,
 }
 
@@ -122,7 +129,7 @@ const USUAL_VALUES: [(&str, &[&str]); 24] = [
 ];
 
 /// Why options are not carried over, by what they are about.
-const REASONS: [(&str, &[&str]); 14] = [
+const REASONS: [(&str, &[&str]); 13] = [
     (
         "a plan loads one range of its target and makes no files",
         &[
@@ -154,7 +161,7 @@ const REASONS: [(&str, &[&str]); 14] = [
         ],
     ),
     (
-        "a plan has no flushes and synchronous writes",
+        "of flushes and synchronous writes a plan has `fsync` and `sync: dsync`",
         &[
             "fsync",
             "fdatasync",
@@ -167,7 +174,7 @@ const REASONS: [(&str, &[&str]); 14] = [
         ],
     ),
     (
-        "what the blocks hold is the engine's own in a plan, and is not read back",
+        "of what blocks hold a plan has `verify: crc32c`, `buffer_compress_percentage` and `dedupe_percentage`",
         &[
             "verify",
             "do_verify",
@@ -195,7 +202,7 @@ const REASONS: [(&str, &[&str]); 14] = [
         ],
     ),
     (
-        "a plan's addresses are uniform over the range, or follow one another",
+        "of orders of addresses a plan has `rw`, `random_distribution` and `streams`",
         &[
             "random_distribution",
             "random_generator",
@@ -213,7 +220,6 @@ const REASONS: [(&str, &[&str]); 14] = [
             "file_index",
         ],
     ),
-    ("a plan's I/Os have one size", &["bssplit", "bsrange"]),
     (
         "plans know no zones",
         &[
@@ -244,16 +250,12 @@ const REASONS: [(&str, &[&str]); 14] = [
             "rate_process",
             "rate_cycle",
             "rate_ignore_thinktime",
-            "latency_target",
-            "latency_window",
-            "latency_percentile",
-            "latency_run",
             "max_latency",
             "thinkcycles",
         ],
     ),
     (
-        "a case ends by time; steady states are looked for in its samples",
+        "a case ends by its `runtime` or its `io_size`; steady states are looked for in its samples",
         &[
             "steadystate",
             "steadystate_duration",
@@ -262,7 +264,6 @@ const REASONS: [(&str, &[&str]); 14] = [
             "ss_ramp",
             "steadystate_check_interval",
             "loops",
-            "io_size",
             "exitall",
             "exitall_on_error",
             "exit_what",
@@ -503,11 +504,13 @@ pub(crate) fn map_job(options: &[OptionLine], place: NotCarried) -> MappedJob {
     let engine = mapping.engine();
     let is_load = mapping.direction(engine.as_deref());
     let mut start = None;
+    let mut search = None;
     if is_load {
         mapping.block_size();
         mapping.depth(engine.as_deref());
         mapping.cache_bypass();
         mapping.rate();
+        search = mapping.search(engine.as_deref());
         mapping.end();
         start = mapping.start();
         mapping.scheduler();
@@ -515,7 +518,7 @@ pub(crate) fn map_job(options: &[OptionLine], place: NotCarried) -> MappedJob {
         mapping.rest();
     }
     let settings = is_load.then_some(mapping.settings);
-    MappedJob { settings, targets, start, not_carried: mapping.not_carried }
+    MappedJob { settings, targets, start, search, not_carried: mapping.not_carried }
 }
 
 impl Mapping {
@@ -557,11 +560,21 @@ impl Mapping {
             Some((word, rest)) => (word.to_owned(), Some(rest.to_owned())),
             None => (written.clone(), None),
         };
+        // Trims alone are writes of which all are trims.
+        let (word, trims) = match word.as_str() {
+            "trim" => ("write".to_owned(), true),
+            "randtrim" => ("randwrite".to_owned(), true),
+            _ => (word, false),
+        };
+        if trims {
+            let line = option.as_ref().map(OptionLine::place);
+            self.settings.set_at("rwmixtrim", "100", line);
+        }
         match setting_of("rw").map(|setting| setting.parse(&word)) {
             Some(Ok(value)) => self.settings.set("rw", value.as_str().unwrap_or(&word)),
             _ => {
                 let why = if word.contains("trim") {
-                    "plans do not trim"
+                    "a plan's trims are a share of its I/Os (`rwmixtrim`), each at an address of its own"
                 } else {
                     "it is no direction that plans have"
                 };
@@ -632,7 +645,10 @@ impl Mapping {
                     let first = option.value().split(',').next().unwrap_or_default().trim().to_owned();
                     let fits = setting_of("bs").is_some_and(|setting| setting.parse(&first).is_ok());
                     let taken = if fits { first } else { "4k".to_owned() };
-                    self.refuse(&option, format!("a plan's I/Os have one size; {taken} stands in its place"));
+                    self.refuse(
+                        &option,
+                        format!("a plan's size is one for reads and writes; {taken} stands in its place"),
+                    );
                     self.settings.set("bs", taken);
                 }
                 (_, Some(Some(Err(error)))) => {
@@ -645,25 +661,122 @@ impl Mapping {
             }
         }
         if let Some(option) = self.take("bssplit") {
-            if !self.carry(&option) {
-                let common = commonest_size(self.of_direction(option.value()).unwrap_or(option.value()));
-                let taken = common.unwrap_or_else(|| "4k".to_owned());
-                self.refuse(&option, format!("{}; {taken} stands in its place", reason("bssplit")));
-                self.settings.set("bs", taken);
-            } else if let Some(common) = commonest_size(option.value()) {
-                self.settings.set("bs", common);
+            let part = self.of_direction(option.value()).map(str::to_owned);
+            if part.is_none() {
+                self.refuse(
+                    &option,
+                    "a plan's mix of sizes is one for reads and writes; that of reads stands for both",
+                );
+            }
+            let first = || option.value().split(',').next().unwrap_or_default().to_owned();
+            match normalized_split(&part.unwrap_or_else(first)) {
+                Some(split) => self.size_mix(&option, &split),
+                None => self.refuse(&option, "its shares are no percents that add up to 100 at most"),
             }
         }
         if let Some(option) = self.take("bsrange") {
-            let first = option.value().split(['-', ',']).next().unwrap_or_default().trim().to_owned();
-            let fits = setting_of("bs").is_some_and(|setting| setting.parse(&first).is_ok());
-            let taken = if fits { first } else { "4k".to_owned() };
-            self.refuse(&option, format!("{}; {taken} stands in its place", reason("bsrange")));
-            self.settings.set("bs", taken);
+            let part = self.of_direction(option.value()).map(str::to_owned);
+            if part.is_none() {
+                self.refuse(
+                    &option,
+                    "a plan's mix of sizes is one for reads and writes; that of reads stands for both",
+                );
+            }
+            let first = || option.value().split(',').next().unwrap_or_default().to_owned();
+            match split_of_range(&part.unwrap_or_else(first)) {
+                Some((split, is_rounded)) => {
+                    if is_rounded {
+                        self.refuse(
+                            &option,
+                            "a plan's shares of sizes are whole percents: those of the range are rounded",
+                        );
+                    }
+                    self.size_mix(&option, &split);
+                }
+                None => self.refuse(
+                    &option,
+                    format!(
+                        "it is no range, or has more sizes than a plan mixes ({})",
+                        load::SIZE_CLASSES_LIMIT
+                    ),
+                ),
+            }
         }
         if self.settings.get("bs").is_none() {
             self.settings.set("bs", "4k");
         }
+    }
+
+    /// A mix of sizes; the commonest alone where plans do not take it.
+    fn size_mix(&mut self, option: &OptionLine, split: &str) {
+        let common = commonest_size(split);
+        match setting_of("bssplit").map(|setting| setting.parse(split)) {
+            Some(Ok(_)) => {
+                // One size is no mix.
+                if split.contains(':') {
+                    self.settings.set_at("bssplit", split, Some(option.place()));
+                }
+            }
+            _ => {
+                let taken = common.clone().unwrap_or_else(|| "4k".to_owned());
+                self.refuse(
+                    option,
+                    format!(
+                        "a plan's sizes are at most {} multiples of 512 bytes; {taken} stands in its place",
+                        load::SIZE_CLASSES_LIMIT
+                    ),
+                );
+            }
+        }
+        if let Some(common) = common {
+            self.settings.set_at("bs", common, Some(option.place()));
+        }
+    }
+
+    /// `latency_target`: the depth up to `iodepth` at which the latency is still kept.
+    fn search(&mut self, engine: Option<&str>) -> Option<DraftSearch> {
+        let [percentile, window, run] =
+            ["latency_percentile", "latency_window", "latency_run"].map(|name| self.take(name));
+        let Some(target) = self.take("latency_target").filter(|target| target.value().trim() != "0") else {
+            for option in [percentile, window, run].into_iter().flatten() {
+                self.refuse(&option, "it says nothing without `latency_target`");
+            }
+            return None;
+        };
+        // A bare number is microseconds in fio.
+        let bare = target.value().trim().parse::<u64>().ok();
+        let below = bare.map_or_else(|| target.value().trim().to_owned(), |micros| format!("{micros}us"));
+        if units::parse_nanos(&below).is_err() {
+            self.refuse(&target, "it is no latency");
+            return None;
+        }
+        let depth = self.settings.get("iodepth").unwrap_or("1").to_owned();
+        if depth == "1" || engine.is_none_or(|name| SYNCHRONOUS_ENGINES.contains(&name)) {
+            self.refuse(
+                &target,
+                "fio varies the depth up to `iodepth`, which is 1 here: there is nothing to find",
+            );
+            return None;
+        }
+        // fio's 100 is every I/O of a window.
+        let asked =
+            percentile.as_ref().map_or("100", OptionLine::value).trim().parse::<f64>().unwrap_or(100.0);
+        let kept = [(50.0, "p50"), (95.0, "p95"), (99.0, "p99"), (99.9, "p99.9")];
+        let of = kept.iter().find(|(share, _)| *share >= asked).unwrap_or(&kept[3]);
+        if of.0 != asked {
+            let line = percentile.as_ref().unwrap_or(&target);
+            self.refuse(
+                line,
+                format!("a search is by p50, p95, p99 or p99.9; fio's {asked} % becomes {}", of.1),
+            );
+        }
+        for option in [&window, &run].into_iter().flatten() {
+            self.refuse(
+                option,
+                "each point of a plan's search is measured for the ramp and runtime of its case",
+            );
+        }
+        Some(DraftSearch { of: of.1.to_owned(), below, limit: depth, line: target.place() })
     }
 
     /// `iodepth`, which fio's synchronous engines do not have; without an engine, fio on Linux uses `psync`.
@@ -721,24 +834,25 @@ impl Mapping {
             self.refuse_value(&option.clone());
         }
         let has_runtime = self.settings.get("runtime").is_some();
+        let io_size = self.take("io_size");
         if time_based && has_runtime {
+            if let Some(option) = io_size {
+                self.refuse(&option, "fio passes over it in a job that is based on time");
+            }
             return;
         }
-        let io_size = self.take("io_size");
-        let carried = match &io_size {
-            Some(option) => self.carry(option),
-            None => {
-                let by_size = OptionLine {
-                    name: "io_size".to_owned(),
-                    value: Some("100%".to_owned()),
-                    file: self.job.file.clone(),
-                    line: self.job.line,
-                };
-                self.carry(&by_size)
-            }
-        };
+        // Each of fio's jobs moves so much, all jobs of a plan together do.
+        let jobs = self.options.get("numjobs").and_then(|option| option.value().trim().parse::<u64>().ok());
+        let wanted = io_size.clone().unwrap_or_else(|| OptionLine {
+            name: "io_size".to_owned(),
+            value: Some("100%".to_owned()),
+            file: self.job.file.clone(),
+            line: self.job.line,
+        });
+        let all_jobs = times(wanted.value(), jobs.unwrap_or(1).max(1));
+        let carried = self.carry(&OptionLine { value: Some(all_jobs), ..wanted });
         if let (Some(option), false) = (&io_size, carried) {
-            self.refuse(&option.clone(), reason("io_size"));
+            self.refuse_value(option);
         }
         match (has_runtime, carried) {
             (true, true) => {}
@@ -806,7 +920,7 @@ impl Mapping {
         let value = option.value.as_deref().unwrap_or("1").trim();
         let fits = setting.parse(value).is_ok();
         if fits {
-            self.settings.set(setting.name, value);
+            self.settings.set_at(setting.name, value, Some(option.place()));
         }
         fits
     }
@@ -817,6 +931,19 @@ impl Mapping {
             .map_or_else(|| reason(&option.name).to_owned(), |error| error.message().to_owned());
         self.refuse(option, message);
     }
+}
+
+/// An amount of each job as that of all jobs: `1g` or `50%`.
+fn times(amount: &str, jobs: u64) -> String {
+    let amount = amount.trim();
+    if jobs == 1 {
+        return amount.to_owned();
+    }
+    if let Some(share) = amount.strip_suffix('%').and_then(|share| share.trim().parse::<u64>().ok()) {
+        return format!("{}%", share.saturating_mul(jobs));
+    }
+    units::parse_bytes(amount)
+        .map_or_else(|_| amount.to_owned(), |bytes| units::Bytes(bytes.saturating_mul(jobs)).to_string())
 }
 
 fn is_usual(option: &OptionLine) -> bool {

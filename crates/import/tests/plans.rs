@@ -104,6 +104,8 @@ fn no_option_is_lost() {
                 "blocksize" => "bs:",
                 "ioscheduler" => "queue.scheduler:",
                 "startdelay" => "start:",
+                "latency_target" | "latency_percentile" => "max-under-latency:",
+                "bsrange" => "bssplit:",
                 _ => "",
             };
             let is_carried =
@@ -184,7 +186,77 @@ fn mistakes_have_a_place() {
     assert!(error("x", "nothing here\n").contains("no file of a kind that is imported\nhint: "));
     let many =
         "[global]\nrw=read\nnumjobs=4096\nioengine=libaio\niodepth=65536\nruntime=1\ntime_based\n[a]\n";
-    assert!(error("many.fio", many).starts_with("many.fio asks for what no plan may: "));
+    // What no plan may ask for is listed with its line, and the rest is a plan.
+    let plan = imported("many.fio", many);
+    assert_eq!(cases(&plan).len(), 1);
+    assert!(
+        plan.not_carried.iter().any(|note| note.line == 5 && note.what == "iodepth=65536"),
+        "{:?}",
+        plan.not_carried
+    );
+}
+
+/// Proves what becomes of options that plans have: mixes of sizes, an end by bytes, a search under a latency and a hot
+/// band; and that what no plan can say is listed with its line, and never written.
+#[test]
+fn options_that_plans_have_are_carried_over() {
+    let job = |options: &str| {
+        imported("j.fio", &format!("[a]\nioengine=libaio\nrw=randrw\niodepth=16\nruntime=9\n{options}\n"))
+    };
+    let has = |plan: &ImportedPlan, words: &str| {
+        let text = shown(plan);
+        assert!(text.contains(words), "{words}\n{text}");
+    };
+    has(&job("bssplit=4k/30:64k/"), "bssplit: \"4k/30:64k/70\"");
+    let by_direction = job("bssplit=4k/50:8k/50,64k/100");
+    has(&by_direction, "bssplit: \"4k/50:8k/50\"");
+    has(
+        &by_direction,
+        "j.fio:6: `bssplit=4k/50:8k/50,64k/100` is not carried over: a plan's mix of sizes is one",
+    );
+    has(&imported("w.fio", "[a]\nrw=randwrite\nbssplit=4k/100,8k/50:16k/50\n"), "bssplit: \"8k/50:16k/50\"");
+    has(&job("io_size=1g\nnumjobs=4"), "io_size: 4g");
+    has(&job("io_size=1g\ntime_based"), "`io_size=1g` is not carried over: fio passes over it");
+    let search = job("latency_target=500\nlatency_percentile=99.9\nlatency_window=2s");
+    has(&search, "max-under-latency: { of: p99.9, below: 500us, over: iodepth, limit: 16 }");
+    has(&search, "j.fio:8: `latency_window=2s` is not carried over");
+    assert!(cases(&search)[0].find.is_some());
+    has(&imported("s.fio", "[a]\nrw=randread\nlatency_target=1ms\n"), "there is nothing to find");
+
+    let vdbench = |wd: &str, sd: &str| {
+        let text =
+            format!("sd=s,lun=/dev/x,{sd}\nwd=w,sd=s,{wd}\nrd=r,wd=w,iorate=max,elapsed=10,interval=1\n");
+        imported("v.parm", &text)
+    };
+    has(
+        &vdbench("rdpct=100,rhpct=80", "size=100g,hitarea=20g"),
+        "random_distribution: \"zoned:80/20:20/80\"",
+    );
+    let both = vdbench("rdpct=50,rhpct=80,whpct=40", "size=100g,hitarea=1m");
+    has(&both, "random_distribution: \"zoned:60/1:40/99\"");
+    has(
+        &both,
+        "v.parm:2: `rhpct=80, whpct=40 of wd=w` is not carried over: a plan's hot band is whole percents",
+    );
+    has(&vdbench("xfersize=(4k,16k,4k)", "size=1g"), "bssplit: \"4k/25:8k/25:12k/25:16k/25\"");
+
+    // Each is refused by plans only as a whole.
+    let late = imported(
+        "late.fio",
+        "[global]\nioengine=libaio\nruntime=10\ntime_based\n[a]\nrw=read\n[b]\nrw=write\nstartdelay=30\n",
+    );
+    assert_eq!(cases(&late).len(), 1);
+    has(&late, "late.fio:7: `[b]` is not carried over: the load `b` begins when the case is over");
+    let verified = imported(
+        "v.fio",
+        "[a]\nrw=randwrite\nruntime=5\ntime_based\nverify=crc32c\nnumjobs=2\nsize=1m\noffset_increment=1m\n",
+    );
+    assert_eq!(cases(&verified).len(), 1);
+    assert!(
+        verified.not_carried.iter().any(|note| note.line == 5 || note.line == 8),
+        "{:?}",
+        verified.not_carried
+    );
 }
 
 fn damaged(texts: Vec<String>) -> impl Strategy<Value = String> {
@@ -216,7 +288,86 @@ fn damaged(texts: Vec<String>) -> impl Strategy<Value = String> {
     })
 }
 
+/// A job file in which every option is one of fio's with a value that fio takes, in any combination.
+fn job_file() -> impl Strategy<Value = String> {
+    const OPTIONS: [(&str, &[&str]); 40] = [
+        ("rw", &["read", "randread", "randwrite", "randrw", "rw", "randtrim", "trimwrite"]),
+        ("bs", &["512", "4k", "64k", "4k,64k", "1000", "2m"]),
+        ("bssplit", &["4k/10:64k/90", "4k/50:8k/,64k/100", "4k/:8k/:16k/", "1k/100", "100/50:4k/50"]),
+        ("bsrange", &["4k-64k", "512-1m", "8k-8k", "3k-9k"]),
+        ("ioengine", &["libaio", "psync", "io_uring", "null", "cpuio"]),
+        ("iodepth", &["1", "32", "65536"]),
+        ("numjobs", &["1", "4", "4096"]),
+        ("runtime", &["1", "60", "10h"]),
+        ("time_based", &["1"]),
+        ("ramp_time", &["0", "5", "2h"]),
+        ("startdelay", &["0", "5", "30", "1h", "1-5"]),
+        ("size", &["1m", "1g", "50%", "100"]),
+        ("io_size", &["1g", "100", "200%", "4k"]),
+        ("offset", &["0", "1m", "10%"]),
+        ("offset_increment", &["0", "1m", "1g"]),
+        ("rwmixread", &["0", "70", "100"]),
+        ("rate_iops", &["100", "1,2", "0"]),
+        (
+            "random_distribution",
+            &["zipf:1.1", "pareto:0.3", "normal:5", "zoned:80/20:20/80", "zoned_abs:50/1g:50/2g"],
+        ),
+        ("verify", &["crc32c", "md5", "0"]),
+        ("do_verify", &["1"]),
+        ("latency_target", &["10ms", "500", "0", "soon"]),
+        ("latency_percentile", &["50", "99.9", "100", "12.5"]),
+        ("latency_window", &["1s"]),
+        ("fsync", &["0", "32"]),
+        ("sync", &["0", "1", "dsync"]),
+        ("direct", &["0", "1"]),
+        ("buffered", &["1"]),
+        ("norandommap", &["1"]),
+        ("dedupe_percentage", &["50"]),
+        ("buffer_compress_percentage", &["50", "100"]),
+        ("rwmixtrim", &["10"]),
+        ("continue_on_error", &["all", "io"]),
+        ("cpus_allowed", &["0-3", "0,2"]),
+        ("hipri", &["1"]),
+        ("iodepth_batch_complete_min", &["4"]),
+        ("thinktime", &["5ms"]),
+        ("steadystate", &["iops:10%"]),
+        ("loops", &["1", "3"]),
+        ("ioscheduler", &["none", "no such"]),
+        ("filename", &["/dev/sda", "/dev/sda:/dev/sdb"]),
+    ];
+    let option = prop::sample::select(OPTIONS.to_vec())
+        .prop_flat_map(|(name, values)| (Just(name), prop::sample::select(values.to_vec())));
+    let section = (any::<bool>(), proptest::collection::vec(option, 1..9));
+    proptest::collection::vec(section, 1..5).prop_map(|sections| {
+        let mut text = String::new();
+        for (index, (waits, options)) in sections.into_iter().enumerate() {
+            let _ = writeln!(text, "[job{index}]");
+            if waits {
+                text.push_str("stonewall\n");
+            }
+            for (name, value) in options {
+                let _ = writeln!(text, "{name}={value}");
+            }
+        }
+        text
+    })
+}
+
 proptest! {
+    /// Proves that any job file of fio becomes a plan that is read and expanded, or a list of what no plan can say with the
+    /// lines that say it; an import never fails by its own output.
+    #[test]
+    fn any_job_file_is_imported(text in job_file()) {
+        let plan = import_plan(Path::new("any.fio"), &text)
+            .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        match &plan.text {
+            Some(_) => prop_assert!(!cases(&plan).is_empty()),
+            None => prop_assert!(!plan.not_carried.is_empty(), "{text}"),
+        }
+        let lines = text.lines().count();
+        prop_assert!(plan.not_carried.iter().all(|note| (1..=lines).contains(&note.line)), "{:?}", plan.not_carried);
+    }
+
     /// Proves that a damaged file is refused or becomes a plan that expands; nothing panics.
     #[test]
     fn damaged_files_are_survived(text in damaged(samples("fio").into_iter().chain(samples("vdbench")).map(|(_, text)| text).collect())) {

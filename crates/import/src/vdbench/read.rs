@@ -454,9 +454,6 @@ impl Reader {
                 }
                 _ => self.refuse(parameter, "plans have no such thing"),
             }
-            if matches!(*keyword, "rhpct" | "whpct") && parameter.percent()? > 0.0 {
-                self.refuse(parameter, "a plan's addresses are uniform over the range, with no hit area");
-            }
         }
         if self.parameters.patterns.iter().any(|other| other.name == pattern.name) {
             return Err(first.invalid(format!("the label `{}` stands twice", pattern.name)));
@@ -475,7 +472,6 @@ impl Reader {
         match numbers.as_slice() {
             [size] => Ok(TransferSize::Fixed(whole(*size)?)),
             [least, most, align] => {
-                self.refuse(parameter, "a plan's I/Os have one size; the smallest stands in its place");
                 let (least_bytes, most_bytes, align_bytes) = (whole(*least)?, whole(*most)?, whole(*align)?);
                 Ok(TransferSize::Random { least_bytes, most_bytes, align_bytes })
             }
@@ -556,7 +552,12 @@ impl Reader {
                     self.refuse(parameter, "the load comes from the host that runs the plan");
                 }
                 "startcmd" | "endcmd" => self.refuse(parameter, "a plan starts no commands for a case"),
-                "maxdata" | "maxdatar" | "maxdataw" => self.refuse(parameter, "a case ends by time"),
+                "maxdata" | "maxdatar" | "maxdataw" => {
+                    self.refuse(
+                        parameter,
+                        "the bytes of a run end no case here; `io_size` of the plan ends one",
+                    );
+                }
                 "stopcurve" => self.refuse(parameter, "a plan's cases do not depend on what others showed"),
                 _ => self.refuse(parameter, "plans have no such thing"),
             }

@@ -4,6 +4,7 @@ use super::parameters::{Parameters, Seek, StorageDefinition, TransferSize, Workl
 use super::phase::{Loop, MAX_RATE, Phase, Rate};
 use super::read::{is_direct, read_parameters};
 use crate::draft::{Draft, DraftLoad, DraftStage, Settings, unique_name};
+use crate::sizes::even_split;
 use crate::{FileKind, ImportError, ImportedPlan, NamedTarget, NotCarried, file};
 use std::path::Path;
 
@@ -30,7 +31,11 @@ pub(crate) fn import(path: &Path, text: &str) -> Result<ImportedPlan, ImportErro
         let file_name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let notes = vec![format!("Imported from the vdbench parameter file {file_name}.")];
         let draft = Draft { title: name.clone(), notes, interval, stages };
-        Some(draft.checked_text(path, &name)?.0)
+        let (text, left_out) = draft.accepted_text(path, &name);
+        not_carried.extend(left_out);
+        not_carried.sort();
+        not_carried.dedup();
+        text
     };
     let named = |target: &StorageDefinition| NamedTarget {
         name: target.name.clone(),
@@ -90,6 +95,7 @@ impl Importer<'_> {
             name: unique_name(&phase.name, "run", taken),
             title: Some(format!("rd={}", phase.name)),
             pause: (phase.pause_s > 0.0).then(|| seconds(phase.pause_s)),
+            line: Some((self.path.to_owned(), phase.line)),
             ..DraftStage::default()
         };
         let has = |name: &str| phase.loops.iter().any(|this| this.parameter == name);
@@ -164,6 +170,7 @@ impl Importer<'_> {
                 let flags = target.openflags.iter().chain(&pattern.openflags).chain(&phase.openflags);
                 settings.set("direct", if flags.clone().any(|flag| is_direct(flag)) { "1" } else { "0" });
                 self.range(target, pattern, &mut settings);
+                self.hot_band(target, pattern, looped, &mut settings);
                 let rate = pattern.iorate.map(|rate| rate / targets.len() as f64).or(match phase.rate {
                     Rate::Fixed(rate) => Some(rate * share / 100.0 / targets.len() as f64),
                     _ => None,
@@ -177,6 +184,7 @@ impl Importer<'_> {
                     settings,
                     target: (self.parameters.targets.len() > 1).then_some(*target_index),
                     start: None,
+                    line: Some((self.path.to_owned(), pattern.line)),
                 });
             }
         }
@@ -200,7 +208,7 @@ impl Importer<'_> {
                 self.refuse(
                     pattern.line,
                     format!("seekpct=eof of wd={}", pattern.name),
-                    "a case ends by time, and begins again at the start of its range",
+                    "a case ends by its `runtime` or its `io_size`, and begins again at the start of its range",
                 );
                 false
             }
@@ -248,7 +256,12 @@ impl Importer<'_> {
         }
         let bs = match &pattern.xfersize {
             TransferSize::Fixed(bytes) => *bytes,
-            TransferSize::Random { least_bytes, .. } => *least_bytes,
+            TransferSize::Random { least_bytes, most_bytes, align_bytes } => {
+                if !looped.xfersize {
+                    self.even_mix(pattern, [*least_bytes, *most_bytes, *align_bytes], &mut settings);
+                }
+                *least_bytes
+            }
             TransferSize::Mix(sizes) => {
                 let mut common = sizes[0];
                 sizes.iter().for_each(|size| {
@@ -264,6 +277,32 @@ impl Importer<'_> {
         };
         settings.set("bs", self.block(pattern.line, bs));
         settings
+    }
+
+    /// Sizes from the least to the most in steps, each as likely, where plans have so many.
+    fn even_mix(&mut self, pattern: &WorkloadDefinition, sizes: [u64; 3], settings: &mut Settings) {
+        let [least, most, step] = sizes;
+        let what = format!("xfersize=({least},{most},{step}) of wd={}", pattern.name);
+        let split = even_split(least, most, step);
+        match split.filter(|(split, _)| plan::setting("bssplit").is_some_and(|it| it.parse(split).is_ok())) {
+            Some((split, is_rounded)) => {
+                if is_rounded {
+                    let why = "a plan's shares of sizes are whole percents: equal ones are rounded";
+                    self.refuse(pattern.line, what, why);
+                }
+                if split.contains(':') {
+                    let line = (self.path.to_owned(), pattern.line);
+                    settings.set_at("bssplit", split, Some(line));
+                }
+            }
+            None => {
+                let limit = load::SIZE_CLASSES_LIMIT;
+                let why = format!(
+                    "a plan's sizes are at most {limit} multiples of 512 bytes; the smallest stands in their place"
+                );
+                self.refuse(pattern.line, what, why);
+            }
+        }
     }
 
     /// A mix of sizes, as fio writes it, where plans have it.
@@ -284,7 +323,7 @@ impl Importer<'_> {
                 self.refuse(
                     pattern.line,
                     what,
-                    format!("a plan's I/Os have one size; {common}, the commonest, stands in its place"),
+                    format!("a plan's shares of sizes are whole percents of multiples of 512 bytes; {common}, the commonest, stands in its place"),
                 );
             }
         }
@@ -331,6 +370,50 @@ impl Importer<'_> {
                 self.refuse(target.line, format!("{name}={bytes}"), "it is out of range");
             }
         }
+    }
+
+    /// `rhpct` and `whpct`: a share of the I/Os goes to the first bytes of the range, the hit area, and the others to the
+    /// rest of it.
+    fn hot_band(
+        &mut self,
+        target: &StorageDefinition,
+        pattern: &WorkloadDefinition,
+        looped: &Looped,
+        settings: &mut Settings,
+    ) {
+        let WorkloadDefinition { rhpct, whpct, rdpct, line, name, .. } = pattern;
+        let of_reads = if looped.rdpct { 50.0 } else { *rdpct } / 100.0;
+        let hits = rhpct * of_reads + whpct * (1.0 - of_reads);
+        if hits == 0.0 {
+            return;
+        }
+        let mut say =
+            |why: String| self.refuse(*line, format!("rhpct={rhpct}, whpct={whpct} of wd={name}"), why);
+        if !settings.get("rw").is_some_and(|rw| rw.starts_with("rand")) {
+            return say("a plan's hot band is for random addresses".into());
+        }
+        let has_both = of_reads > 0.0 && of_reads < 1.0;
+        if has_both && rhpct != whpct {
+            say(format!("a plan's hot band is one for reads and writes: {hits:.0} % of all I/Os go to it"));
+        }
+        let range_bytes =
+            settings.get("size").and_then(|size| size.parse::<u64>().ok()).or(target.size_bytes);
+        let exact = range_bytes.map(|range| target.hitarea_bytes as f64 / range.max(1) as f64 * 100.0);
+        let size = exact.unwrap_or(1.0).round().clamp(1.0, 99.0);
+        let hits = hits.round().clamp(1.0, 100.0);
+        let area = units::Bytes(target.hitarea_bytes);
+        match exact {
+            None => say(format!(
+                "the size of sd={} is not given: the hot band is 1 % of it, and vdbench's is {area}",
+                target.name
+            )),
+            Some(exact) if (exact - size).abs() > 0.005 * size => say(format!(
+                "a plan's hot band is whole percents of the range: {size:.0} % of it, and vdbench's is {area}"
+            )),
+            Some(_) => {}
+        }
+        let band = format!("zoned:{hits:.0}/{size:.0}:{:.0}/{:.0}", 100.0 - hits, 100.0 - size);
+        settings.set_at("random_distribution", band, Some((self.path.to_owned(), *line)));
     }
 
     /// How the I/Os of a rate arrive: in vdbench exponentially, where nobody says otherwise.
