@@ -32,3 +32,8 @@ pub(crate) fn write_bytes(load: &LoadSpec, ends_after: Option<Amount>) -> u64 {
         _ => in_time,
     }
 }
+
+/// Of the bytes that a case writes at full rate, those at a share of that rate; more than all of it is not delivered.
+pub(crate) fn at_share(bytes: u64, percent: u32) -> u64 {
+    (u128::from(bytes) * u128::from(percent.min(100)) / 100) as u64
+}

@@ -339,7 +339,10 @@ impl<'a> StageExpansion<'a> {
             }
             None => false,
         };
-        let case = self.finish(name, settings, load, loads)?;
+        let mut case = self.finish(name, settings, load, loads)?;
+        if let Some(share) = &rate_share {
+            case.estimated_write_bytes = estimate::at_share(case.estimated_write_bytes, share.percent);
+        }
         visit(Case { continues, rate_share, ..case });
         Ok(())
     }

@@ -70,6 +70,23 @@ fn settings_become_the_load() {
     assert_eq!(case.events[0].arguments["module"], 3);
 }
 
+/// Proves that a case at a share of a rate, and one that is held to a rate, is estimated to write so much less.
+#[test]
+fn estimates_follow_the_rate() {
+    let plan = parse(
+        "title: t\nstages:\n  curve:\n    settings: { rw: randwrite, bs: 4k, runtime: 100 }\n    matrix: { rate_percent: [max, 10, 50, 120] }\n  held:\n    settings: { rw: randwrite, bs: 4k, runtime: 100 }\n    matrix: { rate_iops: [100, 1000] }\n",
+    );
+    let written: Vec<u64> = expand(&plan, &Selection::default())
+        .expect("cases")
+        .iter()
+        .map(|case| case.estimated_write_bytes)
+        .collect();
+    let full = written[0];
+    assert!(full > 0);
+    assert_eq!(written[..4], [full, full / 10, full / 2, full], "an array delivers no more than all");
+    assert_eq!(written[4..], [100 * 100 * 4096, 1000 * 100 * 4096]);
+}
+
 /// Proves that every setting of a load's shape reaches the load, with rates of all jobs together.
 #[test]
 fn settings_become_the_shape() {
