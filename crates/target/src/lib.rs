@@ -18,6 +18,7 @@ mod file;
 mod guard;
 mod identity;
 mod inspect;
+mod memory;
 mod nbd_handshake;
 mod nbd_uri;
 mod origin;

@@ -2,7 +2,7 @@
 
 use crate::support::{
     LoopDevice, NbdFile, NbdServer, arraylab, command, consent_id, full_or_tenth, query, refuse, results,
-    succeed, text, tool,
+    succeed, text, tool, warnings,
 };
 use serde_json::Value;
 use std::fs::{self, File};
@@ -437,6 +437,43 @@ fn zeroes_and_stable_writes_on_a_device() {
     }
 }
 
+/// Proves that a result of a target that answers from memory says so, in its warnings and in the report, and that one of a
+/// disk does not: a loop device over the page cache, a file in a tmpfs, and a load through the page cache.
+#[test]
+fn memory_is_not_storage() {
+    let bench = Bench::new("title: t\nstages:\n  a: { settings: { rw: randread, bs: 4k, runtime: 0.2 } }\n");
+    let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let backing = on_disk.path().join("backing");
+    File::create(&backing).unwrap().set_len(16 << 20).unwrap();
+    let device = |direct: &str| {
+        let file = backing.to_str().unwrap();
+        tool("losetup", &["--find", "--show", direct, file]).trim().to_owned()
+    };
+    let said = |name: &str, target: &str, more: &[&str]| {
+        let (plan, run) = (bench.text("plan.yaml"), bench.text(name));
+        let targets = [target.to_owned()];
+        succeed(&[&words(&plan, &run, &targets)[..], more].concat());
+        let report = bench.text(&format!("{name}.md"));
+        succeed(&["report", &run, "--format", "md", "--out", &report]);
+        let text = results(&bench.path(name))[0]["warnings"].to_string();
+        (text, fs::read_to_string(report).unwrap())
+    };
+    let cached = device("--direct-io=off");
+    let (warning, report) = said("cached", &cached, &[]);
+    tool("losetup", &["--detach", &cached]);
+    let goes_through = format!("loop device {cached} goes through the page cache of");
+    assert!(warning.contains("not as storage") && warning.contains(&goes_through), "{warning}");
+    assert!(report.contains("through this host's memory"), "{report}");
+    let direct = device("--direct-io=on");
+    let (warning, _) = said("direct", &direct, &[]);
+    let (buffered, _) = said("buffered", &direct, &["--set", "direct=0"]);
+    tool("losetup", &["--detach", &direct]);
+    assert!(!warning.contains("not as storage"), "{warning}");
+    assert!(buffered.contains("through the page cache (`direct: 0`)"), "{buffered}");
+    let (warning, _) = said("tmpfs", &bench.file_target(), &[]);
+    assert!(warning.contains("lies in memory (tmpfs)"), "{warning}");
+}
+
 /// Proves that what content came to is kept with its case, and that nothing is said where it is as asked.
 #[test]
 fn content_is_measured_and_kept() {
@@ -446,7 +483,7 @@ fn content_is_measured_and_kept() {
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
     succeed(&words(&plan, &run, &[bench.file_target()]));
     let result = &results(&bench.path("run"))[0];
-    assert!(result["warnings"].as_array().is_none_or(Vec::is_empty), "{result}");
+    assert!(warnings(result).is_empty(), "{result}");
     let kept: Value =
         serde_json::from_str(&query(&bench.path("run"), "SELECT data FROM events WHERE kind = 'content';"))
             .unwrap();

@@ -52,6 +52,12 @@ pub fn results(run: &Path) -> Vec<Value> {
     json_lines(&succeed(&["results", run.to_str().unwrap(), "--json"]))
 }
 
+/// Warnings of a result, without the one that its target lies in memory, as those of tests do.
+pub fn warnings(result: &Value) -> Vec<String> {
+    let all = result["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    all.filter(|text| !text.contains("through this host's memory")).map(str::to_owned).collect()
+}
+
 /// What the run's database says to a query.
 pub fn query(run: &Path, sql: &str) -> String {
     tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), sql]).trim().to_owned()

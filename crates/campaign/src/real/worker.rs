@@ -19,7 +19,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use store::{CaseOutcome, CaseStatus, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
-use target::{Address, Inspected};
+use target::{Address, Inspected, Roots};
 
 /// Why a case ends without a measurement, or with a bad one.
 #[derive(Debug)]
@@ -480,6 +480,19 @@ impl Lab {
         Ok(loads)
     }
 
+    /// What a reader must know where memory answers in the place of storage.
+    fn measures_memory(&self, loads: &[RealLoad]) -> Vec<String> {
+        let direct = loads.iter().all(|load| is_direct(&load.settings));
+        let roots = Roots::system();
+        let inspected = self.parts.targets.0.iter().filter_map(|held| Some((held, held.inspected()?)));
+        inspected
+            .filter_map(|(held, inspected)| {
+                let why = inspected.answers_from_memory(&roots, direct)?;
+                Some(format!("{} is measured through this host's memory, not as storage: {why}", held.text))
+            })
+            .collect()
+    }
+
     fn run_loads(
         &mut self,
         case: &Case,
@@ -553,6 +566,7 @@ impl Lab {
                 take_over(outcome, load, measured, is_only);
             }
         }
+        outcome.warnings.extend(self.measures_memory(loads));
         match failed {
             None => Ok(()),
             Some(why) if is_pending => Err(Halt::GaveUp(why)),
