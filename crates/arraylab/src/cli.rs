@@ -517,6 +517,9 @@ pub struct CtlArgs {
     /// What to do
     #[arg(required = true, value_name = "VERB")]
     pub verb: Vec<String>,
+    /// The answer as JSON also in a terminal; into a pipe or a file it always is
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `watch`.

@@ -2,7 +2,7 @@
 
 use crate::cli::{ClaimsArgs, ExplainArgs, RunJsonArgs};
 use crate::failure::{self, Failure};
-use crate::output::{print, print_json_lines};
+use crate::output::{print, print_json_lines, say};
 use crate::table::{Align, render};
 use findings::{Findings, Kind, Verdict};
 use std::process::ExitCode;
@@ -39,7 +39,11 @@ pub fn findings(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
 
 /// `arraylab claims`
 pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
-    let claims = found(&Run::open_read_only(&arguments.run)?)?.claims();
+    let run = Run::open_read_only(&arguments.run)?;
+    let claims = found(&run)?.claims();
+    if claims.is_empty() {
+        say(&format!("the plan `{}` has no claims: nothing is judged", run.manifest().plan.name));
+    }
     if arguments.json {
         print_json_lines(&claims)?;
     } else {

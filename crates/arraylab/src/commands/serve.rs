@@ -4,8 +4,15 @@ use super::run::catch_signals;
 use crate::cli::{CtlArgs, ServeArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, say};
+use serde_json::Value;
 use serve::{Announcement, Endpoint, Options, Outcome, ServeError, parse_speed};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long a terminal's `ctl status` looks, for rates and shares.
+const STATUS_OVER: Duration = Duration::from_secs(1);
+const STATUS_FOOT: &str = "\n(the last second; `arraylab watch` goes on, `--json` has everything)\n";
 
 /// `arraylab serve`
 pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
@@ -53,8 +60,39 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
 
 /// `arraylab ctl`
 pub fn ctl(arguments: &CtlArgs) -> Result<ExitCode, Failure> {
-    print_json_lines([serve::ctl(&arguments.socket, &arguments.verb)?])?;
+    let answer = serve::ctl(&arguments.socket, &arguments.verb)?;
+    // Scripts read the one line of JSON, so a pipe has it without asking.
+    if arguments.json || !std::io::stdout().is_terminal() {
+        print_json_lines([answer])?;
+    } else if arguments.verb.first().is_some_and(|verb| verb == "status") {
+        // Rates are of the time between two answers.
+        let asked = Instant::now();
+        std::thread::sleep(STATUS_OVER);
+        let now = serve::ctl(&arguments.socket, &arguments.verb)?;
+        print(&serve::view(&answer, &now, asked.elapsed().as_secs_f64()))?;
+        print(STATUS_FOOT)?;
+    } else {
+        print(&in_words(&answer))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// An answer for a person.
+fn in_words(answer: &Value) -> String {
+    let percent =
+        |answer: &Value| answer["progress_percent"].as_f64().map(|percent| format!(", {percent:.0} %"));
+    match answer {
+        Value::Object(members) if members.is_empty() => "done\n".to_owned(),
+        _ if answer["ready"] == true => "ready: all drives are present\n".to_owned(),
+        _ if answer["ready"] == false => format!(
+            "not ready: {}{}\n",
+            answer["message"].as_str().unwrap_or("no reason is known"),
+            percent(answer).unwrap_or_default()
+        ),
+        Value::Null => "nothing of that kind\n".to_owned(),
+        // No answer holds what JSON cannot print.
+        other => format!("{}\n", serde_json::to_string_pretty(other).unwrap_or_default()),
+    }
 }
 
 impl From<ServeError> for Failure {
@@ -68,5 +106,22 @@ impl From<ServeError> for Failure {
         } else {
             Failure::Failed(message.into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Proves that what a terminal shows of an answer is words, and all of an answer that has none.
+    #[test]
+    fn answers_are_words() {
+        assert_eq!(in_words(&json!({})), "done\n");
+        assert_eq!(in_words(&json!({"ready": true})), "ready: all drives are present\n");
+        let rebuilding =
+            json!({"ready": false, "progress_percent": 41.7, "message": "degraded or rebuilding"});
+        assert_eq!(in_words(&rebuilding), "not ready: degraded or rebuilding, 42 %\n");
+        assert!(in_words(&json!([{"service": "node-0/server-1"}])).contains("\n    \"service\": "));
     }
 }

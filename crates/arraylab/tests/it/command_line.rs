@@ -74,3 +74,20 @@ fn a_large_report() {
     assert!(measured["seconds"].as_f64().unwrap() < 10.0, "{measured}");
     assert!(measured["bytes"].as_u64().unwrap() < 10_000_000, "{measured}");
 }
+
+/// Proves that `claims` of a plan without claims says so on standard error, prints nothing and ends with 0.
+#[test]
+fn a_plan_without_claims_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let (plan, run) = (directory.path().join("plain.yaml"), directory.path().join("run"));
+    std::fs::write(&plan, "title: t\nstages:\n  a: { settings: { rw: randread, bs: 4k, runtime: 1 } }\n")
+        .unwrap();
+    let (plan, run) = (plan.to_str().unwrap(), run.to_str().unwrap());
+    succeed(&["run", plan, "--target", "twin:composite-flash", "--out", run]);
+    for more in [&[][..], &["--json"]] {
+        let output = crate::support::arraylab(&[&["claims", run][..], more].concat());
+        let said = crate::support::text(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{said}");
+        assert!(said.contains("the plan `plain` has no claims"), "{said}");
+    }
+}

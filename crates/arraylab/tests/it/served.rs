@@ -105,3 +105,38 @@ fn ctl_ends_with_what_came_of_it() {
     assert_eq!(statuses, ["status 0", "status 2", "status 2", "status 2", "status 2"], "{said}");
     assert_eq!(refuse(&["ctl", &path("nothing"), "status"]).0, Some(3));
 }
+
+/// Proves that `ctl` in a terminal answers in words and a table, and with JSON into a pipe or with `--json`.
+#[test]
+fn ctl_is_readable_in_a_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_arraylab");
+    let (socket, data) = (directory.path().join("a.sock"), directory.path().join("data"));
+    // `script` gives its command a terminal.
+    let in_terminal = |words: &str| {
+        format!("script -qec '{program} ctl \"$ARRAYLAB_CONTROL\" {words}' /dev/null </dev/null")
+    };
+    let command = [
+        in_terminal("status"),
+        "echo ----".into(),
+        in_terminal("ready"),
+        in_terminal("limit vol0 iops=500"),
+        "echo ----".into(),
+        in_terminal("--json ready"),
+        format!("{program} ctl \"$ARRAYLAB_CONTROL\" ready | cat"),
+    ]
+    .join(" && ");
+    let array = "raid-levels,raid=6,disks=6,capacity=64m";
+    let words = ["serve", array, "--socket", socket.to_str().unwrap(), "--data", data.to_str().unwrap()];
+    let output = crate::support::arraylab(&[&words[..], &["--run", &command]].concat());
+    let said = crate::support::text(&output.stdout).replace('\r', "");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let parts: Vec<&str> = said.split("----\n").collect();
+    let [status, words, json] = parts[..] else { panic!("{said}") };
+    assert!(status.contains("drives, whole") && status.contains("read IOPS"), "{said}");
+    assert!(!status.contains("{\""), "{said}");
+    assert_eq!(words, "ready: all drives are present\ndone\n", "{said}");
+    let lines: Vec<&str> = json.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, lines[1]), "{said}");
+    assert!(lines[0].starts_with("{\"ready\":true"), "{said}");
+}
