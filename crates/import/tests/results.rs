@@ -98,6 +98,21 @@ fn fio_json_without_bins_makes_nothing_up() {
     assert!(line.contains(r#""p50":null,"p95":null,"p99":null,"p99.9":null"#), "{line}");
 }
 
+/// Proves that a case of another tool in which no I/O completed is failed and not done at 0 IOPS.
+#[test]
+fn a_case_without_an_io_is_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hung.json");
+    let text = r#"{
+"fio version":"fio-3.33","jobs":[{"jobname":"hung","groupid":0,"error":0,"job_runtime":5000,"job options":{"rw":"randread","bs":"4k"},
+"read":{"io_bytes":0,"total_ios":0,"runtime":5000},"write":{},"trim":{}}]}
+"#;
+    std::fs::write(&path, text).unwrap();
+    let (all, _kept) = results(&[path]);
+    assert_eq!(all[0].status, CaseStatus::Failed, "{:?}", all[0]);
+    assert_eq!(all[0].error.as_deref(), Some("no I/O completed in it"));
+}
+
 /// Proves that every recorded output of fio is imported or refused with the file's name.
 #[test]
 fn recorded_outputs_are_imported_or_refused() {

@@ -200,6 +200,14 @@ fn expanded(path: &Path, settings: &Settings) -> Result<Case, ImportError> {
     cases.into_iter().next().ok_or_else(|| invalid(path, 1, "its settings make no case"))
 }
 
+/// As in a run of our own, a case in which nothing was read, written or trimmed is not done.
+fn has_no_ios(case: &MeasuredCase) -> bool {
+    case.loads.iter().all(|load| {
+        let LoadOutcome { read, write, trim, .. } = &load.outcome;
+        [read, write, trim].into_iter().flatten().all(|direction| direction.ios == 0)
+    })
+}
+
 fn keep(run: &mut Run, index: u32, case: &MeasuredCase) -> Result<(), ImportError> {
     run.begin_case(index)?;
     for load in &case.loads {
@@ -207,6 +215,7 @@ fn keep(run: &mut Run, index: u32, case: &MeasuredCase) -> Result<(), ImportErro
     }
     let error = match (&case.error, case.duration_ns) {
         (None, 0) => Some("the other tool shows no time in which it ran".to_owned()),
+        (None, _) if has_no_ios(case) => Some("no I/O completed in it".to_owned()),
         (error, _) => error.clone(),
     };
     run.finish_case(
