@@ -75,7 +75,7 @@ pub struct RingOptions {
     pub spin_ns: u64,
     /// After the end of a load, how long nothing may be answered before what is in flight counts as hanging.
     pub hang_after: Duration,
-    /// After the end of a load, how long what is in flight is waited for before it is given up.
+    /// After the end of a load, how long nothing may be answered before what is in flight is given up.
     pub hang_limit: Duration,
 }
 

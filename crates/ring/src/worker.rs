@@ -398,13 +398,13 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 
     /// Waits for what is in flight, so that no buffer is given up while the kernel may use it and nothing else begins
-    /// while the device still works on this load. Answers that do not come for a while are a hang, which is waited out
-    /// up to a limit; nothing is cancelled before that, because what is cancelled may still be on its way.
+    /// while the device still works on this load. As long as answers come they are waited for, however deep the queue.
+    /// No answer for a while is a hang, which is waited out up to a limit; nothing is cancelled before that, because what
+    /// is cancelled may still be on its way.
     fn drain(&mut self) -> Result<(), RingError> {
         self.outcome.unanswered_ios = u64::from(self.in_flight);
         let RingOptions { hang_after, hang_limit, .. } = *self.assignment.options;
-        let begun = Instant::now();
-        let mut answered_at = begun;
+        let mut answered_at = Instant::now();
         let mut stopped_at: Option<Instant> = None;
         let mut cancelled_at: Option<Instant> = None;
         // Once, even with nothing in flight: a batch may not have been handed over yet.
@@ -437,7 +437,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 let known = self.outcome.hang.get_or_insert(hang);
                 known.longest_ns = known.longest_ns.max(hang.longest_ns);
             }
-            let given_up = begun.elapsed() >= hang_limit;
+            let given_up = answered_at.elapsed() >= hang_limit;
             if given_up || stopped_at.is_some_and(|at| at.elapsed() >= PATIENCE_STOPPED) {
                 if given_up {
                     let hang = self.hang();

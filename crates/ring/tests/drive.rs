@@ -375,13 +375,18 @@ impl Stalling {
     }
 
     fn of_size(directory: &Path, size: &str) -> Stalling {
+        Stalling::with(directory, &["memory", size])
+    }
+
+    /// Of a plugin, with filters and their parameters.
+    fn with(directory: &Path, arguments: &[&str]) -> Stalling {
         let (socket, mount) = (directory.join("socket"), directory.join("file"));
         File::create(&mount).unwrap();
         let uri = format!("nbd+unix:///?socket={}", socket.display());
         let server = Command::new("nbdkit")
             .args(["--foreground", "--unix"])
             .arg(&socket)
-            .args(["memory", size])
+            .args(arguments)
             .spawn()
             .expect("nbdkit is installed");
         let begun = Instant::now();
@@ -543,6 +548,25 @@ fn a_hang_is_told_and_waited_for() {
             assert!(waited.contains(&took.as_millis()), "{case}: {took:?}");
         }
     }
+}
+
+/// Proves that a deep queue on a slow target is no hang: as long as answers come, the last is waited for, also beyond the
+/// limits of a hang.
+#[test]
+fn a_slow_queue_is_no_hang() {
+    let directory = tempfile::tempdir().unwrap();
+    // One read after the other, half a second each.
+    let slow = ["--threads", "1", "--filter=delay", "memory", "1G", "rdelay=500ms"];
+    let stalling = Stalling::with(directory.path(), &slow);
+    let target = [open_for_reading(&stalling.mount)];
+    let (hang_after, hang_limit) = (Duration::from_millis(2200), Duration::from_millis(2500));
+    let options = RingOptions { hang_after, hang_limit, ..RingOptions::default() };
+    let load = LoadSpec { numjobs: 1, iodepth: 32, ..spec(Pattern::Randread, 600) };
+    let begun = Instant::now();
+    let outcome = drive(RingTargets::Open(&target), &load, &options).unwrap().0;
+    assert!(begun.elapsed() > hang_limit + Duration::from_millis(600), "{:?}", begun.elapsed());
+    assert!(outcome.unanswered_ios > 8 && outcome.stuck_ios == 0, "{outcome:?}");
+    assert!(outcome.hang.is_none() && !outcome.is_pending(), "{:?}", outcome.hang);
 }
 
 /// Proves that a load of which no I/O was answered in time is told, also where all were answered a moment later, and so
