@@ -247,7 +247,6 @@ const REASONS: [(&str, &[&str]); 13] = [
             "rate",
             "rate_min",
             "rate_iops_min",
-            "rate_process",
             "rate_cycle",
             "rate_ignore_thinktime",
             "max_latency",
@@ -811,16 +810,62 @@ impl Mapping {
         self.settings.set("direct", if is_direct { "1" } else { "0" });
     }
 
+    /// `rate_iops`, of each direction in a mixed load, or `rate` in I/Os of the load's size.
     fn rate(&mut self) {
-        let Some(option) = self.take("rate_iops") else { return };
-        if self.is_mixed() {
-            self.refuse(&option, "fio limits reads and writes apart, a plan limits both together");
+        if let Some(option) = self.take("rate_process") {
+            let why = "in a plan it would open the load: I/Os would arrive whatever is answered, and latency count from there";
+            if option.value() != "linear" {
+                self.refuse(&option, why);
+            }
+        }
+        if let Some(option) = self.take("rate") {
+            let bs_bytes = self.settings.get("bs").and_then(|bs| units::parse_bytes(bs).ok());
+            let one_size = bs_bytes.filter(|_| self.settings.get("bssplit").is_none());
+            let is_given = self.options.contains_key("rate_iops");
+            match one_size.filter(|_| !is_given) {
+                Some(bs_bytes) => {
+                    let per_s = |part: &str| match part.trim() {
+                        "" => String::new(),
+                        part => units::parse_bytes(part).map_or_else(
+                            |_| part.to_owned(),
+                            |bytes| format!("{}", bytes as f64 / bs_bytes as f64),
+                        ),
+                    };
+                    let parts: Vec<String> = option.value().split(',').map(per_s).collect();
+                    let (name, value) = ("rate_iops".to_owned(), Some(parts.join(",")));
+                    self.limit(&OptionLine { name, value, ..option });
+                }
+                None => self.refuse(&option, "a plan limits I/Os (`rate_iops`): bytes a second of mixed sizes, or both limits, are none"),
+            }
+        }
+        if let Some(option) = self.take("rate_iops") {
+            self.limit(&option);
+        }
+    }
+
+    /// A limit of I/Os a second: in fio each direction has its own.
+    fn limit(&mut self, option: &OptionLine) {
+        if !self.is_mixed() {
+            let value = self.of_direction(option.value()).unwrap_or_default().to_owned();
+            let option = OptionLine { value: Some(value), ..option.clone() };
+            if !self.carry(&option) {
+                self.refuse_value(&option);
+            }
             return;
         }
-        let value = self.of_direction(option.value()).unwrap_or_default().to_owned();
-        let option = OptionLine { value: Some(value), ..option };
-        if !self.carry(&option) {
-            self.refuse_value(&option);
+        let mut parts = option.value().split(',').map(str::trim);
+        let read = parts.next().unwrap_or_default().to_owned();
+        let write = parts.next().map_or_else(|| read.clone(), str::to_owned);
+        for (name, value) in [("rate_iops_read", read), ("rate_iops_write", write)] {
+            // An empty part is no limit.
+            if value.is_empty() {
+                continue;
+            }
+            match plan::setting(name).map(|setting| setting.parse(&value)) {
+                Some(Ok(_)) => self.settings.set_at(name, value, Some(option.place())),
+                Some(Err(error)) => self.refuse(option, error.message().to_owned()),
+                None => self.refuse(option, reason("rate")),
+            }
         }
     }
 

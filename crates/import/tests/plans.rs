@@ -106,6 +106,7 @@ fn no_option_is_lost() {
                 "startdelay" => "start:",
                 "latency_target" | "latency_percentile" => "max-under-latency:",
                 "bsrange" => "bssplit:",
+                "rate" | "rate_iops" => "rate_iops",
                 _ => "",
             };
             let is_carried =
@@ -217,6 +218,9 @@ fn options_that_plans_have_are_carried_over() {
     has(&imported("w.fio", "[a]\nrw=randwrite\nbssplit=4k/100,8k/50:16k/50\n"), "bssplit: \"8k/50:16k/50\"");
     has(&job("io_size=1g\nnumjobs=4"), "io_size: 4g");
     has(&job("io_size=1g\ntime_based"), "`io_size=1g` is not carried over: fio passes over it");
+    has(&job("rate_iops=100,50"), "rate_iops_read: 100, rate_iops_write: 50");
+    has(&job("bs=8k\nrate=1m,"), "rate_iops_read: 128");
+    has(&imported("r.fio", "[a]\nrw=read\nbs=64k\nrate=10m\n"), "rate_iops: 160");
     let search = job("latency_target=500\nlatency_percentile=99.9\nlatency_window=2s");
     has(&search, "max-under-latency: { of: p99.9, below: 500us, over: iodepth, limit: 16 }");
     has(&search, "j.fio:8: `latency_window=2s` is not carried over");
@@ -290,7 +294,7 @@ fn damaged(texts: Vec<String>) -> impl Strategy<Value = String> {
 
 /// A job file in which every option is one of fio's with a value that fio takes, in any combination.
 fn job_file() -> impl Strategy<Value = String> {
-    const OPTIONS: [(&str, &[&str]); 40] = [
+    const OPTIONS: [(&str, &[&str]); 41] = [
         ("rw", &["read", "randread", "randwrite", "randrw", "rw", "randtrim", "trimwrite"]),
         ("bs", &["512", "4k", "64k", "4k,64k", "1000", "2m"]),
         ("bssplit", &["4k/10:64k/90", "4k/50:8k/,64k/100", "4k/:8k/:16k/", "1k/100", "100/50:4k/50"]),
@@ -307,7 +311,8 @@ fn job_file() -> impl Strategy<Value = String> {
         ("offset", &["0", "1m", "10%"]),
         ("offset_increment", &["0", "1m", "1g"]),
         ("rwmixread", &["0", "70", "100"]),
-        ("rate_iops", &["100", "1,2", "0"]),
+        ("rate_iops", &["100", "1,2", "0", ",5"]),
+        ("rate", &["1m", "1m,500k", "100"]),
         (
             "random_distribution",
             &["zipf:1.1", "pareto:0.3", "normal:5", "zoned:80/20:20/80", "zoned_abs:50/1g:50/2g"],
