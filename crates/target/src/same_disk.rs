@@ -68,7 +68,13 @@ pub(crate) fn other_paths(
                    because: String,
                    sectors: &[Option<(u64, u64)>],
                    counted: &BTreeSet<String>| {
-        let (held, to_claim) = held_parts(whole, sectors);
+        let (held, mut to_claim) = held_parts(whole, sectors);
+        // What is held by the target's own devices is taken by them.
+        let is_held =
+            |device: &PathBuf| entries(&device.join("holders")).iter().any(|one| counted.contains(one));
+        if held.iter().any(is_held) {
+            to_claim.clear();
+        }
         let (usage, visited) = usage::usage_above(roots, &loops, &held, counted)?;
         found.push(OtherPath { kernel_name: kernel_name(whole), because, usage, to_claim, claimed: false });
         Ok::<BTreeSet<String>, (PathBuf, io::Error)>(visited)

@@ -23,8 +23,8 @@ pub(crate) struct MaxUnderLatencyDocument {
     /// Which latency: `mean`, `p50`, `p95`, `p99` or `p99.9`, over all I/Os of the case.
     #[schemars(with = "String")]
     pub of: Located<String>,
-    /// The bound.
-    #[schemars(with = "units::Nanos")]
+    /// The bound, with its unit: `1ms`.
+    #[schemars(with = "String")]
     pub below: Located<String>,
     /// What is varied: `rate` (open loop, I/Os a second over all jobs) or `iodepth` (closed loop).
     #[schemars(with = "String")]
