@@ -19,6 +19,7 @@ mod file;
 mod fio_jobs;
 mod note;
 mod options;
+mod reasons;
 mod results;
 mod sizes;
 mod vdbench;

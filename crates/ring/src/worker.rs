@@ -1,5 +1,6 @@
 //! The loop of one worker: its jobs, its queue, its counts.
 
+mod draining;
 mod filling;
 
 use std::cmp::Reverse;
@@ -7,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use load::{
     ContentTally, Direction, Histogram, IoError, LoadSpec, NEVER_NS, Operation, Planned, Recorder, Sample,
@@ -25,9 +26,6 @@ use crate::{ErrorPolicy, RingError, RingOptions};
 
 /// The longest wait, so that a stop is noticed while a device does not answer.
 const WAIT_LIMIT_NS: u64 = 50_000_000;
-/// How long a stopped run waits for answers, and then once everything has been cancelled.
-const PATIENCE_STOPPED: Duration = Duration::from_millis(200);
-const PATIENCE_CANCELLED: Duration = Duration::from_millis(400);
 /// What a worker found, beside its samples.
 #[derive(Debug)]
 pub(crate) struct WorkerOutcome {
@@ -395,66 +393,6 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.slots[tag as usize].is_out = true;
         self.batch.push(tag);
         Ok(())
-    }
-
-    /// Waits for what is in flight, so that no buffer is given up while the kernel may use it and nothing else begins
-    /// while the device still works on this load. As long as answers come they are waited for, however deep the queue.
-    /// No answer for a while is a hang, which is waited out up to a limit; nothing is cancelled before that, because what
-    /// is cancelled may still be on its way.
-    fn drain(&mut self) -> Result<(), RingError> {
-        self.outcome.unanswered_ios = u64::from(self.in_flight);
-        let RingOptions { hang_after, hang_limit, .. } = *self.assignment.options;
-        let mut answered_at = Instant::now();
-        let mut stopped_at: Option<Instant> = None;
-        let mut cancelled_at: Option<Instant> = None;
-        // Once, even with nothing in flight: a batch may not have been handed over yet.
-        while self.in_flight > 0 {
-            self.queue.submit_and_wait(1, WAIT_LIMIT_NS / 5)?;
-            while let Some((tag, outcome)) = self.queue.pop() {
-                self.in_flight -= 1;
-                answered_at = Instant::now();
-                self.slots[tag as usize].is_out = false;
-                let slot = self.slots[tag as usize];
-                if slot.planned.operation.direction == Direction::Write && !slot.is_syncing {
-                    self.end_write(&slot, outcome.is_ok())?;
-                }
-            }
-            if self.in_flight == 0 {
-                break;
-            }
-            if stopped_at.is_none() && self.assignment.hurry.load(Ordering::Relaxed) {
-                stopped_at = Some(Instant::now());
-            }
-            if let Some(cancelled_at) = cancelled_at {
-                if cancelled_at.elapsed() >= PATIENCE_CANCELLED {
-                    self.outcome.stuck_ios = u64::from(self.in_flight);
-                    break;
-                }
-                continue;
-            }
-            if answered_at.elapsed() >= hang_after {
-                let hang = self.hang();
-                let known = self.outcome.hang.get_or_insert(hang);
-                known.longest_ns = known.longest_ns.max(hang.longest_ns);
-            }
-            let given_up = answered_at.elapsed() >= hang_limit;
-            if given_up || stopped_at.is_some_and(|at| at.elapsed() >= PATIENCE_STOPPED) {
-                if given_up {
-                    let hang = self.hang();
-                    self.outcome.hang.get_or_insert(hang).is_over = false;
-                }
-                self.queue.cancel_all();
-                cancelled_at = Some(Instant::now());
-            }
-        }
-        Ok(())
-    }
-
-    /// What is out now: how much, and for how long.
-    fn hang(&self) -> Hang {
-        let oldest_ns = self.slots.iter().filter(|slot| slot.is_out).map(|slot| slot.issued_ns).min();
-        let longest_ns = oldest_ns.map_or(0, |issued_ns| self.now_ns().saturating_sub(issued_ns));
-        Hang { ios: u64::from(self.in_flight), longest_ns, is_over: true }
     }
 
     fn finish(mut self) -> WorkerOutcome {
