@@ -42,10 +42,10 @@ pub enum FioError {
     /// The target did not answer: fio was ended long after the time of the load.
     #[error(
         "the target hangs: up to {ios} I/Os were not answered for {seconds} s after the end of the load, and {}",
-        if *is_pending { "are still pending: fio cannot be ended" } else { "fio was ended" }
+        if *is_pending { "they are still pending" } else { "fio was ended" }
     )]
     Hung {
-        /// The most that can have been in flight: jobs × depth.
+        /// What the kernel had under way, or else the most that can have been in flight: jobs × depth.
         ios: u64,
         /// How long fio went on after the time of the load.
         seconds: u64,

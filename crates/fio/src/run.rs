@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,7 +13,7 @@ use crate::job::{self, JOB_FILE, LOG_PREFIX};
 use crate::logs::{LogKind, read_histogram_log, read_interval_log};
 use crate::outcome::{Context, JobLogs, RAN_SHORT, assemble};
 use crate::report::{Report, ReportError, read_report};
-use crate::{Engine, FioCase, FioError, FioOutcome};
+use crate::{Engine, FioCase, FioError, FioOutcome, Target};
 
 /// How often the process and the interrupt flag are looked at.
 const POLL: Duration = Duration::from_millis(20);
@@ -55,7 +56,7 @@ impl Engine {
         let mut child = self.spawn(case.directory, job.is_read_only)?;
         let expected_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
         let limit = Duration::from_nanos(expected_ns).saturating_add(self.overtime_limit);
-        let end = wait(&mut child, expected_ns, limit, on_progress, interrupt)
+        let end = wait(&mut child, expected_ns, limit, case.target, on_progress, interrupt)
             .map_err(FioError::io("cannot wait for", &self.path))?;
 
         let output_file = case.directory.join(OUTPUT_FILE);
@@ -87,8 +88,8 @@ impl Engine {
             (End::Interrupted, _, outcome) => {
                 Err(FioError::Interrupted { partial: outcome.ok().map(Box::new) })
             }
-            (End::Hung { is_pending }, _, outcome) => Err(FioError::Hung {
-                ios: case.load.outstanding(),
+            (End::Hung { ios, is_pending }, _, outcome) => Err(FioError::Hung {
+                ios: ios.unwrap_or_else(|| case.load.outstanding()),
                 seconds: self.overtime_limit.as_secs(),
                 is_pending,
                 partial: outcome.ok().map(Box::new),
@@ -159,7 +160,9 @@ enum End {
     Interrupted,
     /// It was to be over long ago.
     Hung {
-        /// Not even SIGKILL ended it.
+        /// I/Os that the kernel had under way on the device, where the target is one.
+        ios: Option<u64>,
+        /// Not even SIGKILL ended it, or the device still has I/Os under way.
         is_pending: bool,
     },
 }
@@ -168,6 +171,7 @@ fn wait(
     child: &mut Child,
     expected_ns: u64,
     limit: Duration,
+    target: &Target,
     on_progress: &mut dyn FnMut(Progress),
     interrupt: &AtomicBool,
 ) -> std::io::Result<End> {
@@ -182,7 +186,15 @@ fn wait(
             return Ok(End::Interrupted);
         }
         if start.elapsed() >= limit {
-            return Ok(End::Hung { is_pending: !stop(child)? });
+            let ios = in_flight(target).filter(|ios| *ios > 0);
+            let has_ended = stop(child)?;
+            // A ring of the kernel (io_uring) outlives the process that made it.
+            let since = Instant::now();
+            while in_flight(target).is_some_and(|ios| ios > 0) && since.elapsed() < GRACE {
+                std::thread::sleep(POLL);
+            }
+            let is_pending = !has_ended || in_flight(target).is_some_and(|ios| ios > 0);
+            return Ok(End::Hung { ios, is_pending });
         }
         if told.elapsed() >= PROGRESS_EVERY {
             told = Instant::now();
@@ -190,6 +202,16 @@ fn wait(
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// I/Os that the kernel has under way on a block device; none where the target is no such device.
+fn in_flight(target: &Target) -> Option<u64> {
+    let Target::Path(path) = target else { return None };
+    let metadata = std::fs::metadata(path).ok().filter(|found| found.file_type().is_block_device())?;
+    let (major, minor) = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+    // Reads and writes (Documentation/ABI/stable/sysfs-block).
+    let text = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/inflight")).ok()?;
+    Some(text.split_whitespace().filter_map(|count| count.parse::<u64>().ok()).sum())
 }
 
 /// Asks fio to end, and ends it where it does not. A process that waits for a dead device in the kernel cannot be ended
@@ -350,5 +372,28 @@ fn signal_name(signal: i32) -> &'static str {
         libc::SIGABRT => " (SIGABRT)",
         libc::SIGBUS => " (SIGBUS)",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that only a block device has I/Os of its own to look at.
+    #[test]
+    fn only_devices_have_ios_in_flight() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(in_flight(&Target::Path(file.path().to_owned())), None);
+        assert_eq!(in_flight(&Target::Nbd("nbd://host".into())), None);
+        let devices = std::fs::read_dir("/dev").into_iter().flatten().flatten().map(|entry| entry.path());
+        if let Some(device) = devices.into_iter().find(|path| {
+            path.metadata().is_ok_and(|found| found.file_type().is_block_device())
+                && path.metadata().is_ok_and(|found| {
+                    let number = format!("{}:{}", libc::major(found.rdev()), libc::minor(found.rdev()));
+                    Path::new("/sys/dev/block").join(number).exists()
+                })
+        }) {
+            assert!(in_flight(&Target::Path(device)).is_some());
+        }
     }
 }
