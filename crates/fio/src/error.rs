@@ -42,14 +42,14 @@ pub enum FioError {
     /// The target did not answer: fio was ended long after the time of the load.
     #[error(
         "the target hangs: up to {ios} I/Os were not answered for {seconds} s after the end of the load, and {}",
-        if *is_pending { "they are still pending" } else { "fio was ended" }
+        if *is_pending { "they may still be pending" } else { "fio was ended" }
     )]
     Hung {
         /// What the kernel had under way, or else the most that can have been in flight: jobs × depth.
         ios: u64,
         /// How long fio went on after the time of the load.
         seconds: u64,
-        /// fio is still there: the kernel may be working on its I/Os.
+        /// The kernel may still be working on its I/Os, with fio or without.
         is_pending: bool,
         /// What was done until then, where fio still said so.
         partial: Option<Box<FioOutcome>>,
