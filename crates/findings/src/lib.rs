@@ -45,7 +45,7 @@ pub use kept_plan::kept_plan;
 pub use observation::{
     Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
 };
-pub use requirements::{RequirementRow, RequirementVerdict, requirements};
+pub use requirements::{RequirementRow, RequirementVerdict, RunVerdict, requirements, run_verdict};
 pub use steady_state::{
     FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
     Window,
