@@ -88,3 +88,36 @@ fn seeds_are_noise() {
     println!("{} alarms of {compared}: {alarms:#?}", alarms.len());
     assert!(compared >= 40 && alarms.len() * 20 <= compared, "{} of {compared}: {alarms:#?}", alarms.len());
 }
+
+/// Proves that the example of claims in docs/plan-language.md runs as it stands, that its claims are judged, and that they have
+/// their tolerance, source and mechanism.
+#[test]
+fn the_example_of_claims_is_judged() {
+    let page = include_str!("../../../../docs/plan-language.md");
+    let example = page.split("```yaml\n").find(|part| part.starts_with("title: Does depth pay off")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("example.yaml");
+    std::fs::write(&path, example.split("```").next().unwrap()).unwrap();
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    succeed(&["run", path.to_str().unwrap(), "--target", "twin:composite-flash", "--out", run]);
+    let claims = json_lines(&succeed(&["claims", run, "--json"]));
+    let of = |key: &str| claims.iter().map(|claim| claim[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["C1", "C2"]);
+    assert_eq!(of("verdict"), ["holds", "holds"], "{claims:#?}");
+    assert_eq!(of("tolerance"), [0.05, 0.02]);
+    assert!(claims.iter().all(|claim| claim["mechanism"].is_string() && claim["source"].is_string()));
+    assert!(claims.iter().all(|claim| claim["findings"].as_array().is_some_and(|found| !found.is_empty())));
+    succeed(&[
+        "run",
+        path.to_str().unwrap(),
+        "--target",
+        "twin:composite-flash",
+        "--out",
+        &format!("{run}-short"),
+        "--set",
+        "runtime=0.2",
+    ]);
+    let short = json_lines(&succeed(&["claims", &format!("{run}-short"), "--json"]));
+    assert_eq!(short[1]["verdict"], "not-shown", "{short:#?}");
+}

@@ -1,5 +1,6 @@
 //! From a plan as written to a plan whose every value has been checked.
 
+mod claims;
 mod condition;
 mod find;
 mod matrix;
@@ -67,6 +68,7 @@ pub(crate) fn check(
         let given = given.table.filter(|(name, _)| *name == table.file.value).map(|(_, text)| text);
         tables.push(published::read(&source, directory, table, given, checker.condition(&table.cases)?)?);
     }
+    let claims = checker.claims(&document.claims, &stage_names)?;
     let charts = document
         .show
         .into_iter()
@@ -93,6 +95,7 @@ pub(crate) fn check(
         profiles,
         stages,
         requirements,
+        claims,
         declared,
         published: tables,
         charts,
