@@ -202,7 +202,8 @@ impl Claim<'_> {
         };
         let (cited, too_short) = view.into_cited();
         if let Some(reason) = too_short {
-            (verdict, because) = (Verdict::NotShown, reason);
+            because = if verdict == Verdict::NotShown { format!("{reason}; {because}") } else { reason };
+            verdict = Verdict::NotShown;
         }
         let known = (verdict == Verdict::Refuted)
             .then(|| known::reason(self, findings.observation.is_of_twin()))

@@ -53,7 +53,9 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
             (latency > latencies.middle + latencies.tolerance)
                 .then(|| 100.0 * (latency / latencies.middle - 1.0))
         });
-        let missing: f64 = dips.iter().map(|dip| (rates.middle * dip.length_s - dip.ios).max(0.0)).sum();
+        // A sum of nothing would be -0.
+        let missing =
+            dips.iter().fold(0.0, |sum, dip| sum + (rates.middle * dip.length_s - dip.ios).max(0.0));
         let share = |value: f64, level: f64| if level > 0.0 { 100.0 * value / level } else { 0.0 };
         let all = during.iter().fold(crate::Flow::default(), |mut all, one| {
             all.add(&one.all());

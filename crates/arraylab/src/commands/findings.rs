@@ -39,9 +39,10 @@ pub fn findings(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
 
 /// `arraylab claims`
 pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
-    let claims = found(&Run::open_read_only(&arguments.run)?)?.claims();
+    let run = Run::open_read_only(&arguments.run)?;
+    let claims = found(&run)?.claims();
     if claims.is_empty() {
-        say("the plan has no claims; `claims:` in a plan lists conclusions with their checks");
+        say(&format!("the plan `{}` has no claims: nothing is judged", run.manifest().plan.name));
     }
     if arguments.json {
         print_json_lines(&claims)?;

@@ -328,7 +328,15 @@ impl Evaluation<'_> {
                     .map(|value| Item { number: Number::exact(factor * value), labels: labels.clone() }),
             );
         }
-        if is_known { Ok((unit, items)) } else { Err(format!("nothing was found of `{}`", selector.text)) }
+        if is_known {
+            Ok((unit, items))
+        } else {
+            Err(match kind {
+                "disruption" => format!("no event was recorded in the stage `{}`", selector.stage),
+                "conformance" => format!("no limit was set in the stage `{}`", selector.stage),
+                _ => format!("nothing was found of `{}`", selector.text),
+            })
+        }
     }
 
     /// The settings that a finding is about, with its own words.

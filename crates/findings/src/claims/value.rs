@@ -203,7 +203,7 @@ impl Values {
             if matches!(function, Function::Count | Function::Spread) { Some(Unit::NONE) } else { self.unit };
         let one = |number: Number| Ok(Values::one(number, unit));
         let sum = || Number {
-            value: numbers.iter().map(|one| one.value).sum(),
+            value: numbers.iter().fold(0.0, |sum, one| sum + one.value),
             half: numbers.iter().map(|one| one.half * one.half).sum::<f64>().sqrt(),
         };
         match function {
