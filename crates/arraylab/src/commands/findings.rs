@@ -42,7 +42,10 @@ pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
     let run = Run::open_read_only(&arguments.run)?;
     let claims = found(&run)?.claims();
     if claims.is_empty() {
-        say(&format!("the plan `{}` has no claims: nothing is judged", run.manifest().plan.name));
+        let name = &run.manifest().plan.name;
+        say(&format!(
+            "the plan `{name}` has no claims; `claims:` in a plan lists conclusions with their checks"
+        ));
     }
     if arguments.json {
         print_json_lines(&claims)?;
@@ -50,11 +53,13 @@ pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
         let mut text = String::new();
         for claim in &claims {
             text.push_str(&format!(
-                "{:<4} {:<9} {}\n               {}\n",
+                "{:<4} {:<9} {}\n               {} (tolerance {} %)\n",
                 claim.id,
                 claim.verdict.name(),
                 claim.says,
-                claim.because_in_full()
+                claim.because_in_full(),
+                // Shares of a percent have no more than two decimals.
+                (10_000.0 * claim.tolerance).round() / 100.0
             ));
         }
         print(&text)?;

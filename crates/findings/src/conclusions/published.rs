@@ -31,8 +31,11 @@ impl Findings {
         if findings.is_empty() {
             return None;
         }
-        let ids: Vec<&str> =
-            not_shown.iter().filter(|claim| !claim.findings.is_empty()).map(|claim| claim.id).collect();
+        let ids: Vec<&str> = not_shown
+            .iter()
+            .filter(|claim| !claim.findings.is_empty())
+            .map(|claim| claim.id.as_str())
+            .collect();
         let first = not_shown.iter().find(|claim| !claim.findings.is_empty())?;
         Some(Conclusion {
             weight: 28,
