@@ -94,7 +94,7 @@ macro_rules! cited {
             "a number in a sentence needs its source: make it a part"
         );
         const PARTS: &[&str] = &[$(stringify!($part)),*];
-        const _: () = assert!($crate::placeholders($literal) == PARTS.len(), "one part for each {}");
+        const _: () = assert!($crate::placeholders($literal) == PARTS.len(), "one part for each place");
         $crate::Cited::of_parts($literal, [$($crate::Cited::from($part)),*])
     }};
 }
@@ -204,6 +204,26 @@ impl From<&'static str> for Cited {
     }
 }
 
+impl From<String> for Cited {
+    fn from(words: String) -> Cited {
+        Cited::words(words)
+    }
+}
+
+impl std::ops::Deref for Cited {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq<&str> for Cited {
+    fn eq(&self, other: &&str) -> bool {
+        self.text == *other
+    }
+}
+
 impl PartialEq<str> for Cited {
     fn eq(&self, other: &str) -> bool {
         self.text == other
@@ -248,8 +268,8 @@ mod tests {
             "ratio(finding:f/%28a%3Bb%29/x;finding:f/%28a%3Bb%29/y)",
             "what would end an argument is written otherwise"
         );
-        let depth = Quantity::new(43.2, Unit::Ratio, Source::finding("a", "depth_percent")).of_percent();
-        assert_eq!((depth.percent().text(), depth.value()), ("43 %", 0.432));
+        let depth = Quantity::new(25.0, Unit::Ratio, Source::finding("a", "depth_percent")).of_percent();
+        assert_eq!((depth.clone().percent().text(), depth.value()), ("25 %", 0.25));
         assert_eq!(depth.source().as_str(), "percent(finding:a/depth_percent)");
     }
 }

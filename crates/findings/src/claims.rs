@@ -13,7 +13,8 @@ mod flashsystem_840;
 mod raid_levels;
 mod storpool;
 
-use crate::Findings;
+use crate::cited::{Cited, Source};
+use crate::{Findings, cited};
 use serde::Serialize;
 use view::View;
 
@@ -114,11 +115,19 @@ pub fn claim(id: &str) -> Option<&'static Claim> {
 }
 
 impl ClaimResult {
+    /// Why, with the numbers.
+    pub fn because_cited(&self) -> Cited {
+        Cited::quote(&self.because, Source::quote(&format!("claim/{}/because", self.id)))
+    }
+
     /// The numbers, and why it is refuted where that is known.
-    pub fn because_in_full(&self) -> String {
+    pub fn because_in_full(&self) -> Cited {
         match &self.known {
-            Some(known) => format!("{} ({}: {})", self.because, known.reason.words(), known.says),
-            None => self.because.clone(),
+            Some(known) => {
+                let says = Cited::quote(known.says, Source::quote(&format!("claim/{}/known", self.id)));
+                cited!("{} ({}: {})", self.because_cited(), known.reason.words(), says)
+            }
+            None => self.because_cited(),
         }
     }
 }

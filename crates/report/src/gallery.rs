@@ -6,6 +6,7 @@
 
 use crate::escape::html;
 use crate::model::{Column, Table};
+use findings::Cited;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -284,11 +285,11 @@ pub fn table(entries: &[Entry]) -> Table {
     let rows = entries
         .iter()
         .map(|entry| {
-            let mut cells = vec![label(entry)];
+            let mut cells = vec![Cited::from(label(entry))];
             cells.extend(MEASURES.iter().map(|measure| {
-                (measure.of)(entry).map(|figure| (measure.text)(figure.value)).unwrap_or_default()
+                (measure.of)(entry).map(|figure| (measure.text)(figure.value).into()).unwrap_or_default()
             }));
-            cells.push(entry.shortened.clone());
+            cells.push(entry.shortened.clone().into());
             cells
         })
         .collect();

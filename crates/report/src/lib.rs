@@ -10,6 +10,7 @@ mod escape;
 mod from_run;
 pub mod gallery;
 mod html;
+mod json;
 mod markdown;
 mod model;
 
@@ -18,12 +19,18 @@ pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Seri
 pub use from_run::{ReportError, from_run};
 pub use model::{
     Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
+    Verdict,
 };
 
 impl Report {
     /// The report as one HTML page.
     pub fn html(&self) -> String {
         html::page(self)
+    }
+
+    /// The report as one JSON object, each number with its source; `docs/report-json.md` describes it.
+    pub fn json(&self) -> serde_json::Value {
+        json::document(self)
     }
 
     /// The report as Markdown.

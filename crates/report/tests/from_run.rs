@@ -106,7 +106,7 @@ fn a_shipped_plan_on_its_twin() {
     assert_eq!(report.origin, report::Origin::Simulated { twin: "flashsystem-840".into() });
     assert_eq!(report.headlines.len(), 3);
     assert!(report.bench.as_ref().is_some_and(|bench| bench.layers.iter().any(|layer| layer.count == 8)));
-    let captions: Vec<&str> = report.comparisons.iter().map(|table| table.caption.as_str()).collect();
+    let captions: Vec<&str> = report.comparisons.iter().map(|table| table.caption.text()).collect();
     assert_eq!(
         captions,
         [
@@ -239,7 +239,7 @@ fn a_device_with_failures() {
     let report = report::from_run(&run).unwrap();
     assert_eq!(report.origin, report::Origin::Measured { target: "/dev/nvme0n1".into() });
     let rows = &report.not_run[0].rows;
-    let statuses: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
+    let statuses: Vec<&str> = rows.iter().map(|row| row[2].text()).collect();
     assert_eq!(statuses, ["failed", "refused", "not-settable"]);
     assert!(rows.iter().all(|row| row[3].contains("Input/output error")));
     assert_eq!(report.sections[0].tables[0].rows.len(), 3);
@@ -279,7 +279,8 @@ fn a_thousand_cases() {
     for axis in ["by block size", "by jobs", "by share of reads"] {
         assert!(report.sections[0].charts.iter().any(|chart| chart.title.contains(axis)), "{axis}");
     }
-    let notes = report.sections[0].notes.join(" ");
+    let notes: Vec<&str> = report.sections[0].notes.iter().map(|note| note.text()).collect();
+    let notes = notes.join(" ");
     for said in ["left out", "not drawn against time"] {
         assert!(notes.contains(said), "{said}: {notes}");
     }

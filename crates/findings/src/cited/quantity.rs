@@ -46,7 +46,7 @@ fn unit_of(field: &str) -> Unit {
         name if name.ends_with("iops") || name == "allowed" || name == "delivered" => Unit::Iops,
         name if name.ends_with("_ns") => Unit::Ns,
         name if name.ends_with("_s") => Unit::S,
-        name if name.contains("bytes") || name.ends_with("_bs") => Unit::Bytes,
+        name if name.contains("bytes") || name.ends_with("_bs") || name.contains("_bs_") => Unit::Bytes,
         name if name.ends_with("percent") || name.contains("ratio") || name == "rule_of_thumb" => Unit::Ratio,
         _ => Unit::Count,
     }

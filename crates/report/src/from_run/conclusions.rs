@@ -2,7 +2,7 @@
 
 use super::section_id;
 use crate::model::{Answer, Column, Conclusion, Evidence, Table};
-use findings::{Findings, Origin, Verdict};
+use findings::{Cited, Findings, Origin, Source, Verdict, cited};
 use std::collections::BTreeSet;
 
 /// Sentences, the weightiest first, each with the stages whose charts show it.
@@ -35,15 +35,18 @@ fn stages<'a>(found: &'a Findings, ids: &[String]) -> BTreeSet<&'a str> {
 
 /// The conclusions of the published test, each judged on this run.
 pub fn claims(found: &Findings) -> Option<Table> {
-    let rows: Vec<Vec<String>> = found
+    let rows: Vec<Vec<Cited>> = found
         .claims()
         .into_iter()
         .map(|claim| {
             let derived = if claim.origin == Origin::Derived { " (derived from its figures)" } else { "" };
+            let quote = |text: &str, field: &str| {
+                Cited::quote(text, Source::quote(&format!("claim/{}/{field}", claim.id)))
+            };
             vec![
-                claim.id.to_owned(),
-                format!("{}{derived}", claim.says),
-                word(claim.verdict),
+                quote(claim.id, "id"),
+                cited!("{}{}", quote(claim.says, "says"), derived),
+                word(claim.verdict).into(),
                 claim.because_in_full(),
             ]
         })
@@ -62,10 +65,10 @@ pub fn claims(found: &Findings) -> Option<Table> {
 }
 
 /// A sign beside the word, so that a table can be skimmed without colour.
-fn word(verdict: Verdict) -> String {
+fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Holds => "✓ holds".into(),
-        Verdict::Refuted => "✗ is refuted".into(),
-        Verdict::NotShown => "– is not shown".into(),
+        Verdict::Holds => "✓ holds",
+        Verdict::Refuted => "✗ is refuted",
+        Verdict::NotShown => "– is not shown",
     }
 }

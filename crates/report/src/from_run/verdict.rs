@@ -1,0 +1,77 @@
+//! Whether the run passed what its plan requires: the first line of the first page.
+
+use super::{ReportError, Source, case_name, facts, left_out, stage_name};
+use crate::model::Verdict;
+use findings::{Cited, Findings, Quantity, RequirementVerdict, Unit, cited};
+use store::{CaseRecord, CaseState, CaseStatus};
+
+/// Of what failed so many are named; the rest are counted.
+const NAMED_LIMIT: usize = 6;
+
+/// The verdict from requirements, and what of the run failed or is missing.
+pub fn of(source: &Source<'_>, _found: Option<&Findings>) -> Result<Verdict, ReportError> {
+    let rows = match &source.plan {
+        Some(plan) => findings::requirements(source.run, plan)?,
+        None => Vec::new(),
+    };
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let (kept, broken, unseen) = (
+        count(RequirementVerdict::Pass),
+        count(RequirementVerdict::Fail),
+        count(RequirementVerdict::NotShown),
+    );
+    let mut because = Vec::new();
+    if !rows.is_empty() {
+        let of = |count: usize, which: &str| {
+            Quantity::new(count as f64, Unit::Count, findings::Source::other("requirements", which))
+        };
+        because.push(cited!(
+            "{} kept, {} not kept, {} not shown.",
+            of(kept, "pass").count("limit"),
+            of(broken, "fail").plain(0),
+            of(unseen, "not-shown").plain(0)
+        ));
+        let failed: Vec<Cited> = rows
+            .iter()
+            .filter(|row| row.verdict == RequirementVerdict::Fail)
+            .map(|row| {
+                let says = Cited::quote(&row.says, findings::Source::quote("plan"));
+                cited!("{} ({}, {})", says, stage_name(&row.stage), case_name(&row.stage, &row.case))
+            })
+            .collect();
+        because.extend(named("Not kept", failed));
+    }
+    let cases = |wanted: &dyn Fn(&CaseRecord) -> bool| -> Vec<Cited> {
+        let all = source.cases.iter().filter(|case| !source.is_not_needed(case) && wanted(case));
+        all.map(|case| {
+            let state = facts::state_name(case.state);
+            cited!("{} {} ({})", stage_name(&case.stage), case_name(&case.stage, &case.name), state)
+        })
+        .collect()
+    };
+    let is_failed =
+        |case: &CaseRecord| matches!(case.state, CaseState::Ended(status) if status != CaseStatus::Done);
+    because.extend(named("Without a result", cases(&is_failed)));
+    let missing = cases(&|case| !matches!(case.state, CaseState::Ended(_)));
+    because.extend(named("Not complete", missing));
+    let passed = match (broken, kept, unseen) {
+        (1.., _, _) => Some(false),
+        (0, 1.., 0) => Some(true),
+        _ => None,
+    };
+    Ok(Verdict { passed, because })
+}
+
+/// The first of several, and how many more there are.
+fn named(what: &'static str, mut all: Vec<Cited>) -> Option<Cited> {
+    if all.is_empty() {
+        return None;
+    }
+    let more = all.len().saturating_sub(NAMED_LIMIT);
+    all.truncate(NAMED_LIMIT);
+    let more = match more {
+        0 => Cited::default(),
+        more => cited!("; and {} more", left_out(more, "named").plain(0)),
+    };
+    Some(cited!("{}: {}{}.", what, Cited::join(all, "; "), more))
+}
