@@ -1,19 +1,19 @@
 //! Two runs of the same cases: what got better or worse beyond noise.
 //!
-//! Cases are matched by stage and name. Where both have the same intervals, the test is on the differences of paired
-//! intervals, so that a shape that both share (a cliff, an event) is no noise; else on two means by Welch. Standard
-//! errors are adjusted for autocorrelation. All tests of a comparison together raise a false alarm in at most 1 % of
-//! comparisons (Holm's method), so that two runs that differ by noise alone stay silent.
+//! Cases are matched by stage and name. What noise is, and what a difference beyond it means, is said in `noise` and `judge`
+//! and in `docs/findings.md`. All tests of a comparison together raise a false alarm in at most 1 % of comparisons (Holm's
+//! method), so that two runs that differ by noise alone stay silent.
 
+mod judge;
 mod junit;
+mod noise;
+
+pub use junit::junit;
 
 use crate::Findings;
 use crate::observation::{Interval, ObservedCase};
-use crate::statistics::{Estimate, t_quantile, t_two_sided_p};
+use crate::statistics::{t_quantile, t_two_sided_p};
 use serde::Serialize;
-
-/// All tests of one comparison together give a false alarm with at most this probability.
-const FALSE_ALARM: f64 = 0.01;
 
 /// What a comparison calls a change, and what a regression.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,10 +40,12 @@ pub enum Metric {
     ReadLatencyNs,
     /// Mean write latency; less is better.
     WriteLatencyNs,
+    /// I/Os that failed; fewer is better.
+    Errors,
 }
 
 impl Metric {
-    const ALL: [Metric; 3] = [Metric::Iops, Metric::ReadLatencyNs, Metric::WriteLatencyNs];
+    const ALL: [Metric; 4] = [Metric::Iops, Metric::ReadLatencyNs, Metric::WriteLatencyNs, Metric::Errors];
 
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
@@ -51,6 +53,7 @@ impl Metric {
             Metric::Iops => "iops",
             Metric::ReadLatencyNs => "read_latency_ns",
             Metric::WriteLatencyNs => "write_latency_ns",
+            Metric::Errors => "errors",
         }
     }
 
@@ -64,6 +67,7 @@ impl Metric {
             Metric::Iops => Some(interval.iops()),
             Metric::ReadLatencyNs => mean(&interval.read),
             Metric::WriteLatencyNs => mean(&interval.write),
+            Metric::Errors => Some(interval.all().errors as f64),
         }
     }
 
@@ -75,20 +79,29 @@ impl Metric {
             Metric::Iops => Some(case.result.iops),
             Metric::ReadLatencyNs => latency(&case.result.read),
             Metric::WriteLatencyNs => latency(&case.result.write),
+            Metric::Errors => Some(
+                [&case.result.read, &case.result.write]
+                    .into_iter()
+                    .flatten()
+                    .map(|one| one.errors as f64)
+                    .sum(),
+            ),
         }
     }
 }
 
-/// What the difference of a metric means.
+/// What the difference of a metric, or of a case, means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// Better beyond noise.
     Better,
-    /// Worse beyond noise, but by less than the bound.
+    /// Worse beyond noise, but by less than the bound, or set off by a gain of the rate that is at least as large.
     Worse,
     /// Worse beyond noise, by the bound or more.
     Regression,
+    /// Of a case: some of its metrics better and some worse beyond noise, without a regression.
+    Mixed,
     /// No difference beyond noise.
     Same,
     /// Too few intervals to tell noise from difference.
@@ -123,6 +136,11 @@ pub struct CaseComparison {
     pub stage: String,
     /// The case.
     pub case: String,
+    /// What its metrics mean together.
+    pub judgement: Judgement,
+    /// I/Os outstanding in the mean, before and after (Little's law): in a closed loop that holds as many, rate and mean
+    /// latency over all I/Os say the same.
+    pub outstanding: [f64; 2],
     /// Its metrics that both runs have.
     pub metrics: Vec<MetricComparison>,
 }
@@ -164,25 +182,28 @@ pub fn compare(first: &Findings, second: &Findings, bounds: &Bounds) -> Comparis
             comparison.only_first.push(case.path());
             continue;
         };
-        let metrics = Metric::ALL.iter().filter_map(|metric| difference(*metric, case, &second[index]));
+        let other = &second[index];
+        let metrics = Metric::ALL.iter().filter_map(|metric| difference(*metric, case, other));
         comparison.cases.push(CaseComparison {
             stage: case.stage.clone(),
             case: case.name.clone(),
+            judgement: Judgement::Unknown,
+            outstanding: [case, other].map(|one| crate::level::total(one).outstanding),
             metrics: metrics.collect(),
         });
     }
     let missing = second.iter().filter(|case| twin(case, first).is_none());
     comparison.only_second = missing.map(ObservedCase::path).collect();
-    judge(&mut comparison, bounds);
+    judge::judge(&mut comparison, bounds);
     comparison
 }
 
 fn difference(metric: Metric, first: &ObservedCase, second: &ObservedCase) -> Option<MetricComparison> {
     let (before, after) = (metric.total(first)?, metric.total(second)?);
-    let (a, b) = (first.counted(), second.counted());
-    let same_intervals = a.len() == b.len()
-        && a.iter().zip(&b).all(|(a, b)| (a.length_s() - b.length_s()).abs() < 0.1 * a.length_s());
-    let test = if same_intervals { paired(metric, &a, &b) } else { welch(metric, &a, &b) };
+    if metric == Metric::Errors {
+        return errors(before, after);
+    }
+    let (test, paired) = noise::test(metric, first, second);
     let scale = before.max(f64::MIN_POSITIVE);
     Some(MetricComparison {
         metric,
@@ -193,75 +214,31 @@ fn difference(metric: Metric, first: &ObservedCase, second: &ObservedCase) -> Op
             let half = t_quantile(0.95, test.freedom) * test.standard_error;
             [100.0 * (test.difference - half) / scale, 100.0 * (test.difference + half) / scale]
         }),
-        p: test.map(|test| {
-            if test.standard_error > 0.0 {
-                t_two_sided_p(test.difference / test.standard_error, test.freedom)
-            } else if test.difference == 0.0 {
-                1.0
-            } else {
-                0.0
-            }
-        }),
-        paired: same_intervals,
+        p: test.map(|test| test.p()),
+        paired,
         judgement: Judgement::Unknown,
     })
 }
 
-#[derive(Clone, Copy)]
-struct Test {
-    difference: f64,
-    standard_error: f64,
-    freedom: f64,
-}
-
-fn paired(metric: Metric, first: &[Interval], second: &[Interval]) -> Option<Test> {
-    let pairs = first.iter().zip(second);
-    let differences: Vec<f64> = pairs.filter_map(|(a, b)| Some(metric.of(b)? - metric.of(a)?)).collect();
-    let estimate = Estimate::of(&differences)?;
-    Some(Test {
-        difference: estimate.mean,
-        standard_error: estimate.standard_error,
-        freedom: estimate.freedom,
-    })
-}
-
-fn welch(metric: Metric, first: &[Interval], second: &[Interval]) -> Option<Test> {
-    let of = |intervals: &[Interval]| -> Option<Estimate> {
-        let values: Vec<f64> = intervals.iter().filter_map(|interval| metric.of(interval)).collect();
-        Estimate::of(&values)
-    };
-    let (a, b) = (of(first)?, of(second)?);
-    let (va, vb) = (a.standard_error.powi(2), b.standard_error.powi(2));
-    let freedom = if va + vb > 0.0 {
-        (va + vb).powi(2) / (va * va / a.freedom + vb * vb / b.freedom)
-    } else {
-        a.freedom + b.freedom
-    };
-    Some(Test { difference: b.mean - a.mean, standard_error: (va + vb).sqrt(), freedom })
-}
-
-/// Holm: of m tests, the smallest p must be below α ÷ m, the next below α ÷ (m − 1), and so on to the first that fails.
-fn judge(comparison: &mut Comparison, bounds: &Bounds) {
-    let mut tests: Vec<&mut MetricComparison> = comparison
-        .cases
-        .iter_mut()
-        .flat_map(|case| &mut case.metrics)
-        .filter(|one| one.p.is_some())
-        .collect();
-    tests.sort_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0)));
-    let count = tests.len();
-    let mut is_open = true;
-    for (rank, test) in tests.into_iter().enumerate() {
-        is_open &= test.p.unwrap_or(1.0) < FALSE_ALARM / (count - rank) as f64;
-        let change = test.change_percent;
-        test.judgement = if !is_open || change.abs() < bounds.smallest_percent {
-            Judgement::Same
-        } else if (change > 0.0) == test.metric.more_is_better() {
-            Judgement::Better
-        } else if change.abs() >= bounds.regression_percent {
-            Judgement::Regression
-        } else {
-            Judgement::Worse
-        };
+/// Failed I/Os are counts: from none to any is no noise, else their difference is held against that of Poisson counts.
+fn errors(before: f64, after: f64) -> Option<MetricComparison> {
+    const MANY: f64 = 1e3;
+    if before + after == 0.0 {
+        return None;
     }
+    let p = if before == 0.0 || after == 0.0 {
+        0.0
+    } else {
+        t_two_sided_p((after - before) / (after + before).sqrt(), MANY)
+    };
+    Some(MetricComparison {
+        metric: Metric::Errors,
+        before,
+        after,
+        change_percent: 100.0 * (after - before) / before.max(1.0),
+        change_confidence_95: None,
+        p: Some(p),
+        paired: false,
+        judgement: Judgement::Unknown,
+    })
 }

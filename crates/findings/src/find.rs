@@ -21,13 +21,16 @@ pub struct Findings {
     pub missing: Vec<Missing>,
     /// The cases themselves, for what needs more than a finding's numbers: claims that look at settings.
     pub(crate) observation: Observation,
+    /// The claims that the plan itself has.
+    pub(crate) written_claims: Vec<plan::claim::Claim>,
     /// Place in `all` by identifier.
     index: BTreeMap<String, usize>,
 }
 
 /// Draws all findings from a run; also from one that is still under way.
 pub fn find(run: &RunReader, plan: &Plan) -> Result<Findings, StoreError> {
-    Ok(Findings::of(Observation::read(run, plan)?))
+    let found = Findings::of(Observation::read(run, plan)?);
+    Ok(Findings { written_claims: plan.claims.clone(), ..found })
 }
 
 impl Findings {
@@ -59,6 +62,7 @@ impl Findings {
             plan: observation.plan.clone(),
             index: all.iter().enumerate().map(|(place, finding)| (finding.id.clone(), place)).collect(),
             missing: observation.missing.clone(),
+            written_claims: Vec::new(),
             observation,
             all,
         }

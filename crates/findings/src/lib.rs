@@ -36,8 +36,8 @@ mod write_cliff;
 
 pub use change_point::{binary_segmentation, pelt};
 pub use cited::{Cited, Number, Quantity, Source, Unit, has_no_digit, placeholders};
-pub use claims::{Claim, ClaimResult, Known, Origin, Reason, Verdict, claim, claims_of};
-pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare};
+pub use claims::{Claim, ClaimResult, Coded, Known, Origin, Reason, Verdict, claim, claims_of};
+pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare, junit};
 pub use conclusions::Conclusion;
 pub use explain::{Experiment, Explanation, explain};
 pub use facts::*;
@@ -47,7 +47,7 @@ pub use kept_plan::kept_plan;
 pub use observation::{
     Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
 };
-pub use requirements::{RequirementRow, RequirementVerdict, requirements};
+pub use requirements::{RequirementRow, RequirementVerdict, RunVerdict, requirements, run_verdict};
 pub use steady_state::{
     FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
     Window,

@@ -139,10 +139,17 @@ pub struct LimitChange {
     pub bw_bytes_per_s: Option<f64>,
 }
 
+impl ObservedCase {
+    /// Whether it was simulated, not measured on a device.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.result.engine == SIMULATED
+    }
+}
+
 impl Observation {
     /// Whether a simulated array was measured, not a device.
     pub(crate) fn is_of_twin(&self) -> bool {
-        self.cases.first().is_some_and(|case| case.result.engine == SIMULATED)
+        self.cases.first().is_some_and(ObservedCase::is_simulated)
     }
 }
 

@@ -1,9 +1,9 @@
 //! What was promised, beside what was measured: PASS, FAIL, or not shown.
 
 use crate::{add_sustained, find};
-use plan::{Bound, Plan};
+use plan::{Bound, Plan, Requirement};
 use serde::Serialize;
-use store::{CaseResult, CaseStatus, RunReader, StoreError};
+use store::{CaseRecord, CaseResult, CaseState, CaseStatus, RunReader, StoreError};
 
 /// Whether a case keeps a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -38,9 +38,37 @@ pub struct RequirementRow {
     pub measured: Option<f64>,
     /// Whether it keeps the limit.
     pub verdict: RequirementVerdict,
+    /// Why it is not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
 }
 
-/// Holds every limit of a plan against the cases of a run, in the order of the plan. Empty where it has none.
+/// Verdict on a run by all limits of its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunVerdict {
+    /// Every limit was judged and is kept.
+    Pass,
+    /// A limit is not kept.
+    Fail,
+    /// None can be given: the plan has no limits, or one could not be judged and none failed.
+    None,
+}
+
+/// The verdict on a run: a limit that could not be judged is no pass.
+pub fn run_verdict(rows: &[RequirementRow]) -> RunVerdict {
+    let any = |wanted| rows.iter().any(|row| row.verdict == wanted);
+    if any(RequirementVerdict::Fail) {
+        RunVerdict::Fail
+    } else if rows.is_empty() || any(RequirementVerdict::NotShown) {
+        RunVerdict::None
+    } else {
+        RunVerdict::Pass
+    }
+}
+
+/// Holds every limit of a plan against the cases of a run, in the order of the plan. Empty where it has none. A limit of one
+/// direction is about the cases that have this direction.
 pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>, StoreError> {
     if plan.requirements.is_empty() {
         return Ok(Vec::new());
@@ -52,7 +80,7 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
     let records = run.cases()?;
     let mut rows = Vec::new();
     for requirement in &plan.requirements {
-        for case in records.iter().filter(|case| requirement.is_about(&case.stage, &case.settings)) {
+        for case in cases_of(requirement, plan, &records) {
             let is_its = |result: &&CaseResult| {
                 result.stage == case.stage && result.case == case.name && result.status == CaseStatus::Done
             };
@@ -75,8 +103,73 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
                     Some(_) => RequirementVerdict::Fail,
                     None => RequirementVerdict::NotShown,
                 },
+                because: measured.is_none().then(|| why_not_shown(requirement, case, result)),
             });
         }
     }
     Ok(rows)
+}
+
+/// The cases that a limit is about: those with its direction, or all where no case has it, so that it is never passed over.
+fn cases_of<'a>(requirement: &Requirement, plan: &Plan, records: &'a [CaseRecord]) -> Vec<&'a CaseRecord> {
+    let about = || records.iter().filter(|case| requirement.is_about(&case.stage, &case.settings));
+    let has_direction =
+        |case: &&CaseRecord| plan.has_direction(&case.stage, &case.settings, requirement.quantity);
+    let with_direction: Vec<&CaseRecord> = about().filter(has_direction).collect();
+    if with_direction.is_empty() { about().collect() } else { with_direction }
+}
+
+fn why_not_shown(requirement: &Requirement, case: &CaseRecord, result: Option<&CaseResult>) -> String {
+    let Some(result) = result else {
+        return match (&case.error, case.state) {
+            (Some(error), _) => format!("the case was not measured: {error}"),
+            (None, CaseState::Ended(status)) => format!("the case was not measured: {}", status.name()),
+            (None, CaseState::Pending | CaseState::Begun) => "the case has not been measured yet".into(),
+        };
+    };
+    let name = requirement.quantity.name();
+    let direction = match name.split_once('.') {
+        Some(("read", _)) => Some((&result.read, "read", "reads")),
+        Some(("write", _)) => Some((&result.write, "write", "writes")),
+        _ => None,
+    };
+    match direction {
+        Some((None, _, many)) => format!("the case had no {many}"),
+        Some((Some(done), one, _)) if done.ios == 0 => format!("no {one} was completed"),
+        Some(_) => format!("the engine gives no {name}"),
+        None if name.starts_with("sustained.") => "neither a cliff nor a steady state was found".into(),
+        None => format!("the result has no {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(verdict: RequirementVerdict) -> RequirementRow {
+        RequirementRow {
+            says: "a limit".into(),
+            stage: "one".into(),
+            case: "one".into(),
+            quantity: "iops",
+            at_least: Some(1.0),
+            at_most: None,
+            measured: None,
+            verdict,
+            because: None,
+        }
+    }
+
+    /// Proves that a run passes only where every limit was judged and kept, and fails as soon as one is not.
+    #[test]
+    fn a_limit_that_was_not_judged_is_no_pass() {
+        use RequirementVerdict::{Fail, NotShown, Pass};
+        let of = |verdicts: &[RequirementVerdict]| {
+            run_verdict(&verdicts.iter().map(|verdict| row(*verdict)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), RunVerdict::None);
+        assert_eq!(of(&[Pass, Pass]), RunVerdict::Pass);
+        assert_eq!(of(&[Pass, NotShown]), RunVerdict::None);
+        assert_eq!(of(&[NotShown, Fail, Pass]), RunVerdict::Fail);
+    }
 }

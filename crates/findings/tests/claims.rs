@@ -80,13 +80,17 @@ fn all_claims_are_there_and_none_is_shown_by_nothing() {
         ("e2700", 'N', 12),
         ("storpool", 'S', 9),
     ] {
-        let ids: Vec<String> = claims_of(plan).iter().map(|claim| claim.id.to_owned()).collect();
+        let ids: Vec<String> = claims_of(plan).iter().map(|claim| claim.id().to_owned()).collect();
         let wanted: Vec<String> = (1..=last).map(|number| format!("{letter}{number}")).collect();
         assert_eq!(ids, wanted);
         count += ids.len();
         for result in Findings::of(Run::new(plan).observation()).claims() {
             assert_eq!(result.verdict, Verdict::NotShown, "{}", result.id);
-            assert!(!result.mechanism.is_empty() && !result.tolerance.is_empty(), "{}", result.id);
+            assert!(
+                !result.mechanism.is_empty() && !result.source.is_empty() && !result.criterion.is_empty(),
+                "{}",
+                result.id
+            );
         }
     }
     assert_eq!(count, 51);
@@ -210,4 +214,51 @@ fn storpool_claims() {
         Verdict::Refuted,
         &["S8"],
     );
+}
+
+/// Proves that values which are equal within the tolerance or their noise show nothing, and that each claim says its tolerance:
+/// a client that answers 0.6 % later than the node has not shown a network hop (S1).
+#[test]
+fn equality_shows_nothing() {
+    let mut picture = storpool::picture(Pool::default());
+    for case in &mut picture.cases {
+        if case.stage == "latency" && case.name == "volume=hdd,host=client,rw=randread" {
+            let read = case.result.read.as_mut().unwrap();
+            read.latency_ns.mean = 7.14e6;
+        }
+    }
+    let result = claim("S1").unwrap().on(&Findings::of(picture));
+    assert_eq!(result.verdict, Verdict::NotShown, "{}", result.because);
+    assert!(result.because.contains("equal within the tolerance of 2 %"), "{}", result.because);
+    for plan in ["dorado-2100-g2", "flashsystem-840", "raid-levels", "e2700", "storpool"] {
+        for result in Findings::of(Run::new(plan).observation()).claims() {
+            let json = serde_json::to_value(&result).unwrap();
+            assert!(
+                json["tolerance"].as_f64().is_some_and(|share| (0.0..1.0).contains(&share)),
+                "{}",
+                result.id
+            );
+        }
+    }
+}
+
+/// Proves that hybrid random writes far from half of all-NVMe refute S3, which says "around half", and that a cliff outside 2 to 3
+/// minutes refutes D2, which says so.
+#[test]
+fn words_of_the_publication_are_all_checked() {
+    let mut picture = storpool::picture(Pool::default());
+    for case in &mut picture.cases {
+        if case.stage == "iops" && case.name.contains("volume=hybrid") && case.name.contains("randwrite") {
+            case.result.iops *= 2.1;
+        }
+    }
+    // 0.84 of all-NVMe: fewer, and not around half.
+    expect(&Findings::of(picture), Verdict::Refuted, &["S3"]);
+    let mut picture = dorado_2100_g2::picture(Dorado::default());
+    picture.cases.retain(|case| case.stage == "group-1");
+    expect(&Findings::of(picture.clone()), Verdict::Holds, &["D2"]);
+    for case in picture.cases.iter_mut().filter(|case| case.name.contains("scenario=1")) {
+        published::changed::earlier(case, 8);
+    }
+    expect(&Findings::of(picture), Verdict::Refuted, &["D2"]);
 }

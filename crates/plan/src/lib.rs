@@ -5,6 +5,7 @@
 mod budget;
 mod case;
 mod check;
+pub mod claim;
 mod convert;
 mod document;
 mod error;

@@ -1,5 +1,6 @@
 //! A plan whose every value has been checked.
 
+use crate::claim::Claim;
 use crate::part::{
     Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadChoice,
     LoadSearch, LoadTemplate, Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
@@ -44,6 +45,8 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// Limits that results must keep.
     pub requirements: Vec<Requirement>,
+    /// Conclusions that the run shows or refutes.
+    pub claims: Vec<Claim>,
     /// What the vendor declares.
     pub declared: Vec<Declared>,
     /// What others have measured.

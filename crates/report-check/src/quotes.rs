@@ -70,6 +70,12 @@ fn quoted(run: &Run, path: &str, own: &str) -> Result<(), String> {
                 || own.contains("line")
                 || own.contains("os error")
         }
+        // A limit that could not be judged says why: the error of its case.
+        "requirement" => run
+            .cases
+            .iter()
+            .filter_map(|case| case.error.as_deref())
+            .any(|error| own.ends_with(&squeezed(error))),
         "settings-changed" => has(run.changes.iter().map(String::as_str).collect()),
         "published" => {
             let cells = run.published.values().flatten().flat_map(|row| row.values());
@@ -77,7 +83,7 @@ fn quoted(run: &Run, path: &str, own: &str) -> Result<(), String> {
         }
         "claim" => match rest.rsplit_once('/') {
             Some((id, "id")) => id == own,
-            Some((_, "says" | "known" | "because" | "tolerance")) => true,
+            Some((_, "says" | "known" | "because" | "criterion")) => true,
             _ => false,
         },
         _ => false,

@@ -5,7 +5,7 @@ use crate::cli::CompareArgs;
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, say};
 use crate::table::{Align, render};
-use findings::{Bounds, Comparison, Judgement, Metric};
+use findings::{Bounds, CaseComparison, Comparison, Judgement, Metric, junit};
 use std::path::Path;
 use std::process::ExitCode;
 use store::Run;
@@ -25,11 +25,10 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         .map(|run| found(&Run::open_read_only(run)?))
         .collect::<Result<Vec<_>, Failure>>()?;
     let mut has_regression = false;
-    let mut junit = String::new();
+    let mut comparisons = Vec::new();
     for (other, path) in all.iter().zip(&arguments.runs).skip(1) {
         let comparison = findings::compare(&all[0], other, &bounds);
         has_regression |= comparison.has_regression();
-        junit = comparison.junit();
         if arguments.json {
             print_json_lines(&comparison.cases)?;
         } else {
@@ -40,9 +39,10 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
                 say(&format!("only {} has {}", only.display(), names.join(", ")));
             }
         }
+        comparisons.push(comparison);
     }
     if let Some(path) = &arguments.junit {
-        std::fs::write(path, junit)
+        std::fs::write(path, junit(&comparisons))
             .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))?;
     }
     Ok(if has_regression { failure::not_met() } else { ExitCode::SUCCESS })
@@ -52,16 +52,15 @@ fn in_words(comparison: &Comparison, first: &Path, second: &Path) -> String {
     let value = |metric: Metric, value: f64| match metric {
         Metric::Iops => human_rate(value),
         Metric::ReadLatencyNs | Metric::WriteLatencyNs => human_latency(value),
+        Metric::Errors => value.to_string(),
     };
     let mut rows = Vec::new();
-    for judgement in [Judgement::Regression, Judgement::Worse, Judgement::Better] {
+    for (judgement, word) in
+        [(Judgement::Regression, "regression"), (Judgement::Worse, "worse"), (Judgement::Better, "better")]
+    {
         for (case, one) in comparison.of(judgement) {
             rows.push(vec![
-                match judgement {
-                    Judgement::Regression => "regression".into(),
-                    Judgement::Worse => "worse".into(),
-                    _ => "better".into(),
-                },
+                word.to_owned(),
                 format!("{} {}", case.stage, case.case),
                 one.metric.name().into(),
                 value(one.metric, one.before),
@@ -84,9 +83,33 @@ fn in_words(comparison: &Comparison, first: &Path, second: &Path) -> String {
         ];
         text.push_str(&render(&columns, &rows));
     }
+    for case in comparison.cases.iter().filter(|case| is_mixed(case)) {
+        text.push_str(&format!("mixed: {} {}: {}\n", case.stage, case.case, trade(case)));
+    }
     text.push_str(&format!(
         "{} changed beyond noise, {same} did not, {unknown} have too few intervals to tell\n",
         rows.len()
     ));
     text
+}
+
+fn is_mixed(case: &CaseComparison) -> bool {
+    let any = |wanted: &[Judgement]| case.metrics.iter().any(|one| wanted.contains(&one.judgement));
+    any(&[Judgement::Better]) && any(&[Judgement::Worse, Judgement::Regression])
+}
+
+/// What became better and what worse, and whether as much was outstanding.
+fn trade(case: &CaseComparison) -> String {
+    let names = |judgements: &[Judgement]| {
+        let of = case.metrics.iter().filter(|one| judgements.contains(&one.judgement));
+        of.map(|one| format!("{} {:+.1} %", one.metric.name(), one.change_percent))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let [before, after] = case.outstanding;
+    format!(
+        "better {}; worse {}; {before:.0} I/Os outstanding before, {after:.0} after",
+        names(&[Judgement::Better]),
+        names(&[Judgement::Worse, Judgement::Regression])
+    )
 }

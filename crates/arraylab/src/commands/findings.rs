@@ -2,7 +2,7 @@
 
 use crate::cli::{ClaimsArgs, ExplainArgs, RunJsonArgs};
 use crate::failure::{self, Failure};
-use crate::output::{print, print_json_lines};
+use crate::output::{print, print_json_lines, say};
 use crate::table::{Align, render};
 use findings::{Findings, Kind, Verdict};
 use std::process::ExitCode;
@@ -40,17 +40,22 @@ pub fn findings(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
 /// `arraylab claims`
 pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
     let claims = found(&Run::open_read_only(&arguments.run)?)?.claims();
+    if claims.is_empty() {
+        say("the plan has no claims; `claims:` in a plan lists conclusions with their checks");
+    }
     if arguments.json {
         print_json_lines(&claims)?;
     } else {
         let mut text = String::new();
         for claim in &claims {
             text.push_str(&format!(
-                "{:<4} {:<9} {}\n               {}\n",
+                "{:<4} {:<9} {}\n               {} (tolerance {} %)\n",
                 claim.id,
                 claim.verdict.name(),
                 claim.says,
-                claim.because_in_full()
+                claim.because_in_full(),
+                // Shares of a percent have no more than two decimals.
+                (10_000.0 * claim.tolerance).round() / 100.0
             ));
         }
         print(&text)?;

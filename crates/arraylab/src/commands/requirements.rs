@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 use crate::output::say;
 use crate::table::{Align, render};
-use findings::{RequirementRow, RequirementVerdict};
+use findings::{RequirementRow, RequirementVerdict, RunVerdict};
 use std::path::Path;
 use store::Run;
 
-/// Says the sheet where the plan has requirements, and returns false where one is not kept.
+/// Says the sheet where the plan has requirements, and returns false where one is not kept or could not be judged.
 pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     let reader = Run::open_read_only(directory)?;
     let plan = findings::kept_plan(reader.manifest(), &reader.cases()?)?;
@@ -35,7 +35,12 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
         ("limit", Align::Right),
     ];
     say(render(&columns, &lines).trim_end());
-    Ok(rows.iter().all(|row| row.verdict != RequirementVerdict::Fail))
+    for row in &rows {
+        if let Some(because) = &row.because {
+            say(&format!("not shown: {} ({} {}): {because}", row.says, row.stage, row.case));
+        }
+    }
+    Ok(findings::run_verdict(&rows) == RunVerdict::Pass)
 }
 
 fn word(verdict: RequirementVerdict) -> &'static str {

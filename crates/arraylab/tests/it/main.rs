@@ -24,3 +24,4 @@ mod served_plans;
 mod shipped_plans;
 mod support;
 mod telemetry;
+mod verdicts;

@@ -1,7 +1,7 @@
 //! N1 to N12: a NetApp E2700.
 
 use super::view::{Seen, View, mean_ratio, near, pairs};
-use super::{Claim, Judged, Origin};
+use super::{Coded, Judged, Origin};
 use crate::text::{bandwidth, count, latency};
 use crate::{Fact, Kind, ObservedCase};
 
@@ -9,101 +9,139 @@ const PATTERNS: &str = "patterns";
 const SEGMENTS: &str = "segments";
 const LAYOUTS: [&str; 3] = ["ddp", "raid6", "raid10"];
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
+const SOURCE: &str = "published test of a NetApp E2700";
+
+pub(super) const CLAIMS: &[Coded] = &[
+    Coded {
         id: "N1",
+        source: SOURCE,
+        tolerance: 0.1,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "One controller streams up to 1.5 GB/s.",
         mechanism: "The controller's processor and memory move every byte.",
-        tolerance: "largest sequential bandwidth of any layout from 1.3 to 1.6 GB/s",
+        criterion: "largest sequential bandwidth of any layout from 1.3 to 1.6 GB/s",
         judge: streams,
     },
-    Claim {
+    Coded {
         id: "N2",
+        source: SOURCE,
+        tolerance: 0.1,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "The read cache is never hit, in any pattern; reads come out clearly below writes.",
         mechanism: "The ranges are far larger than the cache; writes are answered from it.",
-        tolerance: "least mean latency of random reads above 2 ms (a disk's time, not a cache's), sequential reads at most 0.9 of writes on average",
+        criterion: "least mean latency of random reads above 2 ms (a disk's time, not a cache's), sequential reads at most 0.9 of writes on average",
         judge: cache_misses,
     },
-    Claim {
+    Coded {
         id: "N3",
+        source: SOURCE,
+        tolerance: 0.15,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Random results are low with 128 KB segments and much better with 32 KB on RAID 6 and RAID 10.",
         mechanism: "Parity and read-ahead work in whole segments, so a small segment moves less for a small block.",
-        tolerance: "32 KB ÷ 128 KB random IOPS at least 1.15 on average, for each layout",
+        criterion: "32 KB ÷ 128 KB random IOPS at least 1.15 on average, for each layout",
         judge: small_segments,
     },
-    Claim {
+    Coded {
         id: "N4",
+        source: SOURCE,
+        tolerance: 0.02,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Small segments favour small blocks, large segments large blocks; segment = block is better still.",
         mechanism: "A block that is one segment is one I/O of one drive.",
-        tolerance: "random IOPS at 32 KB above 512 KB; streams at 256 KB and more above 32 KB; segment = block at least the mean of all segments, on average",
+        criterion: "random IOPS at 32 KB above 512 KB; streams at 256 KB and more above 32 KB; segment = block at least the mean of all segments, on average",
         judge: segment_and_block,
     },
-    Claim {
+    Coded {
         id: "N5",
+        source: SOURCE,
+        tolerance: 0.02,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "1024 KB segments under large streams: latency above that of 128 and 256 KB, no great gain in bandwidth.",
         mechanism: "A stripe of long segments takes longer to fill before it is written whole.",
-        tolerance: "1024 KB ÷ mean of 128 and 256 KB under sequential writes: latency above 1.02, bandwidth below 1.10",
+        criterion: "1024 KB ÷ mean of 128 and 256 KB under sequential writes: latency above 1.02, bandwidth below 1.10",
         judge: long_segments,
     },
-    Claim {
+    Coded {
         id: "N6",
+        source: SOURCE,
+        tolerance: 0.3,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "DDP, RAID 6 and RAID 10 differ little overall at 128 KB.",
         mechanism: "All lie over the same 24 drives behind the same controller.",
-        tolerance: "bandwidth of each layout within 30 % of RAID 6, geometric mean over all patterns",
+        criterion: "bandwidth of each layout within 30 % of RAID 6, geometric mean over all patterns",
         judge: layouts_alike,
     },
-    Claim {
+    Coded {
         id: "N7",
+        source: SOURCE,
+        tolerance: 0.1,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "RAID 10 holds mixed load steadiest with the best latency, and loses in streaming to RAID 6 and DDP.",
         mechanism: "A mirror writes twice without reading first; in a stream it writes every byte twice where parity adds a quarter.",
-        tolerance: "random mixed load: mean latency of RAID 10 the lowest and its intervals vary no more than 1.1 times the others'; sequential writes of RAID 10 below both others",
+        criterion: "random mixed load: mean latency of RAID 10 the lowest and its intervals vary no more than 1.1 times the others'; sequential writes of RAID 10 below both others",
         judge: mirror,
     },
-    Claim {
+    Coded {
         id: "N8",
+        source: SOURCE,
+        tolerance: 0.05,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Random load under 32 KB suits DDP badly.",
         mechanism: "A pool's segment is 128 KB whatever the load; the vendor rates pools better for random load, so both are reported.",
-        tolerance: "DDP ÷ RAID 6 and DDP ÷ RAID 10 random IOPS both below 0.95 on average",
+        criterion: "DDP ÷ RAID 6 and DDP ÷ RAID 10 random IOPS both below 0.95 on average",
         judge: pool_random,
     },
-    Claim {
+    Coded {
         id: "N9",
+        source: SOURCE,
+        tolerance: 0.05,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Through ext4 (writes): the same bandwidth, latency 15–20 % higher.",
         mechanism: "The file system adds work before and after each I/O.",
-        tolerance: "ext4 ÷ raw: bandwidth within 5 %, mean write latency 1.10 to 1.25",
+        criterion: "ext4 ÷ raw: bandwidth within 5 %, mean write latency 1.10 to 1.25",
         judge: file_system,
     },
-    Claim {
+    Coded {
         id: "N10",
+        source: SOURCE,
+        tolerance: 0.02,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "With growing random blocks RAID 6 and DDP improve in latency, RAID 10 does not.",
         mechanism: "Parity reads whole cache blocks whatever the size of the write, a mirror does not read.",
-        tolerance: "mean latency of random load at 16K ÷ 4K below 1 for RAID 6 and DDP, at least 1 for RAID 10",
+        criterion: "mean latency of random load at 16K ÷ 4K below 1 for RAID 6 and DDP, at least 1 for RAID 10",
         judge: growing_blocks,
     },
-    Claim {
+    Coded {
         id: "N11",
+        source: SOURCE,
+        tolerance: 0.02,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Mixed random load is the array's weak point.",
         mechanism: "Reads wait behind the destaging of writes.",
-        tolerance: "IOPS of the random mix below pure reads and pure writes at the same layout, size and depth, on average",
+        criterion: "IOPS of the random mix below pure reads and pure writes at the same layout, size and depth, on average",
         judge: mix,
     },
-    Claim {
+    Coded {
         id: "N12",
+        source: SOURCE,
+        tolerance: 0.1,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "The multipath driver splits I/O over the HBA ports almost 50:50.",
         mechanism: "Paths are taken in turn.",
-        tolerance: "largest path share at most 1.1 of the mean in every case with counters of paths",
+        criterion: "largest path share at most 1.1 of the mean in every case with counters of paths",
         judge: paths,
     },
 ];

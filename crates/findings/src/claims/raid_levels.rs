@@ -1,67 +1,90 @@
 //! R1 to R7: RAID levels on a Dell PERC H810.
 
 use super::view::{Seen, View, mean_ratio, near, pairs};
-use super::{Claim, Judged, Origin};
+use super::{Coded, Judged, Origin};
 use crate::text::{count, iops};
 use crate::{Fact, Kind};
 
 const STAGE: &str = "sets";
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
+const SOURCE: &str = "published test of RAID levels (vdbench, Dell PERC H810)";
+
+pub(super) const CLAIMS: &[Coded] = &[
+    Coded {
         id: "R1",
+        source: SOURCE,
+        tolerance: 0.03,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "IOPS rise with disks at every level, less than in proportion.",
         mechanism: "Eight I/Os outstanding spread over more disks leave most of them idle.",
-        tolerance: "in every series over disks the last set above the first, and by less than the disks grew; no step loses more than 3 %",
+        criterion: "in every series over disks the last set above the first, and by less than the disks grew; no step loses more than 3 %",
         judge: rise,
     },
-    Claim {
+    Coded {
         id: "R2",
+        source: SOURCE,
+        tolerance: 0.15,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Reads reach NX less the parity drives.",
         mechanism: "The rule counts a parity drive as idle in reads; with rotating parity every drive reads.",
-        tolerance: "X is half of RAID 0 over two disks; RAID 5 and 6 within 15 % of X·(N − parity drives) on average",
+        criterion: "X is half of RAID 0 over two disks; RAID 5 and 6 within 15 % of X·(N − parity drives) on average",
         judge: less_parity,
     },
-    Claim {
+    Coded {
         id: "R3",
+        source: SOURCE,
+        tolerance: 0.24,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "RAID 5 writes reach about 25 % of reads, RAID 6 about 20 %.",
         mechanism: "A small write reads and writes data and parity: four I/Os, six with two parities, in two phases that overlap.",
-        tolerance: "mean of writes ÷ reads from 0.19 to 0.31 for RAID 5 and 0.14 to 0.26 for RAID 6, and RAID 6 below RAID 5",
+        criterion: "mean of writes ÷ reads from 0.19 to 0.31 for RAID 5 and 0.14 to 0.26 for RAID 6, and RAID 6 below RAID 5",
         judge: write_share,
     },
-    Claim {
+    Coded {
         id: "R4",
+        source: SOURCE,
+        tolerance: 0.02,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "The gap between RAID 5 and RAID 6 narrows with disks.",
         mechanism: "The six I/Os of a write meet fewer of one another on more disks.",
-        tolerance: "RAID 6 ÷ RAID 5 writes over the most disks above that over the fewest, by 2 % at least",
+        criterion: "RAID 6 ÷ RAID 5 writes over the most disks above that over the fewest, by 2 % at least",
         judge: gap,
     },
-    Claim {
+    Coded {
         id: "R5",
+        source: SOURCE,
+        tolerance: 0.1,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "512 B and 4096 B give alike results.",
         mechanism: "Seek and rotation take milliseconds, either transfer microseconds.",
-        tolerance: "IOPS within 10 % on average",
+        criterion: "IOPS within 10 % on average",
         judge: sizes_alike,
     },
-    Claim {
+    Coded {
         id: "R6",
+        source: SOURCE,
+        tolerance: 0.15,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "Write-back gains a little and leaves the picture unchanged.",
         mechanism: "The cache fills at once under steady load, and then writes as fast as it destages; sorting gains a little.",
-        tolerance: "writes gain 0 to 30 % on average, and RAID 0, 10, 5 and 6 keep their order over the same disks",
+        criterion: "writes gain 0 to 30 % on average, and RAID 0, 10, 5 and 6 keep their order over the same disks",
         judge: write_back,
     },
-    Claim {
+    Coded {
         id: "R7",
+        source: SOURCE,
+        tolerance: 0.1,
+        needs_s: 0.0,
         origin: Origin::Published,
         says: "RAID 6 writes are not a third of the I/O: RAID 6 gives up little against RAID 5, so use RAID 6.",
         mechanism: "A second parity adds two I/Os to four, not to two, and none to a read.",
-        tolerance: "RAID 6 ÷ RAID 5 over equal disks at least 0.65 for writes and 0.75 for 70 % reads, on average",
+        criterion: "RAID 6 ÷ RAID 5 over equal disks at least 0.65 for writes and 0.75 for 70 % reads, on average",
         judge: not_a_third,
     },
 ];

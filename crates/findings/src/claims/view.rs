@@ -2,12 +2,18 @@
 
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
-use crate::{Disruption, Findings, Kind, Level, Rate, WriteCliff};
+use crate::text::{count, duration};
+use crate::{Findings, Kind, Level, Rate, WriteCliff};
+use plan::claim::Needs;
+use serde_json::{Map, Value};
 use std::cell::RefCell;
 
 pub(super) struct View<'a> {
     findings: &'a Findings,
+    needs: Needs,
     cited: RefCell<Vec<String>>,
+    /// Why a case that was looked at is too short for the claim.
+    too_short: RefCell<Option<String>>,
 }
 
 /// A case with its level.
@@ -44,15 +50,61 @@ impl Seen<'_> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(findings: &'a Findings) -> View<'a> {
-        View { findings, cited: RefCell::default() }
+    pub fn new(findings: &'a Findings, needs: Needs) -> View<'a> {
+        View { findings, needs, cited: RefCell::default(), too_short: RefCell::default() }
     }
 
-    pub fn into_cited(self) -> Vec<String> {
-        self.cited.into_inner()
+    /// The identifiers of what was looked at, and why it is too short for the claim where it is.
+    pub fn into_cited(self) -> (Vec<String>, Option<String>) {
+        (self.cited.into_inner(), self.too_short.into_inner())
     }
 
-    fn cite(&self, finding: &Finding) {
+    /// Remembers a case that is shorter than the claim needs.
+    fn note_length(&self, case: &ObservedCase) {
+        let counted = case.counted();
+        let time_s: f64 = counted.iter().map(crate::Interval::length_s).sum();
+        let reason = if time_s < 0.999 * self.needs.time_s {
+            format!(
+                "{} was measured for {}, and this takes {}",
+                case.name,
+                duration(time_s),
+                duration(self.needs.time_s)
+            )
+        } else if counted.len() < self.needs.intervals {
+            let wanted = count(self.needs.intervals, "interval");
+            format!(
+                "{} was measured in {}, and this takes {wanted}",
+                case.name,
+                count(counted.len(), "interval")
+            )
+        } else {
+            return;
+        };
+        self.too_short.borrow_mut().get_or_insert(reason);
+    }
+
+    /// The findings of a kind in a stage, with their fields; they are not cited yet.
+    pub fn findings(&self, kind: &str, stage: &str) -> Vec<(&'a Finding, Map<String, Value>)> {
+        let all = self.findings.all.iter();
+        all.filter(|finding| finding.kind().name() == kind && finding.stage == stage)
+            .filter_map(|finding| Some((finding, finding.to_json().ok()?)))
+            .collect()
+    }
+
+    /// The settings of a case; none where the run has no such case.
+    pub fn settings_of(&self, stage: &str, case: &str) -> Map<String, Value> {
+        self.case(stage, case).map_or_else(Map::new, |case| case.settings.clone())
+    }
+
+    fn case(&self, stage: &str, name: &str) -> Option<&'a ObservedCase> {
+        self.findings.observation.cases.iter().find(|case| case.stage == stage && case.name == name)
+    }
+
+    /// Records that a finding was looked at.
+    pub fn cite(&self, finding: &Finding) {
+        if let Some(case) = finding.case.as_deref().and_then(|case| self.case(&finding.stage, case)) {
+            self.note_length(case);
+        }
         let mut cited = self.cited.borrow_mut();
         if !cited.contains(&finding.id) {
             cited.push(finding.id.clone());
@@ -137,18 +189,6 @@ impl<'a> View<'a> {
         }
         crate::sustained::of(self.findings, seen.case)
             .ok_or_else(|| format!("{}: neither a cliff nor a steady state was found", seen.case.name))
-    }
-
-    /// The disruptions of a stage, in order of time.
-    pub fn disruptions(&self, stage: &str) -> Vec<&'a Disruption> {
-        let found = self.of_kind(Kind::Disruption, stage);
-        found
-            .into_iter()
-            .filter_map(|finding| match &finding.fact {
-                Fact::Disruption(disruption) => Some(disruption),
-                _ => None,
-            })
-            .collect()
     }
 }
 

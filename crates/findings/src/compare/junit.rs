@@ -3,13 +3,26 @@
 use super::{Comparison, Judgement, MetricComparison};
 use std::fmt::Write;
 
+/// One suite for each comparison, with one test for each metric of each case: a regression fails, what cannot be told is
+/// skipped.
+pub fn junit(comparisons: &[Comparison]) -> String {
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    if let [one] = comparisons {
+        xml.push_str(&one.suite());
+    } else {
+        xml.push_str("<testsuites>\n");
+        comparisons.iter().for_each(|one| xml.push_str(&one.suite()));
+        xml.push_str("</testsuites>\n");
+    }
+    xml
+}
+
 impl Comparison {
-    /// One test for each metric of each case: a regression fails, what cannot be told is skipped.
-    pub fn junit(&self) -> String {
+    fn suite(&self) -> String {
         let tests: usize = self.cases.iter().map(|case| case.metrics.len()).sum();
         let failures = self.of(Judgement::Regression).count();
         let skipped = self.of(Judgement::Unknown).count();
-        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let mut xml = String::new();
         // Writing to a string cannot fail.
         let _ = writeln!(
             xml,
@@ -32,7 +45,9 @@ impl Comparison {
                         xml,
                         "><skipped message=\"too few intervals to tell noise from difference\"/></testcase>"
                     ),
-                    Judgement::Better | Judgement::Worse | Judgement::Same => writeln!(xml, "/>"),
+                    Judgement::Better | Judgement::Worse | Judgement::Mixed | Judgement::Same => {
+                        writeln!(xml, "/>")
+                    }
                 };
             }
         }

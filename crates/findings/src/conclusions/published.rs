@@ -18,8 +18,8 @@ impl Findings {
                 weight: 68,
                 text: cited!(
                     "Published ({}): “{}” This run shows otherwise: {}.",
-                    quote(claim.id, "id", claim.id),
-                    quote(claim.id, "says", claim.says),
+                    quote(&claim.id, "id", &claim.id),
+                    quote(&claim.id, "says", &claim.says),
                     claim.because_in_full()
                 ),
                 findings: claim.findings,
@@ -38,14 +38,14 @@ impl Findings {
             return None;
         }
         let looked_at = || not_shown.iter().filter(|claim| !claim.findings.is_empty());
-        let ids = looked_at().map(|claim| quote(claim.id, "id", claim.id));
+        let ids = looked_at().map(|claim| quote(&claim.id, "id", &claim.id));
         let first = looked_at().next()?;
         Some(Conclusion {
             weight: 28,
             text: cited!(
                 "Not shown by this run: {}. {}: {}.",
                 Cited::join(ids, ", "),
-                quote(first.id, "id", first.id),
+                quote(&first.id, "id", &first.id),
                 first.because_cited()
             ),
             findings,

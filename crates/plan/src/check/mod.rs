@@ -1,5 +1,6 @@
 //! From a plan as written to a plan whose every value has been checked.
 
+mod claims;
 mod condition;
 mod find;
 mod matrix;
@@ -67,6 +68,7 @@ pub(crate) fn check(
         let given = given.table.filter(|(name, _)| *name == table.file.value).map(|(_, text)| text);
         tables.push(published::read(&source, directory, table, given, checker.condition(&table.cases)?)?);
     }
+    let claims = checker.claims(&document.claims, &stage_names)?;
     let charts = document
         .show
         .into_iter()
@@ -93,6 +95,7 @@ pub(crate) fn check(
         profiles,
         stages,
         requirements,
+        claims,
         declared,
         published: tables,
         charts,
@@ -101,11 +104,24 @@ pub(crate) fn check(
     };
     // A plan is refused whole: a mistake in its last stage is not found after hours of the first.
     let mut unmet: Vec<usize> = (0..plan.requirements.len()).collect();
+    let mut without_direction = unmet.clone();
     expand::visit_every_case(&plan, |case| {
-        unmet.retain(|&index| !plan.requirements[index].is_about(&case.stage, &case.settings));
+        let is_about = |&index: &usize| plan.requirements[index].is_about(&case.stage, &case.settings);
+        unmet.retain(|index| !is_about(index));
+        without_direction.retain(|index| {
+            let quantity = plan.requirements[*index].quantity;
+            !(is_about(index) && plan.has_direction(&case.stage, &case.settings, quantity))
+        });
     })?;
     if let Some(&index) = unmet.first() {
         let message = "no case of the stage has these settings, so this requirement asks for nothing";
+        return Err(plan.error_at(Kind::Contradiction, requirement_places[index], message));
+    }
+    // A run that was made is still read; its limit is then not shown.
+    if let Some(&index) = without_direction.first().filter(|_| given.kept.is_none()) {
+        let quantity = plan.requirements[index].quantity.name();
+        let direction = quantity.split_once('.').map_or(quantity, |(direction, _)| direction);
+        let message = format!("no case of the stage has {direction}s, so `{quantity}` can never be judged");
         return Err(plan.error_at(Kind::Contradiction, requirement_places[index], message));
     }
     Ok(plan)

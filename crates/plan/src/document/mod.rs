@@ -1,5 +1,6 @@
 //! The shape of a plan as it is written. The checks that look at values are made in `check`.
 
+mod claims;
 mod find;
 mod replay;
 mod report;
@@ -7,6 +8,7 @@ mod settings;
 mod stage;
 mod watch;
 
+pub(crate) use claims::ClaimDocument;
 pub(crate) use find::{FindDocument, MaxUnderLatencyDocument};
 pub(crate) use replay::ReplayDocument;
 pub(crate) use report::{
@@ -70,6 +72,9 @@ pub(crate) struct PlanDocument {
     /// Limits that results must keep: what they make is a sheet of PASS and FAIL, and exit status 1.
     #[serde(default)]
     pub require: Vec<RequirementDocument>,
+    /// Conclusions that the run shows or refutes.
+    #[serde(default)]
+    pub claims: Vec<ClaimDocument>,
     /// What the vendor declares, to stand beside what is measured.
     #[serde(default)]
     pub declared: Vec<DeclaredDocument>,

@@ -66,6 +66,18 @@ impl Plan {
             .collect()
     }
 
+    /// False where the settings of a case say that it never does what a quantity is about: writes of a case of reads.
+    pub fn has_direction(&self, stage: &str, settings: &SettingValues, quantity: Quantity) -> bool {
+        let is_one_load =
+            self.stage(stage).is_some_and(|stage| stage.loads.is_empty() && stage.replay.is_none());
+        let share = settings.get("rwmixread").and_then(serde_json::Value::as_f64);
+        match (quantity.name().split_once('.'), share) {
+            (Some(("read", _)), Some(share)) if is_one_load => share > 0.0,
+            (Some(("write", _)), Some(share)) if is_one_load => share < 100.0,
+            _ => true,
+        }
+    }
+
     /// The limits that a case must keep.
     pub fn requirements_for(&self, stage: &str, settings: &SettingValues) -> Vec<&Requirement> {
         self.requirements.iter().filter(|requirement| requirement.is_about(stage, settings)).collect()

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod cases;
+mod claims;
 mod conformance;
 mod documents;
 mod mistakes;

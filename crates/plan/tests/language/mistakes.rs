@@ -275,6 +275,10 @@ mistake!(
     requirement_of_no_case, Kind::Contradiction, Some((5, 62)), format!("{GOOD}require: [ {{ quantity: iops, at_least: 1, stage: one, cases: {{ bs: 8k }} }} ]\n")
 );
 mistake!(
+    /// Proves that a limit of a direction that no case of the stage has is refused.
+    requirement_of_missing_direction, Kind::Contradiction, Some((5, 56)), format!("{GOOD}require: [ {{ quantity: write.iops, at_least: 1, stage: one }} ]\n")
+);
+mistake!(
     /// Proves that a figure of a requirement is read in its quantity's unit.
     requirement_in_wrong_unit, Kind::OutOfRange, Some((5, 40)), format!("{GOOD}require: [ {{ quantity: iops, at_least: 5ms, stage: one }} ]\n")
 );

@@ -44,10 +44,11 @@ pub fn claims(found: &Findings) -> Option<Table> {
                 Cited::quote(text, Source::quote(&format!("claim/{}/{field}", claim.id)))
             };
             vec![
-                quote(claim.id, "id"),
-                cited!("{}{}", quote(claim.says, "says"), derived),
+                quote(&claim.id, "id"),
+                cited!("{}{}", quote(&claim.says, "says"), derived),
                 word(claim.verdict).into(),
                 claim.because_in_full(),
+                quote(&claim.criterion, "criterion"),
             ]
         })
         .collect();
@@ -59,6 +60,7 @@ pub fn claims(found: &Findings) -> Option<Table> {
             Column::words("It says"),
             Column::words("Here it"),
             Column::words("Because"),
+            Column::words("What counts as shown"),
         ],
         rows,
     })

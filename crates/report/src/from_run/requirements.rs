@@ -72,6 +72,9 @@ fn cells(plan: &plan::Plan, row: &RequirementRow) -> Vec<Cited> {
         case_name(&row.stage, &row.case),
         percentile_words(&quantity::words(row.quantity)),
         limit,
-        measured.unwrap_or_default(),
+        measured.unwrap_or_else(|| {
+            let why = row.because.as_deref().unwrap_or_default();
+            Cited::quote(why, findings::Source::quote("requirement"))
+        }),
     ]
 }

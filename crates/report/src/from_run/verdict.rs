@@ -2,7 +2,7 @@
 
 use super::{ReportError, Source, case_name, facts, left_out, stage_name};
 use crate::model::Verdict;
-use findings::{Cited, Findings, Quantity, RequirementVerdict, Unit, cited};
+use findings::{Cited, Findings, Quantity, RequirementVerdict, RunVerdict, Unit, cited};
 use store::{CaseRecord, CaseState, CaseStatus};
 
 /// Of what failed so many are named; the rest are counted.
@@ -54,10 +54,10 @@ pub fn of(source: &Source<'_>, _found: Option<&Findings>) -> Result<Verdict, Rep
     because.extend(named("Without a result", cases(&is_failed)));
     let missing = cases(&|case| !matches!(case.state, CaseState::Ended(_)));
     because.extend(named("Not complete", missing));
-    let passed = match (broken, kept, unseen) {
-        (1.., _, _) => Some(false),
-        (0, 1.., 0) => Some(true),
-        _ => None,
+    let passed = match findings::run_verdict(&rows) {
+        RunVerdict::Pass => Some(true),
+        RunVerdict::Fail => Some(false),
+        RunVerdict::None => None,
     };
     Ok(Verdict { passed, because })
 }

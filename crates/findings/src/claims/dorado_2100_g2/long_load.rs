@@ -40,7 +40,7 @@ pub(super) fn falls_once(view: &View<'_>) -> Judged {
             Ok(cliff) => {
                 let level = near(cliff.sustained.iops, cliff.after.iops, 0.15);
                 let once = cliff.further_falls.is_empty() && cliff.recovery.is_none();
-                holds &= (80.0..=200.0).contains(&cliff.onset_s) && once && level;
+                holds &= (0.9 * 120.0..=1.1 * 180.0).contains(&cliff.onset_s) && once && level;
                 parts.push(format!(
                     "{}: after {} from {} to {}{}{}",
                     block(seen.bs()),

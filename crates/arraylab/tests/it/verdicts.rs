@@ -1,0 +1,123 @@
+//! Verdicts on runs: limits that a plan requires, and runs that are compared.
+
+use crate::support::{arraylab, full_or_tenth, json_lines, succeed, text};
+
+fn run_plan(plan: &str, more: &[&str]) -> (Option<i32>, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("limits.yaml");
+    std::fs::write(&path, plan).unwrap();
+    let run = directory.path().join("run");
+    let mut words =
+        vec!["run", path.to_str().unwrap(), "--target", "twin:raid-levels", "--out", run.to_str().unwrap()];
+    words.extend(more);
+    let output = arraylab(&words);
+    (output.status.code(), text(&output.stderr))
+}
+
+fn plan(requirement: &str) -> String {
+    format!(
+        "title: t\ndefaults: {{ raid: 5, disks: 4, bs: 4k, runtime: 1 }}\nstages:\n  reads:\n    settings: {{ rw: randread }}\n  \
+         both:\n    matrix: {{ rw: [randread, randwrite] }}\nrequire:\n  - {requirement}\n"
+    )
+}
+
+/// Proves that a limit that cannot be judged is no pass (exit status 1, with the limit and the reason), that a limit on a
+/// direction which no case of its stage has is refused before the start, and that one on a direction is about the cases that
+/// have it.
+#[test]
+fn limits_that_cannot_be_judged() {
+    let (code, said) = run_plan(&plan("{ quantity: sustained.iops, at_least: 1, stage: reads }"), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("(reads reads): neither a cliff nor a steady state was found"), "{said}");
+    let (code, said) = run_plan(&plan("{ quantity: write.latency_ns.p99, at_most: 10s, stage: reads }"), &[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("limits.yaml:9:"), "{said}");
+    let (code, said) = run_plan(&plan("{ quantity: write.latency_ns.p99, at_most: 10s, stage: both }"), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches("PASS").count(), 1, "{said}");
+}
+
+/// A flash array and a set of disks, with enough intervals to tell noise from difference.
+const SEEDS_ALONE: &[(&str, &str)] = &[
+    (
+        "twin:raid-levels",
+        "title: t\nwatch: { interval: 1 }\nstages:\n  disks:\n    settings: { rw: randrw, rwmixread: 70, bs: 4k, numjobs: 8, raid: 5, disks: 6, \
+         runtime: 20, ramp_time: 2 }\n",
+    ),
+    (
+        "twin:composite-flash",
+        "title: t\nwatch: { interval: 0.02 }\nstages:\n  flash:\n    settings: { rw: randrw, rwmixread: 70, bs: 8k, numjobs: 8, iodepth: 8, \
+         runtime: 0.4, ramp_time: 0.1 }\n    events: [ { at: 0.25, action: drive-failure } ]\n",
+    ),
+];
+
+/// Proves that runs on twins that differ by their seed alone are the same to `compare` in all but 1 of 20 comparisons at most (1 of 40 with these seeds), and that a
+/// loss that was planted in the array is found in each.
+#[test]
+fn seeds_are_noise() {
+    let directory = tempfile::tempdir().unwrap();
+    let count = full_or_tenth(400);
+    let (mut alarms, mut compared) = (Vec::new(), 0);
+    for (number, (target, plan)) in SEEDS_ALONE.iter().enumerate() {
+        let path = directory.path().join(format!("seeds-{number}.yaml"));
+        std::fs::write(&path, plan).unwrap();
+        let run = |seed: u32, more: &[&str]| {
+            let out = directory.path().join(format!("{number}-{seed}-{}", more.len()));
+            let seed = seed.to_string();
+            let mut words =
+                vec!["run", path.to_str().unwrap(), "--target", target, "--exact", "--seed", &seed];
+            words.extend(["--out", out.to_str().unwrap()]);
+            words.extend(more);
+            succeed(&words);
+            out.to_str().unwrap().to_owned()
+        };
+        let runs: Vec<String> = (0..=count / 2).map(|seed| run(seed + 1, &[])).collect();
+        for pair in runs.windows(2) {
+            compared += 1;
+            let output = arraylab(&["compare", &pair[0], &pair[1], "--json"]);
+            for case in json_lines(&text(&output.stdout)) {
+                if case["judgement"] != "same" {
+                    alarms.push(case);
+                }
+            }
+        }
+        let slower = run(1, &["--set", "numjobs=4"]);
+        let output = arraylab(&["compare", &runs[0], &slower]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    }
+    println!("{} alarms of {compared}: {alarms:#?}", alarms.len());
+    assert!(compared >= 40 && alarms.len() * 20 <= compared, "{} of {compared}: {alarms:#?}", alarms.len());
+}
+
+/// Proves that the example of claims in docs/plan-language.md runs as it stands, that its claims are judged, and that they have
+/// their tolerance, source and mechanism.
+#[test]
+fn the_example_of_claims_is_judged() {
+    let page = include_str!("../../../../docs/plan-language.md");
+    let example = page.split("```yaml\n").find(|part| part.starts_with("title: Does depth pay off")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("example.yaml");
+    std::fs::write(&path, example.split("```").next().unwrap()).unwrap();
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    succeed(&["run", path.to_str().unwrap(), "--target", "twin:composite-flash", "--out", run]);
+    let claims = json_lines(&succeed(&["claims", run, "--json"]));
+    let of = |key: &str| claims.iter().map(|claim| claim[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["C1", "C2"]);
+    assert_eq!(of("verdict"), ["holds", "holds"], "{claims:#?}");
+    assert_eq!(of("tolerance"), [0.05, 0.02]);
+    assert!(claims.iter().all(|claim| claim["mechanism"].is_string() && claim["source"].is_string()));
+    assert!(claims.iter().all(|claim| claim["findings"].as_array().is_some_and(|found| !found.is_empty())));
+    succeed(&[
+        "run",
+        path.to_str().unwrap(),
+        "--target",
+        "twin:composite-flash",
+        "--out",
+        &format!("{run}-short"),
+        "--set",
+        "runtime=0.2",
+    ]);
+    let short = json_lines(&succeed(&["claims", &format!("{run}-short"), "--json"]));
+    assert_eq!(short[1]["verdict"], "not-shown", "{short:#?}");
+}

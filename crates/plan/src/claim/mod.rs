@@ -1,0 +1,250 @@
+//! Claims: conclusions about a test, each with the expression over results and findings that shows or refutes it.
+//!
+//! `docs/plan-language.md` describes the language. Here it is read and checked; `findings` evaluates it.
+
+mod fields;
+mod lex;
+mod parse;
+mod select;
+mod unit;
+
+pub use fields::{finding_fields, finding_words};
+pub(crate) use lex::Mistake;
+pub(crate) use parse::{Names, Type, parse, unknown_name_in};
+pub use unit::Unit;
+
+use crate::quantity::Quantity;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who draws a conclusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ClaimOrigin")]
+pub enum Origin {
+    /// The author of the published test.
+    #[default]
+    Published,
+    /// Arithmetic on the published figures, or the plan's own author.
+    Derived,
+}
+
+/// Kind of reason why a claim is refuted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "KnownReason")]
+pub enum Reason {
+    /// The publication's own figures, or arithmetic on its own words, contradict it.
+    PublishedInconsistency,
+    /// The twin's model has no part that makes it so; says nothing of a device.
+    LimitOfTheModel,
+}
+
+/// A conclusion with its check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// `S1`; unique in the plan.
+    pub id: String,
+    /// The conclusion.
+    pub says: String,
+    /// Who concludes it.
+    pub origin: Origin,
+    /// Where it is said.
+    pub source: String,
+    /// Why it should be so: what in the array makes it.
+    pub mechanism: String,
+    /// Share by which two values may differ and count as equal.
+    pub tolerance: f64,
+    /// What each case that is looked at must have at least; a shorter one shows nothing.
+    pub needs: Needs,
+    /// Named parts of the check, which `because` may name.
+    pub values: Vec<(String, Expr)>,
+    /// What must hold for the check to tell anything.
+    pub given: Option<Expr>,
+    /// What must hold.
+    pub check: Expr,
+    /// The reason in words, with `{name}` for the values; made of the values without it.
+    pub because: Option<String>,
+    /// Why it is refuted, where that is known beforehand.
+    pub known: Option<(Reason, String)>,
+}
+
+/// What a case must have at least to show a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Needs {
+    /// Counted time.
+    pub time_s: f64,
+    /// Counted intervals.
+    pub intervals: usize,
+}
+
+/// An expression; its types and units are consistent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    /// A literal; without a unit it has that of what it stands beside.
+    Number(f64, Option<Unit>),
+    /// Values of cases, intervals or findings.
+    Select(Box<Selector>),
+    /// The value of this place among the claim's values.
+    Value(usize),
+    /// `-x`
+    Negative(Box<Expr>),
+    /// `a + b`
+    Arithmetic(Operator, Box<Expr>, Box<Expr>),
+    /// `a < b`
+    Compare(Box<Comparison>),
+    /// `x in a..b`
+    Within(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `not a`
+    Not(Box<Expr>),
+    /// `a and b`
+    And(Box<Expr>, Box<Expr>),
+    /// `a or b`
+    Or(Box<Expr>, Box<Expr>),
+    /// `max(x)`, of all values of all its arguments.
+    Call(Function, Vec<Expr>),
+    /// `steps(x, setting)`: each value ÷ the one before it along a setting.
+    Steps(Box<Expr>, String),
+}
+
+/// Two values that are compared, with the text of both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// How.
+    pub comparator: Comparator,
+    /// The left side.
+    pub left: Expr,
+    /// The right side.
+    pub right: Expr,
+    /// Both sides as they are written.
+    pub text: [String; 2],
+}
+
+/// Arithmetic operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// Comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparator {
+    /// `<`: smaller by more than the tolerance.
+    Less,
+    /// `<=`: smaller, or equal within the tolerance.
+    AtMost,
+    /// `>`: larger by more than the tolerance.
+    Greater,
+    /// `>=`: larger, or equal within the tolerance.
+    AtLeast,
+    /// `~`: equal within the tolerance.
+    Near,
+    /// `=`, in braces only: equal.
+    Equal,
+    /// `!=`, in braces only: another.
+    Unequal,
+}
+
+/// Functions of all values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Function {
+    Min,
+    Max,
+    Mean,
+    GeometricMean,
+    Median,
+    Sum,
+    Count,
+    /// Largest ÷ smallest.
+    Spread,
+    /// The first, in the order of the plan.
+    First,
+    /// The last, in the order of the plan.
+    Last,
+    /// Distance from zero.
+    Absolute,
+    /// Whether it holds for every value.
+    All,
+    /// Whether it holds for one value at least.
+    Any,
+    /// For which share of the values it holds.
+    Share,
+}
+
+impl Function {
+    /// Every function with its name.
+    pub const ALL: &[(&'static str, Function)] = &[
+        ("min", Function::Min),
+        ("max", Function::Max),
+        ("mean", Function::Mean),
+        ("geomean", Function::GeometricMean),
+        ("median", Function::Median),
+        ("sum", Function::Sum),
+        ("count", Function::Count),
+        ("spread", Function::Spread),
+        ("first", Function::First),
+        ("last", Function::Last),
+        ("abs", Function::Absolute),
+        ("all", Function::All),
+        ("any", Function::Any),
+        ("share", Function::Share),
+    ];
+}
+
+/// What is looked at: `iops{stage=latency, volume=hdd}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selector {
+    /// Which value.
+    pub source: Source,
+    /// The stage of the cases or findings.
+    pub stage: String,
+    /// The load, where a case has several.
+    pub load: Option<String>,
+    /// Which of them, by settings and by words of findings.
+    pub filters: Vec<Filter>,
+    /// From when until when, since the start of the case's load: the median of intervals that lie within.
+    pub window: Option<(Expr, Expr)>,
+    /// The unit of its values, where it is known.
+    pub unit: Option<Unit>,
+    /// As it is written.
+    pub text: String,
+}
+
+/// A value of cases or findings.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A quantity of results, over the counted time.
+    Quantity(Quantity),
+    /// A setting that is a number.
+    Setting(&'static str),
+    /// Counted intervals without a completed I/O.
+    StalledIntervals,
+    /// When a load first completes an I/O.
+    BeginsS,
+    /// The counted time of a case.
+    DurationS,
+    /// A field of findings, with dots between its parts.
+    Finding {
+        /// The kind.
+        kind: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+}
+
+/// A condition on a setting of cases or on a word of findings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filter {
+    /// The setting or word.
+    pub name: String,
+    /// How it is compared: `=`, `!=`, `<`, `<=`, `>`, `>=`; `~` is "has this in it".
+    pub comparator: Comparator,
+    /// With what; one of them.
+    pub values: Vec<Value>,
+}

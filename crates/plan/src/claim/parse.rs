@@ -1,0 +1,433 @@
+//! From the text of an expression to its tree, with types and units checked.
+
+use super::lex::{Lexeme, Mistake, Token, lex};
+use super::select::selector;
+use super::{Claim, Comparator, Comparison, Expr, Function, Operator, Unit};
+use crate::suggest::did_you_mean;
+
+/// The deepest nesting of an expression.
+const DEPTH_LIMIT: usize = 32;
+
+/// What an expression gives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Type {
+    /// Values of a unit; `None` takes that of what it stands beside.
+    Number(Option<Unit>),
+    /// Whether something holds.
+    Truth,
+}
+
+/// What an expression may name.
+pub(crate) struct Names<'a> {
+    /// The plan's stages.
+    pub stages: &'a [&'a str],
+    /// Values of the claim so far, with their types.
+    pub values: &'a [(String, Type)],
+}
+
+/// Reads an expression.
+pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<(Expr, Type), Mistake> {
+    let lexemes = lex(text)?;
+    let end = text.chars().count();
+    let mut parser = Parser { chars: text.chars().collect(), lexemes, at: 0, depth: 0, end, names };
+    let parsed = parser.or()?;
+    match parser.lexemes.get(parser.at) {
+        Some(more) => Err(Mistake::new(more.at, more.width, "the expression ends before this")),
+        None => Ok(parsed),
+    }
+}
+
+pub(super) struct Parser<'a> {
+    pub chars: Vec<char>,
+    lexemes: Vec<Lexeme>,
+    at: usize,
+    depth: usize,
+    end: usize,
+    pub names: &'a Names<'a>,
+}
+
+type Parsed = Result<(Expr, Type), Mistake>;
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.lexemes.get(self.at).map(|lexeme| &lexeme.token)
+    }
+
+    /// Where the next token stands, in characters.
+    fn here(&self) -> (usize, usize) {
+        self.lexemes.get(self.at).map_or((self.end.saturating_sub(1), 1), |next| (next.at, next.width))
+    }
+
+    fn mistake(&self, message: impl Into<String>) -> Mistake {
+        let (at, width) = self.here();
+        Mistake::new(at, width, message)
+    }
+
+    fn take_sign(&mut self, sign: &str) -> bool {
+        let is_it = matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let is_it = matches!(self.peek(), Some(Token::Name(found)) if found == word);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    fn need_sign(&mut self, sign: &str) -> Result<(), Mistake> {
+        if self.take_sign(sign) { Ok(()) } else { Err(self.mistake(format!("`{sign}` is missing here"))) }
+    }
+
+    fn text_between(&self, from: usize, to: usize) -> String {
+        self.chars[from.min(to)..to.min(self.chars.len())].iter().collect::<String>().trim().to_owned()
+    }
+
+    /// Where the token before the next one ends.
+    fn behind(&self) -> usize {
+        self.at.checked_sub(1).and_then(|before| self.lexemes.get(before)).map_or(0, |one| one.at + one.width)
+    }
+
+    fn truth(&self, (expr, kind): (Expr, Type), at: (usize, usize), what: &str) -> Result<Expr, Mistake> {
+        match kind {
+            Type::Truth => Ok(expr),
+            Type::Number(_) => {
+                Err(Mistake::new(at.0, at.1, format!("{what} takes a comparison, and this is a value"))
+                    .hint("for example `iops{stage=one} > 1000`"))
+            }
+        }
+    }
+
+    fn number(
+        &self,
+        (expr, kind): (Expr, Type),
+        at: (usize, usize),
+    ) -> Result<(Expr, Option<Unit>), Mistake> {
+        match kind {
+            Type::Number(unit) => Ok((expr, unit)),
+            Type::Truth => Err(Mistake::new(at.0, at.1, "a value is needed here, and this is a comparison")),
+        }
+    }
+
+    fn or(&mut self) -> Parsed {
+        self.depth += 1;
+        if self.depth > DEPTH_LIMIT {
+            return Err(self.mistake(format!("an expression is nested at most {DEPTH_LIMIT} deep")));
+        }
+        let parsed = self.words("or", Parser::and, |a, b| Expr::Or(Box::new(a), Box::new(b)));
+        self.depth -= 1;
+        parsed
+    }
+
+    fn and(&mut self) -> Parsed {
+        self.words("and", Parser::not, |a, b| Expr::And(Box::new(a), Box::new(b)))
+    }
+
+    fn words(&mut self, word: &str, inner: fn(&mut Self) -> Parsed, join: fn(Expr, Expr) -> Expr) -> Parsed {
+        let place = self.here();
+        let mut left = inner(self)?;
+        while self.take_word(word) {
+            let what = format!("`{word}`");
+            let first = self.truth(left, place, &what)?;
+            let place = self.here();
+            let second = inner(self)?;
+            left = (join(first, self.truth(second, place, &what)?), Type::Truth);
+        }
+        Ok(left)
+    }
+
+    fn not(&mut self) -> Parsed {
+        if !self.take_word("not") {
+            return self.comparison();
+        }
+        let place = self.here();
+        let inner = self.comparison()?;
+        Ok((Expr::Not(Box::new(self.truth(inner, place, "`not`")?)), Type::Truth))
+    }
+
+    fn comparison(&mut self) -> Parsed {
+        let place = self.here();
+        let left = self.sum()?;
+        let comparators = [
+            ("<=", Comparator::AtMost),
+            (">=", Comparator::AtLeast),
+            ("<", Comparator::Less),
+            (">", Comparator::Greater),
+            ("~", Comparator::Near),
+        ];
+        let left_end = self.behind();
+        for (sign, comparator) in comparators {
+            if !self.take_sign(sign) {
+                continue;
+            }
+            let (left, left_unit) = self.number(left, place)?;
+            let right_place = self.here();
+            let right = self.sum()?;
+            let (right, right_unit) = self.number(right, right_place)?;
+            same_unit(&left, left_unit, &right, right_unit, right_place)?;
+            let text =
+                [self.text_between(place.0, left_end), self.text_between(right_place.0, self.behind())];
+            return Ok((Expr::Compare(Box::new(Comparison { comparator, left, right, text })), Type::Truth));
+        }
+        if !self.take_word("in") {
+            return Ok(left);
+        }
+        let (value, unit) = self.number(left, place)?;
+        let mut ends = Vec::new();
+        for _ in 0..2 {
+            let place = self.here();
+            let end = self.sum()?;
+            let (end, end_unit) = self.number(end, place)?;
+            same_unit(&value, unit, &end, end_unit, place)?;
+            ends.push(end);
+            if ends.len() == 1 {
+                self.need_sign("..")?;
+            }
+        }
+        let high = Box::new(ends.remove(1));
+        Ok((Expr::Within(Box::new(value), Box::new(ends.remove(0)), high), Type::Truth))
+    }
+
+    fn sum(&mut self) -> Parsed {
+        let mut place = self.here();
+        let mut left = self.product()?;
+        loop {
+            let operator = match self.peek() {
+                Some(Token::Sign("+")) => Operator::Add,
+                Some(Token::Sign("-")) => Operator::Subtract,
+                _ => return Ok(left),
+            };
+            self.at += 1;
+            let (first, first_unit) = self.number(left, place)?;
+            place = self.here();
+            let second = self.product()?;
+            let (second, second_unit) = self.number(second, place)?;
+            same_unit(&first, first_unit, &second, second_unit, place)?;
+            let unit = first_unit.or(second_unit);
+            left = (Expr::Arithmetic(operator, Box::new(first), Box::new(second)), Type::Number(unit));
+        }
+    }
+
+    fn product(&mut self) -> Parsed {
+        let mut place = self.here();
+        let mut left = self.unary()?;
+        loop {
+            let operator = match self.peek() {
+                Some(Token::Sign("*" | "×")) => Operator::Multiply,
+                Some(Token::Sign("/" | "÷")) => Operator::Divide,
+                _ => return Ok(left),
+            };
+            self.at += 1;
+            let (first, first_unit) = self.number(left, place)?;
+            place = self.here();
+            let second = self.unary()?;
+            let (second, second_unit) = self.number(second, place)?;
+            let unit = match (operator, first_unit, second_unit) {
+                (_, None, None) => None,
+                (Operator::Divide, a, b) => Some(a.unwrap_or(Unit::NONE).over(b.unwrap_or(Unit::NONE))),
+                (_, a, b) => Some(a.unwrap_or(Unit::NONE).times(b.unwrap_or(Unit::NONE))),
+            };
+            left = (Expr::Arithmetic(operator, Box::new(first), Box::new(second)), Type::Number(unit));
+        }
+    }
+
+    fn unary(&mut self) -> Parsed {
+        if !self.take_sign("-") {
+            return self.primary();
+        }
+        let place = self.here();
+        let inner = self.primary()?;
+        let (inner, unit) = self.number(inner, place)?;
+        Ok((Expr::Negative(Box::new(inner)), Type::Number(unit)))
+    }
+
+    fn primary(&mut self) -> Parsed {
+        let Some(lexeme) = self.lexemes.get(self.at).cloned() else {
+            return Err(self.mistake("the expression is not complete"));
+        };
+        match lexeme.token {
+            Token::Number(value) => {
+                self.at += 1;
+                self.literal(value)
+            }
+            Token::Sign("(") => {
+                self.at += 1;
+                let inner = self.or()?;
+                self.need_sign(")")?;
+                Ok(inner)
+            }
+            Token::Name(name) => {
+                self.at += 1;
+                match self.peek() {
+                    Some(Token::Braces(_)) => self.select(&name, lexeme.at),
+                    Some(Token::Sign("(")) => self.call(&name, (lexeme.at, lexeme.width)),
+                    _ => self.value(&name, (lexeme.at, lexeme.width)),
+                }
+            }
+            Token::Braces(_) | Token::Sign(_) => {
+                Err(Mistake::new(lexeme.at, lexeme.width, "a value is needed here"))
+            }
+        }
+    }
+
+    /// A number with the unit that may stand behind it.
+    fn literal(&mut self, value: f64) -> Parsed {
+        if self.take_sign("%") {
+            return Ok((Expr::Number(value / 100.0, Some(Unit::NONE)), Type::Number(Some(Unit::NONE))));
+        }
+        let units =
+            [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+        for (name, seconds) in units {
+            if self.take_word(name) {
+                return Ok((Expr::Number(value * seconds, Some(Unit::TIME)), Type::Number(Some(Unit::TIME))));
+            }
+        }
+        if self.take_word("IOPS") {
+            return Ok((Expr::Number(value, Some(Unit::RATE)), Type::Number(Some(Unit::RATE))));
+        }
+        Ok((Expr::Number(value, None), Type::Number(None)))
+    }
+
+    fn value(&self, name: &str, place: (usize, usize)) -> Parsed {
+        match self.names.values.iter().position(|(known, _)| known == name) {
+            Some(index) => Ok((Expr::Value(index), self.names.values[index].1)),
+            None => {
+                let known: Vec<&str> = self.names.values.iter().map(|(name, _)| name.as_str()).collect();
+                let message = format!("there is no value `{name}` before this");
+                Err(Mistake::new(place.0, place.1, message).hint(
+                    did_you_mean(name, known.iter().copied()).unwrap_or_else(|| {
+                        format!("a quantity has the cases in braces: `{name}{{stage=…}}`")
+                    }),
+                ))
+            }
+        }
+    }
+
+    fn select(&mut self, name: &str, at: usize) -> Parsed {
+        let braces = self.lexemes[self.at].clone();
+        self.at += 1;
+        let Token::Braces(inside) = &braces.token else { return Err(self.mistake("a `{` is missing here")) };
+        let (mut selector, unit) = selector(name, at, inside, braces.at + 1, self.names)?;
+        if self.take_sign("[") {
+            let window_at = self.here();
+            let from = self.window_end(window_at)?;
+            self.need_sign(":")?;
+            let to = self.window_end(window_at)?;
+            self.need_sign("]")?;
+            selector.take_window(from, to, window_at)?;
+        }
+        selector.text = self.text_between(at, self.behind());
+        Ok((Expr::Select(Box::new(selector)), Type::Number(unit)))
+    }
+
+    fn window_end(&mut self, place: (usize, usize)) -> Result<Expr, Mistake> {
+        let here = self.here();
+        let end = self.sum()?;
+        match self.number(end, here)? {
+            (end, Some(Unit::TIME)) => Ok(end),
+            (end @ Expr::Number(0.0, None), None) => Ok(end),
+            _ => Err(Mistake::new(place.0, place.1, "a span is between two times").hint("`[5s:10s]`")),
+        }
+    }
+
+    fn call(&mut self, name: &str, place: (usize, usize)) -> Parsed {
+        self.need_sign("(")?;
+        let inner_place = self.here();
+        if name == "steps" {
+            let inner = self.sum()?;
+            let (inner, _) = self.number(inner, inner_place)?;
+            self.need_sign(",")?;
+            let here = self.here();
+            let Some(Token::Name(setting)) = self.peek().cloned() else {
+                return Err(self.mistake("the name of a setting is missing here"));
+            };
+            if crate::setting(&setting).is_none() {
+                let known = crate::SETTINGS.iter().map(|setting| setting.name);
+                return Err(Mistake::new(here.0, here.1, format!("there is no setting `{setting}`"))
+                    .maybe_hint(did_you_mean(&setting, known)));
+            }
+            self.at += 1;
+            self.need_sign(")")?;
+            return Ok((Expr::Steps(Box::new(inner), setting), Type::Number(Some(Unit::NONE))));
+        }
+        let Some((_, function)) = Function::ALL.iter().find(|(known, _)| *known == name) else {
+            let known = Function::ALL.iter().map(|(known, _)| *known).chain(["steps"]);
+            return Err(Mistake::new(place.0, place.1, format!("there is no function `{name}`"))
+                .maybe_hint(did_you_mean(name, known)));
+        };
+        if matches!(function, Function::All | Function::Any | Function::Share) {
+            let inner = self.or()?;
+            self.need_sign(")")?;
+            let inner = self.truth(inner, inner_place, &format!("`{name}`"))?;
+            let is_truth = *function != Function::Share;
+            let kind = if is_truth { Type::Truth } else { Type::Number(Some(Unit::NONE)) };
+            return Ok((Expr::Call(*function, vec![inner]), kind));
+        }
+        let inner = self.sum()?;
+        let (inner, mut unit) = self.number(inner, inner_place)?;
+        let mut arguments = vec![inner];
+        while self.take_sign(",") {
+            let here = self.here();
+            let more = self.sum()?;
+            let (more, more_unit) = self.number(more, here)?;
+            same_unit(&arguments[0], unit, &more, more_unit, here)?;
+            unit = unit.or(more_unit);
+            arguments.push(more);
+        }
+        self.need_sign(")")?;
+        if matches!(function, Function::Count | Function::Spread) {
+            unit = Some(Unit::NONE);
+        }
+        Ok((Expr::Call(*function, arguments), Type::Number(unit)))
+    }
+}
+
+/// Values that are added or compared have one unit. A bare number takes that of the other side, but for a time: what is meant
+/// is never guessed.
+fn same_unit(
+    left: &Expr,
+    left_unit: Option<Unit>,
+    right: &Expr,
+    right_unit: Option<Unit>,
+    place: (usize, usize),
+) -> Result<(), Mistake> {
+    let is_bare_time = |one: &Expr, one_unit: Option<Unit>, other: Option<Unit>| {
+        one_unit.is_none()
+            && other == Some(Unit::TIME)
+            && matches!(one, Expr::Number(value, None) if *value != 0.0)
+    };
+    if is_bare_time(left, left_unit, right_unit) || is_bare_time(right, right_unit, left_unit) {
+        return Err(Mistake::new(place.0, place.1, "a time has a unit").hint("`2ms`, `90us`, `10s`"));
+    }
+    match (left_unit, right_unit) {
+        (Some(left), Some(right)) if left != right => {
+            let message = format!("{} and {} have different units", left.name(), right.name());
+            Err(Mistake::new(place.0, place.1, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads the names in braces of `because`: those that are no values are mistakes.
+pub(crate) fn unknown_name_in(template: &str, values: &[(String, Type)]) -> Option<String> {
+    template
+        .split('{')
+        .skip(1)
+        .map(|rest| rest.split(['}', ':']).next().unwrap_or_default())
+        .find(|name| !values.iter().any(|(known, _)| known == name))
+        .map(str::to_owned)
+}
+
+impl Claim {
+    /// What counts as shown, in words: the tolerance and the span that are needed.
+    pub fn criterion(&self) -> String {
+        let mut text = format!("equal within {} %", 100.0 * self.tolerance);
+        if self.needs.time_s > 0.0 {
+            text.push_str(&format!("; from {} s a case on", self.needs.time_s));
+        }
+        if self.needs.intervals > 0 {
+            text.push_str(&format!("; from {} intervals a case on", self.needs.intervals));
+        }
+        text
+    }
+}

@@ -1,0 +1,201 @@
+//! Selectors: which value, of which cases or findings.
+
+use super::fields::{finding_fields, finding_words};
+use super::lex::Mistake;
+use super::parse::Names;
+use super::{Comparator, Expr, Filter, Selector, Source, Unit};
+use crate::quantity::{QUANTITIES, Quantity};
+use crate::suggest::did_you_mean;
+use serde_json::Value;
+
+/// What is known of a case beside quantities and findings.
+const OF_CASES: [&str; 3] = ["stalled_intervals", "begins_s", "duration_s"];
+
+/// Reads `name{inside}`; `inside_at` is where `inside` begins.
+pub(super) fn selector(
+    name: &str,
+    at: usize,
+    inside: &str,
+    inside_at: usize,
+    names: &Names<'_>,
+) -> Result<(Selector, Option<Unit>), Mistake> {
+    let (source, unit) = source(name, at)?;
+    let mut selector = Selector {
+        source,
+        stage: String::new(),
+        load: None,
+        filters: Vec::new(),
+        window: None,
+        unit: None,
+        text: String::new(),
+    };
+    let mut from = inside_at;
+    for part in inside.split(',') {
+        let length = part.chars().count();
+        let indent = length - part.trim_start().chars().count();
+        condition(&mut selector, part.trim(), from + indent, names)?;
+        from += length + 1;
+    }
+    if selector.stage.is_empty() {
+        let message = "a selector names the stage";
+        return Err(Mistake::new(at, name.chars().count(), message).hint(format!("`{name}{{stage=…}}`")));
+    }
+    selector.unit = unit.or_else(|| unit_by_word(&selector));
+    let unit = selector.unit;
+    Ok((selector, unit))
+}
+
+/// The unit of a number of findings that are about one quantity.
+fn unit_by_word(selector: &Selector) -> Option<Unit> {
+    let word = selector
+        .filters
+        .iter()
+        .find(|filter| filter.name == "quantity" && filter.comparator == Comparator::Equal)?;
+    match word.values.as_slice() {
+        [Value::String(name)] => Unit::of_field(name).0.filter(|unit| *unit != Unit::NONE),
+        _ => None,
+    }
+}
+
+fn source(name: &str, at: usize) -> Result<(Source, Option<Unit>), Mistake> {
+    if let Some(quantity) = Quantity::named(name) {
+        return Ok((Source::Quantity(quantity), Unit::of_field(name).0));
+    }
+    if let Some(setting) = name.strip_prefix("settings.").and_then(crate::setting) {
+        return Ok((Source::Setting(setting.name), Some(Unit::of_setting(setting.name))));
+    }
+    match name {
+        "stalled_intervals" => return Ok((Source::StalledIntervals, Some(Unit::NONE))),
+        "begins_s" => return Ok((Source::BeginsS, Some(Unit::TIME))),
+        "duration_s" => return Ok((Source::DurationS, Some(Unit::TIME))),
+        _ => {}
+    }
+    let width = name.chars().count();
+    let unknown =
+        |message: String, hint: Option<String>| Err(Mistake::new(at, width, message).maybe_hint(hint));
+    let Some((kind, field)) = name.split_once('.') else {
+        let known = QUANTITIES.iter().copied().chain(OF_CASES);
+        return unknown(format!("there is no quantity `{name}`"), did_you_mean(name, known));
+    };
+    let Some((kind, fields)) = finding_fields().iter().find(|(known, _)| *known == kind) else {
+        if matches!(kind, "read" | "write" | "sustained") {
+            return unknown(
+                format!("there is no quantity `{name}`"),
+                did_you_mean(name, QUANTITIES.iter().copied()),
+            );
+        }
+        let known = finding_fields().iter().map(|(kind, _)| *kind);
+        return unknown(format!("there is no kind of finding `{kind}`"), did_you_mean(kind, known));
+    };
+    match fields.iter().find(|known| **known == field) {
+        Some(field) => {
+            let last = field.rsplit('.').next().unwrap_or(field);
+            Ok((Source::Finding { kind, field }, Unit::of_field(last).0))
+        }
+        None => {
+            unknown(format!("`{kind}` has no number `{field}`"), did_you_mean(field, fields.iter().copied()))
+        }
+    }
+}
+
+const COMPARATORS: [(&str, Comparator); 7] = [
+    ("!=", Comparator::Unequal),
+    ("<=", Comparator::AtMost),
+    (">=", Comparator::AtLeast),
+    ("<", Comparator::Less),
+    (">", Comparator::Greater),
+    ("=", Comparator::Equal),
+    ("~", Comparator::Near),
+];
+
+fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) -> Result<(), Mistake> {
+    let kind = match &selector.source {
+        Source::Finding { kind, .. } => Some(*kind),
+        _ => None,
+    };
+    let is_finding = kind.is_some();
+    let width = text.chars().count();
+    let found = COMPARATORS
+        .iter()
+        .filter_map(|(sign, comparator)| Some((text.find(sign)?, *sign, *comparator)))
+        .min_by_key(|(place, sign, _)| (*place, usize::MAX - sign.len()));
+    let Some((place, sign, comparator)) = found else {
+        return Err(
+            Mistake::new(at, width, "a condition is `name=value`").hint("`{stage=latency, bs=4k|8k}`")
+        );
+    };
+    let (name, value) = (text[..place].trim(), text[place + sign.len()..].trim());
+    if name == "stage" || name == "load" {
+        if comparator != Comparator::Equal || value.is_empty() {
+            return Err(Mistake::new(at, width, format!("`{name}` is one name: `{name}=…`")));
+        }
+        if name == "load" {
+            selector.load = Some(value.to_owned());
+        } else if names.stages.contains(&value) {
+            value.clone_into(&mut selector.stage);
+        } else {
+            return Err(Mistake::new(at, width, format!("the plan has no stage `{value}`"))
+                .maybe_hint(did_you_mean(value, names.stages.iter().copied())));
+        }
+        return Ok(());
+    }
+    let is_word = is_finding && finding_words().contains(&name);
+    let is_field = finding_fields()
+        .iter()
+        .any(|(known, fields)| Some(*known) == kind && fields.contains(&name) && !name.contains('.'));
+    let values = if is_word {
+        value.split('|').map(|one| Value::from(one.trim())).collect()
+    } else if is_field {
+        // As it is in the finding's JSON.
+        let parsed: Result<Vec<f64>, _> = value.split('|').map(|one| one.trim().parse::<f64>()).collect();
+        parsed
+            .map_err(|_| Mistake::new(at, width, format!("`{value}` is not a number")))?
+            .into_iter()
+            .map(Value::from)
+            .collect()
+    } else {
+        let Some(setting) = crate::setting(name) else {
+            let words = if is_finding { finding_words() } else { &[] };
+            let known = crate::SETTINGS.iter().map(|setting| setting.name).chain(words.iter().copied());
+            let hint = crate::suggest::nearest(name, known).map(|known| format!("did you mean `{known}`?"));
+            return Err(Mistake::new(at, width, format!("there is no setting `{name}`")).maybe_hint(hint));
+        };
+        let parsed: Result<Vec<Value>, _> = value.split('|').map(|one| setting.parse(one.trim())).collect();
+        parsed.map_err(|error| Mistake::new(at, width, error.message().to_owned()))?
+    };
+    let is_order = !matches!(comparator, Comparator::Equal | Comparator::Unequal | Comparator::Near);
+    if is_order && (values.len() != 1 || !values[0].is_number()) {
+        return Err(Mistake::new(at, width, format!("`{sign}` compares with one number")));
+    }
+    if comparator == Comparator::Near && !is_word {
+        return Err(Mistake::new(at, width, "`~` is for words of findings").hint("`event~verif`"));
+    }
+    selector.filters.push(Filter { name: name.to_owned(), comparator, values });
+    Ok(())
+}
+
+impl Selector {
+    /// Takes the span in which intervals are looked at.
+    pub(super) fn take_window(&mut self, from: Expr, to: Expr, at: (usize, usize)) -> Result<(), Mistake> {
+        let has_intervals = match &self.source {
+            Source::Quantity(quantity) => {
+                matches!(
+                    quantity.name(),
+                    "iops"
+                        | "bw_bytes_per_s"
+                        | "read.iops"
+                        | "write.iops"
+                        | "read.latency_ns.mean"
+                        | "write.latency_ns.mean"
+                )
+            }
+            _ => false,
+        };
+        if !has_intervals {
+            return Err(Mistake::new(at.0, at.1, "no interval has this value")
+                .hint("IOPS, bytes a second and mean latencies have a span"));
+        }
+        self.window = Some((from, to));
+        Ok(())
+    }
+}
