@@ -46,6 +46,16 @@ pub struct PublishedFigure {
     pub source: Option<String>,
 }
 
+/// Where the rows lie that no twin is fitted to.
+const UNSEEN: &str = "unseen/";
+
+impl PublishedFigure {
+    /// True for a row that no twin is fitted to.
+    pub fn is_unseen(&self) -> bool {
+        self.file.starts_with(UNSEEN)
+    }
+}
+
 /// A table of published results, read for a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedTable {

@@ -58,6 +58,11 @@ const PUBLISHED: &[ShippedTable] = &[
     table!("flashsystem-840/read-share.csv"),
     table!("raid-levels/read-512.csv"),
     table!("storpool/latency.csv"),
+    table!("unseen/dorado-2100-g2.csv"),
+    table!("unseen/flashsystem-840-block-size.csv"),
+    table!("unseen/flashsystem-840-read-share.csv"),
+    table!("unseen/raid-levels-read-512.csv"),
+    table!("unseen/storpool.csv"),
 ];
 
 const ARRAYS: &[(&str, &str)] = &[
