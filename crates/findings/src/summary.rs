@@ -21,6 +21,12 @@ pub const QUESTIONS: [&str; 3] = ["What it sustains", "When it falls", "What lim
 /// Of the kinds of limit so many are named.
 const LIMITS_NAMED: usize = 3;
 
+/// Settings that lay data out another way.
+const LAYOUTS: [&str; 2] = ["raid", "layout"];
+
+/// Falls are rare where they are no more than one in so many cases that write long enough.
+const RARE: usize = 10;
+
 /// Of so many falls and more the middle half is told, because one that is unlike the others says little of the next.
 const MANY_FALLS: usize = 8;
 
@@ -93,6 +99,11 @@ impl Findings {
         })
     }
 
+    /// Whether falls are what few cases do, of those that write long enough.
+    pub(crate) fn are_rare(&self, cliffs: &[(&Finding, &WriteCliff)]) -> bool {
+        !cliffs.is_empty() && self.steadfast(cliffs).len() + cliffs.len() >= RARE * cliffs.len()
+    }
+
     /// Cases that write for at least as long as it usually takes to fall, and do not.
     fn steadfast(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Vec<&Finding> {
         let usual_s = median(cliffs.iter().map(|(_, cliff)| cliff.onset_s));
@@ -117,20 +128,57 @@ impl Findings {
             let rate = first.number("sustained.iops").iops();
             let bytes = second.number("sustained.bw_bytes_per_s").bandwidth();
             let (load, wide_load) = (self.load_of(first), self.load_of(second));
-            let text = if first.id == second.id {
+            // The highest level of one layout says nothing about the others.
+            let others = self.other_layouts(&cliffs, first);
+            let beside = others.iter().map(|finding| {
+                let rate = finding.number("sustained.iops").iops();
+                cited!("; up to {} ({})", rate, self.load_of(finding))
+            });
+            let beside = Cited::join(beside, "");
+            let text = if first.id == second.id && others.is_empty() {
                 cited!("After writes have fallen, up to {} or {} remain ({}).", rate, bytes, load)
             } else {
                 cited!(
-                    "After writes have fallen, up to {} remain ({}), or up to {} ({}).",
+                    "After writes have fallen, up to {} remain ({}){}, or up to {} ({}).",
                     rate,
                     load,
+                    beside,
                     bytes,
                     wide_load
                 )
             };
-            return Some(answer(text, &[first, second]));
+            let mut rests_on = vec![*first];
+            rests_on.extend(others);
+            rests_on.push(*second);
+            return Some(answer(text, &rests_on));
         }
         self.lasting()
+    }
+
+    /// Of each RAID level or layout other than that of a finding, the cliff after which most remains.
+    fn other_layouts<'a>(
+        &'a self,
+        cliffs: &[(&'a Finding, &'a WriteCliff)],
+        first: &Finding,
+    ) -> Vec<&'a Finding> {
+        let layout = |finding: &Finding| {
+            let case = self.case_of(finding)?;
+            LAYOUTS.iter().find_map(|name| case.settings.get(*name)).map(ToString::to_string)
+        };
+        let mut best: Vec<(String, &Finding, f64)> = Vec::new();
+        for (finding, cliff) in cliffs {
+            let Some(own) = layout(finding) else { continue };
+            let rate = cliff.sustained.iops;
+            match best.iter_mut().find(|known| known.0 == own) {
+                Some(known) if known.2 < rate => *known = (own, finding, rate),
+                Some(_) => {}
+                None => best.push((own, finding, rate)),
+            }
+        }
+        let of_first = layout(first);
+        best.sort_by(|a, b| b.2.total_cmp(&a.2));
+        best.retain(|(own, _, _)| Some(own) != of_first.as_ref());
+        best.into_iter().map(|one| one.1).collect()
     }
 
     /// What lasted over the measured time: the most I/Os at random, and the most bytes in order. Where writes fall, that is the
@@ -212,6 +260,14 @@ impl Findings {
             let all: Vec<Source> = own.iter().cloned().chain(others).collect();
             let subject = if all.len() == 1 {
                 cited!("Writes")
+            } else if self.are_rare(&cliffs) {
+                let quiet = Quantity::count_of(&all[own.len()..]).plain(0);
+                cited!(
+                    "In {} of {} that write long enough, writes did not fall. In {} they",
+                    quiet,
+                    Quantity::count_of(&all).count("case"),
+                    Quantity::count_of(&own).plain(0)
+                )
             } else {
                 cited!(
                     "In {} of {} that write long enough, writes",

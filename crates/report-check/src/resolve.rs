@@ -90,6 +90,19 @@ impl<'a> Resolver<'a> {
                 let value = case.settings.get(name).ok_or_else(none)?;
                 value.as_f64().ok_or_else(|| format!("{kind}:{path} is no number"))
             }
+            "array" => {
+                let origin = path.strip_prefix("origin/").ok_or_else(none)?;
+                let text = self.run.manifest["array"]["text"].as_str().ok_or_else(none)?;
+                Ok(text.matches(&format!("origin: {origin}")).count() as f64)
+            }
+            "validation" => {
+                let mut parts = path.split('/');
+                let wanted = ["array", "set", "metric"].map(|name| (name, parts.next().unwrap_or_default()));
+                let field = parts.next().ok_or_else(none)?;
+                let is_its =
+                    |row: &&Value| wanted.iter().all(|(name, part)| row[*name].as_str() == Some(part));
+                self.run.validation.iter().find(is_its).and_then(|row| row[field].as_f64()).ok_or_else(none)
+            }
             "cases" => self.cases(path).ok_or_else(none),
             "constant" => CONSTANTS.iter().find(|(name, _)| *name == path).map(|one| one.1).ok_or_else(none),
             "declared" => {
@@ -102,8 +115,14 @@ impl<'a> Resolver<'a> {
                 amount(&row["at_least"]).or_else(|| amount(&row["at_most"])).ok_or_else(none)
             }
             "requirements" => {
-                let rows = self.requirements();
-                Ok(rows.iter().filter(|verdict| **verdict == path).count() as f64)
+                let rows = self.rows_of_requirements();
+                let is_tail = |row: &&(&'static str, &Case, &str)| {
+                    row.0 == "pass" && row.2.contains("latency_ns.p") && is_constant(row.1)
+                };
+                Ok(match path {
+                    "pass-near-constant" => rows.iter().filter(is_tail).count() as f64,
+                    verdict => rows.iter().filter(|row| row.0 == verdict).count() as f64,
+                })
             }
             "published" => {
                 let found = self.published(path).ok_or_else(none)?;
@@ -176,6 +195,7 @@ impl<'a> Resolver<'a> {
             state @ ("done" | "failed" | "refused" | "not-settable" | "begun") => {
                 all().filter(|case| case.state == state).count()
             }
+            "near-constant" => self.run.done().filter(|case| is_constant(case)).count(),
             "pending" => all().filter(is_needed).filter(|case| case.state == "pending").count(),
             other => {
                 let stage = other.strip_prefix("stage/")?;
@@ -187,6 +207,11 @@ impl<'a> Resolver<'a> {
 
     /// For each requirement and each case that must keep it `pass`, `fail` or `not-shown`.
     pub fn requirements(&self) -> Vec<&'static str> {
+        self.rows_of_requirements().into_iter().map(|row| row.0).collect()
+    }
+
+    /// Verdict, case and quantity of each requirement and each case that must keep it.
+    fn rows_of_requirements(&self) -> Vec<(&'static str, &'a Case, &'a str)> {
         let mut verdicts = Vec::new();
         for row in self.run.plan["require"].as_array().into_iter().flatten() {
             let (least, most) = (amount(&row["at_least"]), amount(&row["at_most"]));
@@ -204,13 +229,13 @@ impl<'a> Resolver<'a> {
                 let measured = match self.value("result", &path, 0.0) {
                     Ok(value) => value,
                     Err(_) => {
-                        verdicts.push("not-shown");
+                        verdicts.push(("not-shown", case, quantity));
                         continue;
                     }
                 };
                 let is_kept =
                     least.is_none_or(|least| measured >= least) && most.is_none_or(|most| measured <= most);
-                verdicts.push(if is_kept { "pass" } else { "fail" });
+                verdicts.push((if is_kept { "pass" } else { "fail" }, case, quantity));
             }
         }
         verdicts
@@ -276,6 +301,14 @@ fn fits(settings: &Value, row: &BTreeMap<String, String>, case: &Case) -> bool {
                 _ => true,
             },
         }
+    })
+}
+
+/// Whether a direction of a case has a 99.9th percentile within 5 % of its median.
+fn is_constant(case: &Case) -> bool {
+    ["read", "write"].iter().any(|direction| {
+        let of = |name: &str| case.quantity(&format!("{direction}.latency_ns.{name}"));
+        of("p50").zip(of("p99.9")).is_some_and(|(p50, tail)| p50 > 0.0 && tail <= 1.05 * p50)
     })
 }
 
@@ -362,7 +395,7 @@ pub fn unit_of(kind: &str, path: &str) -> Option<&'static str> {
             _ if last.ends_with("iops") => "iops",
             _ => "s",
         }),
-        "cases" | "requirements" | "warnings" | "results" | "values" | "page" => Some("count"),
+        "cases" | "requirements" | "warnings" | "results" | "values" | "page" | "array" => Some("count"),
         "manifest" => Some("s"),
         _ => None,
     }

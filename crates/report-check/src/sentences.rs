@@ -107,6 +107,26 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
         None,
     ),
     // In short.
+    (
+        "After writes have fallen, up to [sustained.iops] remain (*); up to [sustained.iops] (*), or up to \
+         [sustained.bw_bytes_per_s] (*).",
+        None,
+    ),
+    (
+        "After writes have fallen, up to [sustained.iops] remain (*); up to [sustained.iops] (*); up to [sustained.iops] (*), or up \
+         to [sustained.bw_bytes_per_s] (*).",
+        None,
+    ),
+    (
+        "After writes have fallen, up to [sustained.iops] remain (*); up to [sustained.iops] (*); up to [sustained.iops] (*); up to \
+         [sustained.iops] (*), or up to [sustained.bw_bytes_per_s] (*).",
+        None,
+    ),
+    (
+        "In [count(no-write-cliff)] of [count(write-cliff)] that write long enough, writes did not fall. In [count(write-cliff)] \
+         they fall by ‹depth› after ‹onset›, with ‹written› written*.",
+        None,
+    ),
     ("After writes have fallen, up to [sustained.iops] or [sustained.bw_bytes_per_s] remain (*).", None),
     (
         "After writes have fallen, up to [sustained.iops] remain (*), or up to [sustained.bw_bytes_per_s] (*).",

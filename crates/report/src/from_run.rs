@@ -11,6 +11,7 @@ mod headlines;
 mod inventory;
 mod model_lines;
 mod parts;
+mod penalty_charts;
 mod pictures;
 mod quantity;
 mod requirements;
@@ -134,7 +135,7 @@ fn asked_for<'a>(
         let is_axis = match chart.x {
             plan::ChartAxis::Time => setting.is_none(),
             plan::ChartAxis::Setting(name) => setting == Some(name),
-            plan::ChartAxis::Written | plan::ChartAxis::Latency => false,
+            plan::ChartAxis::Written | plan::ChartAxis::Latency | plan::ChartAxis::Quantity(_) => false,
         };
         is_axis
             && asked::is_plain(chart)
@@ -236,10 +237,13 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         ),
         origin,
         facts: facts::facts(&source),
-        verdict: verdict::of(&source, found.as_ref())?,
-        model: model_lines::of(&source, found.as_ref()),
+        verdict: verdict::of(&source)?,
+        model: model_lines::of(&source),
         headlines: found.as_ref().map(headlines::of).unwrap_or_default(),
-        in_short: found.as_ref().map(conclusions::in_short).unwrap_or_default(),
+        in_short: found
+            .as_ref()
+            .map(|found| conclusions::in_short(found, model_lines::has_no_garbage_collection(&source)))
+            .unwrap_or_default(),
         conclusions: found.as_ref().map(conclusions::sentences).unwrap_or_default(),
         warnings,
         requirements: requirements::sheet(&source)?.into_iter().collect(),

@@ -13,6 +13,7 @@ mod html;
 mod json;
 mod markdown;
 mod model;
+mod validation;
 
 pub use bench::{Drawing, Layer, LayerKind};
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};

@@ -15,6 +15,8 @@ impl Findings {
             },
             |cliff| cliff.depth_percent,
         );
+        // What few cases do, such as a cache that fills, is not what the target is like.
+        let weight = if self.are_rare(&found) { 46 } else { 100 };
         // The deepest of each workload: other block sizes of it fall alike.
         let mut told: Vec<String> = Vec::new();
         let mut is_another = |finding: &Finding| {
@@ -29,10 +31,10 @@ impl Findings {
             .iter()
             .filter(|(finding, _)| is_another(finding))
             .take(OF_A_KIND_LIMIT)
-            .map(|(finding, cliff)| one(100, finding, self.fall(finding, cliff)))
+            .map(|(finding, cliff)| one(weight, finding, self.fall(finding, cliff)))
             .collect();
         if found.len() > sentences.len() {
-            sentences.extend(several(&found));
+            sentences.extend(several(&found, weight - 1));
         }
         if found.is_empty() {
             sentences.extend(self.no_cliff());
@@ -199,13 +201,13 @@ impl NoWriteCliff {
 }
 
 /// When writes fall over several cases.
-fn several(found: &[(&Finding, &WriteCliff)]) -> Option<Conclusion> {
+fn several(found: &[(&Finding, &WriteCliff)], weight: u32) -> Option<Conclusion> {
     let onsets = || found.iter().map(|(finding, _)| finding.number("onset_s")).collect::<Vec<_>>();
     let cases: Vec<Source> =
         found.iter().map(|(finding, _)| Source::finding(&finding.id, "onset_s")).collect();
     let [half_from, half_to] = Quantity::middle_half(onsets())?;
     Some(Conclusion {
-        weight: 99,
+        weight,
         text: cited!(
             "In {} writes fall, after {} to {}; half of them after {} to {}.",
             Quantity::count_of(&cases).count("case"),

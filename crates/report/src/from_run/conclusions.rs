@@ -11,11 +11,19 @@ pub fn sentences(found: &Findings) -> Vec<Conclusion> {
 }
 
 /// The three answers for a reader who has a minute.
-pub fn in_short(found: &Findings) -> Vec<Answer> {
+pub fn in_short(found: &Findings, has_no_garbage_collection: bool) -> Vec<Answer> {
     let answers = found.summary().answers.into_iter();
-    answers
+    let mut all: Vec<Answer> = answers
         .map(|(question, answer)| Answer { question: question.to_owned(), answer: shown(found, answer) })
-        .collect()
+        .collect();
+    // That nothing was seen says nothing where the model cannot show it.
+    for answer in all.iter_mut().filter(|answer| answer.answer.text.starts_with("Writes did not fall")) {
+        if has_no_garbage_collection {
+            let text = &mut answer.answer.text;
+            text.push(cited!(" The model has no garbage collection, so no write cliff could be seen."));
+        }
+    }
+    all
 }
 
 fn shown(found: &Findings, conclusion: findings::Conclusion) -> Conclusion {

@@ -2,8 +2,8 @@
 
 use super::quantity;
 use super::{
-    ReportError, Source, asked, asked_tables, axes, axis_charts, case_name, left_out, percentile_words,
-    searches, section_id, time_charts,
+    ReportError, Source, asked, asked_tables, axes, axis_charts, case_name, left_out, penalty_charts,
+    percentile_words, searches, section_id, time_charts,
 };
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
@@ -41,6 +41,7 @@ pub fn section(
     let mut notes = Vec::new();
     let mut not_drawn_at_all = 0;
     let (mut charts, searches_left_out) = searches::charts(source, found, stage);
+    charts.extend(penalty_charts::charts(found, stage));
     charts.extend(if asked::decides(source, stage) {
         asked::charts(source, found, Some(stage))?
     } else {

@@ -1,15 +1,15 @@
 //! Whether the run passed what its plan requires: the first line of the first page.
 
-use super::{ReportError, Source, case_name, facts, left_out, stage_name};
+use super::{ReportError, Source, case_name, facts, left_out, model_lines, stage_name};
 use crate::model::Verdict;
-use findings::{Cited, Findings, Quantity, RequirementVerdict, RunVerdict, Unit, cited};
+use findings::{Cited, Quantity, RequirementRow, RequirementVerdict, RunVerdict, Unit, cited};
 use store::{CaseRecord, CaseState, CaseStatus};
 
 /// Of what failed so many are named; the rest are counted.
 const NAMED_LIMIT: usize = 6;
 
 /// The verdict from requirements, and what of the run failed or is missing.
-pub fn of(source: &Source<'_>, _found: Option<&Findings>) -> Result<Verdict, ReportError> {
+pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
     let rows = match &source.plan {
         Some(plan) => findings::requirements(source.run, plan)?,
         None => Vec::new(),
@@ -40,6 +40,7 @@ pub fn of(source: &Source<'_>, _found: Option<&Findings>) -> Result<Verdict, Rep
             })
             .collect();
         because.extend(named("Not kept", failed));
+        because.extend(constant_tails(source, &rows));
     }
     let cases = |wanted: &dyn Fn(&CaseRecord) -> bool| -> Vec<Cited> {
         let all = source.cases.iter().filter(|case| !source.is_not_needed(case) && wanted(case));
@@ -60,6 +61,28 @@ pub fn of(source: &Source<'_>, _found: Option<&Findings>) -> Result<Verdict, Rep
         RunVerdict::None => None,
     };
     Ok(Verdict { passed, because })
+}
+
+/// A percentile of latencies that hardly differ keeps a limit easily, and is no promise of a real array.
+fn constant_tails(source: &Source<'_>, rows: &[RequirementRow]) -> Option<Cited> {
+    if !source.is_simulated() {
+        return None;
+    }
+    let is_one = |row: &&RequirementRow| {
+        row.verdict == RequirementVerdict::Pass
+            && row.quantity.contains("latency_ns.p")
+            && source.done().any(|(_, result)| {
+                result.stage == row.stage && result.case == row.case && model_lines::is_near_constant(result)
+            })
+    };
+    let count = rows.iter().filter(is_one).count();
+    (count > 0).then(|| {
+        let source = findings::Source::other("requirements", "pass-near-constant");
+        cited!(
+            "{} kept by percentiles of nearly constant latencies of the model: the tail of a real array is not in it.",
+            Quantity::new(count as f64, Unit::Count, source).count("limit")
+        )
+    })
 }
 
 /// The first of several, and how many more there are.
