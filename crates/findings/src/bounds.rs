@@ -4,7 +4,9 @@ use crate::finding::{Basis, Fact, Finding};
 use crate::groups::{Group, by_all_but};
 use crate::level::total;
 use crate::observation::{Observation, ObservedCase};
-use crate::{BestBlockSize, BoundedMaximum, Flattening, Kind, Maximum, MinimalLatency, Saturation};
+use crate::{
+    BestBlockSize, BoundedMaximum, DirectionLevel, Flattening, Kind, Maximum, MinimalLatency, Saturation,
+};
 
 /// Settings that only change how much is outstanding and how it is issued.
 const LOAD: &[&str] = &["numjobs", "iodepth", "ioengine", "rate_iops"];
@@ -102,14 +104,12 @@ type RateOf = fn(&ObservedCase) -> f64;
 fn extremes(group: &Group<'_>) -> Vec<Finding> {
     let cases: Vec<&ObservedCase> =
         group.cases.iter().copied().filter(|case| case.result.iops > 0.0).collect();
-    if cases.len() < 2 {
-        return Vec::new();
-    }
     let among = cases.len();
     let mut found = Vec::new();
     let quantities: [(&str, RateOf); 2] =
         [("iops", |case| case.result.iops), ("bw_bytes_per_s", |case| case.result.bw_bytes_per_s)];
-    for (quantity, value) in quantities {
+    // A case alone is no maximum of anything, but its latency is one of those of the run.
+    for (quantity, value) in quantities.into_iter().filter(|_| among >= 2) {
         let Some(case) = largest(&cases, value) else { continue };
         let fact = Maximum {
             quantity: quantity.to_owned(),
@@ -147,9 +147,15 @@ fn extremes(group: &Group<'_>) -> Vec<Finding> {
             .collect();
         numjobs.sort_unstable();
         numjobs.dedup();
+        let level = total(case);
+        let is_mix = level.read.is_some() && level.write.is_some();
+        let direction =
+            |part: Option<DirectionLevel>| part.filter(|_| is_mix).map(|part| part.mean_latency_ns);
         let fact = MinimalLatency {
             of: group.common.clone(),
             mean_latency_ns: least,
+            read_mean_latency_ns: direction(level.read),
+            write_mean_latency_ns: direction(level.write),
             iops: case.result.iops,
             numjobs,
             among,

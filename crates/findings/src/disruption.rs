@@ -1,9 +1,9 @@
-//! What events did to the load: dips of the rate, bumps of latency, and what is missing.
+//! What events did to the load: changes of level, dips of the rate, bumps of latency, and what is missing.
 
 use crate::finding::{Basis, Fact, Finding};
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{median, robust_sigma};
-use crate::{Disruption, Excursion};
+use crate::{Disruption, Excursion, LatencyChange, RateChange};
 
 /// An interval leaves the level where it is this many σ away from it…
 const SIGMAS: f64 = 4.0;
@@ -15,6 +15,11 @@ const BUMP_LEAST: f64 = 0.10;
 /// Fewer intervals before the first event give no level to compare with.
 const BEFORE_LEAST: usize = 4;
 
+/// A level that is left for this many intervals at the end of a case has changed…
+const CHANGE_LEAST: usize = 4;
+/// …where no more than this share of them came back to it.
+const BACK_MOST: f64 = 0.10;
+
 pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     let counted = case.counted();
     let Some(first) = case.moments.first() else { return Vec::new() };
@@ -22,48 +27,79 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     if before.len() < BEFORE_LEAST {
         return Vec::new();
     }
-    let rates = Level::of(&before.iter().map(|one| one.iops()).collect::<Vec<_>>(), DIP_LEAST);
-    let latencies =
+    let mut rates = Level::of(&before.iter().map(|one| one.iops()).collect::<Vec<_>>(), DIP_LEAST);
+    let mut latencies =
         Level::of(&before.iter().filter_map(|one| one.mean_latency_ns()).collect::<Vec<_>>(), BUMP_LEAST);
     let end_s = counted.last().map_or(first.at_s, |last| last.end_s);
     let mut found = Vec::new();
     for (number, moment) in case.moments.iter().enumerate() {
         let until_s = case.moments.get(number + 1).map_or(end_s, |next| next.at_s);
         // The interval in which an event falls is its own from the start.
-        let during: Vec<&Interval> = counted
-            .iter()
-            .filter(|one| one.end_s > moment.at_s + 1e-9 && one.start_s < until_s - 1e-9)
-            .collect();
+        let from_here: Vec<&Interval> = counted.iter().filter(|one| one.end_s > moment.at_s + 1e-9).collect();
+        let here = from_here.iter().take_while(|one| one.start_s < until_s - 1e-9).count();
+        let during = &from_here[..here];
         if during.is_empty() {
             continue;
         }
-        let dips = excursions(&during, |one| {
+        let rate_change = change(&from_here, here, &rates, |one| Some(one.iops()));
+        let latency_change = change(&from_here, here, &latencies, Interval::mean_latency_ns);
+        let upto = |change: &Option<Change>| change.map_or(here, |change| change.from);
+        let dips = excursions(&during[..upto(&rate_change)], end_s, |one| {
             let rate = one.iops();
             (rate < rates.middle - rates.tolerance).then(|| 100.0 * (rate / rates.middle - 1.0))
         });
-        let bumps = excursions(&during, |one| {
+        let bumps = excursions(&during[..upto(&latency_change)], end_s, |one| {
             let latency = one.mean_latency_ns()?;
             (latency > latencies.middle + latencies.tolerance)
                 .then(|| 100.0 * (latency / latencies.middle - 1.0))
         });
         let missing: f64 = dips.iter().map(|dip| (rates.middle * dip.length_s - dip.ios).max(0.0)).sum();
         let share = |value: f64, level: f64| if level > 0.0 { 100.0 * value / level } else { 0.0 };
+        let all = during.iter().fold(crate::Flow::default(), |mut all, one| {
+            all.add(&one.all());
+            all
+        });
         let fact = Disruption {
             event: moment.text.clone(),
             at_s: moment.at_s,
             until_s,
+            has_effect: !dips.is_empty()
+                || !bumps.is_empty()
+                || rate_change.is_some()
+                || latency_change.is_some()
+                || all.errors > 0,
             level_iops: rates.middle,
             level_latency_ns: latencies.middle,
             dips,
             latency_bumps: bumps,
+            rate_change: rate_change.map(|change| RateChange {
+                from_s: during[change.from].start_s,
+                before_iops: rates.middle,
+                after_iops: change.after,
+                change_percent: share(change.after, rates.middle) - 100.0,
+            }),
+            latency_change: latency_change.map(|change| LatencyChange {
+                from_s: during[change.from].start_s,
+                before_ns: latencies.middle,
+                after_ns: change.after,
+                change_percent: share(change.after, latencies.middle) - 100.0,
+            }),
             iops_percent: share(median(during.iter().map(|one| one.iops())), rates.middle),
             latency_percent: share(
                 median(during.iter().filter_map(|one| one.mean_latency_ns())),
                 latencies.middle,
             ),
+            mean_latency_percent: share(all.latency_sum_ns / all.ios.max(1.0), latencies.middle),
             ios_missing: missing,
-            errors: during.iter().map(|one| one.all().errors).sum(),
+            errors: all.errors,
         };
+        // What comes after a change of level is held against the new one.
+        if let Some(change) = rate_change {
+            rates.middle = change.after;
+        }
+        if let Some(change) = latency_change {
+            latencies.middle = change.after;
+        }
         found.push(Finding {
             id: format!("disruption/{}/{number}", case.path()),
             stage: case.stage.clone(),
@@ -80,7 +116,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     found
 }
 
-/// The level before the first event, and how far an interval may be from it.
+/// The level before an event, and how far an interval may be from it.
 struct Level {
     middle: f64,
     tolerance: f64,
@@ -91,10 +127,53 @@ impl Level {
         let middle = median(values.iter().copied());
         Level { middle, tolerance: (SIGMAS * robust_sigma(values)).max(least * middle) }
     }
+
+    /// On which side of the level a value is: 0 where it is at it.
+    fn side(&self, value: f64) -> i8 {
+        if value < self.middle - self.tolerance { -1 } else { i8::from(value > self.middle + self.tolerance) }
+    }
+}
+
+/// A change of level: the interval after the event with which it begins, and the level after it.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    from: usize,
+    after: f64,
+}
+
+/// The change of level that begins within the first `here` intervals, if the rest of the case stays on its side.
+fn change(
+    intervals: &[&Interval],
+    here: usize,
+    level: &Level,
+    value: impl Fn(&Interval) -> Option<f64>,
+) -> Option<Change> {
+    let sides: Vec<i8> =
+        intervals.iter().map(|one| value(one).map_or(0, |value| level.side(value))).collect();
+    let side = *sides.last()?;
+    if side == 0 {
+        return None;
+    }
+    // The earliest interval from which on hardly any is on another side.
+    let mut others = 0;
+    let mut from = sides.len();
+    for (index, one) in sides.iter().enumerate().rev() {
+        others += usize::from(*one != side);
+        let length = sides.len() - index;
+        if *one == side && others as f64 <= BACK_MOST * length as f64 {
+            from = index;
+        }
+    }
+    // What begins with an earlier event was taken to its account already, and what begins later is not this event's.
+    if from >= here || sides.len() - from < CHANGE_LEAST {
+        return None;
+    }
+    let after = median(intervals[from..here].iter().filter_map(|one| value(one)));
+    (level.side(after) == side).then_some(Change { from, after })
 }
 
 /// Runs of intervals that are off by a percentage.
-fn excursions(intervals: &[&Interval], off: impl Fn(&Interval) -> Option<f64>) -> Vec<Excursion> {
+fn excursions(intervals: &[&Interval], end_s: f64, off: impl Fn(&Interval) -> Option<f64>) -> Vec<Excursion> {
     let mut found: Vec<Excursion> = Vec::new();
     let mut in_one = false;
     for interval in intervals {
@@ -103,12 +182,14 @@ fn excursions(intervals: &[&Interval], off: impl Fn(&Interval) -> Option<f64>) -
             continue;
         };
         let (length_s, ios) = (interval.length_s(), interval.all().ios);
+        let is_over = interval.end_s < end_s - 1e-9;
         match found.last_mut() {
             Some(last) if in_one => {
                 last.mean_percent =
                     (last.mean_percent * last.length_s + percent * length_s) / (last.length_s + length_s);
                 last.length_s += length_s;
                 last.ios += ios;
+                last.is_over = is_over;
                 if percent.abs() > last.extreme_percent.abs() {
                     last.extreme_percent = percent;
                 }
@@ -119,9 +200,45 @@ fn excursions(intervals: &[&Interval], off: impl Fn(&Interval) -> Option<f64>) -
                 extreme_percent: percent,
                 mean_percent: percent,
                 ios,
+                is_over,
             }),
         }
         in_one = true;
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_rates(rates: &[f64]) -> Vec<Interval> {
+        let intervals = rates.iter().enumerate().map(|(second, rate)| {
+            let flow = crate::Flow { ios: *rate, bytes: *rate, errors: 0, latency_sum_ns: 1e6 * rate };
+            Interval { start_s: second as f64, end_s: second as f64 + 1.0, read: flow, ..Interval::default() }
+        });
+        intervals.collect()
+    }
+
+    /// Proves that a level that is left to the end has changed from the first interval of it, that one to which the rate comes
+    /// back has not, and that too short an end is no change.
+    #[test]
+    fn changes_of_level() {
+        let level = Level { middle: 100.0, tolerance: 5.0 };
+        let of = |rates: &[f64], here: usize| {
+            let intervals = of_rates(rates);
+            let all: Vec<&Interval> = intervals.iter().collect();
+            change(&all, here, &level, |one| Some(one.iops())).map(|change| (change.from, change.after))
+        };
+        assert_eq!(of(&[100.0, 80.0, 79.0, 80.0, 80.0, 80.0], 6), Some((1, 80.0)));
+        assert_eq!(of(&[100.0, 80.0, 79.0, 80.0, 80.0, 100.0], 6), None);
+        assert_eq!(of(&[100.0, 100.0, 100.0, 80.0, 80.0, 80.0], 6), None);
+        assert_eq!(of(&[120.0; 6], 6), Some((0, 120.0)));
+        assert_eq!(of(&[100.0, 80.0, 80.0, 80.0, 80.0, 80.0], 1), None, "it begins with the next event");
+        assert_eq!(
+            of(&[80.0, 80.0, 60.0, 60.0, 60.0, 60.0], 2),
+            Some((0, 80.0)),
+            "the next event takes it further"
+        );
+    }
 }

@@ -121,3 +121,44 @@ fn the_example_of_claims_is_judged() {
     let short = json_lines(&succeed(&["claims", &format!("{run}-short"), "--json"]));
     assert_eq!(short[1]["verdict"], "not-shown", "{short:#?}");
 }
+
+/// Claims that are refuted at full length too, each with its reason (docs/published-tests.md).
+const REFUTED: [&str; 10] = ["D2", "D10", "D11", "R2", "S3", "N3", "N4", "N9", "N10", "N11"];
+
+/// Proves that a run that is shorter than its claims need refutes none that holds at full length, and that what it lacks is said:
+/// plans of the published tests with runtimes of half a second to 5 s. The whole plans take ARRAYLAB_LONG.
+#[test]
+fn shortening_refutes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_long = full_or_tenth(10) == 10;
+    let pieces: &[(&str, &str)] = &[
+        ("storpool", "--stage limits --stage neighbour --stage latency"),
+        ("flashsystem-840", ""),
+        ("raid-levels", "--only disks=4,6,8,12 --only bs=512"),
+        ("dorado-2100-g2", "--stage group-1 --only scenario=1,6 --only bs=4k,1m"),
+        ("e2700", "--stage patterns --only layout=raid6,raid10 --only iodepth=8"),
+    ];
+    let mut short = 0;
+    for (plan, piece) in pieces {
+        for runtime in if is_long { ["0.5", "1", "2", "5"].as_slice() } else { ["2"].as_slice() } {
+            let out = directory.path().join(format!("{plan}-{runtime}"));
+            let out = out.to_str().unwrap();
+            let (target, set) = (format!("twin:{plan}"), format!("runtime={runtime}"));
+            let mut words =
+                vec!["run", plan, "--target", &target, "--set", &set, "--set", "ramp_time=0.1", "--out", out];
+            if !is_long {
+                words.extend(piece.split_whitespace());
+            }
+            succeed(&words);
+            for claim in json_lines(&succeed(&["claims", out, "--json"])) {
+                let id = claim["id"].as_str().unwrap();
+                assert!(
+                    claim["verdict"] != "refuted" || REFUTED.contains(&id),
+                    "{plan} for {runtime} s: {claim:#}"
+                );
+                short += usize::from(claim["because"].as_str().unwrap().contains("and this takes"));
+            }
+        }
+    }
+    assert!(short >= 3, "{short} claims say which length they need");
+}

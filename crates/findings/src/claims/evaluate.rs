@@ -22,7 +22,11 @@ pub(super) fn judge(claim: &Claim, view: &View<'_>) -> (Truth, String) {
         if truth != Truth::Holds {
             let reason = match truth {
                 Truth::Open(reason) => reason,
-                _ => format!("what the check needs is not given: {}", evaluation.reason()),
+                _ => {
+                    let words = [evaluation.reason(), evaluation.notes.borrow().join("; ")];
+                    let words = words.into_iter().find(|words| !words.is_empty());
+                    format!("what the check needs is not given: {}", words.unwrap_or_default())
+                }
             };
             return (Truth::Open(reason.clone()), reason);
         }
@@ -35,6 +39,11 @@ pub(super) fn judge(claim: &Claim, view: &View<'_>) -> (Truth, String) {
         Truth::Open(why) => {
             let text = format!("{reason}: {why}");
             (Truth::Open(why), text)
+        }
+        // A part may be decided though a value of another is missing.
+        truth if reason.is_empty() => {
+            let notes = evaluation.notes.borrow().join("; ");
+            (truth, if notes.is_empty() { "what was measured decides it".into() } else { notes })
         }
         truth => (truth, reason),
     }
@@ -49,7 +58,7 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// The reason in words: the claim's own, else its values, else what was compared.
+    /// The reason in words: the claim's own, else its values, else what was compared; none where a value is missing.
     fn reason(&self) -> String {
         let known = |name: &str| {
             let place = self.claim.values.iter().position(|(known, _)| known == name)?;
@@ -69,7 +78,8 @@ impl Evaluation<'_> {
                 match (number, part.split_once('}')) {
                     (0, _) => text.push_str(part),
                     (_, Some((name, rest))) => {
-                        text.push_str(&word(name).unwrap_or_else(|| "not measured".into()));
+                        let Some(word) = word(name) else { return String::new() };
+                        text.push_str(&word);
                         text.push_str(rest);
                     }
                     (_, None) => text.push_str(part),
@@ -100,7 +110,12 @@ impl Evaluation<'_> {
                 let (left, right) = (self.number(&comparison.left)?, self.number(&comparison.right)?);
                 let pairs = left.pairs(&right)?;
                 let [a, b] = &comparison.text;
-                self.notes.borrow_mut().push(format!("{a} {}; {b} {}", left.words(), right.words()));
+                let against = if matches!(comparison.right, Expr::Number(..)) {
+                    b.clone()
+                } else {
+                    format!("{b} {}", right.words())
+                };
+                self.notes.borrow_mut().push(format!("{a} {} against {against}", left.words()));
                 let tolerance = self.claim.tolerance;
                 let truths = pairs.into_iter();
                 Ok(truths

@@ -96,7 +96,8 @@ impl Number {
     /// which side of it they are, so is the comparison.
     pub fn compare(self, comparator: Comparator, other: Number, tolerance: f64) -> Truth {
         let margin = tolerance * other.value.abs();
-        let noise = libm::hypot(self.half, other.half);
+        // A value beside itself has no noise of its own.
+        let noise = if self == other { 0.0 } else { libm::hypot(self.half, other.half) };
         let above = self.value - other.value;
         if above.is_nan() {
             return Truth::Open("a value does not exist".into());
@@ -309,7 +310,7 @@ impl Values {
 fn number_words(value: f64, unit: Option<Unit>) -> String {
     match unit {
         _ if value.is_infinite() => "without end".into(),
-        Some(Unit::TIME) if value.abs() < 1.0 => crate::text::latency(1e9 * value),
+        Some(Unit::TIME) if value.abs() < 0.1 => crate::text::latency(1e9 * value),
         Some(Unit::TIME) => crate::text::duration(value),
         Some(Unit::RATE) => crate::text::iops(value),
         Some(Unit::BANDWIDTH) => crate::text::bandwidth(value),

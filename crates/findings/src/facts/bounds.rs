@@ -116,8 +116,14 @@ pub struct BoundedMaximum {
 pub struct MinimalLatency {
     /// What all cases of the group have in common.
     pub of: Map,
-    /// Mean latency over all operations.
+    /// Mean latency over all operations: of a mix over both directions, which stand beside it.
     pub mean_latency_ns: f64,
+    /// Mean latency of its reads, where it is a mix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_mean_latency_ns: Option<f64>,
+    /// Mean latency of its writes, where it is a mix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_mean_latency_ns: Option<f64>,
     /// Operations a second at it.
     pub iops: f64,
     /// Values of `numjobs` whose latency is within 5 % of it.

@@ -59,33 +59,71 @@ pub struct Excursion {
     pub length_s: f64,
     /// Its most extreme interval, in percent of the level before: negative below, positive above.
     pub extreme_percent: f64,
-    /// Its mean, in percent of the level before.
+    /// Its mean, likewise.
     pub mean_percent: f64,
-    /// Operations that completed in it.
+    /// Operations in it.
     pub ios: f64,
+    /// False where it lasts to the end of the case, too short to be a change of level.
+    pub is_over: bool,
+}
+
+/// A level that changed and stayed so to the end of the case.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RateChange {
+    /// From when on, since the start of the case's load.
+    pub from_s: f64,
+    /// Median rate before.
+    pub before_iops: f64,
+    /// Median rate from then on, to the next event.
+    pub after_iops: f64,
+    /// After less before, in percent of before.
+    pub change_percent: f64,
+}
+
+/// A mean latency that changed and stayed so to the end of the case.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencyChange {
+    /// From when on, since the start of the case's load.
+    pub from_s: f64,
+    /// Median of the intervals' mean latencies before.
+    pub before_ns: f64,
+    /// Median of the intervals' mean latencies from then on, to the next event.
+    pub after_ns: f64,
+    /// After less before, in percent of before.
+    pub change_percent: f64,
 }
 
 /// What an event did to the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disruption {
-    /// The event, in words.
+    /// The event.
     pub event: String,
-    /// When, since the start of the case's load.
+    /// When it was, since the start of the case's load.
     pub at_s: f64,
-    /// Until the next event, or the end.
+    /// The next event, or the end.
     pub until_s: f64,
-    /// Rate before the first event.
+    /// False where nothing left its level, nothing changed and nothing failed.
+    pub has_effect: bool,
+    /// Median rate of the level before: before the first event, or since a change of level by an earlier one.
     pub level_iops: f64,
-    /// Latency before the first event.
+    /// Median latency of the level before.
     pub level_latency_ns: f64,
-    /// Intervals with a rate below the level, beyond noise.
+    /// Dips of the rate; a fall that stays to the end of the case is no dip, but `rate_change`.
     pub dips: Vec<Excursion>,
-    /// Intervals with latency above the level, beyond noise.
+    /// Bumps of latency; a rise that stays to the end of the case is no bump, but `latency_change`.
     pub latency_bumps: Vec<Excursion>,
+    /// The rate's new level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_change: Option<RateChange>,
+    /// The latency's new level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_change: Option<LatencyChange>,
     /// Median rate from the event to the next, in percent of the level before.
     pub iops_percent: f64,
-    /// Median latency from the event to the next, in percent of the level before.
+    /// Median of the intervals' mean latencies from the event to the next, in percent of the level before.
     pub latency_percent: f64,
+    /// Mean latency over all I/Os from the event to the next, in percent of the level before.
+    pub mean_latency_percent: f64,
     /// Operations that the level before would have completed in the dips, and that were not.
     pub ios_missing: f64,
     /// Operations that failed from the event to the next.
