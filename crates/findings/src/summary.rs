@@ -181,7 +181,7 @@ impl Findings {
         best.into_iter().map(|one| one.1).collect()
     }
 
-    /// What lasted over the measured time: the most I/Os at random, and the most bytes in order. Where writes fall, that is the
+    /// What lasted over the measured time: the most I/Os at random, and the most bytes. Where writes fall, that is the
     /// level after the last fall.
     fn lasting(&self) -> Option<Conclusion> {
         let cliffs = self.all_cliffs();
@@ -207,7 +207,9 @@ impl Findings {
             all().filter(|one| is_wanted(one.0)).reduce(|a, b| if value(&b.2) > value(&a.2) { b } else { a })
         };
         let random = most(&is_random, |rate| rate.iops);
-        let in_order = most(&|finding| !is_random(finding), |rate| rate.bw_bytes_per_s);
+        // Most bytes are moved in order as a rule; where they are not, that is what is said.
+        let widest = most(&|_| true, |rate| rate.bw_bytes_per_s);
+        let in_order = widest.filter(|widest| random.is_none_or(|random| random.0.id != widest.0.id));
         let mut parts = Vec::new();
         if let Some((finding, level, rate)) = random {
             // The latency is that of the whole case, with the time before a fall.
@@ -345,28 +347,45 @@ impl Findings {
         let is_limited =
             |finding: &Finding| self.case_of(finding).is_some_and(|case| !case.limits.is_empty());
         let events = self.of_kind(Kind::Disruption).filter(|finding| !is_limited(finding));
-        let dips = events.flat_map(|finding| match &finding.fact {
+        // A field, how far it goes, and whether it stays there.
+        let falls = events.flat_map(|finding| match &finding.fact {
             Fact::Disruption(one) => {
-                one.dips.iter().enumerate().map(|(place, dip)| (finding, one, place, dip)).collect()
+                let dips = one.dips.iter().enumerate().map(|(place, dip)| {
+                    (finding, one, format!("dips.{place}"), dip.extreme_percent, Some(dip.is_over))
+                });
+                let change = one
+                    .rate_change
+                    .map(|change| (finding, one, "rate_change".to_owned(), change.change_percent, None));
+                dips.chain(change).collect()
             }
             _ => Vec::new(),
         });
-        let (finding, disruption, place, dip) =
-            dips.min_by(|a, b| a.3.extreme_percent.total_cmp(&b.3.extreme_percent))?;
-        let number = |field: &str| finding.number(&format!("dips.{place}.{field}"));
-        let is_over = dip.start_s + dip.length_s < disruption.until_s - 1e-6;
-        let length = number("length_s").duration();
-        let length = if is_over {
-            cited!("for {}", length)
-        } else {
-            cited!("and do not recover in the {} that follow", length)
+        let (finding, disruption, field, percent, is_over) = falls.min_by(|a, b| a.3.total_cmp(&b.3))?;
+        if percent >= 0.0 {
+            return None;
+        }
+        let number = |name: &str| finding.number(&format!("{field}.{name}"));
+        let event = Cited::quote(&disruption.event, Source::finding(&finding.id, "event"));
+        let sentence = match is_over {
+            Some(true) => cited!(
+                "\nAround the event “{}” IOPS dip by up to {} for {}.",
+                event,
+                number("extreme_percent").abs().percent(),
+                number("length_s").duration()
+            ),
+            Some(false) => cited!(
+                "\nAround the event “{}” IOPS dip by up to {} and had not recovered when the case ended after {}.",
+                event,
+                number("extreme_percent").abs().percent(),
+                number("length_s").duration()
+            ),
+            None => cited!(
+                "\nAfter the event “{}” IOPS stay {} lower from {} on.",
+                event,
+                number("change_percent").abs().percent(),
+                number("from_s").duration()
+            ),
         };
-        let sentence = cited!(
-            "\nAround the event “{}” IOPS dip by up to {} {}.",
-            Cited::quote(&disruption.event, Source::finding(&finding.id, "event")),
-            number("extreme_percent").abs().percent(),
-            length
-        );
         Some((finding, sentence))
     }
 

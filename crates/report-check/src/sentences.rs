@@ -67,7 +67,11 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
         None,
     ),
     (
-        "[count(steady-state)] did not reach SNIA’s steady state (* among them): that their mean would last is not proven.",
+        "[count(steady-state)] did not reach SNIA’s steady state (* among them): that their means would last is not proven.",
+        None,
+    ),
+    (
+        "[count(steady-state)] did not reach SNIA’s steady state (*): that its mean would last is not proven.",
         None,
     ),
     ("It saturates at * = [at], with [iops] at [mean_latency_ns] (*).", None),
@@ -102,8 +106,7 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ("* limit *: ‹reason›.", None),
     // Events.
     (
-        "“*” (at [at_s]): ‹rate›; ‹latency›; from then on the median rate is ‹rate-change› and the median latency ‹latency-change›; \
-         ‹errors›.",
+        "“*” (at [at_s]): ‹rate›; ‹latency›; over all I/Os from then on mean latency is ‹latency-mean›; ‹errors›.",
         None,
     ),
     // In short.
@@ -145,9 +148,11 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ("The earliest begins after [onset_s], with [bytes_written] written: *.", None),
     ("Around the event “*” IOPS dip by up to [dips.extreme_percent] for [dips.length_s].", None),
     (
-        "Around the event “*” IOPS dip by up to [dips.extreme_percent] and do not recover in the [dips.length_s] that follow.",
+        "Around the event “*” IOPS dip by up to [dips.extreme_percent] and had not recovered when the case ended after \
+         [dips.length_s].",
         None,
     ),
+    ("After the event “*” IOPS stay [-rate_change.change_percent] lower from [rate_change.from_s] on.", None),
     ("Not visible from outside: ‹reason› (*).", None),
     ("In ‹share› not visible from outside. * *: ‹reason›.", None),
     ("In ‹share› more I/Os outstanding would do more. * *: ‹reason›.", None),
@@ -178,45 +183,73 @@ const PARTS: &[(&str, &[&str])] = &[
     (
         "rate",
         &[
-            "IOPS stay at their level",
-            "IOPS fall by up to [dips.extreme_percent], for [dips.length_s]",
-            "IOPS fall by up to [dips.extreme_percent] and did not recover in the [dips.length_s] that followed",
-            "IOPS fall by up to [dips.extreme_percent], [count(disruption)] times, for [dips.length_s] at the longest*",
+            "IOPS do not leave their level beyond noise",
+            "IOPS ‹dips›",
+            "IOPS ‹rate-stays›",
+            "IOPS ‹dips› and ‹rate-stays›",
+        ],
+    ),
+    (
+        "dips",
+        &[
+            "fall by up to [dips.extreme_percent], for [dips.length_s]",
+            "fall by up to [dips.extreme_percent] and had not recovered when the case ended after [dips.length_s]",
+            "fall by up to [dips.extreme_percent], [count(disruption)] times, for [dips.length_s] at the longest",
+            "fall by up to [dips.extreme_percent], [count(disruption)] times, for [dips.length_s] at the longest, and had not \
+             recovered when the case ended",
+        ],
+    ),
+    (
+        "rate-stays",
+        &[
+            "stay [-rate_change.change_percent] lower from [rate_change.from_s] on ([rate_change.before_iops] before, \
+             [rate_change.after_iops] after)",
+            "stay [+rate_change.change_percent] higher from [rate_change.from_s] on ([rate_change.before_iops] before, \
+             [rate_change.after_iops] after)",
         ],
     ),
     (
         "latency",
         &[
-            "mean latency stays at its level",
-            "mean latency rises by up to [latency_bumps.extreme_percent], for [latency_bumps.length_s]",
-            "mean latency rises by up to [latency_bumps.extreme_percent] and did not recover in the [latency_bumps.length_s] that \
-             followed",
-            "mean latency rises by up to [latency_bumps.extreme_percent], [count(disruption)] times, for [latency_bumps.length_s] \
-             at the longest*",
-            "mean latency rises to up to [sum(latency_bumps.extreme_percent)] times the level before, for \
-             [latency_bumps.length_s]",
-            "mean latency rises to up to [sum(latency_bumps.extreme_percent)] times the level before and did not recover in the \
-             [latency_bumps.length_s] that followed",
-            "mean latency rises to up to [sum(latency_bumps.extreme_percent)] times the level before, [count(disruption)] times, \
-             for [latency_bumps.length_s] at the longest*",
+            "mean latency does not leave its level beyond noise",
+            "mean latency ‹bumps›",
+            "mean latency ‹latency-stays›",
+            "mean latency ‹bumps› and ‹latency-stays›",
         ],
     ),
     (
-        "rate-change",
+        "bumps",
         &[
-            "as before",
-            "[+difference(iops_percent)] higher than before",
-            "[-difference(iops_percent)] lower than before",
-            "[iops_percent] times that before",
+            "rises ‹bump-size›, for [latency_bumps.length_s]",
+            "rises ‹bump-size› and had not recovered when the case ended after [latency_bumps.length_s]",
+            "rises ‹bump-size›, [count(disruption)] times, for [latency_bumps.length_s] at the longest",
+            "rises ‹bump-size›, [count(disruption)] times, for [latency_bumps.length_s] at the longest, and had not recovered when \
+             the case ended",
         ],
     ),
     (
-        "latency-change",
+        "bump-size",
+        &[
+            "by up to [latency_bumps.extreme_percent]",
+            "to up to [sum(latency_bumps.extreme_percent)] times the level before",
+        ],
+    ),
+    (
+        "latency-stays",
+        &[
+            "stays [-latency_change.change_percent] lower from [latency_change.from_s] on ([latency_change.before_ns] before, \
+             [latency_change.after_ns] after)",
+            "stays [+latency_change.change_percent] higher from [latency_change.from_s] on ([latency_change.before_ns] before, \
+             [latency_change.after_ns] after)",
+        ],
+    ),
+    (
+        "latency-mean",
         &[
             "as before",
-            "[+difference(latency_percent)] higher than before",
-            "[-difference(latency_percent)] lower than before",
-            "[latency_percent] times that before",
+            "[+difference(mean_latency_percent)] higher than before",
+            "[-difference(mean_latency_percent)] lower than before",
+            "[mean_latency_percent] times that before",
         ],
     ),
     ("errors", &["no I/O failed", "[errors] failed"]),
@@ -372,7 +405,15 @@ fn label(from: &Expression, resolver: &Resolver<'_>) -> Option<String> {
                         let sign = if change < 0.0 { '-' } else { '+' };
                         Some(format!("{sign}difference({})", label(terms.first()?, resolver)?))
                     }
-                    _ => label(first, resolver),
+                    // A change says its way by its word.
+                    other => {
+                        let own = label(other, resolver)?;
+                        if !own.ends_with("change_percent") {
+                            return Some(own);
+                        }
+                        let change = other.value(&mut |kind, path| resolver.value(kind, path, 0.0)).ok()?;
+                        Some(format!("{}{own}", if change < 0.0 { '-' } else { '+' }))
+                    }
                 },
                 "difference" => {
                     let terms: Vec<String> =
@@ -621,16 +662,17 @@ mod tests {
         assert!(!is_known(
             "At most [iops] were reached, at [read.mean_latency_ns] mean latency (4K random reads)."
         ));
-        assert!(is_known(
-            "“power fails” (at [at_s]): IOPS fall by up to [dips.extreme_percent], for [dips.length_s]; mean latency stays at its \
-             level; from then on the median rate is as before and the median latency [+difference(latency_percent)] higher than \
-             before; no I/O failed."
-        ));
-        assert!(!is_known(
-            "“power fails” (at [at_s]): IOPS fall by up to [dips.extreme_percent], for [dips.length_s]; mean latency stays at its \
-             level; from then on the median rate is as before and the median latency [-difference(latency_percent)] higher than \
-             before; no I/O failed."
-        ));
+        let event = |latency: &str| {
+            format!(
+                "“power fails” (at [at_s]): IOPS fall by up to [dips.extreme_percent], for [dips.length_s] and stay \
+                 [-rate_change.change_percent] lower from [rate_change.from_s] on ([rate_change.before_iops] before, \
+                 [rate_change.after_iops] after); mean latency does not leave its level beyond noise; over all I/Os from then on \
+                 mean latency is {latency} than before; no I/O failed."
+            )
+        };
+        assert!(is_known(&event("[+difference(mean_latency_percent)] higher")));
+        assert!(!is_known(&event("[-difference(mean_latency_percent)] higher")));
+        assert!(!is_known(&event("[+difference(latency_percent)] higher")));
         assert!(is_known(
             "The links limit [count(limit)] of [count(limit)]. For example 4K reads: 8 links are busy [uses.mean_percent] of the \
              time, on the way to the host."

@@ -107,7 +107,14 @@ pub fn numbers(json: &Value) -> usize {
 fn no_contradictions(shortened: &[&Shortened]) {
     for one in shortened {
         let started = std::time::Instant::now();
-        let reported = reported(one.plan, one.twin, one.arguments);
+        let made;
+        let reported = match samples().iter().find(|sample| sample.name == one.plan) {
+            Some(sample) => sample,
+            None => {
+                made = reported(one.plan, one.twin, one.arguments);
+                &made
+            }
+        };
         let found = report_check::check(&reported.run, &reported.json);
         let shown: Vec<String> = found.iter().take(12).map(ToString::to_string).collect();
         assert!(found.is_empty(), "{}: {} contradictions:\n{}", one.plan, found.len(), shown.join("\n"));

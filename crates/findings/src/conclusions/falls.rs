@@ -125,7 +125,7 @@ impl Findings {
             Disruption::extent,
         );
         let (felt, unfelt): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|(_, disruption)| disruption.changes_anything());
+            found.into_iter().partition(|(_, disruption)| disruption.has_effect);
         let mut sentences: Vec<Conclusion> = felt
             .iter()
             .take(OF_A_KIND_LIMIT)
@@ -179,11 +179,19 @@ impl Findings {
             unsteady.iter().map(|finding| Source::finding(&finding.id, "rounds")).collect();
         Some(Conclusion {
             weight: 30,
-            text: cited!(
-                "{} did not reach SNIA’s steady state ({} among them): that their mean would last is not proven.",
-                Quantity::count_of(&cases).count("case"),
-                self.load_of(first)
-            ),
+            text: if unsteady.len() == 1 {
+                cited!(
+                    "{} did not reach SNIA’s steady state ({}): that its mean would last is not proven.",
+                    Quantity::count_of(&cases).count("case"),
+                    self.load_of(first)
+                )
+            } else {
+                cited!(
+                    "{} did not reach SNIA’s steady state ({} among them): that their means would last is not proven.",
+                    Quantity::count_of(&cases).count("case"),
+                    self.load_of(first)
+                )
+            },
             findings: unsteady.iter().map(|finding| finding.id.clone()).collect(),
         })
     }
@@ -223,101 +231,151 @@ fn several(found: &[(&Finding, &WriteCliff)], weight: u32) -> Option<Conclusion>
 /// From here on a change is easier read as so many times than in percent.
 const TIMES_PERCENT: f64 = 1000.0;
 
-/// A median that moved by less than this is told as unchanged.
+/// A mean that moved by less than this is told as unchanged.
 const UNCHANGED_PERCENT: f64 = 0.5;
 
-impl Disruption {
-    /// Whether anything left its level.
-    pub(crate) fn changes_anything(&self) -> bool {
-        !self.dips.is_empty() || !self.latency_bumps.is_empty() || self.errors > 0
-    }
+/// How a quantity is spoken of that an event moves.
+struct Spoken {
+    /// `IOPS`, `mean latency`.
+    what: &'static str,
+    /// It goes this way for a while.
+    moves: &'static str,
+    /// It stays where it went.
+    stays: &'static str,
+    /// It does not leave its level.
+    keeps: &'static str,
+    /// Fields of its excursions and of its change.
+    excursions: &'static str,
+    change: &'static str,
+    before: &'static str,
+    after: &'static str,
+    print: fn(Quantity) -> Cited,
+}
 
-    /// How much it did, for ordering: the area below the level, and that of latency above it.
+const RATE: Spoken = Spoken {
+    what: "IOPS",
+    moves: "fall",
+    stays: "stay",
+    keeps: "do not leave their level beyond noise",
+    excursions: "dips",
+    change: "rate_change",
+    before: "before_iops",
+    after: "after_iops",
+    print: Quantity::iops,
+};
+
+const LATENCY: Spoken = Spoken {
+    what: "mean latency",
+    moves: "rises",
+    stays: "stays",
+    keeps: "does not leave its level beyond noise",
+    excursions: "latency_bumps",
+    change: "latency_change",
+    before: "before_ns",
+    after: "after_ns",
+    print: Quantity::latency,
+};
+
+impl Disruption {
+    /// How much it did, for ordering: the area between the levels and what was measured.
     fn extent(&self) -> f64 {
         let area =
             |all: &[Excursion]| all.iter().map(|one| one.length_s * one.mean_percent.abs()).sum::<f64>();
-        area(&self.dips) + area(&self.latency_bumps)
+        let lasting = |change: Option<(f64, f64)>| {
+            change.map_or(0.0, |(from_s, percent)| (self.until_s - from_s).max(0.0) * percent.abs())
+        };
+        area(&self.dips)
+            + area(&self.latency_bumps)
+            + lasting(self.rate_change.map(|change| (change.from_s, change.change_percent)))
+            + lasting(self.latency_change.map(|change| (change.from_s, change.change_percent)))
     }
 
     fn name(&self, finding: &Finding) -> Cited {
         Cited::quote(&self.event, Source::finding(&finding.id, "event"))
     }
 
-    /// What the event did: how far rate and latency went, for how long, and what remains changed.
+    /// What the event did: how far rate and latency went, for how long, what stays changed, and the mean over all I/Os, which
+    /// a short bump moves where the median does not.
     fn sentence(&self, finding: &Finding) -> Cited {
-        let rate = self.excursions(finding, "dips", &self.dips, "IOPS", "fall");
-        let latency = self.excursions(finding, "latency_bumps", &self.latency_bumps, "mean latency", "rises");
+        let rate_change = self.rate_change.map(|change| change.change_percent);
+        let latency_change = self.latency_change.map(|change| change.change_percent);
         let errors = match self.errors {
             0 => cited!("no I/O failed"),
             _ => cited!("{} failed", finding.number("errors").count("I/O")),
         };
         cited!(
-            "“{}” (at {}): {}; {}; from then on the median rate is {} and the median latency {}; {}.",
+            "“{}” (at {}): {}; {}; over all I/Os from then on mean latency is {}; {}.",
             self.name(finding),
             finding.number("at_s").duration(),
-            rate,
-            latency,
-            change(finding, "iops_percent", self.iops_percent),
-            change(finding, "latency_percent", self.latency_percent),
+            course(finding, &RATE, &self.dips, rate_change),
+            course(finding, &LATENCY, &self.latency_bumps, latency_change),
+            change(finding, "mean_latency_percent", self.mean_latency_percent),
             errors
         )
     }
-
-    fn excursions(
-        &self,
-        finding: &Finding,
-        field: &str,
-        all: &[Excursion],
-        what: &'static str,
-        verb: &'static str,
-    ) -> Cited {
-        let extreme = |one: &Excursion| one.extreme_percent.abs();
-        let Some((place, most)) = all.iter().enumerate().max_by(|a, b| extreme(a.1).total_cmp(&extreme(b.1)))
-        else {
-            return cited!(
-                "{} {} at {} level",
-                what,
-                if what == "IOPS" { "stay" } else { "stays" },
-                if what == "IOPS" { "their" } else { "its" }
-            );
-        };
-        let longest = all
-            .iter()
-            .enumerate()
-            .max_by(|a, b| a.1.length_s.total_cmp(&b.1.length_s))
-            .map_or(place, |one| one.0);
-        let number = |place: usize, of: &str| finding.number(&format!("{field}.{place}.{of}"));
-        let size = number(place, "extreme_percent");
-        let size = if most.extreme_percent < TIMES_PERCENT {
-            cited!("by up to {}", size.abs().percent())
-        } else {
-            let whole = Quantity::constant("whole", 1.0);
-            let times = Quantity::sum(vec![size, whole]).map(|times| times.plain(0)).unwrap_or_default();
-            cited!("to up to {} times the level before", times)
-        };
-        // An excursion that is not over when the next event comes, or the load ends, may last for ever.
-        let lasts = all.last().is_some_and(|last| last.start_s + last.length_s >= self.until_s - 1e-6);
-        let length = number(longest, "length_s").duration();
-        let how_long = match (all.len(), lasts) {
-            (1, false) => cited!(", for {}", length),
-            (1, true) => cited!(" and did not recover in the {} that followed", length),
-            (_, lasts) => {
-                let each: Vec<Source> = (0..all.len())
-                    .map(|place| Source::finding(&finding.id, &format!("{field}.{place}.length_s")))
-                    .collect();
-                cited!(
-                    ", {} times, for {} at the longest{}",
-                    Quantity::count_of(&each).plain(0),
-                    length,
-                    if lasts { ", and had not recovered at the end" } else { "" }
-                )
-            }
-        };
-        cited!("{} {} {}{}", what, verb, size, how_long)
-    }
 }
 
-/// A median as a change against the level before.
+/// Excursions of a quantity, and the level to which it changed.
+fn course(finding: &Finding, spoken: &Spoken, all: &[Excursion], changed: Option<f64>) -> Cited {
+    let stays = changed.map(|percent| {
+        let number = |field: &str| finding.number(&format!("{}.{field}", spoken.change));
+        let by = number("change_percent").abs();
+        cited!(
+            "{} {} {} from {} on ({} before, {} after)",
+            spoken.stays,
+            by.percent(),
+            if percent < 0.0 { "lower" } else { "higher" },
+            number("from_s").duration(),
+            (spoken.print)(number(spoken.before)),
+            (spoken.print)(number(spoken.after))
+        )
+    });
+    let moves = excursions(finding, spoken, all);
+    let says = match (moves, stays) {
+        (Some(moves), Some(stays)) => cited!("{} and {}", moves, stays),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => Cited::from(spoken.keeps),
+    };
+    cited!("{} {}", spoken.what, says)
+}
+
+fn excursions(finding: &Finding, spoken: &Spoken, all: &[Excursion]) -> Option<Cited> {
+    let place_of = |value: fn(&Excursion) -> f64| {
+        all.iter().enumerate().max_by(|a, b| value(a.1).total_cmp(&value(b.1))).map(|one| one.0)
+    };
+    let farthest = place_of(|one| one.extreme_percent.abs())?;
+    let longest = place_of(|one| one.length_s)?;
+    let number = |place: usize, of: &str| finding.number(&format!("{}.{place}.{of}", spoken.excursions));
+    let size = number(farthest, "extreme_percent");
+    let size = if all[farthest].extreme_percent < TIMES_PERCENT {
+        cited!("by up to {}", size.abs().percent())
+    } else {
+        let whole = Quantity::constant("whole", 1.0);
+        let times = Quantity::sum(vec![size, whole]).map(|times| times.plain(0)).unwrap_or_default();
+        cited!("to up to {} times the level before", times)
+    };
+    // An excursion that is not over when the case ends may last for ever.
+    let is_over = all.last().is_none_or(|last| last.is_over);
+    let length = number(longest, "length_s").duration();
+    let how_long = match (all.len(), is_over) {
+        (1, true) => cited!(", for {}", length),
+        (1, false) => cited!(" and had not recovered when the case ended after {}", length),
+        (_, is_over) => {
+            let each: Vec<Source> = (0..all.len())
+                .map(|place| Source::finding(&finding.id, &format!("{}.{place}.length_s", spoken.excursions)))
+                .collect();
+            cited!(
+                ", {} times, for {} at the longest{}",
+                Quantity::count_of(&each).plain(0),
+                length,
+                if is_over { "" } else { ", and had not recovered when the case ended" }
+            )
+        }
+    };
+    Some(cited!("{} {}{}", spoken.moves, size, how_long))
+}
+
+/// A share of the level before as a change against it.
 fn change(finding: &Finding, field: &str, percent: f64) -> Cited {
     let share = finding.number(field);
     let more = percent - 100.0;

@@ -18,28 +18,30 @@ impl Findings {
             },
             |limit| limit.iops,
         );
-        let mut by: Vec<(&str, &str)> = Vec::new();
+        // Which part happens to be busiest says nothing where too little is outstanding.
+        let kind = |limit: &crate::Limit| {
+            let part = if limit.by == "concurrency" { String::new() } else { limit.part.clone() };
+            (limit.by.clone(), part)
+        };
+        let mut by: Vec<(String, String)> = Vec::new();
         for (_, limit) in &found {
-            if !by.contains(&(limit.by.as_str(), limit.part.as_str())) {
-                by.push((&limit.by, &limit.part));
+            if !by.contains(&kind(limit)) {
+                by.push(kind(limit));
             }
         }
         by.into_iter()
             .take(OF_A_KIND_LIMIT)
             .filter_map(|which| {
-                let all: Vec<_> = found
-                    .iter()
-                    .filter(|(_, limit)| (limit.by.as_str(), limit.part.as_str()) == which)
-                    .collect();
+                let all: Vec<_> = found.iter().filter(|(_, limit)| kind(limit) == which).collect();
                 let (finding, limit) = all.first()?;
                 let load = self.load_of(finding);
-                let (what, is_plural) = words::limiter(which.0);
+                let (what, is_plural) = words::limiter(&which.0);
                 let verb = if is_plural { "limit" } else { "limits" };
                 let because = limit.because.clone();
                 let ids: Vec<Source> =
                     all.iter().map(|(finding, _)| Source::finding(&finding.id, "by")).collect();
                 let kinds = Quantity::count_of(&ids).count("workload");
-                let text = match (which.0, all.len()) {
+                let text = match (which.0.as_str(), all.len()) {
                     ("unknown", 1) => cited!("What limits {} is not proven: {}.", load, because),
                     ("unknown", _) => {
                         cited!("What limits {} is not proven. At {}: {}.", kinds, load, because)

@@ -6,7 +6,7 @@ use findings::{Fact, Findings, Kind, WritePenalty};
 use serde_json::Value;
 
 /// For each state of the write cache a chart with bars for each RAID level: the mean over the sets, from the lowest to the highest.
-/// None where a stage has one size only.
+/// None where there is one size only.
 pub fn charts(found: Option<&Findings>, stage: &str) -> Vec<Chart> {
     let all: Vec<&WritePenalty> = found
         .into_iter()
@@ -17,10 +17,6 @@ pub fn charts(found: Option<&Findings>, stage: &str) -> Vec<Chart> {
             _ => None,
         })
         .collect();
-    let sizes = values(&all, "bs");
-    if sizes.len() < 2 {
-        return Vec::new();
-    }
     let caches = values(&all, "write_cache");
     let caches: Vec<Option<Value>> =
         if caches.is_empty() { vec![None] } else { caches.into_iter().map(Some).collect() };
@@ -30,6 +26,10 @@ pub fn charts(found: Option<&Findings>, stage: &str) -> Vec<Chart> {
             .copied()
             .filter(|penalty| cache.is_none() || penalty.of.get("write_cache") == cache.as_ref())
             .collect();
+        let sizes = values(&of_cache, "bs");
+        if sizes.len() < 2 {
+            return None;
+        }
         chart(&of_cache, &sizes, cache.as_ref(), &format!("{}-penalty-{}", section_id(stage), number + 1))
     });
     charts.collect()

@@ -32,7 +32,7 @@ pub(super) fn header(out: &mut String, report: &Report) {
     }
     verdict(out, report);
     if !report.model.is_empty() {
-        out.push_str("<section id=\"model\"><h2>What the model is</h2><ul class=\"model\">");
+        out.push_str("<section id=\"model\" class=\"model\" aria-label=\"What the model is\"><strong>What the model is</strong><ul>");
         for line in &report.model {
             let _ = write!(out, "<li>{}</li>", html(line));
         }
