@@ -33,13 +33,13 @@ pub fn check(run: &Run, resolver: &Resolver<'_>, from: &Expression, own: &str) -
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             own == name || own == words || own.contains(&value) || digits(&own) == digits(&value)
         }
-        "quote" => return quoted(run, path, &own),
+        "quote" => return quoted(run, resolver, path, &own),
         _ => false,
     };
     if is_there { Ok(()) } else { missing() }
 }
 
-fn quoted(run: &Run, path: &str, own: &str) -> Result<(), String> {
+fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), String> {
     let (place, rest) = path.split_once('/').unwrap_or((path, ""));
     let has = |all: Vec<&str>| all.into_iter().any(|text| squeezed(text).contains(own));
     let is_there = match place {
@@ -81,11 +81,15 @@ fn quoted(run: &Run, path: &str, own: &str) -> Result<(), String> {
             let cells = run.published.values().flatten().flat_map(|row| row.values());
             run.published.keys().chain(cells).any(|text| squeezed(text) == own)
         }
-        "claim" => match rest.rsplit_once('/') {
-            Some((id, "id")) => id == own,
-            Some((_, "says" | "known" | "because" | "criterion")) => true,
-            _ => false,
-        },
+        "claim" => {
+            let Some((id, field)) = rest.rsplit_once('/') else { return Err("no such claim".to_owned()) };
+            let Some(claim) = resolver.claim(id) else { return Err(format!("no claim {id}")) };
+            let known = squeezed(claim["known"]["says"].as_str().unwrap_or_default());
+            match field {
+                "known" => own == known || claim["known"]["reason"].as_str() == Some(&own.replace(' ', "-")),
+                field => squeezed(claim[field].as_str().unwrap_or_default()) == own,
+            }
+        }
         _ => false,
     };
     if is_there { Ok(()) } else { Err(format!("“{own}” does not stand there")) }

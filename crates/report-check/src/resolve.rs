@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 pub struct Resolver<'a> {
     run: &'a Run,
     findings: BTreeMap<&'a str, &'a Map<String, Value>>,
+    claims: BTreeMap<&'a str, &'a Value>,
     row: Cell<usize>,
 }
 
@@ -38,12 +39,19 @@ impl<'a> Resolver<'a> {
             .filter_map(Value::as_object)
             .filter_map(|finding| Some((finding.get("id")?.as_str()?, finding)))
             .collect();
-        Resolver { run, findings, row: Cell::new(0) }
+        let claims = report["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let claims = claims.iter().filter_map(|claim| Some((claim["id"].as_str()?, claim))).collect();
+        Resolver { run, findings, claims, row: Cell::new(0) }
     }
 
     /// The finding of an identifier.
     pub fn finding(&self, id: &str) -> Option<&'a Map<String, Value>> {
         self.findings.get(id).copied()
+    }
+
+    /// The claim of an identifier, as the report repeats it.
+    pub fn claim(&self, id: &str) -> Option<&'a Value> {
+        self.claims.get(id).copied()
     }
 
     /// A field of a finding.
@@ -208,6 +216,13 @@ impl<'a> Resolver<'a> {
     /// For each requirement and each case that must keep it `pass`, `fail` or `not-shown`.
     pub fn requirements(&self) -> Vec<&'static str> {
         self.rows_of_requirements().into_iter().map(|row| row.0).collect()
+    }
+
+    /// Whether a case breaks a requirement.
+    pub fn is_failing(&self, stage: &str, name: &str) -> bool {
+        self.rows_of_requirements()
+            .iter()
+            .any(|(verdict, case, _)| *verdict == "fail" && case.stage == stage && case.name == name)
     }
 
     /// Verdict, case and quantity of each requirement and each case that must keep it.

@@ -304,6 +304,9 @@ const PARTS: &[(&str, &[&str])] = &[
 pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &Value) {
     for sentence in report["sentences"].as_array().into_iter().flatten() {
         let part = sentence["part"].as_str().unwrap_or_default();
+        if matches!(part, "verdict" | "model") {
+            first_page(found, run, resolver, part, sentence);
+        }
         if !matches!(part, "found" | "in-short") {
             continue;
         }
@@ -325,6 +328,55 @@ pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &
     }
     for tile in report["tiles"].as_array().into_iter().flatten() {
         self::tile(found, run, resolver, tile);
+    }
+}
+
+/// Words of parameters by their origin, and of limits by what came of them.
+const COUNTED: [(&str, &str); 9] = [
+    ("origin/fitted", " fitted to measurements"),
+    ("origin/published", " published"),
+    ("origin/datasheet", " from datasheets"),
+    ("origin/derived", " derived from those"),
+    ("origin/assumed", " assumed"),
+    ("pass", " kept, "),
+    ("fail", " not kept, "),
+    ("not-shown", " not shown"),
+    ("pass-near-constant", " kept by percentiles"),
+];
+
+/// The verdict and what the model is: each count stands before the words of what it counts, and what is not kept is not kept.
+fn first_page(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, part: &str, sentence: &Value) {
+    for (text, numbers) in lines(sentence) {
+        let flat = flattened(&text, &numbers, resolver);
+        for (label, words) in COUNTED {
+            for (at, _) in flat.match_indices(&format!("[{label}]")) {
+                if !flat[at + label.len() + 2..].starts_with(words) {
+                    found.add(part, format!("{label} is counted where “{text}” says something else"));
+                }
+            }
+        }
+        for (rest, at) in flat.match_indices("origin/").map(|(at, _)| (&flat[at..], at)) {
+            if !COUNTED.iter().any(|(label, _)| rest.starts_with(&format!("{label}]"))) || at == 0 {
+                found.add(part, format!("an unknown origin in “{text}”"));
+            }
+        }
+        let failed = text.starts_with("Not kept: ");
+        let missing = text.starts_with("Without a result: ") || text.starts_with("Not complete: ");
+        for (_, number) in numbers.iter().filter(|_| failed || missing) {
+            let from = number["from"].as_str().unwrap_or_default();
+            let (Some(stage), Some(name)) = (from.strip_prefix("quote:case/"), number["text"].as_str())
+            else {
+                continue;
+            };
+            let is_so = if failed {
+                resolver.is_failing(stage, name)
+            } else {
+                run.case(stage, name).is_some_and(|case| case.state != "done")
+            };
+            if !is_so {
+                found.add(part, format!("{stage} {name} is named where it is not so: “{text}”"));
+            }
+        }
     }
 }
 
@@ -384,7 +436,7 @@ fn label(from: &Expression, resolver: &Resolver<'_>) -> Option<String> {
                     last.split('.').filter(|step| step.parse::<usize>().is_err()).collect();
                 Some(steps.join("."))
             }
-            "constant" | "cases" | "requirements" | "page" => Some(path.clone()),
+            "constant" | "cases" | "requirements" | "page" | "array" => Some(path.clone()),
             _ => None,
         },
         Expression::Call(function, arguments) => {

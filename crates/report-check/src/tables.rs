@@ -72,6 +72,7 @@ pub fn check(found: &mut Findings, run: &Run, report: &Value) {
                 found.add(&place, "a row has not as many cells as the table has columns");
             }
             match id {
+                "claims" => claims(found, &place, report, cells),
                 "declared" => declared(found, &place, run, cells),
                 "published" => published(found, &place, cells),
                 "required" => required(found, &place, cells),
@@ -166,6 +167,26 @@ fn asked(found: &mut Findings, place: &str, columns: &[&str], caption: &str, cel
                 found.add(place, format!("a row is about {case} and names {other}: “{}”", texts(cells)));
             }
         }
+    }
+}
+
+/// Each claim with its own words and its own verdict.
+fn claims(found: &mut Findings, place: &str, report: &Value, cells: &[Value]) {
+    let text = |cell: &Value| cell["text"].as_str().unwrap_or_default().to_owned();
+    let [id, says, verdict, because, ..] = cells else { return };
+    let all = report["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(claim) = all.iter().find(|claim| claim["id"].as_str() == Some(&text(id))) else {
+        return found.add(place, format!("no claim {}", text(id)));
+    };
+    let word = match claim["verdict"].as_str() {
+        Some("holds") => "✓ holds",
+        Some("refuted") => "✗ is refuted",
+        _ => "– is not shown",
+    };
+    let is_own =
+        |cell: &Value, field: &str| claim[field].as_str().is_some_and(|own| text(cell).starts_with(own));
+    if text(verdict) != word || !is_own(says, "says") || !is_own(because, "because") {
+        found.add(place, format!("the row of {} is not its claim: “{}”", text(id), texts(cells)));
     }
 }
 

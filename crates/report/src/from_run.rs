@@ -21,7 +21,7 @@ mod time_charts;
 mod verdict;
 
 use crate::model::{Origin, Report};
-use findings::{Cited, Quantity, Unit, cited};
+use findings::{Cited, Findings, Quantity, Unit, cited};
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Manifest, RunReader};
 
 /// A report that cannot be made.
@@ -259,6 +259,11 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         method: facts::method(&source),
         inventory: inventory::said(&source)?,
         findings: Vec::new(),
+        claims: found
+            .iter()
+            .flat_map(Findings::claims)
+            .filter_map(|claim| serde_json::to_value(claim).ok())
+            .collect(),
     };
     if let Some(found) = &found {
         report.findings = report.cited_findings(found);

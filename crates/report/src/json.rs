@@ -29,6 +29,7 @@ pub fn document(report: &Report) -> Value {
         "warnings": report.warnings,
         "facts": facts,
         "findings": report.findings,
+        "claims": report.claims,
     })
 }
 

@@ -48,6 +48,8 @@ pub struct Report {
     pub inventory: Vec<Output>,
     /// The findings that numbers of this report cite, as `arraylab findings --json` prints them.
     pub findings: Vec<Map<String, Value>>,
+    /// The claims that it repeats, as `arraylab claims --json` prints them.
+    pub claims: Vec<Value>,
 }
 
 /// What came of the run, in one word and in sentences.

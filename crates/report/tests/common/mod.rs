@@ -288,5 +288,6 @@ pub fn sample() -> Report {
             text: "Model name: <fast> & many\n".into(),
         }],
         findings: vec![],
+        claims: vec![],
     }
 }
