@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn arithmetic_names_its_terms() {
         let part = |value, field| Quantity::new(value, Unit::Iops, Source::finding("f/(a;b)", field));
-        let ratio = part(30.0, "x").over(part(120.0, "y"));
+        let ratio = part(30.0, "x").over(&part(120.0, "y"));
         assert_eq!(ratio.value(), 0.25);
         assert_eq!(
             ratio.source().as_str(),

@@ -155,7 +155,7 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
         Some(Quantity::new(case.number(name)?, unit, source))
     };
     let asked = setting("rate_iops", Unit::Iops).map(|rate| match setting("numjobs", Unit::Count) {
-        Some(jobs) => rate.times(jobs),
+        Some(jobs) => rate.times(&jobs),
         None => rate,
     });
     if let Some(asked) = asked.filter(|asked| numbers.level.iops >= RATE_REACHED * asked.value()) {

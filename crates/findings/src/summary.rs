@@ -250,7 +250,7 @@ impl Findings {
         let cliffs = self.all_cliffs();
         let mut rests_on: Vec<&Finding> = cliffs.iter().map(|(finding, _)| *finding).collect();
         let typical = |field: &str, said: fn(Quantity) -> Cited| {
-            typical(cliffs.iter().map(|one| one.0.number(field)).collect(), said)
+            typical(&cliffs.iter().map(|one| one.0.number(field)).collect::<Vec<_>>(), said)
         };
         let mut text = if cliffs.is_empty() {
             self.never_fell(&mut rests_on)?
@@ -342,11 +342,14 @@ impl Findings {
         (cliffs.len() >= MANY_FALLS).then(said)
     }
 
+    /// Whether a finding's case has limits set on it.
+    pub(crate) fn is_limited(&self, finding: &Finding) -> bool {
+        self.case_of(finding).is_some_and(|case| !case.limits.is_empty())
+    }
+
     fn deepest_dip(&self) -> Option<(&Finding, Cited)> {
         // A limit that was set is meant to take the rate down.
-        let is_limited =
-            |finding: &Finding| self.case_of(finding).is_some_and(|case| !case.limits.is_empty());
-        let events = self.of_kind(Kind::Disruption).filter(|finding| !is_limited(finding));
+        let events = self.of_kind(Kind::Disruption).filter(|finding| !self.is_limited(finding));
         // A field, how far it goes, and whether it stays there.
         let falls = events.flat_map(|finding| match &finding.fact {
             Fact::Disruption(one) => {
@@ -477,11 +480,10 @@ fn first_largest<'a>(
 
 /// The middle of several values, with the lowest and the highest, of many with those of the middle half, where they are printed
 /// differently.
-fn typical(values: Vec<Quantity>, said: fn(Quantity) -> Cited) -> Cited {
+fn typical(values: &[Quantity], said: fn(Quantity) -> Cited) -> Cited {
     let is_many = values.len() >= MANY_FALLS;
-    let half = if is_many { Quantity::middle_half(values.clone()) } else { None };
-    let range =
-        half.or_else(|| Some([Quantity::smallest(values.clone())?, Quantity::largest(values.clone())?]));
+    let half = if is_many { Quantity::middle_half(values) } else { None };
+    let range = half.or_else(|| Some([Quantity::smallest(values)?, Quantity::largest(values)?]));
     let (Some([low, high]), Some(middle)) = (range, Quantity::median(values)) else {
         return Cited::default();
     };

@@ -660,7 +660,7 @@ fn grown(counter: &Counter, ramp_s: f64, began_s: f64) -> Option<(f64, f64)> {
         .collect();
     let last = points.last()?;
     let (from_s, from) = if ramp_s > began_s { *points.first()? } else { (began_s, 0.0) };
-    (last.0 > from_s).then(|| (last.1 - from, last.0 - from_s))
+    (last.0 > from_s).then_some((last.1 - from, last.0 - from_s))
 }
 
 /// When the ramp ended, and when the twin that gave the result began: each point of a search has a twin of its own.

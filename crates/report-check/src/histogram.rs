@@ -66,8 +66,7 @@ impl Histogram {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.has_unbinned |= other.has_unbinned;
-        let least = |a: Option<u64>, b: Option<u64>| [a, b].into_iter().flatten().min();
-        self.min_ns = least(self.min_ns, other.min_ns);
+        self.min_ns = [self.min_ns, other.min_ns].into_iter().flatten().min();
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 

@@ -110,6 +110,7 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
         None,
     ),
     // In short.
+    ("The model has no garbage collection: no write cliff could be seen.", None),
     (
         "After writes have fallen, up to [sustained.iops] remain (*); up to [sustained.iops] (*), or up to \
          [sustained.bw_bytes_per_s] (*).",
@@ -137,7 +138,7 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ),
     ("Up to ‹lasting›, over the measured [duration_s].", None),
     ("Up to ‹lasting›, over the measured [duration_s] and [duration_s].", None),
-    ("Writes did not fall within the tested range, at most [length_s] at a stretch.*", None),
+    ("Writes did not fall within the tested range, at most [length_s] at a stretch.", None),
     ("Whether writes fall is not shown: *", None),
     ("Writes fall by ‹depth› after ‹onset›, with ‹written› written*.", None),
     (
@@ -469,7 +470,7 @@ fn label(from: &Expression, resolver: &Resolver<'_>) -> Option<String> {
                 },
                 "difference" => {
                     let terms: Vec<String> =
-                        arguments.iter().filter_map(|one| Some(inner_label(one, resolver)?)).collect();
+                        arguments.iter().filter_map(|one| inner_label(one, resolver)).collect();
                     Some(format!("difference({})", terms.join(",")))
                 }
                 "product" => match first {

@@ -96,19 +96,19 @@ impl Quantity {
     }
 
     /// This ÷ another.
-    pub fn over(self, other: Quantity) -> Quantity {
+    pub fn over(self, other: &Quantity) -> Quantity {
         let source = Source::call("ratio", [&self.source, &other.source]);
         Quantity { value: self.value / other.value, unit: Unit::Ratio, source }
     }
 
     /// This − another.
-    pub fn minus(self, other: Quantity) -> Quantity {
+    pub fn minus(self, other: &Quantity) -> Quantity {
         let source = Source::call("difference", [&self.source, &other.source]);
         Quantity { value: self.value - other.value, unit: self.unit, source }
     }
 
     /// This × another, in this one's unit.
-    pub fn times(self, other: Quantity) -> Quantity {
+    pub fn times(self, other: &Quantity) -> Quantity {
         let source = Source::call("product", [&self.source, &other.source]);
         Quantity { value: self.value * other.value, unit: self.unit, source }
     }
@@ -121,7 +121,7 @@ impl Quantity {
 
     fn fold(
         function: &str,
-        all: Vec<Quantity>,
+        all: &[Quantity],
         value: impl Fn(&mut dyn Iterator<Item = f64>) -> f64,
     ) -> Option<Quantity> {
         let unit = all.first()?.unit;
@@ -131,40 +131,35 @@ impl Quantity {
     }
 
     /// The largest of several; `None` of none.
-    pub fn largest(all: Vec<Quantity>) -> Option<Quantity> {
+    pub fn largest(all: &[Quantity]) -> Option<Quantity> {
         Quantity::fold("max", all, |values| values.fold(f64::NEG_INFINITY, f64::max))
     }
 
     /// The smallest of several; `None` of none.
-    pub fn smallest(all: Vec<Quantity>) -> Option<Quantity> {
+    pub fn smallest(all: &[Quantity]) -> Option<Quantity> {
         Quantity::fold("min", all, |values| values.fold(f64::INFINITY, f64::min))
     }
 
     /// The sum of several; `None` of none.
-    pub fn sum(all: Vec<Quantity>) -> Option<Quantity> {
+    pub fn sum(all: &[Quantity]) -> Option<Quantity> {
         Quantity::fold("sum", all, |values| values.sum())
     }
 
     /// The arithmetic mean of several; `None` of none.
-    pub fn mean(all: Vec<Quantity>) -> Option<Quantity> {
+    pub fn mean(all: &[Quantity]) -> Option<Quantity> {
         let count = all.len() as f64;
         Quantity::fold("mean", all, |values| values.sum::<f64>() / count)
     }
 
     /// The median of several; `None` of none.
-    pub fn median(all: Vec<Quantity>) -> Option<Quantity> {
-        Quantity::fold("median", all, |values| {
-            crate::statistics::median(values.collect::<Vec<_>>().into_iter())
-        })
+    pub fn median(all: &[Quantity]) -> Option<Quantity> {
+        Quantity::fold("median", all, |values| crate::statistics::median(values))
     }
 
     /// The first and third quartile of several; `None` of fewer than it takes.
-    pub fn middle_half(all: Vec<Quantity>) -> Option<[Quantity; 2]> {
+    pub fn middle_half(all: &[Quantity]) -> Option<[Quantity; 2]> {
         let [low, high] = crate::statistics::middle_half(all.iter().map(|one| one.value))?;
-        Some([
-            Quantity::fold("quartile1", all.clone(), |_| low)?,
-            Quantity::fold("quartile3", all, |_| high)?,
-        ])
+        Some([Quantity::fold("quartile1", all, |_| low)?, Quantity::fold("quartile3", all, |_| high)?])
     }
 
     /// The value in words of the caller's choice, which a check reads as a number with its unit.

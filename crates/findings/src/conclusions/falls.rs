@@ -129,7 +129,11 @@ impl Findings {
         let mut sentences: Vec<Conclusion> = felt
             .iter()
             .take(OF_A_KIND_LIMIT)
-            .map(|(finding, disruption)| one(70, finding, disruption.sentence(finding)))
+            .map(|(finding, disruption)| {
+                // A limit that was set is meant to take the rate down.
+                let weight = if self.is_limited(finding) { 48 } else { 70 };
+                one(weight, finding, disruption.sentence(finding))
+            })
             .collect();
         // What changed nothing is worth one line, whatever it was.
         let unfelt: Vec<_> = unfelt.into_iter().take(OF_A_KIND_LIMIT).collect();
@@ -153,14 +157,14 @@ impl Findings {
         let all: Vec<&Finding> = self.of_kind(Kind::Conformance).collect();
         let numbers =
             |field: &str| all.iter().map(|finding| finding.number(field)).collect::<Vec<Quantity>>();
-        let intervals = Quantity::sum(numbers("intervals"))?;
-        let above = Quantity::sum(numbers("intervals_above"))?;
+        let intervals = Quantity::sum(&numbers("intervals"))?;
+        let above = Quantity::sum(&numbers("intervals_above"))?;
         let limits: Vec<Source> = all.iter().map(|finding| Source::finding(&finding.id, "allowed")).collect();
         Some(Conclusion {
             weight: 52,
             text: cited!(
                 "Limits were kept in {} of {} under {}.",
-                intervals.clone().minus(above).plain(0),
+                intervals.clone().minus(&above).plain(0),
                 intervals.count("interval"),
                 Quantity::count_of(&limits).count("limit")
             ),
@@ -213,14 +217,14 @@ fn several(found: &[(&Finding, &WriteCliff)], weight: u32) -> Option<Conclusion>
     let onsets = || found.iter().map(|(finding, _)| finding.number("onset_s")).collect::<Vec<_>>();
     let cases: Vec<Source> =
         found.iter().map(|(finding, _)| Source::finding(&finding.id, "onset_s")).collect();
-    let [half_from, half_to] = Quantity::middle_half(onsets())?;
+    let [half_from, half_to] = Quantity::middle_half(&onsets())?;
     Some(Conclusion {
         weight,
         text: cited!(
             "In {} writes fall, after {} to {}; half of them after {} to {}.",
             Quantity::count_of(&cases).count("case"),
-            Quantity::smallest(onsets())?.duration(),
-            Quantity::largest(onsets())?.duration(),
+            Quantity::smallest(&onsets())?.duration(),
+            Quantity::largest(&onsets())?.duration(),
             half_from.duration(),
             half_to.duration()
         ),
@@ -351,7 +355,7 @@ fn excursions(finding: &Finding, spoken: &Spoken, all: &[Excursion]) -> Option<C
         cited!("by up to {}", size.abs().percent())
     } else {
         let whole = Quantity::constant("whole", 1.0);
-        let times = Quantity::sum(vec![size, whole]).map(|times| times.plain(0)).unwrap_or_default();
+        let times = Quantity::sum(&[size, whole]).map(|times| times.plain(0)).unwrap_or_default();
         cited!("to up to {} times the level before", times)
     };
     // An excursion that is not over when the case ends may last for ever.
@@ -385,7 +389,7 @@ fn change(finding: &Finding, field: &str, percent: f64) -> Cited {
     if percent >= TIMES_PERCENT {
         return cited!("{} times that before", share.with_unit(Unit::Ratio).plain(0));
     }
-    let moved = share.minus(Quantity::constant("whole", 1.0)).abs();
+    let moved = share.minus(&Quantity::constant("whole", 1.0)).abs();
     let decimals = usize::from(more.abs() < 10.0);
     cited!("{} {} than before", moved.percent_with(decimals), if more > 0.0 { "higher" } else { "lower" })
 }

@@ -123,7 +123,7 @@ impl Findings {
             .filter_map(|raid| {
                 let all: Vec<_> = found.iter().filter(|(_, penalty)| penalty.raid == raid).collect();
                 let ratios = || all.iter().map(|(finding, _)| finding.number("ratio")).collect::<Vec<_>>();
-                let (low, high) = (Quantity::smallest(ratios())?, Quantity::largest(ratios())?);
+                let (low, high) = (Quantity::smallest(&ratios())?, Quantity::largest(&ratios())?);
                 let ids: Vec<Source> =
                     all.iter().map(|(finding, _)| Source::finding(&finding.id, "ratio")).collect();
                 let first = &all.first()?.0;

@@ -57,9 +57,9 @@ impl Row<'_> {
             self.cases.iter().filter_map(|case| quantity::of(case, path)).collect();
         match path.rsplit('.').next() {
             _ if values.len() == 1 => values.pop(),
-            Some("max") => Quantity::largest(values),
-            Some("min") => Quantity::smallest(values),
-            _ => Quantity::mean(values),
+            Some("max") => Quantity::largest(&values),
+            Some("min") => Quantity::smallest(&values),
+            _ => Quantity::mean(&values),
         }
     }
 

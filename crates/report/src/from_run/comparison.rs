@@ -41,7 +41,7 @@ fn declared(source: &super::Source<'_>) -> Option<Table> {
         match measured.and_then(|(_, result)| Some((quantity::of(result, path)?, result))) {
             Some((value, result)) => row.extend([
                 cited!("{}{}", kind.print(value.clone()), if kind == Kind::Latency { " mean" } else { "" }),
-                value.over(figure).plain(2),
+                value.over(&figure).plain(2),
                 case_label(source, result),
             ]),
             None => row.extend([Cited::default(), Cited::default(), "no case of this run".into()]),
@@ -78,7 +78,7 @@ fn published(source: &super::Source<'_>) -> Option<Table> {
                 percentile_words(&quantity::words(path)),
                 kind.print(value.clone()),
                 run.clone().map(|run| kind.print(run)).unwrap_or_default(),
-                run.map(|run| difference(run, value)).unwrap_or_default(),
+                run.map(|run| difference(run, &value)).unwrap_or_default(),
                 Cited::quote(named, Source::quote("published")),
             ]);
         }
@@ -98,11 +98,11 @@ fn published(source: &super::Source<'_>) -> Option<Table> {
     })
 }
 
-fn difference(run: Quantity, published: Quantity) -> Cited {
+fn difference(run: Quantity, published: &Quantity) -> Cited {
     if published.value() == 0.0 {
         return Cited::default();
     }
-    let change = run.over(published).minus(Quantity::constant("whole", 1.0));
+    let change = run.over(published).minus(&Quantity::constant("whole", 1.0));
     let sign = if change.value() < 0.0 { "−" } else { "+" };
     let text = format!("{sign}{:.1} %", 100.0 * change.value().abs());
     change.printed(text)

@@ -20,7 +20,7 @@ pub fn in_short(found: &Findings, has_no_garbage_collection: bool) -> Vec<Answer
     for answer in all.iter_mut().filter(|answer| answer.answer.text.starts_with("Writes did not fall")) {
         if has_no_garbage_collection {
             let text = &mut answer.answer.text;
-            text.push(cited!(" The model has no garbage collection, so no write cliff could be seen."));
+            text.push(cited!("\nThe model has no garbage collection: no write cliff could be seen."));
         }
     }
     all
