@@ -10,6 +10,7 @@
 
 mod evaluate;
 mod known;
+mod select;
 mod value;
 mod view;
 
@@ -57,7 +58,7 @@ pub struct Coded {
     id: &'static str,
     source: &'static str,
     tolerance: f64,
-    needs_s: f64,
+    needs: Needs,
     origin: Origin,
     says: &'static str,
     mechanism: &'static str,
@@ -105,6 +106,19 @@ pub struct ClaimResult {
 
 /// Whether a check's condition is met, with the numbers; or why it cannot be told.
 type Judged = Result<(bool, String), String>;
+
+/// Any length of a case shows the claim or does not.
+const ANY: Needs = counted(0.0);
+
+/// A counted time that a case must have.
+const fn counted(time_s: f64) -> Needs {
+    Needs { time_s, load_s: 0.0, intervals: 0 }
+}
+
+/// A time under load that a case must have, the ramp included.
+const fn under_load(load_s: f64) -> Needs {
+    Needs { time_s: 0.0, load_s, intervals: 0 }
+}
 
 /// The claims of a shipped plan, in the order of the publication.
 pub fn claims_of(plan: &str) -> Vec<Claim<'static>> {
@@ -186,7 +200,7 @@ impl Claim<'_> {
     /// Judges the claim on findings.
     pub fn on(&self, findings: &Findings) -> ClaimResult {
         let needs = match self {
-            Claim::Coded(claim) => Needs { time_s: claim.needs_s, intervals: 0 },
+            Claim::Coded(claim) => claim.needs,
             Claim::Written(claim) => claim.needs,
         };
         let view = View::new(findings, needs);

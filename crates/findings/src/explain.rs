@@ -206,10 +206,11 @@ pub fn explain(kind: Kind) -> Explanation {
             ],
         ),
         Kind::Disruption => (
-            "What an event (a firmware update, a failed drive, a mark) did to the load: dips of the rate, bumps of \
-             latency, and the I/Os that are missing.",
-            "The level is the median before the first event. Intervals beyond four σ and 5 % of it (10 % for latency) \
-             belong to a dip or bump; they are looked for from each event to the next.",
+            "What an event (a firmware update, a failed drive, a mark) did to the load: changes of level, dips of the rate, \
+             bumps of latency, and the I/Os that are missing.",
+            "The level is the median before the first event, or since an event that changed it. Intervals beyond four σ and 5 % \
+             of it (10 % for latency) belong to a dip or bump; they are looked for from each event to the next. What stays off \
+             the level to the end of the case, four intervals at least, is a change of level and no dip.",
             [
                 "run flashsystem-840 --target twin:flashsystem-840 --stage firmware-update",
                 "run flashsystem-840 --target twin:flashsystem-840,failover=off,verification=off --stage firmware-update",

@@ -37,10 +37,19 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
         variation_percent: estimate
             .filter(|estimate| estimate.mean > 0.0)
             .map(|estimate| 100.0 * variance(&rates).sqrt() / estimate.mean),
-        iops_confidence_95: estimate.map(|estimate| estimate.interval(0.95)),
+        iops_confidence_95: confidence_95(case, estimate.as_ref()),
         ..total(case)
     };
     Finding::of_case(case, Fact::Level(level), None)
+}
+
+/// From the intervals, or what an extrapolated run claims, whichever is wider.
+fn confidence_95(case: &ObservedCase, estimate: Option<&Estimate>) -> Option<[f64; 2]> {
+    let by_intervals = estimate.map(|estimate| estimate.interval(0.95));
+    let Some(extrapolation) = case.result.extrapolation else { return by_intervals };
+    let rate = case.result.iops;
+    let claimed = [rate * (1.0 - extrapolation.confidence_95), rate * (1.0 + extrapolation.confidence_95)];
+    by_intervals.filter(|[low, high]| high - low >= claimed[1] - claimed[0]).or(Some(claimed))
 }
 
 /// Over all operations: the directions weighted by how many there were.

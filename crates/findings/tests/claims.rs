@@ -262,3 +262,52 @@ fn words_of_the_publication_are_all_checked() {
     }
     expect(&Findings::of(picture), Verdict::Refuted, &["D2"]);
 }
+
+/// Proves that every number of findings that claims may name is in the JSON of a finding of its kind, on made-up runs of all
+/// kinds of cases.
+#[test]
+fn fields_that_claims_name_exist() {
+    let mut seen: std::collections::BTreeMap<String, Vec<serde_json::Value>> =
+        std::collections::BTreeMap::new();
+    let pictures = [
+        dorado_2100_g2::picture(Dorado::default()),
+        flashsystem_840::picture(Flash::default()),
+        raid_levels::picture(false, false),
+        storpool::picture(Pool::default()),
+        e2700::picture(false, false, false),
+    ];
+    for findings in pictures.into_iter().map(Findings::of) {
+        for finding in &findings.all {
+            let json = serde_json::Value::Object(finding.to_json().unwrap());
+            seen.entry(finding.kind().name().to_owned()).or_default().push(json);
+        }
+    }
+    let mut found = 0;
+    for (kind, fields) in plan::claim::finding_fields() {
+        assert!(Kind::named(kind).is_some(), "{kind} is a kind");
+        // Some fields are there only where there is something to say; the kind has them all the same.
+        let Some(all) = seen.get(*kind) else { continue };
+        for field in *fields {
+            let has = |json: &serde_json::Value| {
+                let mut at = vec![json.clone()];
+                for name in field.split('.') {
+                    at = at
+                        .iter()
+                        .flat_map(|value| match value {
+                            serde_json::Value::Array(list) => list.clone(),
+                            other => vec![other.clone()],
+                        })
+                        .filter_map(|value| value.get(name).cloned())
+                        .collect();
+                }
+                at.iter().any(serde_json::Value::is_number)
+            };
+            let is_rare = ["reads_", "change.", "use_percent", "takes_effect_s", "latency_bumps."]
+                .iter()
+                .any(|part| field.contains(part));
+            assert!(is_rare || all.iter().any(has), "{kind} has no `{field}`");
+            found += usize::from(all.iter().any(has));
+        }
+    }
+    assert!(found > 60, "{found} fields were seen");
+}

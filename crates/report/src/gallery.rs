@@ -162,7 +162,7 @@ pub fn published_entries() -> Vec<Entry> {
                 shortened: String::new(),
                 max_iops: best(|name| name == "iops", false),
                 max_bw_bytes_per_s: best(|name| name == "bw_bytes_per_s", false),
-                min_latency_ns: best(|name| name.ends_with("latency_ns.mean"), true),
+                min_latency_ns: least_latency(&plan),
                 sustained_write_iops: best(|name| name == "sustained.iops", false),
                 stream_read_bw_bytes_per_s: None,
                 stream_write_bw_bytes_per_s: None,
@@ -221,16 +221,7 @@ pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
         shortened: shortened.join("; "),
         max_iops: best(&|result| Some(result.iops), false),
         max_bw_bytes_per_s: best(&|result| Some(result.bw_bytes_per_s), false),
-        min_latency_ns: best(
-            &|result| {
-                // Over all I/Os: one direction of a mix is quick at the other's cost.
-                let parts = || [&result.read, &result.write].into_iter().flatten();
-                let ios: u64 = parts().map(|part| part.ios).sum();
-                let sum_ns: f64 = parts().map(|part| part.latency_ns.mean * part.ios as f64).sum();
-                (ios > 0).then(|| sum_ns / ios as f64)
-            },
-            true,
-        ),
+        min_latency_ns: best(&|result| mean_latency_ns(result), true),
         sustained_write_iops: best(
             &|result| {
                 let lasts = is_random_write(result) && result.duration_s >= LASTING_S;
@@ -241,6 +232,27 @@ pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
         stream_read_bw_bytes_per_s: best(&streams("read"), false),
         stream_write_bw_bytes_per_s: best(&streams("write"), false),
     })
+}
+
+/// The least published mean latency of reads or writes alone: a mix is published by direction, without a mean of both.
+fn least_latency(plan: &plan::Plan) -> Option<Figure> {
+    let is_mean = |figure: &&plan::PublishedValue| figure.quantity.name().ends_with("latency_ns.mean");
+    let rows = plan.published.iter().flat_map(|table| &table.rows);
+    let alone = rows.filter_map(|row| {
+        let mut means = row.figures.iter().filter(is_mean);
+        let first = means.next()?;
+        means.next().is_none().then_some(first.value)
+    });
+    alone.reduce(f64::min).map(|value| Figure { value, at: String::new() })
+}
+
+/// Mean latency over all I/Os: of a mix neither direction alone.
+fn mean_latency_ns(result: &CaseResult) -> Option<f64> {
+    let parts = [&result.read, &result.write].into_iter().flatten().filter(|part| part.ios > 0);
+    let (sum, ios) = parts.fold((0.0, 0.0), |(sum, ios), part| {
+        (sum + part.latency_ns.mean * part.ios as f64, ios + part.ios as f64)
+    });
+    (ios > 0.0).then(|| sum / ios)
 }
 
 /// Where a run stands among others, in every quantity that it has.

@@ -1,11 +1,12 @@
 //! Judging a claim that is written as an expression.
 
+use super::select::{numbers_at, of_interval, passes};
 use super::value::{FINDING, Item, Number, Truth, Values};
 use super::view::View;
 use crate::finding::Finding;
 use crate::observation::{Interval, ObservedCase};
-use crate::statistics::{Estimate, median};
-use plan::claim::{Claim, Comparator, Expr, Filter, Function, Selector, Source, Unit};
+use crate::statistics::{median, noise_sigma, t_quantile};
+use plan::claim::{Claim, Expr, Filter, Function, Selector, Source, Unit};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -21,7 +22,10 @@ pub(super) fn judge(claim: &Claim, view: &View<'_>) -> (Truth, String) {
         let truth = evaluation.truth(given);
         if truth != Truth::Holds {
             let reason = match truth {
-                Truth::Open(reason) => reason,
+                Truth::Open(why) => {
+                    let words = evaluation.reason();
+                    if words.is_empty() { why } else { format!("{words}: {why}") }
+                }
                 _ => {
                     let words = [evaluation.reason(), evaluation.notes.borrow().join("; ")];
                     let words = words.into_iter().find(|words| !words.is_empty());
@@ -273,11 +277,13 @@ impl Evaluation<'_> {
                         case.name
                     ));
                 }
-                // The scatter of these intervals, not of the whole case.
-                let half = Estimate::of(&within).map_or(0.0, |estimate| {
-                    let [low, high] = estimate.interval(0.95);
-                    (high - low) / 2.0
-                });
+                // The scatter of neighbours within the span: what the whole case does, and a course, are no noise of it.
+                let count = within.len() as f64;
+                let half = if within.len() < 2 {
+                    0.0
+                } else {
+                    t_quantile(0.95, count - 1.0) * noise_sigma(&within) / count.sqrt()
+                };
                 return Ok(Some(Number { value: median(within), half }));
             }
             Source::Setting(_) | Source::Finding { .. } => None,
@@ -362,55 +368,5 @@ fn noise(iops: f64, confidence_95: Option<[f64; 2]>, case: &ObservedCase, select
             by_intervals.max(case.result.extrapolation.map_or(0.0, |one| one.confidence_95))
         }
         _ => 0.0,
-    }
-}
-
-fn of_interval(name: &str, interval: &Interval) -> Option<f64> {
-    let latency = |flow: &crate::Flow| (flow.ios > 0.0).then(|| flow.latency_sum_ns / flow.ios / 1e9);
-    match name {
-        "iops" => Some(interval.iops()),
-        "bw_bytes_per_s" => Some(interval.bw_bytes_per_s()),
-        "read.iops" => Some(interval.read.ios / interval.length_s()),
-        "write.iops" => Some(interval.write.ios / interval.length_s()),
-        "read.latency_ns.mean" => latency(&interval.read),
-        "write.latency_ns.mean" => latency(&interval.write),
-        _ => None,
-    }
-}
-
-/// The numbers at a path; lists on the way are opened.
-fn numbers_at(value: &Value, path: &str, found: &mut Vec<f64>) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|one| numbers_at(one, path, found)),
-        Value::Object(map) if !path.is_empty() => {
-            let (name, rest) = path.split_once('.').unwrap_or((path, ""));
-            if let Some(inner) = map.get(name) {
-                numbers_at(inner, rest, found);
-            }
-        }
-        Value::Number(number) if path.is_empty() => found.extend(number.as_f64()),
-        _ => {}
-    }
-}
-
-fn passes(filter: &Filter, labels: &Map<String, Value>) -> bool {
-    let Some(value) = labels.get(&filter.name) else { return false };
-    let text = |value: &Value| crate::groups::word(value).to_lowercase();
-    let is_equal = |wanted: &Value| match (value.as_f64(), wanted.as_f64()) {
-        (Some(a), Some(b)) => a == b,
-        _ => text(value) == text(wanted),
-    };
-    let order = |holds: fn(f64, f64) -> bool| {
-        let wanted = filter.values.first().and_then(Value::as_f64);
-        value.as_f64().zip(wanted).is_some_and(|(a, b)| holds(a, b))
-    };
-    match filter.comparator {
-        Comparator::Equal => filter.values.iter().any(is_equal),
-        Comparator::Unequal => !filter.values.iter().any(is_equal),
-        Comparator::Less => order(|a, b| a < b),
-        Comparator::AtMost => order(|a, b| a <= b),
-        Comparator::Greater => order(|a, b| a > b),
-        Comparator::AtLeast => order(|a, b| a >= b),
-        Comparator::Near => filter.values.iter().any(|wanted| text(value).contains(&text(wanted))),
     }
 }

@@ -1,7 +1,7 @@
 //! R1 to R7: RAID levels on a Dell PERC H810.
 
 use super::view::{Seen, View, mean_ratio, near, pairs};
-use super::{Coded, Judged, Origin};
+use super::{Coded, Judged, Origin, counted};
 use crate::text::{count, iops};
 use crate::{Fact, Kind};
 
@@ -14,7 +14,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R1",
         source: SOURCE,
         tolerance: 0.03,
-        needs_s: 3.0,
+        needs: counted(3.0),
         origin: Origin::Published,
         says: "IOPS rise with disks at every level, less than in proportion.",
         mechanism: "Eight I/Os outstanding spread over more disks leave most of them idle.",
@@ -25,7 +25,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R2",
         source: SOURCE,
         tolerance: 0.15,
-        needs_s: 3.0,
+        needs: counted(3.0),
         origin: Origin::Published,
         says: "Reads reach NX less the parity drives.",
         mechanism: "The rule counts a parity drive as idle in reads; with rotating parity every drive reads.",
@@ -36,7 +36,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R3",
         source: SOURCE,
         tolerance: 0.24,
-        needs_s: 3.0,
+        needs: counted(3.0),
         origin: Origin::Published,
         says: "RAID 5 writes reach about 25 % of reads, RAID 6 about 20 %.",
         mechanism: "A small write reads and writes data and parity: four I/Os, six with two parities, in two phases that overlap.",
@@ -47,7 +47,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R4",
         source: SOURCE,
         tolerance: 0.02,
-        needs_s: 3.0,
+        needs: counted(3.0),
         origin: Origin::Published,
         says: "The gap between RAID 5 and RAID 6 narrows with disks.",
         mechanism: "The six I/Os of a write meet fewer of one another on more disks.",
@@ -58,7 +58,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R5",
         source: SOURCE,
         tolerance: 0.1,
-        needs_s: 3.0,
+        needs: counted(3.0),
         origin: Origin::Published,
         says: "512 B and 4096 B give alike results.",
         mechanism: "Seek and rotation take milliseconds, either transfer microseconds.",
@@ -69,7 +69,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R6",
         source: SOURCE,
         tolerance: 0.15,
-        needs_s: 60.0,
+        needs: counted(60.0),
         origin: Origin::Published,
         says: "Write-back gains a little and leaves the picture unchanged.",
         mechanism: "The cache fills at once under steady load, and then writes as fast as it destages; sorting gains a little.",
@@ -80,7 +80,7 @@ pub(super) const CLAIMS: &[Coded] = &[
         id: "R7",
         source: SOURCE,
         tolerance: 0.1,
-        needs_s: 3.0,
+        needs: counted(3.0),
         origin: Origin::Published,
         says: "RAID 6 writes are not a third of the I/O: RAID 6 gives up little against RAID 5, so use RAID 6.",
         mechanism: "A second parity adds two I/Os to four, not to two, and none to a read.",

@@ -29,7 +29,7 @@ pub struct Level {
     /// Standard deviation of the intervals' rates in percent of their mean; absent below two intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation_percent: Option<f64>,
-    /// 95 % confidence interval of the mean rate, from the intervals.
+    /// 95 % confidence interval of the mean rate: from the intervals, or that which an extrapolated run claims where it is wider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iops_confidence_95: Option<[f64; 2]>,
     /// Rate × latency: what was outstanding on average (Little's law).

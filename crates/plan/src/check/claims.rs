@@ -91,15 +91,25 @@ impl Checker<'_> {
     fn needs(&self, text: &Located<String>) -> Result<Needs, PlanError> {
         let written = text.value.trim();
         if let Some(count) = written.strip_suffix("intervals").and_then(|count| count.trim().parse().ok()) {
-            return Ok(Needs { time_s: 0.0, intervals: count });
+            return Ok(Needs { intervals: count, ..Needs::default() });
         }
+        let (written, is_load) = match written.strip_suffix("under load") {
+            Some(time) => (time.trim(), true),
+            None => (written, false),
+        };
         match units::parse_nanos(written) {
             Ok(nanos) if written.parse::<f64>().is_err() => {
-                Ok(Needs { time_s: nanos as f64 / 1e9, intervals: 0 })
+                let time_s = nanos as f64 / 1e9;
+                Ok(match is_load {
+                    true => Needs { load_s: time_s, ..Needs::default() },
+                    false => Needs { time_s, ..Needs::default() },
+                })
             }
             _ => {
                 let message = format!("`{written}` is neither a time nor a number of intervals");
-                Err(self.error(Kind::OutOfRange, text.place, message).hint("`10s`, or `20 intervals`"))
+                Err(self
+                    .error(Kind::OutOfRange, text.place, message)
+                    .hint("`10s`, `2m under load` or `20 intervals`"))
             }
         }
     }

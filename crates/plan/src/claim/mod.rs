@@ -70,11 +70,30 @@ pub struct Claim {
     pub known: Option<(Reason, String)>,
 }
 
+impl Claim {
+    /// What counts as shown, in words: the tolerance and the span that are needed.
+    pub fn criterion(&self) -> String {
+        let mut text = format!("equal within {} %", 100.0 * self.tolerance);
+        if self.needs.time_s > 0.0 {
+            text.push_str(&format!("; from {} s a case on", self.needs.time_s));
+        }
+        if self.needs.load_s > 0.0 {
+            text.push_str(&format!("; from {} s under load on", self.needs.load_s));
+        }
+        if self.needs.intervals > 0 {
+            text.push_str(&format!("; from {} intervals a case on", self.needs.intervals));
+        }
+        text
+    }
+}
+
 /// What a case must have at least to show a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Needs {
     /// Counted time.
     pub time_s: f64,
+    /// Time under load, the ramp included: what a cache takes to fill.
+    pub load_s: f64,
     /// Counted intervals.
     pub intervals: usize,
 }

@@ -2,7 +2,7 @@
 
 use super::lex::{Lexeme, Mistake, Token, lex};
 use super::select::selector;
-use super::{Claim, Comparator, Comparison, Expr, Function, Operator, Unit};
+use super::{Comparator, Comparison, Expr, Function, Operator, Unit};
 use crate::suggest::did_you_mean;
 
 /// The deepest nesting of an expression.
@@ -416,18 +416,4 @@ pub(crate) fn unknown_name_in(template: &str, values: &[(String, Type)]) -> Opti
         .map(|rest| rest.split(['}', ':']).next().unwrap_or_default())
         .find(|name| !values.iter().any(|(known, _)| known == name))
         .map(str::to_owned)
-}
-
-impl Claim {
-    /// What counts as shown, in words: the tolerance and the span that are needed.
-    pub fn criterion(&self) -> String {
-        let mut text = format!("equal within {} %", 100.0 * self.tolerance);
-        if self.needs.time_s > 0.0 {
-            text.push_str(&format!("; from {} s a case on", self.needs.time_s));
-        }
-        if self.needs.intervals > 0 {
-            text.push_str(&format!("; from {} intervals a case on", self.needs.intervals));
-        }
-        text
-    }
 }
