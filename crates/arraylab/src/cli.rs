@@ -432,6 +432,8 @@ pub enum ReportFormat {
     Html,
     /// Text with tables.
     Md,
+    /// One object: sentences, tiles and tables, each number with its value, unit and source
+    Json,
 }
 
 /// Arguments of `report`.
@@ -439,7 +441,7 @@ pub enum ReportFormat {
 pub struct ReportArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Where to write it [default: report.html or report.md in the run's directory]
+    /// Where to write it [default: report.html or report.md in the run's directory; json goes to stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What to write

@@ -102,6 +102,7 @@ fn value_of(sample: &Sample, quantity: Quantity) -> Option<f64> {
         "latency_ns.p95" => percentile(950_000),
         "latency_ns.p99" => percentile(990_000),
         "latency_ns.p99.9" => percentile(999_000),
+        "latency_ns.p99.99" => percentile(999_900),
         "latency_ns.min" => latency.known_min_ns().map(|ns| ns as f64),
         "latency_ns.max" => latency.known_max_ns().map(|ns| ns as f64),
         _ => None,

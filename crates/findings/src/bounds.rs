@@ -18,7 +18,7 @@ const KNEE: f64 = 0.90;
 const STILL_RISING: f64 = 0.10;
 
 /// The latency bound of the published tables.
-const BOUND_NS: f64 = 1e6;
+pub(crate) const BOUND_NS: f64 = 1e6;
 
 /// Block sizes flatten where bytes a second stay within this share of their mean.
 const FLAT: f64 = 0.10;

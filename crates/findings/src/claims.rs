@@ -18,7 +18,8 @@ mod dorado_2100_g2;
 mod e2700;
 mod raid_levels;
 
-use crate::Findings;
+use crate::cited::{Cited, Source};
+use crate::{Findings, cited};
 use plan::claim::Needs;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -152,11 +153,26 @@ pub fn claim(id: &str) -> Option<Claim<'static>> {
 }
 
 impl ClaimResult {
+    /// Why, with the numbers.
+    pub fn because_cited(&self) -> Cited {
+        Cited::quote(&self.because, Source::quote(&format!("claim/{}/because", self.id)))
+    }
+
     /// The numbers, and why it is refuted where that is known.
-    pub fn because_in_full(&self) -> String {
+    pub fn because_in_full(&self) -> Cited {
         match &self.known {
-            Some(known) => format!("{} ({}: {})", self.because, known.words(), known.says),
-            None => self.because.clone(),
+            Some(known) => {
+                let quote = |text: &str, field: &str| {
+                    Cited::quote(text, Source::quote(&format!("claim/{}/{field}", self.id)))
+                };
+                cited!(
+                    "{} ({}: {})",
+                    self.because_cited(),
+                    quote(known.words(), "known"),
+                    quote(&known.says, "known")
+                )
+            }
+            None => self.because_cited(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod limits;
 mod published;
 mod rates;
 
+use crate::cited::Cited;
 use crate::finding::{Fact, Finding};
 use crate::{Findings, Kind};
 use serde::Serialize;
@@ -15,8 +16,8 @@ use serde::Serialize;
 pub struct Conclusion {
     /// How much it matters, 0 to 100; conclusions are ordered by it.
     pub weight: u32,
-    /// The sentence, with its numbers.
-    pub text: String,
+    /// The sentence, each number with its source.
+    pub text: Cited,
     /// The findings, the one that carries most first.
     pub findings: Vec<String>,
 }
@@ -59,12 +60,6 @@ impl Findings {
     }
 }
 
-fn one(weight: u32, finding: &Finding, text: String) -> Conclusion {
+fn one(weight: u32, finding: &Finding, text: Cited) -> Conclusion {
     Conclusion { weight, text, findings: vec![finding.id.clone()] }
-}
-
-/// The text with its first letter as a sentence has it.
-pub(crate) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod change_point;
+mod cited;
 mod claims;
 mod compare;
 mod conclusions;
@@ -34,6 +35,7 @@ mod words;
 mod write_cliff;
 
 pub use change_point::{binary_segmentation, pelt};
+pub use cited::{Cited, Number, Quantity, Source, Unit, has_no_digit, placeholders};
 pub use claims::{Claim, ClaimResult, Coded, Known, Origin, Reason, Verdict, claim, claims_of};
 pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare, junit};
 pub use conclusions::Conclusion;

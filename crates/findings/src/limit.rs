@@ -4,11 +4,11 @@ mod calm;
 
 pub(crate) use calm::Calm;
 
+use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::{Fact, Finding};
 use crate::level::total;
 use crate::observation::ObservedCase;
-use crate::text::{iops, latency};
-use crate::{Level, Limit, PartUse, words};
+use crate::{Kind, Level, Limit, PartUse, cited, words};
 
 /// A part that is busy for this share of the time bounds the rate: by the law of busy times no more than a ninth of it
 /// could be added.
@@ -51,17 +51,64 @@ const CPU: &str = "cpu";
 struct Reason {
     by: &'static str,
     part: String,
-    because: String,
+    because: Cited,
 }
 
 fn name(part: &PartUse) -> String {
     format!("{} {}", part.part, part.resource)
 }
 
+/// The numbers of one case's reason, each with its source.
+struct Numbers<'a> {
+    case: &'a ObservedCase,
+    level: &'a Level,
+    uses: &'a [PartUse],
+}
+
+impl Numbers<'_> {
+    fn of_level(&self, field: &str, value: f64, unit: Unit) -> Quantity {
+        level_of(&self.case.path(), field, value, unit)
+    }
+
+    fn iops(&self) -> Cited {
+        self.of_level("iops", self.level.iops, Unit::Iops).iops()
+    }
+
+    fn latency(&self) -> Cited {
+        self.of_level("mean_latency_ns", self.level.mean_latency_ns, Unit::Ns).latency()
+    }
+
+    fn outstanding(&self) -> Cited {
+        self.of_level("outstanding", self.level.outstanding, Unit::Count).count("I/O")
+    }
+
+    /// A field of a part's use, from this very finding.
+    fn of_use(&self, part: &PartUse, field: &str, value: f64, unit: Unit) -> Quantity {
+        let place = self.uses.iter().position(|one| std::ptr::eq(one, part)).unwrap_or(0);
+        let id = format!("{}/{}", Kind::Limit.name(), self.case.path());
+        Quantity::new(value, unit, Source::finding(&id, &format!("uses.{place}.{field}")))
+    }
+
+    fn share(&self, part: &PartUse) -> Cited {
+        self.of_use(part, "mean_percent", part.mean_percent, Unit::Ratio).of_percent().percent()
+    }
+
+    /// The part as the beginning of a sentence, with its verb.
+    fn busy(&self, part: &PartUse) -> Cited {
+        words::busy(part, self.of_use(part, "parts", part.parts as f64, Unit::Count))
+    }
+}
+
+/// A field of the level of a case.
+fn level_of(path: &str, field: &str, value: f64, unit: Unit) -> Quantity {
+    Quantity::new(value, unit, Source::finding(&format!("{}/{path}", Kind::Level.name()), field))
+}
+
 /// The first that applies: a rate that was asked for, a part that is full, time in the host, time in queues, too little
 /// outstanding.
 fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_>) -> Reason {
-    if let Some(held) = held(case, level) {
+    let numbers = Numbers { case, level, uses };
+    if let Some(held) = held(case, &numbers) {
         return held;
     }
     let busiest = uses.iter().find(|part| part.part != CPU && part.part != "disk");
@@ -69,10 +116,10 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_
         return Reason {
             by: class(part),
             part: name(part),
-            because: format!(
-                "{} busy {:.0} % of the time{}",
-                words::busy(part),
-                part.mean_percent,
+            because: cited!(
+                "{} busy {} of the time{}",
+                numbers.busy(part),
+                numbers.share(part),
                 words::way(part)
             ),
         };
@@ -82,33 +129,40 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_
         return Reason {
             by: "generator",
             part: CPU.into(),
-            because: format!("the host’s processors are busy {:.0} % of the time", cpu.mean_percent),
+            because: cited!("the host’s processors are busy {} of the time", numbers.share(cpu)),
         };
     }
     match busiest {
-        Some(part) => in_host(case, level, part, uses)
-            .or_else(|| queued(case, level, part, others))
-            .unwrap_or_else(|| few(level, part)),
+        Some(part) => in_host(part, &numbers)
+            .or_else(|| queued(part, others, &numbers))
+            .unwrap_or_else(|| few(part, &numbers)),
         None => Reason {
             by: "unknown",
             part: String::new(),
-            because: format!(
+            because: cited!(
                 "the target shows nothing of its parts; mean latency is {} with {} outstanding",
-                latency(level.mean_latency_ns),
-                words::ios(level.outstanding)
+                numbers.latency(),
+                numbers.outstanding()
             ),
         },
     }
 }
 
 /// A rate that was asked for and delivered, or a limit that was set.
-fn held(case: &ObservedCase, level: &Level) -> Option<Reason> {
-    let asked = case.number("rate_iops").map(|rate| rate * case.number("numjobs").unwrap_or(1.0));
-    if let Some(asked) = asked.filter(|asked| level.iops >= RATE_REACHED * asked) {
+fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
+    let setting = |name: &str, unit| {
+        let source = Source::setting(&case.stage, &case.name, name);
+        Some(Quantity::new(case.number(name)?, unit, source))
+    };
+    let asked = setting("rate_iops", Unit::Iops).map(|rate| match setting("numjobs", Unit::Count) {
+        Some(jobs) => rate.times(&jobs),
+        None => rate,
+    });
+    if let Some(asked) = asked.filter(|asked| numbers.level.iops >= RATE_REACHED * asked.value()) {
         return Some(Reason {
             by: "rate",
             part: "rate_iops".into(),
-            because: format!("{} were asked for and {} delivered", iops(asked), iops(level.iops)),
+            because: cited!("{} were asked for and {} delivered", asked.iops(), numbers.iops()),
         });
     }
     let is_limited = case
@@ -118,16 +172,17 @@ fn held(case: &ObservedCase, level: &Level) -> Option<Reason> {
     is_limited.then(|| Reason {
         by: "rate",
         part: "limit".into(),
-        because: format!(
+        because: cited!(
             "the limits that were set allow no more for some of the time; {} were delivered",
-            iops(level.iops)
+            numbers.iops()
         ),
     })
 }
 
 /// Parts of a kind are seldom full together: while some collect garbage or move their arms, the I/Os of all queue up at those,
 /// and the others wait. Then more I/Os would only wait longer.
-fn queued(case: &ObservedCase, level: &Level, part: &PartUse, others: &Calm<'_>) -> Option<Reason> {
+fn queued(part: &PartUse, others: &Calm<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
+    let (case, level) = (numbers.case, numbers.level);
     if level.outstanding <= OUTSTANDING_PER_PART * part.parts as f64 {
         return None;
     }
@@ -135,26 +190,28 @@ fn queued(case: &ObservedCase, level: &Level, part: &PartUse, others: &Calm<'_>)
     if level.mean_latency_ns < calm.factor * calm.latency_ns {
         return None;
     }
-    let queued = format!(
+    let queued = cited!(
         "{} outstanding wait {}, where {} is {}",
-        words::ios(level.outstanding),
-        latency(level.mean_latency_ns),
+        numbers.outstanding(),
+        numbers.latency(),
         calm.of,
-        latency(calm.latency_ns)
+        level_of(&calm.path, "mean_latency_ns", calm.latency_ns, Unit::Ns).latency()
     );
     Some(if part.mean_percent >= 100.0 * HALF {
-        let because = format!(
-            "{} busy {:.0} % of the time in the mean{}{}: {queued}",
-            words::busy(part),
-            part.mean_percent,
+        let because = cited!(
+            "{} busy {} of the time in the mean{}{}: {}",
+            numbers.busy(part),
+            numbers.share(part),
             words::way(part),
-            if part.parts > 1 { ", though not all at once" } else { "" }
+            if part.parts > 1 { ", though not all at once" } else { "" },
+            queued
         );
         Reason { by: class(part), part: name(part), because }
     } else {
-        let because = format!(
-            "no part that is counted is busy more than {:.0} % of the time, yet {queued}",
-            part.mean_percent
+        let because = cited!(
+            "no part that is counted is busy more than {} of the time, yet {}",
+            numbers.share(part),
+            queued
         );
         Reason { by: "unknown", part: String::new(), because }
     })
@@ -162,7 +219,8 @@ fn queued(case: &ObservedCase, level: &Level, part: &PartUse, others: &Calm<'_>)
 
 /// Threads of hosts that are busy most of the time, while most of what the jobs may have outstanding is not in the array: what the
 /// threads do before an I/O goes out is in no latency, and no array could make it shorter.
-fn in_host(case: &ObservedCase, level: &Level, part: &PartUse, uses: &[PartUse]) -> Option<Reason> {
+fn in_host(part: &PartUse, numbers: &Numbers<'_>) -> Option<Reason> {
+    let (case, level, uses) = (numbers.case, numbers.level, numbers.uses);
     let allowed = case.number("numjobs").unwrap_or(1.0) * case.number("iodepth").unwrap_or(1.0);
     let is_host = class(part) == "generator" && part.resource == "threads";
     if !is_host || part.mean_percent < 100.0 * HALF || level.outstanding > (1.0 - HALF) * allowed {
@@ -171,26 +229,26 @@ fn in_host(case: &ObservedCase, level: &Level, part: &PartUse, uses: &[PartUse])
     let of_array =
         uses.iter().find(|part| class(part) != "generator" && part.part != CPU && part.part != "disk");
     let beside = match of_array {
-        Some(part) => format!(", no part of the array more than {:.0} %", part.mean_percent),
-        None => String::new(),
+        Some(part) => cited!(", no part of the array more than {}", numbers.share(part)),
+        None => Cited::default(),
     };
-    let because = format!("{} busy {:.0} % of the time{beside}", words::busy(part), part.mean_percent);
+    let because = cited!("{} busy {} of the time{}", numbers.busy(part), numbers.share(part), beside);
     Some(Reason { by: "generator", part: name(part), because })
 }
 
 /// On a twin every part is seen: where none is full, time is spent in latency, and more I/Os would do more.
-fn few(level: &Level, part: &PartUse) -> Reason {
+fn few(part: &PartUse, numbers: &Numbers<'_>) -> Reason {
     Reason {
         by: "concurrency",
         part: name(part),
-        because: format!(
-            "no part is full (at most, {} busy {:.0} % of the time{}), and with {} outstanding, {} each, there are {}",
-            words::busy(part),
-            part.mean_percent,
+        because: cited!(
+            "no part is full (at most, {} busy {} of the time{}), and with {} outstanding, {} each, there are {}",
+            numbers.busy(part),
+            numbers.share(part),
             words::way(part),
-            words::ios(level.outstanding),
-            latency(level.mean_latency_ns),
-            iops(level.iops)
+            numbers.outstanding(),
+            numbers.latency(),
+            numbers.iops()
         ),
     }
 }

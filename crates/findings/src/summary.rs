@@ -1,12 +1,12 @@
 //! The run in three answers, for a reader who has a minute: what the target sustains, when it falls, what limits it.
 
-use crate::conclusions::capitalised;
+use crate::cited::{Cited, Quantity, Source};
 use crate::facts::Map;
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
-use crate::statistics::{median, middle_half};
-use crate::text::{bandwidth, duration, gigabytes, iops, latency};
-use crate::{Conclusion, Findings, Kind, Level, Limit, Rate, WriteCliff, words};
+use crate::statistics::median;
+use crate::words::CaseWords;
+use crate::{Conclusion, Findings, Kind, Level, Limit, Rate, WriteCliff, cited, words};
 
 /// Three questions, each with its answer where a finding gives one.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,12 @@ pub const QUESTIONS: [&str; 3] = ["What it sustains", "When it falls", "What lim
 /// Of the kinds of limit so many are named.
 const LIMITS_NAMED: usize = 3;
 
+/// Settings that lay data out another way.
+const LAYOUTS: [&str; 2] = ["raid", "layout"];
+
+/// Falls are rare where they are no more than one in so many cases that write long enough.
+const RARE: usize = 10;
+
 /// Of so many falls and more the middle half is told, because one that is unlike the others says little of the next.
 const MANY_FALLS: usize = 8;
 
@@ -34,16 +40,23 @@ impl Findings {
     }
 
     /// The load of a finding's case, as a person says it; the stage where it is about no case.
-    pub(crate) fn load_of(&self, finding: &Finding) -> String {
-        let case = self.case_of(finding);
-        case.map_or_else(|| finding.stage.clone(), |case| words::case(&case.name, &case.settings))
+    pub(crate) fn load_of(&self, finding: &Finding) -> Cited {
+        match self.case_of(finding) {
+            Some(case) => words::case(&case.stage, &case.name, &case.settings),
+            None => Cited::quote(&finding.stage, Source::finding(&finding.id, "stage")),
+        }
     }
 
-    /// The kind of load of a finding's case, whatever its block size.
-    pub(crate) fn kind_of_load_but_size(&self, finding: &Finding) -> String {
+    /// The load of a finding's case, as [`Findings::conclusions`] says it.
+    pub fn load_in_words(&self, finding: &Finding) -> Cited {
+        self.load_of(finding)
+    }
+
+    /// The workload of a finding's case, whatever its block size.
+    pub(crate) fn workload_but_size(&self, finding: &Finding) -> String {
         let mut settings = self.case_of(finding).map_or_else(Map::new, |case| case.settings.clone());
         settings.retain(|name, _| name != "bs");
-        words::kind_of_load(&settings)
+        CaseWords::new("", "", &settings).workload().to_string()
     }
 
     fn case_of(&self, finding: &Finding) -> Option<&ObservedCase> {
@@ -62,170 +75,320 @@ impl Findings {
             .collect()
     }
 
-    fn levels(&self) -> impl Iterator<Item = (&Finding, &Level)> {
+    /// The case with the highest rate; of equals the first. Every sentence and every tile about it takes it from here.
+    pub fn peak_iops(&self) -> Option<(&Finding, &Level)> {
+        first_largest(self.levels(), |level| level.iops)
+    }
+
+    /// The case that moves the most bytes a second.
+    pub fn peak_bandwidth(&self) -> Option<(&Finding, &Level)> {
+        first_largest(self.levels(), |level| level.bw_bytes_per_s)
+    }
+
+    /// The case with the lowest mean latency over all its I/Os.
+    pub fn lowest_latency(&self) -> Option<(&Finding, &Level)> {
+        first_largest(self.levels().filter(|(_, level)| level.mean_latency_ns > 0.0), |level| {
+            -level.mean_latency_ns
+        })
+    }
+
+    pub(crate) fn levels(&self) -> impl Iterator<Item = (&Finding, &Level)> {
         self.of_kind(Kind::Level).filter_map(|finding| match &finding.fact {
             Fact::Level(level) if level.iops > 0.0 => Some((finding, level)),
             _ => None,
         })
     }
 
-    /// How many cases write for at least as long as it usually takes to fall, and do not.
-    fn steadfast(&self, cliffs: &[(&Finding, &WriteCliff)]) -> usize {
+    /// Whether falls are what few cases do, of those that write long enough.
+    pub(crate) fn are_rare(&self, cliffs: &[(&Finding, &WriteCliff)]) -> bool {
+        !cliffs.is_empty() && self.steadfast(cliffs).len() + cliffs.len() >= RARE * cliffs.len()
+    }
+
+    /// Cases that write for at least as long as it usually takes to fall, and do not.
+    fn steadfast(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Vec<&Finding> {
         let usual_s = median(cliffs.iter().map(|(_, cliff)| cliff.onset_s));
         let is_steadfast = |finding: &&Finding| match &finding.fact {
             Fact::NoWriteCliff(none) => none.length_s > usual_s,
             _ => false,
         };
-        self.of_kind(Kind::NoWriteCliff).filter(is_steadfast).count()
+        self.of_kind(Kind::NoWriteCliff).filter(is_steadfast).collect()
     }
 
     fn sustains(&self) -> Option<Conclusion> {
         // What few cases do is no rule: their level is not what the target sustains.
         let mut cliffs = self.all_cliffs();
-        if !cliffs.is_empty() && self.steadfast(&cliffs) > cliffs.len() {
+        if !cliffs.is_empty() && self.steadfast(&cliffs).len() > cliffs.len() {
             cliffs.clear();
         }
         let by_iops = cliffs.iter().max_by(|a, b| a.1.sustained.iops.total_cmp(&b.1.sustained.iops));
         let by_bytes = cliffs
             .iter()
             .max_by(|a, b| a.1.sustained.bw_bytes_per_s.total_cmp(&b.1.sustained.bw_bytes_per_s));
-        if let (Some((first, most)), Some((second, widest))) = (by_iops, by_bytes) {
-            let (rate, bytes) = (iops(most.sustained.iops), bandwidth(widest.sustained.bw_bytes_per_s));
+        if let (Some((first, _)), Some((second, _))) = (by_iops, by_bytes) {
+            let rate = first.number("sustained.iops").iops();
+            let bytes = second.number("sustained.bw_bytes_per_s").bandwidth();
             let (load, wide_load) = (self.load_of(first), self.load_of(second));
-            let text = if first.id == second.id {
-                format!("After writes have fallen, up to {rate} or {bytes} remain ({load}).")
+            // The highest level of one layout says nothing about the others.
+            let others = self.other_layouts(&cliffs, first);
+            let beside = others.iter().map(|finding| {
+                let rate = finding.number("sustained.iops").iops();
+                cited!("; up to {} ({})", rate, self.load_of(finding))
+            });
+            let beside = Cited::join(beside, "");
+            let text = if first.id == second.id && others.is_empty() {
+                cited!("After writes have fallen, up to {} or {} remain ({}).", rate, bytes, load)
             } else {
-                format!(
-                    "After writes have fallen, up to {rate} remain ({load}), or up to {bytes} ({wide_load})."
+                cited!(
+                    "After writes have fallen, up to {} remain ({}){}, or up to {} ({}).",
+                    rate,
+                    load,
+                    beside,
+                    bytes,
+                    wide_load
                 )
             };
-            return Some(answer(&text, &[first, second]));
+            let mut rests_on = vec![*first];
+            rests_on.extend(others);
+            rests_on.push(*second);
+            return Some(answer(text, &rests_on));
         }
         self.lasting()
     }
 
-    /// What lasted as long as it was tried: the most I/Os at random, and the most bytes in order. Where writes fall, that is the
+    /// Of each RAID level or layout other than that of a finding, the cliff after which most remains.
+    fn other_layouts<'a>(
+        &'a self,
+        cliffs: &[(&'a Finding, &'a WriteCliff)],
+        first: &Finding,
+    ) -> Vec<&'a Finding> {
+        let layout = |finding: &Finding| {
+            let case = self.case_of(finding)?;
+            LAYOUTS.iter().find_map(|name| case.settings.get(*name)).map(ToString::to_string)
+        };
+        let mut best: Vec<(String, &Finding, f64)> = Vec::new();
+        for (finding, cliff) in cliffs {
+            let Some(own) = layout(finding) else { continue };
+            let rate = cliff.sustained.iops;
+            match best.iter_mut().find(|known| known.0 == own) {
+                Some(known) if known.2 < rate => *known = (own, finding, rate),
+                Some(_) => {}
+                None => best.push((own, finding, rate)),
+            }
+        }
+        let of_first = layout(first);
+        best.sort_by(|a, b| b.2.total_cmp(&a.2));
+        best.retain(|(own, _, _)| Some(own) != of_first.as_ref());
+        best.into_iter().map(|one| one.1).collect()
+    }
+
+    /// What lasted over the measured time: the most I/Os at random, and the most bytes. Where writes fall, that is the
     /// level after the last fall.
     fn lasting(&self) -> Option<Conclusion> {
         let cliffs = self.all_cliffs();
+        let fall = |finding: &Finding| {
+            let is_its = |other: &&(&Finding, &WriteCliff)| {
+                (&other.0.stage, &other.0.case) == (&finding.stage, &finding.case)
+            };
+            cliffs.iter().find(is_its).copied()
+        };
         let rate = |finding: &Finding, level: &Level| {
-            let cliff = cliffs
-                .iter()
-                .find(|(other, _)| (&other.stage, &other.case) == (&finding.stage, &finding.case));
-            cliff.map_or(Rate { iops: level.iops, bw_bytes_per_s: level.bw_bytes_per_s }, |(_, cliff)| {
-                cliff.sustained
-            })
+            fall(finding)
+                .map_or(Rate { iops: level.iops, bw_bytes_per_s: level.bw_bytes_per_s }, |(_, cliff)| {
+                    cliff.sustained
+                })
         };
         let is_random = |finding: &Finding| {
             let rw = self.case_of(finding).and_then(|case| case.word("rw"));
             rw.is_none_or(|rw| rw.starts_with("rand"))
         };
         let all = || self.levels().map(|(finding, level)| (finding, level, rate(finding, level)));
-        let random = all().filter(|one| is_random(one.0)).max_by(|a, b| a.2.iops.total_cmp(&b.2.iops));
-        let in_order = all()
-            .filter(|one| !is_random(one.0))
-            .max_by(|a, b| a.2.bw_bytes_per_s.total_cmp(&b.2.bw_bytes_per_s));
+        // Of equals the first in the order of the plan, as on the tiles.
+        let most = |is_wanted: &dyn Fn(&Finding) -> bool, value: fn(&Rate) -> f64| {
+            all().filter(|one| is_wanted(one.0)).reduce(|a, b| if value(&b.2) > value(&a.2) { b } else { a })
+        };
+        let random = most(&is_random, |rate| rate.iops);
+        // Most bytes are moved in order as a rule; where they are not, that is what is said.
+        let widest = most(&|_| true, |rate| rate.bw_bytes_per_s);
+        let in_order = widest.filter(|widest| random.is_none_or(|random| random.0.id != widest.0.id));
         let mut parts = Vec::new();
         if let Some((finding, level, rate)) = random {
             // The latency is that of the whole case, with the time before a fall.
-            let at = if rate.iops < level.iops {
-                String::new()
-            } else {
-                format!(" at {} mean latency", latency(level.mean_latency_ns))
+            let number = match fall(finding) {
+                Some((cliff, _)) => cliff.number("sustained.iops"),
+                None => finding.number("iops"),
             };
-            parts.push(format!("up to {}{at} ({})", iops(rate.iops), self.load_of(finding)));
+            let at = if rate.iops < level.iops {
+                Cited::default()
+            } else {
+                cited!(" at {} mean latency", finding.number("mean_latency_ns").latency())
+            };
+            parts.push(cited!("up to {}{} ({})", number.iops(), at, self.load_of(finding)));
         }
-        if let Some((finding, _, rate)) = in_order {
-            parts.push(format!("up to {} ({})", bandwidth(rate.bw_bytes_per_s), self.load_of(finding)));
+        if let Some((finding, _, _)) = in_order {
+            let number = match fall(finding) {
+                Some((cliff, _)) => cliff.number("sustained.bw_bytes_per_s"),
+                None => finding.number("bw_bytes_per_s"),
+            };
+            parts.push(cited!("up to {} ({})", number.bandwidth(), self.load_of(finding)));
         }
         let rests_on: Vec<&Finding> = [random, in_order].into_iter().flatten().map(|one| one.0).collect();
-        let mut tried: Vec<String> = rests_on
+        let mut tried: Vec<Cited> = rests_on
             .iter()
             .filter_map(|finding| self.case_of(finding))
-            .map(|case| duration(case.counted_s()))
+            .map(|case| {
+                let source = Source::result(&case.stage, &case.name, "duration_s");
+                Quantity::new(case.counted_s(), crate::Unit::S, source).duration()
+            })
             .collect();
-        tried.dedup();
-        let text = format!("{}, as long as it was tried ({}).", parts.join(", and "), tried.join(" and "));
-        (!rests_on.is_empty()).then(|| answer(&text, &rests_on))
+        tried.dedup_by(|a, b| a.text() == b.text());
+        let text =
+            cited!("{}, over the measured {}.", Cited::join(parts, ", and "), Cited::join(tried, " and "));
+        (!rests_on.is_empty()).then(|| answer(text, &rests_on))
     }
 
     fn falls(&self) -> Option<Conclusion> {
         let cliffs = self.all_cliffs();
         let mut rests_on: Vec<&Finding> = cliffs.iter().map(|(finding, _)| *finding).collect();
-        let typical = |value: fn(&WriteCliff) -> f64, said: fn(f64) -> String| {
-            typical(cliffs.iter().map(|(_, cliff)| value(cliff)), said)
+        let typical = |field: &str, said: fn(Quantity) -> Cited| {
+            typical(&cliffs.iter().map(|one| one.0.number(field)).collect::<Vec<_>>(), said)
         };
         let mut text = if cliffs.is_empty() {
-            let longest = self.of_kind(Kind::NoWriteCliff).filter_map(|finding| match &finding.fact {
-                Fact::NoWriteCliff(none) => Some((finding, none.length_s)),
-                _ => None,
-            });
-            let (finding, length_s) = longest.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            rests_on.push(finding);
-            format!("Writes did not fall in what was tried, at most {} at a stretch.", duration(length_s))
+            self.never_fell(&mut rests_on)?
         } else {
-            let all = cliffs.len() + self.steadfast(&cliffs);
-            format!(
+            let steadfast = self.steadfast(&cliffs);
+            let own: Vec<Source> =
+                cliffs.iter().map(|(finding, _)| Source::finding(&finding.id, "onset_s")).collect();
+            let others = steadfast.iter().map(|finding| Source::finding(&finding.id, "length_s"));
+            let all: Vec<Source> = own.iter().cloned().chain(others).collect();
+            let subject = if all.len() == 1 {
+                cited!("Writes")
+            } else if self.are_rare(&cliffs) {
+                let quiet = Quantity::count_of(&all[own.len()..]).plain(0);
+                cited!(
+                    "In {} of {} that write long enough, writes did not fall. In {} they",
+                    quiet,
+                    Quantity::count_of(&all).count("case"),
+                    Quantity::count_of(&own).plain(0)
+                )
+            } else {
+                cited!(
+                    "In {} of {} that write long enough, writes",
+                    Quantity::count_of(&own).plain(0),
+                    Quantity::count_of(&all).count("case")
+                )
+            };
+            cited!(
                 "{} fall by {} after {}, with {} written{}.",
-                if all == 1 {
-                    "Writes".to_owned()
-                } else {
-                    format!("In {} of {all} cases that write long enough, writes", cliffs.len())
-                },
-                typical(|cliff| cliff.depth_percent, |percent| format!("{percent:.0} %")),
-                typical(|cliff| cliff.onset_s, duration),
-                typical(|cliff| cliff.bytes_written, gigabytes),
+                subject,
+                typical("depth_percent", Quantity::percent),
+                typical("onset_s", Quantity::duration),
+                typical("bytes_written", Quantity::gigabytes),
                 match cliffs.len() {
                     1 => "",
-                    many if many < MANY_FALLS => " (each the median, with the least and most)",
+                    many if many < MANY_FALLS => " (each the median, with the lowest and highest)",
                     _ => " (each the median, with the middle half of these cases)",
                 }
             )
         };
         if let Some(sentence) = self.earliest(&cliffs) {
-            text.push_str(&sentence);
+            text.push(sentence);
         }
         if let Some((finding, sentence)) = self.deepest_dip() {
             rests_on.push(finding);
-            text.push_str(&sentence);
+            text.push(sentence);
         }
-        Some(answer(&text, &rests_on))
+        Some(answer(text, &rests_on))
+    }
+
+    /// What is to be said where writes did not fall: for how long they were watched, or why a fall could not be told.
+    fn never_fell<'a>(&'a self, rests_on: &mut Vec<&'a Finding>) -> Option<Cited> {
+        let none = || {
+            self.of_kind(Kind::NoWriteCliff).filter_map(|finding| match &finding.fact {
+                Fact::NoWriteCliff(none) => Some((finding, none)),
+                _ => None,
+            })
+        };
+        let longest = |could_show: bool| {
+            none()
+                .filter(|(_, none)| none.could_show() == could_show)
+                .max_by(|a, b| a.1.length_s.total_cmp(&b.1.length_s))
+        };
+        if let Some((finding, _)) = longest(true) {
+            rests_on.push(finding);
+            return Some(cited!(
+                "Writes did not fall within the tested range, at most {} at a stretch.",
+                finding.number("length_s").duration()
+            ));
+        }
+        let (finding, none) = longest(false)?;
+        rests_on.push(finding);
+        Some(cited!(
+            "Whether writes fall is not shown: {}.",
+            Cited::quote(&none.reason, Source::finding(&finding.id, "reason"))
+        ))
     }
 
     /// The one of many falls that comes first: what to reckon with at worst.
-    fn earliest(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Option<String> {
-        let (finding, cliff) = cliffs.iter().min_by(|a, b| a.1.onset_s.total_cmp(&b.1.onset_s))?;
+    fn earliest(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Option<Cited> {
+        let (finding, _) = cliffs.iter().min_by(|a, b| a.1.onset_s.total_cmp(&b.1.onset_s))?;
         let said = || {
-            format!(
+            cited!(
                 "\nThe earliest begins after {}, with {} written: {}.",
-                duration(cliff.onset_s),
-                gigabytes(cliff.bytes_written),
+                finding.number("onset_s").duration(),
+                finding.number("bytes_written").gigabytes(),
                 self.load_of(finding)
             )
         };
         (cliffs.len() >= MANY_FALLS).then(said)
     }
 
-    fn deepest_dip(&self) -> Option<(&Finding, String)> {
+    /// Whether a finding's case has limits set on it.
+    pub(crate) fn is_limited(&self, finding: &Finding) -> bool {
+        self.case_of(finding).is_some_and(|case| !case.limits.is_empty())
+    }
+
+    fn deepest_dip(&self) -> Option<(&Finding, Cited)> {
         // A limit that was set is meant to take the rate down.
-        let is_limited =
-            |finding: &Finding| self.case_of(finding).is_some_and(|case| !case.limits.is_empty());
-        let events = self.of_kind(Kind::Disruption).filter(|finding| !is_limited(finding));
-        let dips = events.filter_map(|finding| match &finding.fact {
-            Fact::Disruption(one) => one
-                .dips
-                .iter()
-                .map(|dip| (finding, &one.event, dip))
-                .min_by(|a, b| a.2.extreme_percent.total_cmp(&b.2.extreme_percent)),
-            _ => None,
+        let events = self.of_kind(Kind::Disruption).filter(|finding| !self.is_limited(finding));
+        // A field, how far it goes, and whether it stays there.
+        let falls = events.flat_map(|finding| match &finding.fact {
+            Fact::Disruption(one) => {
+                let dips = one.dips.iter().enumerate().map(|(place, dip)| {
+                    (finding, one, format!("dips.{place}"), dip.extreme_percent, Some(dip.is_over))
+                });
+                let change = one
+                    .rate_change
+                    .map(|change| (finding, one, "rate_change".to_owned(), change.change_percent, None));
+                dips.chain(change).collect()
+            }
+            _ => Vec::new(),
         });
-        let (finding, event, dip) =
-            dips.min_by(|a, b| a.2.extreme_percent.total_cmp(&b.2.extreme_percent))?;
-        let sentence = format!(
-            "\nAround the event “{event}” IOPS dip by up to {:.0} % for {}.",
-            dip.extreme_percent.abs(),
-            duration(dip.length_s)
-        );
+        let (finding, disruption, field, percent, is_over) = falls.min_by(|a, b| a.3.total_cmp(&b.3))?;
+        if percent >= 0.0 {
+            return None;
+        }
+        let number = |name: &str| finding.number(&format!("{field}.{name}"));
+        let event = Cited::quote(&disruption.event, Source::finding(&finding.id, "event"));
+        let sentence = match is_over {
+            Some(true) => cited!(
+                "\nAround the event “{}” IOPS dip by up to {} for {}.",
+                event,
+                number("extreme_percent").abs().percent(),
+                number("length_s").duration()
+            ),
+            Some(false) => cited!(
+                "\nAround the event “{}” IOPS dip by up to {} and had not recovered when the case ended after {}.",
+                event,
+                number("extreme_percent").abs().percent(),
+                number("length_s").duration()
+            ),
+            None => cited!(
+                "\nAfter the event “{}” IOPS stay {} lower from {} on.",
+                event,
+                number("change_percent").abs().percent(),
+                number("from_s").duration()
+            ),
+        };
         Some((finding, sentence))
     }
 
@@ -256,58 +419,80 @@ impl Findings {
         // The commonest first, so that the few that are named are most of all; what nobody knows comes last.
         kinds.sort_by_key(|(by, count, _)| (*by == "unknown", std::cmp::Reverse(*count)));
         kinds.truncate(LIMITS_NAMED);
-        let points: Vec<String> = kinds
+        let sources = |by: Option<&str>| -> Vec<Source> {
+            let wanted = limits.iter().filter(|(_, limit)| by.is_none_or(|by| limit.by == by));
+            wanted.map(|(finding, _)| Source::finding(&finding.id, "by")).collect()
+        };
+        let points: Vec<Cited> = kinds
             .iter()
             .map(|(by, count, (finding, limit))| {
-                let because = &limit.because;
+                let because = limit.because.clone();
                 if limits.len() == 1 {
                     let what =
                         if *by == "unknown" { "Not visible from outside" } else { words::limiter(by).0 };
-                    return format!("{what}: {because} ({}).", self.load_of(finding));
+                    return cited!("{}: {} ({}).", what, because, self.load_of(finding));
                 }
-                let share = match limits.len() {
-                    all if all == *count => format!("all {all} kinds of load"),
-                    all => format!("{count} of {all} kinds of load"),
+                let all = Quantity::count_of(&sources(None)).count("workload");
+                let share = if limits.len() == *count {
+                    cited!("all {}", all)
+                } else {
+                    cited!("{} of {}", Quantity::count_of(&sources(Some(by))).plain(0), all)
                 };
-                let load = self.case_of(finding).map(|case| words::kind_of_load(&case.settings));
-                let load = load.unwrap_or_else(|| finding.stage.clone());
+                let load = self.case_of(finding).map_or_else(
+                    || self.load_of(finding),
+                    |case| CaseWords::new(&case.stage, &case.name, &case.settings).workload(),
+                );
                 let example = if *count == 1 { "That is" } else { "For example" };
                 match *by {
                     "unknown" => {
-                        format!("In {share} not visible from outside. {example} {load}: {because}.")
+                        cited!("In {} not visible from outside. {} {}: {}.", share, example, load, because)
                     }
                     "concurrency" => {
-                        format!(
-                            "In {share} more I/Os outstanding would do more. {example} {load}: {because}."
+                        cited!(
+                            "In {} more I/Os outstanding would do more. {} {}: {}.",
+                            share,
+                            example,
+                            load,
+                            because
                         )
                     }
                     by => {
                         let (what, is_plural) = words::limiter(by);
                         let verb = if is_plural { "limit" } else { "limits" };
-                        format!("{what} {verb} {share}. {example} {load}: {because}.")
+                        cited!("{} {} {}. {} {}: {}.", what, verb, share, example, load, because)
                     }
                 }
             })
-            .map(|sentence| capitalised(&sentence))
+            .map(Cited::capitalised)
             .collect();
         let rests_on: Vec<&Finding> = kinds.iter().map(|(_, _, (finding, _))| *finding).collect();
-        (!points.is_empty()).then(|| answer(&points.join("\n"), &rests_on))
+        (!points.is_empty()).then(|| answer(Cited::join(points, "\n"), &rests_on))
     }
 }
 
-/// The middle of several values, with the least and the largest, of many with those of the middle half, where they are said
-/// differently.
-fn typical(values: impl Iterator<Item = f64> + Clone, said: fn(f64) -> String) -> String {
-    let least = values.clone().fold(f64::INFINITY, f64::min);
-    let most = values.clone().fold(0.0, f64::max);
-    let is_many = values.clone().count() >= MANY_FALLS;
-    let [least, most] = middle_half(values.clone()).filter(|_| is_many).unwrap_or([least, most]);
-    let (least, most, middle) = (said(least), said(most), said(median(values)));
-    if least == most { middle } else { format!("{middle} ({least} to {most})") }
+/// Of equals the first, in the order of the plan.
+fn first_largest<'a>(
+    all: impl Iterator<Item = (&'a Finding, &'a Level)>,
+    value: impl Fn(&Level) -> f64,
+) -> Option<(&'a Finding, &'a Level)> {
+    all.reduce(|a, b| if value(b.1) > value(a.1) { b } else { a })
 }
 
-fn answer(text: &str, rests_on: &[&Finding]) -> Conclusion {
+/// The middle of several values, with the lowest and the highest, of many with those of the middle half, where they are printed
+/// differently.
+fn typical(values: &[Quantity], said: fn(Quantity) -> Cited) -> Cited {
+    let is_many = values.len() >= MANY_FALLS;
+    let half = if is_many { Quantity::middle_half(values) } else { None };
+    let range = half.or_else(|| Some([Quantity::smallest(values)?, Quantity::largest(values)?]));
+    let (Some([low, high]), Some(middle)) = (range, Quantity::median(values)) else {
+        return Cited::default();
+    };
+    let (low, high, middle) = (said(low), said(high), said(middle));
+    if low.text() == high.text() { middle } else { cited!("{} ({} to {})", middle, low, high) }
+}
+
+fn answer(text: Cited, rests_on: &[&Finding]) -> Conclusion {
     let mut findings: Vec<String> = rests_on.iter().map(|finding| finding.id.clone()).collect();
     findings.dedup();
-    Conclusion { weight: 100, text: capitalised(text), findings }
+    Conclusion { weight: 100, text: text.capitalised(), findings }
 }

@@ -14,9 +14,9 @@ pub(crate) fn bandwidth(bytes_per_s: f64) -> String {
     units::human_bandwidth(bytes_per_s)
 }
 
-/// A latency in µs or ms.
+/// A latency, as the report's tables and tiles print it.
 pub(crate) fn latency(ns: f64) -> String {
-    if ns < 1e6 { format!("{:.0} µs", ns / 1e3) } else { format!("{:.2} ms", ns / 1e6) }
+    units::human_latency(ns)
 }
 
 /// A block size: `4K`, `512 B`.
@@ -42,15 +42,6 @@ pub(crate) fn duration(seconds: f64) -> String {
 /// So many of something: `1 case`, `1,010 cases`.
 pub(crate) fn count(number: usize, singular: &str) -> String {
     units::human_count(number as u64, singular)
-}
-
-/// How often: once, twice, or a number of times.
-pub(crate) fn times(count: usize) -> String {
-    match count {
-        1 => "once".into(),
-        2 => "twice".into(),
-        count => format!("{count} times"),
-    }
 }
 
 /// Bytes in MB, GB or TB (powers of ten).

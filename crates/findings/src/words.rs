@@ -1,9 +1,8 @@
 //! Cases and parts as a person would say them: no `bs=4096,iodepth=32`, and each noun with its number.
 
-use crate::PartUse;
-use crate::text::{block, count};
+use crate::cited::{Cited, Quantity, Source, Unit};
+use crate::{PartUse, cited};
 use serde_json::{Map, Value};
-use units::human_count;
 
 /// Settings that every case is told by, whether they vary or not; the others are told where they vary.
 const ALWAYS_TOLD: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
@@ -18,10 +17,19 @@ const OF_A_SCENARIO: [&str; 2] = ["write_cache", "coverage"];
 const OF_A_LOAD: [&str; 8] =
     ["rw", "bs", "bssplit", "rwmixread", "numjobs", "iodepth", "runtime", "ramp_time"];
 
-/// The case of this name and these settings as a person says it: `4K random writes, 8 jobs of depth 32, RAID 5`.
-pub fn case(name: &str, settings: &Map<String, Value>) -> String {
-    let mut parts = vec![load(settings)];
-    parts.extend(jobs(settings));
+/// A case's settings with where they stand, so that what is said of them names its source.
+#[derive(Clone, Copy)]
+pub(crate) struct CaseWords<'a> {
+    stage: &'a str,
+    name: &'a str,
+    settings: &'a Map<String, Value>,
+}
+
+/// The case of this stage and name with these settings as a person says it: `4K random writes, 8 jobs of depth 32, RAID 5`.
+pub fn case(stage: &str, name: &str, settings: &Map<String, Value>) -> Cited {
+    let words = CaseWords::new(stage, name, settings);
+    let mut parts = vec![words.load()];
+    parts.extend(words.jobs());
     // What stands in the name is that in which the cases of the stage differ.
     let varies: Vec<&str> =
         name.split(',').filter_map(|part| part.split_once('=')).map(|(name, _)| name).collect();
@@ -38,89 +46,129 @@ pub fn case(name: &str, settings: &Map<String, Value>) -> String {
         "ioengine" => settings.get("iodepth").and_then(Value::as_u64).is_some_and(|depth| depth > 1),
         name => OF_A_LOAD.contains(&name),
     };
-    let others = settings.iter().filter(|(name, value)| is_told(name) && !is_plain(name, value));
-    parts.extend(others.map(|(name, value)| setting(name, value)));
-    parts.join(", ")
+    let others = settings.keys().filter(|name| is_told(name) && !is_plain(name, &settings[*name]));
+    parts.extend(others.map(|name| words.setting(name)));
+    Cited::join(parts, ", ")
 }
 
-/// The kind of load alone, without how much of it and where it stands among others: `4K random writes, RAID 5`.
-pub(crate) fn kind_of_load(settings: &Map<String, Value>) -> String {
-    let mut parts = vec![load(settings)];
-    let where_to = settings.iter().filter(|(name, _)| OF_A_KIND.contains(&name.as_str()));
-    parts.extend(where_to.map(|(name, value)| setting(name, value)));
-    parts.join(", ")
-}
+impl<'a> CaseWords<'a> {
+    pub fn new(stage: &'a str, name: &'a str, settings: &'a Map<String, Value>) -> Self {
+        CaseWords { stage, name, settings }
+    }
 
-fn load(settings: &Map<String, Value>) -> String {
-    let pattern = settings.get("rw").and_then(Value::as_str);
-    let order = if pattern.is_some_and(|rw| rw.starts_with("rand")) { "random" } else { "sequential" };
-    let share = settings.get("rwmixread").and_then(Value::as_f64).unwrap_or(50.0);
-    let direction = match pattern {
-        Some("read" | "randread") => "reads".to_owned(),
-        Some("write" | "randwrite") => "writes".to_owned(),
-        _ if share >= 100.0 => "reads".to_owned(),
-        _ if share <= 0.0 => "writes".to_owned(),
-        _ => format!("I/O, {share:.0} % reads"),
-    };
-    match settings.get("bs").and_then(Value::as_u64) {
-        Some(_) if settings.contains_key("bssplit") => format!("{order} {direction} of mixed sizes"),
-        Some(bytes) => format!("{} {order} {direction}", block(bytes)),
-        None => format!("{order} {direction}"),
+    /// The workload alone, without how much of it and where it stands among others: `4K random writes, RAID 5`.
+    pub fn workload(&self) -> Cited {
+        let mut parts = vec![self.load()];
+        let where_to = self.settings.keys().filter(|name| OF_A_KIND.contains(&name.as_str()));
+        parts.extend(where_to.map(|name| self.setting(name)));
+        Cited::join(parts, ", ")
+    }
+
+    fn source(&self, name: &str) -> Source {
+        Source::setting(self.stage, self.name, name)
+    }
+
+    fn quantity(&self, name: &str, unit: Unit) -> Option<Quantity> {
+        let value = self.settings.get(name)?.as_f64()?;
+        Some(Quantity::new(value, unit, self.source(name)))
+    }
+
+    /// The value of a setting in its own words.
+    fn value(&self, name: &str) -> Cited {
+        let Some(value) = self.settings.get(name) else { return Cited::default() };
+        match value.as_str() {
+            Some(text) => Cited::quote(text, self.source(name)),
+            None => Cited::number(value.to_string(), value.as_f64(), Unit::Setting, self.source(name)),
+        }
+    }
+
+    fn load(&self) -> Cited {
+        let word = |name: &str| self.settings.get(name).and_then(Value::as_str);
+        let pattern = word("rw");
+        let order = if pattern.is_some_and(|rw| rw.starts_with("rand")) { "random" } else { "sequential" };
+        let share = self.quantity("rwmixread", Unit::Ratio).map(Quantity::of_percent);
+        let direction = match (pattern, share) {
+            (Some("read" | "randread"), _) => cited!("reads"),
+            (Some("write" | "randwrite"), _) => cited!("writes"),
+            (_, Some(share)) if share.value() >= 1.0 => cited!("reads"),
+            (_, Some(share)) if share.value() <= 0.0 => cited!("writes"),
+            (_, Some(share)) => cited!("I/O, {} reads", share.percent()),
+            (_, None) => cited!("I/O"),
+        };
+        match self.quantity("bs", Unit::Bytes) {
+            Some(_) if self.settings.contains_key("bssplit") => {
+                cited!("{} {} of mixed sizes", order, direction)
+            }
+            Some(bytes) => cited!("{} {} {}", bytes.block(), order, direction),
+            None => cited!("{} {}", order, direction),
+        }
+    }
+
+    fn jobs(&self) -> Option<Cited> {
+        let (jobs, depth) = (self.quantity("numjobs", Unit::Count)?, self.quantity("iodepth", Unit::Count)?);
+        if jobs.value() == 1.0 && depth.value() == 1.0 {
+            return Some(cited!("queue depth {}", depth.plain(0)));
+        }
+        Some(cited!("{} of depth {}", jobs.count("job"), depth.plain(0)))
+    }
+
+    /// A setting with its value.
+    fn setting(&self, name: &str) -> Cited {
+        let word = self.settings.get(name).and_then(Value::as_str);
+        let value = self.value(name);
+        let size = || self.quantity(name, Unit::Bytes).map_or_else(|| value.clone(), Quantity::block);
+        match (name, word) {
+            ("raid", _) => cited!("RAID {}", value),
+            ("layout", Some("ddp")) => cited!("dynamic disk pool"),
+            ("layout", Some(level @ ("raid6" | "raid10"))) => {
+                let level = level.replace("raid", "RAID ");
+                Cited::number(level, None, Unit::Name, self.source(name))
+            }
+            ("host", Some("node")) => cited!("from a storage node"),
+            ("host", Some("client")) => cited!("from a client"),
+            ("disks", _) => match self.quantity(name, Unit::Count) {
+                Some(count) => count.count("disk"),
+                None => cited!("{} disks", value),
+            },
+            ("write_cache", _) => cited!("write cache {}", value),
+            ("read_cache", _) => cited!("read cache {}", value),
+            ("coverage", _) => match self.quantity(name, Unit::Ratio) {
+                Some(share) => cited!("{} of the capacity covered", share.of_percent().percent()),
+                None => cited!("{} of the capacity covered", value),
+            },
+            ("segment", _) => cited!("segments of {}", size()),
+            ("repeat", _) => cited!("round {}", value),
+            ("filesystem", Some("raw")) => cited!("on the raw device"),
+            ("filesystem", _) => cited!("on {}", value),
+            ("rate_percent", Some("max")) => cited!("at full rate"),
+            ("rate_percent", _) => match self.quantity(name, Unit::Ratio) {
+                Some(share) => cited!("at {} of the full rate", share.of_percent().percent()),
+                None => cited!("at {} % of the full rate", value),
+            },
+            ("rate_iops", _) => match self.quantity(name, Unit::Iops) {
+                Some(rate) => {
+                    let text = units::human_rate(rate.value());
+                    cited!("rate-limited to {} IOPS per job", rate.printed(text))
+                }
+                None => cited!("rate-limited to {} IOPS per job", value),
+            },
+            ("ioengine", Some("sync" | "psync")) => cited!("synchronous"),
+            ("ioengine", _) => cited!("asynchronous"),
+            (name, _) => {
+                let name = Cited::quote(name.replace('_', " "), self.source(name));
+                cited!("{} {}", name, value)
+            }
+        }
     }
 }
 
-fn jobs(settings: &Map<String, Value>) -> Option<String> {
-    let number = |name: &str| settings.get(name).and_then(Value::as_u64);
-    Some(match (number("numjobs")?, number("iodepth")?) {
-        (1, 1) => "one at a time".to_owned(),
-        (jobs, depth) => format!("{} of depth {depth}", human_count(jobs, "job")),
-    })
-}
-
-/// A setting with its value.
-fn setting(name: &str, value: &Value) -> String {
-    let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let size = || value.as_u64().map_or_else(|| word.clone(), block);
-    match (name, word.as_str()) {
-        ("raid", level) => format!("RAID {level}"),
-        ("layout", "ddp") => "dynamic disk pool".to_owned(),
-        ("layout", "raid6") => "RAID 6".to_owned(),
-        ("layout", "raid10") => "RAID 10".to_owned(),
-        ("host", "node") => "from a storage node".to_owned(),
-        ("host", "client") => "from a client".to_owned(),
-        ("disks", count) => {
-            value.as_u64().map_or_else(|| format!("{count} disks"), |count| human_count(count, "disk"))
-        }
-        ("write_cache", state) => format!("write cache {state}"),
-        ("read_cache", state) => format!("read cache {state}"),
-        ("coverage", share) => format!("{share} % of the capacity covered"),
-        ("segment", _) => format!("segments of {}", size()),
-        ("repeat", round) => format!("round {round}"),
-        ("filesystem", "raw") => "on the raw device".to_owned(),
-        ("filesystem", kind) => format!("on {kind}"),
-        ("rate_percent", "max") => "as fast as it goes".to_owned(),
-        ("rate_percent", share) => format!("at {share} % of the full rate"),
-        ("rate_iops", rate) => {
-            let rate = rate.parse().map_or_else(|_| rate.to_owned(), units::human_rate);
-            format!("held at {rate} IOPS a job")
-        }
-        ("ioengine", "sync" | "psync") => "synchronous".to_owned(),
-        ("ioengine", _) => "asynchronous".to_owned(),
-        (_, word) => format!("{} {word}", name.replace('_', " ")),
-    }
-}
-
-/// So many I/Os, of a mean that is seldom a whole number.
-pub(crate) fn ios(count: f64) -> String {
-    human_count(count.round() as u64, "I/O")
-}
-
-/// What is busy, as the beginning of a sentence with its verb: `the processors of 2 controllers are`.
-pub(crate) fn busy(part: &PartUse) -> String {
+/// What is busy, as the beginning of a sentence with its verb: `the processors of 2 controllers are`. How many there are comes
+/// from `parts`.
+pub(crate) fn busy(part: &PartUse, parts: Quantity) -> Cited {
     let kind = match part.part.as_str() {
         // All of them are one part, and more than one thing.
-        "drive-links" => return "the links to the drives are".to_owned(),
-        "cpu" => return "the host’s processors are".to_owned(),
+        "drive-links" => return cited!("the links to the drives are"),
+        "cpu" => return cited!("the host’s processors are"),
         "module" => "flash module".to_owned(),
         "nvme" => "NVMe drive".to_owned(),
         "hdd" => "hard disk".to_owned(),
@@ -129,16 +177,14 @@ pub(crate) fn busy(part: &PartUse) -> String {
         "block" => "block service".to_owned(),
         other => other.replace(['-', '_'], " "),
     };
-    let whose = match part.parts {
-        1 => format!("the {kind}"),
-        parts => count(parts, &kind),
-    };
+    let is_one = part.parts == 1;
+    let whose = if is_one { cited!("the {}", Cited::words(kind)) } else { parts.count(&kind) };
     let Some(resource) = resource(part) else {
-        return format!("{whose} {}", if part.parts == 1 { "is" } else { "are" });
+        return cited!("{} {}", whose, if is_one { "is" } else { "are" });
     };
-    let is_one = part.parts == 1 && !resource.is_plural;
-    let plural = if part.parts == 1 || resource.is_plural { "" } else { resource.plural };
-    format!("the {}{plural} of {whose} {}", resource.noun, if is_one { "is" } else { "are" })
+    let plural = if is_one || resource.is_plural { "" } else { resource.plural };
+    let verb = if is_one && !resource.is_plural { "is" } else { "are" };
+    cited!("the {}{} of {} {}", Cited::words(resource.noun), plural, whose, verb)
 }
 
 /// What of a part is busy.
@@ -199,7 +245,8 @@ mod tests {
     fn part(part: &str, resource: &str, parts: usize) -> String {
         let (part, resource) = (part.to_owned(), resource.to_owned());
         let all = PartUse { part, resource, mean_percent: 95.0, largest_percent: 95.0, parts };
-        format!("{} busy 95 % of the time{}", busy(&all), way(&all))
+        let count = Quantity::new(parts as f64, Unit::Count, Source::finding("limit/a/b", "uses.0.parts"));
+        format!("{} busy 95 % of the time{}", busy(&all, count), way(&all))
     }
 
     /// Proves that cases are told without the names of settings, with what varies and what a scenario stands for.
@@ -237,7 +284,7 @@ mod tests {
             (
                 "volume=hybrid,host=client",
                 json!({"rw": "randread", "bs": 512, "numjobs": 1, "iodepth": 1, "volume": "hybrid", "host": "client"}),
-                "512 B random reads, one at a time, volume hybrid, from a client",
+                "512 B random reads, queue depth 1, volume hybrid, from a client",
             ),
             (
                 "layout=ddp,segment=131072",
@@ -247,7 +294,13 @@ mod tests {
             ),
         ];
         for (name, settings, words) in said {
-            assert_eq!(case(name, settings.as_object().unwrap()), words);
+            let said = case("stage", name, settings.as_object().unwrap());
+            assert_eq!(said.text(), words);
+            let rest = said
+                .numbers()
+                .iter()
+                .fold(said.text().to_owned(), |rest, number| rest.replacen(&number.text, "", 1));
+            assert!(crate::has_no_digit(&rest), "every digit has its source: {rest}");
         }
     }
 

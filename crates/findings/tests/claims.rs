@@ -63,8 +63,8 @@ fn uneven_paths_are_found_and_said() {
             ("path-balance/reads/bs=4096/port", "port", vec![60.0, 40.0])
         ]
     );
-    let said: Vec<String> = findings.conclusions().into_iter().map(|one| one.text).collect();
-    let wanted = "The paths of mpathb do not share the load evenly: 80.0 : 20.0 % (random reads).";
+    let said: Vec<String> = findings.conclusions().into_iter().map(|one| one.text.to_string()).collect();
+    let wanted = "The paths of mpathb do not share the load evenly: 80.0 % : 20.0 % (random reads).";
     assert!(said.iter().any(|text| text == wanted), "{said:?}");
 }
 

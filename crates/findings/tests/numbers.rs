@@ -8,8 +8,8 @@ use synthetic::{Run, Series, busy, limit, moment, settings};
 
 /// Everything that findings say of a run in words.
 fn sentences(findings: &Findings) -> Vec<String> {
-    let mut all: Vec<String> = findings.conclusions().into_iter().map(|one| one.text).collect();
-    all.extend(findings.summary().answers.into_iter().map(|(_, answer)| answer.text));
+    let mut all: Vec<String> = findings.conclusions().into_iter().map(|one| one.text.to_string()).collect();
+    all.extend(findings.summary().answers.into_iter().map(|(_, answer)| answer.text.to_string()));
     all.extend(findings.claims().into_iter().map(|claim| claim.because));
     for finding in &findings.all {
         let fields = finding.to_json().unwrap();

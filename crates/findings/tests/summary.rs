@@ -23,7 +23,7 @@ fn answers(run: Run, busy_drives: Option<f64>, event: bool) -> Vec<(&'static str
         .map(|(question, answer)| {
             assert!(!answer.findings.is_empty(), "{}", answer.text);
             assert!(answer.findings.iter().all(|id| found.get(id).is_some()), "{:?}", answer.findings);
-            (question, answer.text)
+            (question, answer.text.to_string())
         })
         .collect()
 }
@@ -57,8 +57,8 @@ fn what_was_not_tried_is_not_promised() {
     let mut run = Run::new("own");
     run.add("mixed", "mixed", mixed, &level);
     let said = answers(run, None, false);
-    assert!(said[0].1.contains("as long as it was tried"), "{said:?}");
-    assert!(said[1].1.starts_with("Writes did not fall in what was tried, at most "), "{said:?}");
+    assert!(said[0].1.contains(", over the measured "), "{said:?}");
+    assert!(said[1].1.starts_with("Writes did not fall within the tested range, at most "), "{said:?}");
     assert!(said[2].1.starts_with("Not visible from outside"), "{said:?}");
 }
 
@@ -74,7 +74,7 @@ fn one_fall_of_many_is_no_rule() {
         run = run.case("long", name, &texts, &level);
     }
     let said = answers(run, None, false);
-    assert!(said[0].1.contains("as long as it was tried"), "{said:?}");
+    assert!(said[0].1.contains(", over the measured "), "{said:?}");
     assert!(said[1].1.starts_with("In 1 of 4 cases that write long enough, writes fall by 60 %"), "{said:?}");
 }
 
@@ -112,7 +112,7 @@ fn random_and_sequential_are_told_apart() {
     let said = &answers(run, None, false)[0].1;
     assert!(said.starts_with("Up to 60,000 IOPS at "), "{said}");
     assert!(said.contains("(4K random writes), and up to 3.15 GB/s (1M sequential writes)"), "{said}");
-    assert!(said.ends_with(", as long as it was tried (8.0 min and 2.0 min)."), "{said}");
+    assert!(said.ends_with(", over the measured 8.0 min and 2.0 min."), "{said}");
 }
 
 /// Proves that of several falls the middle one is told, with the least and the largest.
@@ -150,4 +150,69 @@ fn of_many_falls_one_unlike_the_others_widens_no_range() {
     assert!(lines[0].starts_with(begins) && lines[0].ends_with("middle half of these cases)."), "{lines:?}");
     let begins = "The earliest begins after 40 s, with ";
     assert!(lines[1].starts_with(begins) && lines[1].ends_with(": 8K random writes."), "{lines:?}");
+}
+
+/// Proves that a rate that falls for good is told as a new level with both levels, not as a dip of so many seconds, and that an
+/// event which changes nothing is no headline.
+#[test]
+fn a_permanent_drop_is_no_dip() {
+    let rates: Vec<f64> =
+        (0..120).map(|n| if n < 61 { 50_000.0 } else { 30_000.0 } + f64::from(n % 3)).collect();
+    let texts = [("rw", "randwrite"), ("bs", "4k")];
+    let run = Run::new("own").case("event", "event", &texts, &Series::writes(&rates, 5.0, 4096.0));
+    let mut observation = run.observation();
+    observation.cases[0].moments = vec![moment(200.0, "a note is made"), moment(304.0, "drive-0 fails")];
+    let found = Findings::of(observation);
+    let sentences = found.conclusions();
+    let about = |event: &str| sentences.iter().find(|one| one.text.contains(event)).expect("a sentence");
+    let failure = about("drive-0 fails");
+    assert!(
+        failure.text.contains("IOPS stay 40 % lower from 305 s on (50,001 IOPS before, 30,001 IOPS after)")
+            || failure
+                .text
+                .contains("IOPS stay 40 % lower from 5.1 min on (50,001 IOPS before, 30,001 IOPS after)"),
+        "{}",
+        failure.text
+    );
+    assert!(!failure.text.contains("fall by up to"), "{}", failure.text);
+    let note = about("a note is made");
+    assert!(note.text.starts_with("Neither the rate nor latency leaves its level"), "{}", note.text);
+    assert!(note.weight < failure.weight);
+    let falls = found.summary().answers.into_iter().find(|(question, _)| *question == "When it falls");
+    assert!(falls.is_some_and(|(_, answer)| answer.text.contains("IOPS stay 40 % lower from")));
+}
+
+/// Proves that what each RAID level sustains is said, not only that of the fastest.
+#[test]
+fn each_raid_level_sustains() {
+    let mut run = Run::new("own");
+    for (raid, after) in [("0", 90_000.0), ("5", 45_000.0)] {
+        let texts = [("rw", "randwrite"), ("bs", "4k"), ("raid", raid)];
+        let series = Series::cliff(200_000.0, after, 0.0, 24, 96, 4096.0);
+        run = run.case("group-1", &format!("raid={raid}"), &texts, &series);
+    }
+    let said = &answers(run, None, false)[0].1;
+    assert!(said.contains("RAID 0); up to 45,"), "{said}");
+}
+
+/// Proves that falls which few of many cases show are no headline.
+#[test]
+fn rare_falls_are_no_headline() {
+    let texts = [("rw", "randwrite"), ("bs", "4k")];
+    let falling = Series::cliff(100_000.0, 40_000.0, 0.0, 24, 96, 4096.0);
+    let level = Series::writes(&[90_000.0; 96], 5.0, 4096.0);
+    let mut run = Run::new("own").case("sets", "falls", &texts, &falling);
+    for number in 0..20 {
+        run = run.case("sets", &format!("level-{number}"), &texts, &level);
+    }
+    let found = Findings::of(run.observation());
+    let sentences = found.conclusions();
+    let fall = sentences.iter().find(|one| one.text.starts_with("Writes fall by")).expect("a sentence");
+    assert!(sentences.iter().filter(|one| one.weight > fall.weight).count() > 1, "{sentences:?}");
+    let falls = &found.summary().answers[1].1;
+    assert!(
+        falls.text.starts_with("In 20 of 21 cases that write long enough, writes did not fall."),
+        "{}",
+        falls.text
+    );
 }

@@ -7,18 +7,22 @@ mod axis_charts;
 mod comparison;
 mod conclusions;
 mod facts;
+mod headlines;
 mod inventory;
+mod model_lines;
 mod parts;
+mod penalty_charts;
 mod pictures;
 mod quantity;
 mod requirements;
 mod searches;
 mod stage;
 mod time_charts;
+mod verdict;
 
 use crate::model::{Origin, Report};
+use findings::{Cited, Findings, Quantity, Unit, cited};
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Manifest, RunReader};
-use units::human_count;
 
 /// A report that cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +85,39 @@ impl Source<'_> {
     }
 }
 
+/// The name of a stage, repeated.
+fn stage_name(stage: &str) -> Cited {
+    Cited::quote(stage, findings::Source::quote("stage"))
+}
+
+/// The name of a case, repeated.
+fn case_name(stage: &str, case: &str) -> Cited {
+    Cited::quote(case, findings::Source::quote(&format!("case/{stage}")))
+}
+
+/// Words that may name a percentile: `read p99`.
+fn percentile_words(words: &str) -> Cited {
+    let mut whole = Cited::default();
+    for (place, word) in words.split(' ').enumerate() {
+        if place > 0 {
+            whole.push(" ");
+        }
+        let is_percentile =
+            word.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        whole.push(if is_percentile {
+            Cited::quote(word, findings::Source::other("name", "percentile"))
+        } else {
+            Cited::words(word)
+        });
+    }
+    whole
+}
+
+/// How many of something the page itself leaves out.
+fn left_out(count: usize, what: &str) -> Quantity {
+    Quantity::new(count as f64, Unit::Count, findings::Source::other("page", what))
+}
+
 /// The identifier of a stage's section.
 fn section_id(stage: &str) -> String {
     let name: String = stage.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -98,7 +135,7 @@ fn asked_for<'a>(
         let is_axis = match chart.x {
             plan::ChartAxis::Time => setting.is_none(),
             plan::ChartAxis::Setting(name) => setting == Some(name),
-            plan::ChartAxis::Written | plan::ChartAxis::Latency => false,
+            plan::ChartAxis::Written | plan::ChartAxis::Latency | plan::ChartAxis::Quantity(_) => false,
         };
         is_axis
             && asked::is_plain(chart)
@@ -138,9 +175,10 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     let plan = match findings::kept_plan(manifest, &cases) {
         Ok(plan) => Some(plan),
         Err(error) => {
-            warnings.push(format!(
-                "The plan that the run kept cannot be read by this version, so its titles and its published and \
-                 declared figures are missing here: {error}"
+            warnings.push(cited!(
+                "The plan that the run kept cannot be read by this version, so its titles and its published and declared \
+                 figures are missing here: {}",
+                Cited::quote(error.to_string(), findings::Source::quote("error"))
             ));
             None
         }
@@ -165,7 +203,10 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         source.results = indices.into_iter().zip(results).collect();
     }
 
-    let plan_title = source.plan.as_ref().map_or(manifest.plan.name.as_str(), |plan| plan.title.as_str());
+    let plan_title = match &source.plan {
+        Some(plan) => Cited::quote(&plan.title, findings::Source::quote("plan")),
+        None => Cited::quote(&manifest.plan.name, findings::Source::quote("manifest")),
+    };
     let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
     let target = targets.join(", ");
     let origin = if source.is_simulated() {
@@ -183,21 +224,26 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         sections.push(stage::section(&source, found.as_ref(), name, &mut chart_budget, &mut time_budget)?);
     }
     sections.splice(0..0, stage::across(&source, found.as_ref())?);
-    Ok(Report {
-        title: plan_title.to_owned(),
-        subtitle: format!(
-            "Plan {} on {target}, {}, {}",
-            manifest.plan.name,
-            human_count(
-                source.cases.iter().filter(|case| !source.is_not_needed(case)).count() as u64,
-                "case"
-            ),
-            facts::day(&manifest.created_utc)
+    let needed = source.cases.iter().filter(|case| !source.is_not_needed(case)).count();
+    let quote = |text: &str| Cited::quote(text, findings::Source::quote("manifest"));
+    let mut report = Report {
+        title: plan_title,
+        subtitle: cited!(
+            "Plan {} on {}, {}, {}",
+            quote(&manifest.plan.name),
+            quote(&target),
+            Quantity::cases(needed, "needed").count("case"),
+            Cited::quote(facts::day(&manifest.created_utc), findings::Source::quote("manifest/created_utc"))
         ),
         origin,
         facts: facts::facts(&source),
-        headlines: facts::headlines(&source),
-        in_short: found.as_ref().map(conclusions::in_short).unwrap_or_default(),
+        verdict: verdict::of(&source)?,
+        model: model_lines::of(&source),
+        headlines: found.as_ref().map(headlines::of).unwrap_or_default(),
+        in_short: found
+            .as_ref()
+            .map(|found| conclusions::in_short(found, model_lines::has_no_garbage_collection(&source)))
+            .unwrap_or_default(),
         conclusions: found.as_ref().map(conclusions::sentences).unwrap_or_default(),
         warnings,
         requirements: requirements::sheet(&source)?.into_iter().collect(),
@@ -212,5 +258,15 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         not_run: facts::not_run(&source),
         method: facts::method(&source),
         inventory: inventory::said(&source)?,
-    })
+        findings: Vec::new(),
+        claims: found
+            .iter()
+            .flat_map(Findings::claims)
+            .filter_map(|claim| serde_json::to_value(claim).ok())
+            .collect(),
+    };
+    if let Some(found) = &found {
+        report.findings = report.cited_findings(found);
+    }
+    Ok(report)
 }

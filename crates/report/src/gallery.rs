@@ -6,6 +6,7 @@
 
 use crate::escape::html;
 use crate::model::{Column, Table};
+use findings::Cited;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -54,7 +55,7 @@ pub struct Entry {
     pub max_iops: Option<Figure>,
     /// Most bytes a second.
     pub max_bw_bytes_per_s: Option<Figure>,
-    /// Least mean latency over all I/Os of a case.
+    /// Lowest mean latency of a case, over all its I/Os; of a direction where it is published.
     pub min_latency_ns: Option<Figure>,
     /// Most random writes a second that last.
     pub sustained_write_iops: Option<Figure>,
@@ -86,7 +87,7 @@ const MEASURES: [Measure; 6] = [
         is_less_better: false,
     },
     Measure {
-        title: "Least mean latency",
+        title: "Lowest mean latency",
         of: |entry| entry.min_latency_ns.as_ref(),
         text: |value| units::human_latency(value),
         is_less_better: true,
@@ -296,11 +297,11 @@ pub fn table(entries: &[Entry]) -> Table {
     let rows = entries
         .iter()
         .map(|entry| {
-            let mut cells = vec![label(entry)];
+            let mut cells = vec![Cited::from(label(entry))];
             cells.extend(MEASURES.iter().map(|measure| {
-                (measure.of)(entry).map(|figure| (measure.text)(figure.value)).unwrap_or_default()
+                (measure.of)(entry).map(|figure| (measure.text)(figure.value).into()).unwrap_or_default()
             }));
-            cells.push(entry.shortened.clone());
+            cells.push(entry.shortened.clone().into());
             cells
         })
         .collect();

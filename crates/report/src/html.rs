@@ -6,6 +6,7 @@ use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
 use crate::model::{Column, Picture, Report, Section, Table};
 use base64::Engine as _;
+use findings::Cited;
 use sha2::Digest as _;
 use std::fmt::Write as _;
 use units::human_count;
@@ -156,7 +157,7 @@ fn contents(out: &mut String, report: &Report) {
     if !report.comparisons.is_empty() {
         entries.push(("comparison", "Published and declared"));
     }
-    entries.extend(report.sections.iter().map(|section| (section.id.as_str(), section.title.as_str())));
+    entries.extend(report.sections.iter().map(|section| (section.id.as_str(), section.title.text())));
     if !report.not_run.is_empty() {
         entries.push(("not-run", "What has no result"));
     }
@@ -228,7 +229,7 @@ fn stage(out: &mut String, section: &Section) {
     out.push_str("</section>");
 }
 
-fn paragraphs(out: &mut String, class: &str, texts: &[String]) {
+fn paragraphs(out: &mut String, class: &str, texts: &[Cited]) {
     for text in texts {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         let _ = write!(out, "<p{class}>{}</p>", html(text));

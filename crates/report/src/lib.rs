@@ -10,20 +10,28 @@ mod escape;
 mod from_run;
 pub mod gallery;
 mod html;
+mod json;
 mod markdown;
 mod model;
+mod validation;
 
 pub use bench::{Drawing, Layer, LayerKind};
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 pub use from_run::{ReportError, from_run};
 pub use model::{
     Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
+    Verdict,
 };
 
 impl Report {
     /// The report as one HTML page.
     pub fn html(&self) -> String {
         html::page(self)
+    }
+
+    /// The report as one JSON object, each number with its source; `docs/report-json.md` describes it.
+    pub fn json(&self) -> serde_json::Value {
+        json::document(self)
     }
 
     /// The report as Markdown.

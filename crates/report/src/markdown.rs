@@ -3,6 +3,7 @@
 use crate::chart::{Chart, Role};
 use crate::escape::markdown as escaped;
 use crate::model::{Origin, Report, Section, Table};
+use findings::Cited;
 use std::fmt::Write as _;
 
 /// Rows of a table beyond which Markdown shows the first of them and says how many there are.
@@ -23,6 +24,22 @@ pub fn document(report: &Report) -> String {
         Origin::Measured { target } => {
             let _ = writeln!(out, "**Measured** on {}.\n", escaped(target));
         }
+    }
+    if !report.verdict.because.is_empty() {
+        let word = match report.verdict.passed {
+            Some(true) => "✓ PASS",
+            Some(false) => "✗ FAIL",
+            None => "– no verdict",
+        };
+        let lines: Vec<String> = report.verdict.because.iter().map(|line| escaped(line)).collect();
+        let _ = writeln!(out, "**{word}**: {}\n", lines.join(" "));
+    }
+    if !report.model.is_empty() {
+        out.push_str("What the model is:\n\n");
+        report.model.iter().for_each(|line| {
+            let _ = writeln!(out, "- {}", escaped(line));
+        });
+        out.push('\n');
     }
     for one in &report.in_short {
         let points: Vec<String> = one.answer.text.lines().map(escaped).collect();
@@ -127,7 +144,7 @@ fn stage(out: &mut String, section: &Section) {
     sentences(out, &section.notes);
 }
 
-fn sentences(out: &mut String, texts: &[String]) {
+fn sentences(out: &mut String, texts: &[Cited]) {
     for text in texts {
         let _ = writeln!(out, "{}\n", escaped(text));
     }

@@ -2,16 +2,22 @@
 
 use crate::bench::Drawing;
 use crate::chart::Chart;
+use findings::Cited;
+use serde_json::{Map, Value};
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// What was tested, in a few words.
-    pub title: String,
+    pub title: Cited,
     /// One sentence: on what, and when.
-    pub subtitle: String,
+    pub subtitle: Cited,
     /// Whether anything here was measured.
     pub origin: Origin,
+    /// Whether the run passed what its plan requires, and what of it failed or is missing.
+    pub verdict: Verdict,
+    /// What the model is known to lack, and how well it was validated; empty of a measurement.
+    pub model: Vec<Cited>,
     /// What a reader needs to judge or repeat the run: target, times, version, seed.
     pub facts: Vec<Fact>,
     /// The figures that a reader takes away.
@@ -21,7 +27,7 @@ pub struct Report {
     /// What was found, the weightiest first; empty where nothing was looked for.
     pub conclusions: Vec<Conclusion>,
     /// What a reader must know before trusting a figure.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Cited>,
     /// What the plan requires, each with PASS or FAIL.
     pub requirements: Vec<Table>,
     /// Pictures that the plan brings.
@@ -37,9 +43,33 @@ pub struct Report {
     /// Cases without a result, and why.
     pub not_run: Vec<Table>,
     /// How it was done: how load was made, what is counted, what was set.
-    pub method: Vec<String>,
+    pub method: Vec<Cited>,
     /// What commands said about the host and the array.
     pub inventory: Vec<Output>,
+    /// The findings that numbers of this report cite, as `arraylab findings --json` prints them.
+    pub findings: Vec<Map<String, Value>>,
+    /// The claims that it repeats, as `arraylab claims --json` prints them.
+    pub claims: Vec<Value>,
+}
+
+/// What came of the run, in one word and in sentences.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verdict {
+    /// `None` where the plan requires nothing, or nothing of what it requires can be judged.
+    pub passed: Option<bool>,
+    /// Why: how many limits were kept, which were not, which cases failed or are missing.
+    pub because: Vec<Cited>,
+}
+
+impl Verdict {
+    /// `pass`, `fail` or `none`.
+    pub fn name(&self) -> &'static str {
+        match self.passed {
+            Some(true) => "pass",
+            Some(false) => "fail",
+            None => "none",
+        }
+    }
 }
 
 /// A picture that the plan brings.
@@ -80,36 +110,36 @@ pub enum Origin {
 }
 
 /// A name and its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
     /// What it is.
     pub name: String,
     /// What it was.
-    pub value: String,
+    pub value: Cited,
 }
 
 impl Fact {
     /// A fact from anything that is text.
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, value: impl Into<Cited>) -> Self {
         Fact { name: name.into(), value: value.into() }
     }
 }
 
 /// A figure large on the first screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Headline {
     /// What it is: `Highest IOPS`.
     pub label: String,
     /// The figure with its unit.
-    pub value: String,
+    pub value: Cited,
     /// The case it belongs to, and what else bounds it.
-    pub detail: String,
+    pub detail: Cited,
     /// The section that shows it.
     pub section_id: String,
 }
 
 /// A question that every reader has, and what the run answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The question.
     pub question: String,
@@ -118,10 +148,10 @@ pub struct Answer {
 }
 
 /// A sentence that findings carry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     /// The sentence, with its numbers.
-    pub text: String,
+    pub text: Cited,
     /// `holds`, `refuted`, `not-shown`, or nothing for a plain finding.
     pub verdict: Option<String>,
     /// Charts or sections that show it: identifiers of this page and what to call them.
@@ -143,47 +173,47 @@ pub struct Section {
     /// Identifier on the page.
     pub id: String,
     /// The stage's name or title.
-    pub title: String,
+    pub title: Cited,
     /// What the stage did, in sentences.
-    pub intro: Vec<String>,
+    pub intro: Vec<Cited>,
     /// The charts, in order.
     pub charts: Vec<Chart>,
     /// The tables, in order.
     pub tables: Vec<Table>,
     /// What was left out or thinned, in sentences.
-    pub notes: Vec<String>,
+    pub notes: Vec<Cited>,
 }
 
 /// A table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Identifier on the page.
     pub id: String,
     /// What it shows.
-    pub caption: String,
+    pub caption: Cited,
     /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows; each has as many cells as there are columns. An empty cell is a value that does not exist.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<Cited>>,
 }
 
 /// The head of a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// What is in it, with the unit.
-    pub title: String,
+    pub title: Cited,
     /// Numbers stand to the right.
     pub is_numeric: bool,
 }
 
 impl Column {
     /// A column of words.
-    pub fn words(title: impl Into<String>) -> Self {
+    pub fn words(title: impl Into<Cited>) -> Self {
         Column { title: title.into(), is_numeric: false }
     }
 
     /// A column of numbers.
-    pub fn numbers(title: impl Into<String>) -> Self {
+    pub fn numbers(title: impl Into<Cited>) -> Self {
         Column { title: title.into(), is_numeric: true }
     }
 }

@@ -106,7 +106,7 @@ fn a_shipped_plan_on_its_twin() {
     assert_eq!(report.origin, report::Origin::Simulated { twin: "flashsystem-840".into() });
     assert_eq!(report.headlines.len(), 3);
     assert!(report.bench.as_ref().is_some_and(|bench| bench.layers.iter().any(|layer| layer.count == 8)));
-    let captions: Vec<&str> = report.comparisons.iter().map(|table| table.caption.as_str()).collect();
+    let captions: Vec<&str> = report.comparisons.iter().map(|table| table.caption.text()).collect();
     assert_eq!(
         captions,
         [
@@ -161,7 +161,18 @@ fn device_run(
     intervals: u64,
     status: fn(u32) -> CaseStatus,
 ) -> RunReader {
-    let text = "title: x\nstages: 1\n".to_owned();
+    run_of("title: x\nstages: 1\n", directory, settings, intervals, status)
+}
+
+/// The same with a plan of one's own. The first case has a warning.
+fn run_of(
+    text: &str,
+    directory: &Path,
+    settings: &[Map<String, Value>],
+    intervals: u64,
+    status: fn(u32) -> CaseStatus,
+) -> RunReader {
+    let text = text.to_owned();
     let manifest = manifest(
         SourceText { name: "sweep".into(), source: "sweep.yaml".into(), text },
         "/dev/nvme0n1",
@@ -201,11 +212,12 @@ fn device_run(
             })
             .unwrap();
         }
-        run.finish_case(
-            index,
-            &outcome(status, "/dev/nvme0n1", (intervals - 1) * SECOND_NS, is_done.then_some(load)),
-        )
-        .unwrap();
+        let mut outcome =
+            outcome(status, "/dev/nvme0n1", (intervals - 1) * SECOND_NS, is_done.then_some(load));
+        if index == 0 {
+            outcome.warnings.push("the device was slow at first".into());
+        }
+        run.finish_case(index, &outcome).unwrap();
     }
     run.end(&RunEnd::Done).unwrap();
     RunReader::open(directory).unwrap()
@@ -239,7 +251,7 @@ fn a_device_with_failures() {
     let report = report::from_run(&run).unwrap();
     assert_eq!(report.origin, report::Origin::Measured { target: "/dev/nvme0n1".into() });
     let rows = &report.not_run[0].rows;
-    let statuses: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
+    let statuses: Vec<&str> = rows.iter().map(|row| row[2].text()).collect();
     assert_eq!(statuses, ["failed", "refused", "not-settable"]);
     assert!(rows.iter().all(|row| row[3].contains("Input/output error")));
     assert_eq!(report.sections[0].tables[0].rows.len(), 3);
@@ -279,8 +291,68 @@ fn a_thousand_cases() {
     for axis in ["by block size", "by jobs", "by share of reads"] {
         assert!(report.sections[0].charts.iter().any(|chart| chart.title.contains(axis)), "{axis}");
     }
-    let notes = report.sections[0].notes.join(" ");
+    let notes: Vec<&str> = report.sections[0].notes.iter().map(|note| note.text()).collect();
+    let notes = notes.join(" ");
     for said in ["left out", "not drawn against time"] {
         assert!(notes.contains(said), "{said}: {notes}");
     }
+}
+
+const TRADE: &str = "title: Trade
+stages:
+  grid:
+    settings: { rw: randread, rwmixread: 100, bs: 4k, runtime: 8 }
+    matrix: { numjobs: [1, 2, 4] }
+require:
+  - { says: ninety a second, quantity: iops, at_least: 90, stage: grid }
+  - { says: reads within a microsecond, quantity: read.latency_ns.mean, at_most: 1us, stage: grid }
+show:
+  - { title: Latency against IOPS, stages: [grid], y: [read.latency_ns.mean], x: iops }
+";
+
+fn trade_cases() -> Vec<Map<String, Value>> {
+    let settings = |jobs: u64| json!({"rw": "randread", "rwmixread": 100, "bs": 4096, "numjobs": jobs, "iodepth": 1, "runtime": 8});
+    [1, 2, 4].map(|jobs| settings(jobs).as_object().unwrap().clone()).to_vec()
+}
+
+/// Proves that a chart against a measured quantity, which was refused, is drawn with a point for each case.
+#[test]
+fn latency_against_iops_is_drawn() {
+    let directory = directory();
+    let run = run_of(TRADE, &directory.path().join("run"), &trade_cases(), 9, |_| CaseStatus::Done);
+    let report = report::from_run(&run).unwrap();
+    let charts = report.sections.iter().flat_map(|section| &section.charts);
+    let chart = charts.into_iter().find(|chart| chart.title == "Latency against IOPS").expect("the chart");
+    assert_eq!(chart.x.label, "IOPS");
+    let points = &chart.series[0].points;
+    assert_eq!(points.len(), 3, "{points:?}");
+    assert!(points.iter().all(|point| (90.0..120.0).contains(&point.x) && point.y.is_some()), "{points:?}");
+}
+
+/// Proves that the first page of a run that failed its requirements says so before anything else, and names a case that failed.
+#[test]
+fn a_failed_run_says_so_first() {
+    let directory = directory();
+    let status = |index| if index == 2 { CaseStatus::Failed } else { CaseStatus::Done };
+    let run = run_of(TRADE, &directory.path().join("run"), &trade_cases(), 9, status);
+    let report = report::from_run(&run).unwrap();
+    assert_eq!(report.verdict.passed, Some(false));
+    let html = report.html();
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(at("✗ FAIL") < at("id=\"in-short\""), "the verdict stands first");
+    let says = report.verdict.because.iter().map(|line| line.text()).collect::<Vec<_>>().join(" ");
+    assert!(says.contains("Not kept: reads within a microsecond (grid, case-0)"), "{says}");
+    assert!(says.contains("Without a result: grid case-2 (failed)"), "{says}");
+    assert_eq!(report.json()["verdict"], "fail");
+    assert!(report.markdown().contains("**✗ FAIL**"));
+}
+
+/// Proves that a warning of one case stands once, where it was counted with its case and with the run.
+#[test]
+fn a_warning_is_counted_once() {
+    let directory = directory();
+    let run = device_run(&directory.path().join("run"), &grid([3, 1, 1]), 9, |_| CaseStatus::Done);
+    let report = report::from_run(&run).unwrap();
+    let warnings: Vec<&str> = report.warnings.iter().map(|warning| warning.text()).collect();
+    assert!(warnings.contains(&"the device was slow at first"), "{warnings:?}");
 }

@@ -60,6 +60,8 @@ fn text_cannot_become_markup() {
     report.subtitle = hostile.into();
     report.origin = Origin::Measured { target: hostile.into() };
     report.facts.push(Fact::new(hostile, hostile));
+    report.model.push(hostile.into());
+    report.verdict.because.push(hostile.into());
     report.warnings.push(hostile.into());
     report.conclusions[0].text = hostile.into();
     report.conclusions[0].verdict = Some(hostile.into());
@@ -118,7 +120,7 @@ fn the_first_page_is_for_readers() {
     let mut report = common::sample();
     report.in_short[0].answer.text = "One point.\nAnother point.".into();
     report.facts.push(Fact::new("Command", "arraylab run flashsystem-840 --out /a/long/path"));
-    report.warnings = (1..=7).map(|number| format!("Warning number {number}.")).collect();
+    report.warnings = (1..=7).map(|number| format!("Warning number {number}.").into()).collect();
     let page = report.html();
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
     let order = [

@@ -66,7 +66,7 @@ pub fn gallery(arguments: &GalleryArgs) -> Result<ExitCode, Failure> {
         }
         let file = format!("{name}.html");
         write_whole(&arguments.out.join(&file), &report.html())?;
-        reports.push((report.title.clone(), file));
+        reports.push((report.title.to_string(), file));
         entries.push(own);
     }
     if let Some(path) = &arguments.figures {

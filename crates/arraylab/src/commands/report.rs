@@ -13,6 +13,14 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
     let (text, name) = match arguments.format {
         ReportFormat::Html => (report.html(), "report.html"),
         ReportFormat::Md => (report.markdown(), "report.md"),
+        ReportFormat::Json => {
+            let line = format!("{}\n", report.json());
+            if arguments.out.is_none() {
+                print(&line)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            (line, "report.json")
+        }
     };
     let path = arguments.out.clone().unwrap_or_else(|| arguments.run.join(name));
     write_whole(&path, &text)?;

@@ -1,57 +1,44 @@
 //! How soon the target answers, and how much of that it can do.
 
 use super::{Conclusion, one};
+use crate::bounds::BOUND_NS;
+use crate::cited::{Quantity, Source, Unit};
 use crate::finding::Fact;
-use crate::text::{iops, latency};
-use crate::{Findings, Kind};
+use crate::{Findings, Kind, cited};
 
 impl Findings {
     pub(super) fn latencies(&self) -> Vec<Conclusion> {
+        let bound = || Quantity::new(BOUND_NS, Unit::Ns, Source::constant("latency-bound")).latency();
+        let within = self.levels().filter(|(_, level)| level.mean_latency_ns <= BOUND_NS);
+        let lowest = self.lowest_latency();
         let mut sentences = Vec::new();
-        let found = self.ranked(
-            Kind::BoundedMaximum,
-            |fact| match fact {
-                Fact::BoundedMaximum(maximum) => Some(maximum),
-                _ => None,
-            },
-            |maximum| maximum.iops.unwrap_or(0.0),
-        );
-        if let Some((finding, maximum)) = found.first() {
-            let text = match maximum.iops {
-                Some(rate) => format!(
-                    "With mean latency of no more than {} at most {} were reached ({}).",
-                    latency(maximum.bound_ns),
-                    iops(rate),
-                    self.load_of(finding)
-                ),
-                None => format!(
-                    "No case kept mean latency under {}; the lowest was {} ({}).",
-                    latency(maximum.bound_ns),
-                    latency(maximum.mean_latency_ns),
-                    self.load_of(finding)
-                ),
-            };
+        if let Some((finding, _)) = within.max_by(|a, b| a.1.iops.total_cmp(&b.1.iops)) {
+            let text = cited!(
+                "With mean latency of no more than {} at most {} were reached ({}).",
+                bound(),
+                finding.number("iops").iops(),
+                self.load_of(finding)
+            );
+            sentences.push(one(75, finding, text));
+        } else if let Some((finding, _)) = lowest {
+            let text = cited!(
+                "No case kept mean latency under {}; the lowest was {} ({}).",
+                bound(),
+                finding.number("mean_latency_ns").latency(),
+                self.load_of(finding)
+            );
             sentences.push(one(75, finding, text));
         }
         sentences.extend(self.found_loads());
-        let found = self.ranked(
-            Kind::MinimalLatency,
-            |fact| match fact {
-                Fact::MinimalLatency(minimal) => Some(minimal),
-                _ => None,
-            },
-            |minimal| -minimal.mean_latency_ns,
-        );
-        if let Some((finding, minimal)) = found.first() {
-            sentences.push(one(
-                70,
-                finding,
-                format!(
-                    "The lowest mean latency is {} ({}).",
-                    latency(minimal.mean_latency_ns),
-                    self.load_of(finding)
-                ),
-            ));
+        if let Some((finding, level)) = lowest {
+            let is_mixed = level.read.is_some() && level.write.is_some();
+            let text = cited!(
+                "The lowest mean latency{} is {} ({}).",
+                if is_mixed { " over reads and writes" } else { "" },
+                finding.number("mean_latency_ns").latency(),
+                self.load_of(finding)
+            );
+            sentences.push(one(70, finding, text));
         }
         sentences
     }
@@ -66,18 +53,19 @@ impl Findings {
             |found| found.iops,
         );
         let (finding, found) = found.first()?;
-        let [low, high] = found.confidence_95?;
-        let load = |load: f64| match found.over.as_str() {
-            "rate" => iops(load),
-            _ => format!("a depth of {load:.0}"),
+        found.confidence_95?;
+        let load = |field: &str| match found.over.as_str() {
+            "rate" => finding.number(field).with_unit(Unit::Iops).iops(),
+            _ => cited!("a depth of {}", finding.number(field).plain(0)),
         };
-        let text = format!(
-            "Up to {} (95 % confidence: {} to {}) {} latency stays under {} ({}).",
-            load(found.load),
-            load(low),
-            load(high),
-            found.of,
-            latency(found.below_ns as f64),
+        let text = cited!(
+            "Up to {} ({} confidence: {} to {}) {} latency stays under {} ({}).",
+            load("load"),
+            Quantity::constant("confidence", 0.95).percent(),
+            load("confidence_95.0"),
+            load("confidence_95.1"),
+            crate::Cited::quote(&found.of, Source::finding(&finding.id, "of")),
+            finding.number("below_ns").latency(),
             self.load_of(finding)
         );
         Some(one(78, finding, text))

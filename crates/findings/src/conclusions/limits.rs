@@ -1,8 +1,9 @@
 //! What bounds the target, and how its paths share the load.
 
-use super::{Conclusion, OF_A_KIND_LIMIT, capitalised, one};
+use super::{Conclusion, OF_A_KIND_LIMIT, one};
+use crate::cited::{Cited, Quantity, Source};
 use crate::finding::Fact;
-use crate::{Findings, Kind, words};
+use crate::{Findings, Kind, cited, words};
 
 /// Paths of which none carries more than this many times the mean are even: published multipath figures lie within.
 const EVEN: f64 = 1.1;
@@ -17,35 +18,40 @@ impl Findings {
             },
             |limit| limit.iops,
         );
-        let mut by: Vec<(&str, &str)> = Vec::new();
+        // Which part happens to be busiest says nothing where too little is outstanding.
+        let kind = |limit: &crate::Limit| {
+            let part = if limit.by == "concurrency" { String::new() } else { limit.part.clone() };
+            (limit.by.clone(), part)
+        };
+        let mut by: Vec<(String, String)> = Vec::new();
         for (_, limit) in &found {
-            if !by.contains(&(limit.by.as_str(), limit.part.as_str())) {
-                by.push((&limit.by, &limit.part));
+            if !by.contains(&kind(limit)) {
+                by.push(kind(limit));
             }
         }
         by.into_iter()
             .take(OF_A_KIND_LIMIT)
             .filter_map(|which| {
-                let all: Vec<_> = found
-                    .iter()
-                    .filter(|(_, limit)| (limit.by.as_str(), limit.part.as_str()) == which)
-                    .collect();
+                let all: Vec<_> = found.iter().filter(|(_, limit)| kind(limit) == which).collect();
                 let (finding, limit) = all.first()?;
                 let load = self.load_of(finding);
-                let (what, is_plural) = words::limiter(which.0);
+                let (what, is_plural) = words::limiter(&which.0);
                 let verb = if is_plural { "limit" } else { "limits" };
-                let because = &limit.because;
-                let text = match (which.0, all.len()) {
-                    ("unknown", 1) => format!("What limits {load} is not proven: {because}."),
-                    ("unknown", kinds) => {
-                        format!("What limits {kinds} kinds of load is not proven. At {load}: {because}.")
+                let because = limit.because.clone();
+                let ids: Vec<Source> =
+                    all.iter().map(|(finding, _)| Source::finding(&finding.id, "by")).collect();
+                let kinds = Quantity::count_of(&ids).count("workload");
+                let text = match (which.0.as_str(), all.len()) {
+                    ("unknown", 1) => cited!("What limits {} is not proven: {}.", load, because),
+                    ("unknown", _) => {
+                        cited!("What limits {} is not proven. At {}: {}.", kinds, load, because)
                     }
-                    (_, 1) => format!("{what} {verb} {load}: {because}."),
-                    (_, kinds) => format!("{what} {verb} {kinds} kinds of load. At {load}: {because}."),
+                    (_, 1) => cited!("{} {} {}: {}.", what, verb, load, because),
+                    (_, _) => cited!("{} {} {}. At {}: {}.", what, verb, kinds, load, because),
                 };
                 Some(Conclusion {
                     weight: if which.0 == "unknown" { 45 } else { 80 },
-                    text: capitalised(&text),
+                    text: text.capitalised(),
                     findings: all.iter().map(|(finding, _)| finding.id.clone()).collect(),
                 })
             })
@@ -63,17 +69,23 @@ impl Findings {
             |balance| balance.largest_over_mean,
         );
         let (finding, worst) = ranked.first()?;
+        let name = Cited::quote(&worst.paths, Source::finding(&finding.id, "paths"));
         let paths = match worst.paths.split_once(" of ") {
-            Some((_, device)) => format!("The paths of {device}"),
-            None => format!("The {}s of the host", worst.paths),
+            Some((_, device)) => {
+                cited!("The paths of {}", Cited::quote(device, Source::finding(&finding.id, "paths")))
+            }
+            None => cited!("The {}s of the host", name),
         };
-        let shares: Vec<String> = worst.shares_percent.iter().map(|share| format!("{share:.1}")).collect();
-        let shares = format!("{} %", shares.join(" : "));
+        let shares = (0..worst.shares_percent.len())
+            .map(|place| finding.number(&format!("shares_percent.{place}")).of_percent().percent_with(1));
+        let shares = Cited::join(shares, " : ");
         let says = if worst.largest_over_mean > EVEN {
-            format!("{paths} do not share the load evenly: {shares} ({}).", self.load_of(finding))
+            cited!("{} do not share the load evenly: {} ({}).", paths, shares, self.load_of(finding))
         } else {
-            format!(
-                "{paths} share the load evenly: {shares} where they differ most ({}).",
+            cited!(
+                "{} share the load evenly: {} where they differ most ({}).",
+                paths,
+                shares,
                 self.load_of(finding)
             )
         };

@@ -1,7 +1,13 @@
 //! What was published and this run does not show.
 
 use super::Conclusion;
-use crate::{Findings, Verdict};
+use crate::cited::{Cited, Source};
+use crate::{Findings, Verdict, cited};
+
+/// A word of a claim, repeated.
+fn quote(id: &str, field: &str, text: &str) -> Cited {
+    Cited::quote(text, Source::quote(&format!("claim/{id}/{field}")))
+}
 
 impl Findings {
     pub(super) fn claims_refuted(&self) -> Vec<Conclusion> {
@@ -10,10 +16,10 @@ impl Findings {
             .filter(|claim| !claim.findings.is_empty())
             .map(|claim| Conclusion {
                 weight: 68,
-                text: format!(
+                text: cited!(
                     "Published ({}): “{}” This run shows otherwise: {}.",
-                    claim.id,
-                    claim.says,
+                    quote(&claim.id, "id", &claim.id),
+                    quote(&claim.id, "says", &claim.says),
                     claim.because_in_full()
                 ),
                 findings: claim.findings,
@@ -31,15 +37,17 @@ impl Findings {
         if findings.is_empty() {
             return None;
         }
-        let ids: Vec<&str> = not_shown
-            .iter()
-            .filter(|claim| !claim.findings.is_empty())
-            .map(|claim| claim.id.as_str())
-            .collect();
-        let first = not_shown.iter().find(|claim| !claim.findings.is_empty())?;
+        let looked_at = || not_shown.iter().filter(|claim| !claim.findings.is_empty());
+        let ids = looked_at().map(|claim| quote(&claim.id, "id", &claim.id));
+        let first = looked_at().next()?;
         Some(Conclusion {
             weight: 28,
-            text: format!("Not shown by this run: {}. {}: {}.", ids.join(", "), first.id, first.because),
+            text: cited!(
+                "Not shown by this run: {}. {}: {}.",
+                Cited::join(ids, ", "),
+                quote(&first.id, "id", &first.id),
+                first.because_cited()
+            ),
             findings,
         })
     }

@@ -1,43 +1,36 @@
 //! What the target reaches, at which sizes, and where more load stops to give more.
 
 use super::{Conclusion, one};
+use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::Fact;
-use crate::text::{bandwidth, block, count, iops, latency};
-use crate::{Findings, Kind};
+use crate::{Findings, Kind, cited};
 
 impl Findings {
     pub(super) fn highest(&self) -> Vec<Conclusion> {
-        let found = self.ranked(
-            Kind::Level,
-            |fact| match fact {
-                Fact::Level(level) => Some(level),
-                _ => None,
-            },
-            |level| level.iops,
-        );
         let mut sentences = Vec::new();
-        if let Some((finding, level)) = found.first() {
+        if let Some((finding, level)) = self.peak_iops() {
+            let is_mixed = level.read.is_some() && level.write.is_some();
             sentences.push(one(
                 95,
                 finding,
-                format!(
-                    "At most {} were reached, at {} mean latency ({}).",
-                    iops(level.iops),
-                    latency(level.mean_latency_ns),
+                cited!(
+                    "At most {} were reached, at {} mean latency{} ({}).",
+                    finding.number("iops").iops(),
+                    finding.number("mean_latency_ns").latency(),
+                    if is_mixed { " over reads and writes" } else { "" },
                     self.load_of(finding)
                 ),
             ));
         }
-        let by_bytes = found.iter().max_by(|a, b| a.1.bw_bytes_per_s.total_cmp(&b.1.bw_bytes_per_s));
-        if let Some((finding, level)) = by_bytes
-            && found.len() > 1
+        if let Some((finding, _)) = self.peak_bandwidth()
+            && self.levels().nth(1).is_some()
         {
             sentences.push(one(
                 85,
                 finding,
-                format!(
+                cited!(
                     "At most {} were moved ({}).",
-                    bandwidth(level.bw_bytes_per_s),
+                    finding.number("bw_bytes_per_s").bandwidth(),
                     self.load_of(finding)
                 ),
             ));
@@ -54,29 +47,29 @@ impl Findings {
             },
             |best| best.points.iter().map(|point| point[1]).fold(0.0, f64::max),
         );
-        let best = found.first().map(|(finding, best)| {
+        let best = found.first().map(|(finding, _)| {
             one(
                 65,
                 finding,
-                format!(
-                    "Blocks of {} suit it best: {:.0} % of the largest IOPS and {}; from {} on, bandwidth is within 10 % of \
-                     the largest.",
-                    block(best.best_bs),
-                    best.iops_share_percent,
-                    bandwidth(best.bw_bytes_per_s),
-                    block(best.best_bs_for_bandwidth)
+                cited!(
+                    "Blocks of {} suit it best: {} of the largest IOPS and {}; from {} on, bandwidth is within {} of the largest.",
+                    finding.number("best_bs").block(),
+                    finding.number("iops_share_percent").percent(),
+                    finding.number("bw_bytes_per_s").bandwidth(),
+                    finding.number("best_bs_for_bandwidth").block(),
+                    Quantity::constant("knee-tolerance", 0.10).percent()
                 ),
             )
         });
         let flattening = self.of_kind(Kind::Flattening).find_map(|finding| match &finding.fact {
-            Fact::Flattening(flat) if flat.flattens => Some(one(
+            Fact::Flattening(flat) if flat.flattens && flat.from_bs.is_some() => Some(one(
                 60,
                 finding,
-                format!(
-                    "From {} on the same bytes move each second, {} (± {:.1} %): larger blocks are as many fewer operations.",
-                    block(flat.from_bs?),
-                    bandwidth(flat.bw_bytes_per_s),
-                    flat.deviation_percent
+                cited!(
+                    "From {} on the same bytes move each second, {} (± {}): larger blocks are as many fewer operations.",
+                    finding.number("from_bs").block(),
+                    finding.number("bw_bytes_per_s").bandwidth(),
+                    finding.number("deviation_percent").percent_with(1)
                 ),
             )),
             _ => None,
@@ -94,17 +87,19 @@ impl Findings {
             |saturation| saturation.maximum_iops,
         );
         let (finding, saturation) = found.first()?;
+        let setting = Cited::quote(&saturation.setting, Source::finding(&finding.id, "setting"));
         let text = match saturation.at {
-            Some(at) => format!(
-                "It saturates at {} = {at:.0}, with {} at {} ({}).",
-                saturation.setting,
-                iops(saturation.iops),
-                latency(saturation.mean_latency_ns),
+            Some(_) => cited!(
+                "It saturates at {} = {}, with {} at {} ({}).",
+                setting,
+                finding.number("at").with_unit(Unit::Setting).plain(0),
+                finding.number("iops").iops(),
+                finding.number("mean_latency_ns").latency(),
                 self.load_of(finding)
             ),
-            None => format!(
+            None => cited!(
                 "It does not saturate within the {} tested: the last step still gains ({}).",
-                saturation.setting,
+                setting,
                 self.load_of(finding)
             ),
         };
@@ -127,16 +122,20 @@ impl Findings {
             .into_iter()
             .filter_map(|raid| {
                 let all: Vec<_> = found.iter().filter(|(_, penalty)| penalty.raid == raid).collect();
-                let ratios = || all.iter().map(|(_, penalty)| penalty.ratio);
-                let (low, high) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+                let ratios = || all.iter().map(|(finding, _)| finding.number("ratio")).collect::<Vec<_>>();
+                let (low, high) = (Quantity::smallest(&ratios())?, Quantity::largest(&ratios())?);
+                let ids: Vec<Source> =
+                    all.iter().map(|(finding, _)| Source::finding(&finding.id, "ratio")).collect();
+                let first = &all.first()?.0;
                 Some(Conclusion {
                     weight: 58,
-                    text: format!(
-                        "RAID {raid}: random writes reach {:.0} to {:.0} % of reads over {}; the rule of thumb says {:.0} %.",
-                        100.0 * low,
-                        100.0 * high,
-                        count(all.len(), "set"),
-                        100.0 * all.first()?.1.rule_of_thumb
+                    text: cited!(
+                        "RAID {}: random writes reach {} to {} of reads over {}; the rule of thumb says {}.",
+                        first.number("raid").with_unit(Unit::Setting).plain(0),
+                        low.percent(),
+                        high.percent(),
+                        Quantity::count_of(&ids).count("set"),
+                        first.number("rule_of_thumb").percent()
                     ),
                     findings: all.iter().map(|(finding, _)| finding.id.clone()).collect(),
                 })

@@ -1,5 +1,6 @@
 //! What bounds a case.
 
+use crate::cited::Cited;
 use serde::Serialize;
 
 /// What bounds the rate of a case.
@@ -13,7 +14,8 @@ pub struct Limit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub use_percent: Option<f64>,
     /// The reason, with its numbers.
-    pub because: String,
+    #[serde(serialize_with = "Cited::as_text")]
+    pub because: Cited,
     /// The rate that is bounded.
     pub iops: f64,
     /// In bytes.

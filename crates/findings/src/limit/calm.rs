@@ -22,15 +22,17 @@ pub(crate) struct Calm<'a> {
 
 #[derive(Default)]
 struct Cases {
-    /// What is outstanding and the mean latency, of cases that do the same.
-    alike: BTreeMap<String, Vec<(f64, f64)>>,
-    /// The least mean latency by block size, as bits.
-    least_ns: BTreeMap<Option<u64>, f64>,
+    /// What is outstanding and the mean latency, of cases that do the same, each with its place in the observation.
+    alike: BTreeMap<String, Vec<(f64, f64, usize)>>,
+    /// The lowest mean latency by block size, as bits, and the place of its case.
+    least_ns: BTreeMap<Option<u64>, (f64, usize)>,
 }
 
 /// The latency of a case where little waits.
 pub(super) struct CalmLatency {
     pub latency_ns: f64,
+    /// The case, as `stage/case`.
+    pub path: String,
     /// So many times as much is mostly time in queues.
     pub factor: f64,
     /// Whose it is, in words.
@@ -46,34 +48,35 @@ impl<'a> Calm<'a> {
     pub(super) fn beside(&self, case: &ObservedCase, outstanding: f64) -> CalmLatency {
         let cases = self.cases.get_or_init(|| Cases::of(self.observation));
         let alike = cases.alike.get(&what(case)).into_iter().flatten();
-        let alone_ns = alike
-            .filter(|(other, _)| *other <= outstanding / 2.0)
-            .map(|(_, latency_ns)| *latency_ns)
-            .fold(f64::INFINITY, f64::min);
-        if alone_ns.is_finite() {
-            return CalmLatency {
-                latency_ns: alone_ns,
-                factor: QUEUED,
-                of: "the same with fewer outstanding",
-            };
-        }
-        CalmLatency {
-            latency_ns: cases.least_ns.get(&size(case)).copied().unwrap_or(f64::INFINITY),
-            factor: QUEUED_BESIDE_ANOTHER,
-            of: "the least of this block size",
-        }
+        let alone = alike
+            .filter(|(other, _, _)| *other <= outstanding / 2.0)
+            .map(|(_, latency_ns, place)| (*latency_ns, *place))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let (found, factor, of) = match alone {
+            Some(found) => (Some(found), QUEUED, "the same with fewer outstanding"),
+            None => {
+                let least = cases.least_ns.get(&size(case)).copied();
+                (least, QUEUED_BESIDE_ANOTHER, "the lowest of this block size")
+            }
+        };
+        let (latency_ns, place) = found.unwrap_or((f64::INFINITY, 0));
+        let path = self.observation.cases.get(place).map(ObservedCase::path).unwrap_or_default();
+        CalmLatency { latency_ns, path, factor, of }
     }
 }
 
 impl Cases {
     fn of(observation: &Observation) -> Cases {
         let mut cases = Cases::default();
-        for case in &observation.cases {
+        for (place, case) in observation.cases.iter().enumerate() {
             let level = total(case);
             if level.mean_latency_ns > 0.0 {
-                cases.alike.entry(what(case)).or_default().push((level.outstanding, level.mean_latency_ns));
-                let least_ns = cases.least_ns.entry(size(case)).or_insert(f64::INFINITY);
-                *least_ns = least_ns.min(level.mean_latency_ns);
+                let of_case = (level.outstanding, level.mean_latency_ns, place);
+                cases.alike.entry(what(case)).or_default().push(of_case);
+                let least = cases.least_ns.entry(size(case)).or_insert((f64::INFINITY, place));
+                if level.mean_latency_ns < least.0 {
+                    *least = (level.mean_latency_ns, place);
+                }
             }
         }
         cases

@@ -83,6 +83,7 @@ fn direction(
             p95: None,
             p99: None,
             p99_9: None,
+            p99_99: None,
             min: None,
             max: None,
         },

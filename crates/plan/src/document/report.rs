@@ -199,7 +199,7 @@ pub(crate) struct ChartDocument {
     pub each: Vec<Located<String>>,
     /// Upwards: one or more quantities of one unit.
     pub y: Vec<Located<Quantity>>,
-    /// To the right: `time`, `written` (bytes written in the stage), `latency` (how I/Os divide over it), or a setting.
+    /// To the right: `time`, `written` (bytes written in the stage), `latency` (how I/Os divide over it), a setting, or a quantity (each case is a point).
     pub x: Located<ChartAxis>,
     /// The setting that makes one line for each of its values.
     #[serde(default)]

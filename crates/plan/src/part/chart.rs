@@ -2,7 +2,7 @@
 
 use super::Moment;
 use crate::plan::{Condition, SettingValues};
-use crate::quantity::Quantity;
+use crate::quantity::{QUANTITIES, Quantity};
 use crate::setting::SETTINGS;
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer};
@@ -129,6 +129,8 @@ pub enum ChartAxis {
     Latency,
     /// The values of a setting.
     Setting(&'static str),
+    /// A measured quantity: each case is a point, as in latency against IOPS.
+    Quantity(Quantity),
 }
 
 /// The axes that are no settings.
@@ -137,7 +139,8 @@ const OWN_AXES: [(&str, ChartAxis); 3] =
 
 /// The words of [`ChartAxis`].
 fn chart_axis_names() -> impl Iterator<Item = &'static str> + Clone {
-    OWN_AXES.iter().map(|(name, _)| *name).chain(SETTINGS.iter().map(|setting| setting.name))
+    let settings = SETTINGS.iter().map(|setting| setting.name);
+    OWN_AXES.iter().map(|(name, _)| *name).chain(settings).chain(QUANTITIES.iter().copied())
 }
 
 impl<'de> Deserialize<'de> for ChartAxis {
@@ -146,10 +149,13 @@ impl<'de> Deserialize<'de> for ChartAxis {
         if let Some((_, axis)) = OWN_AXES.iter().find(|(own, _)| *own == name) {
             return Ok(*axis);
         }
+        if let Some(quantity) = Quantity::named(&name) {
+            return Ok(ChartAxis::Quantity(quantity));
+        }
         crate::setting::setting(&name).map(|setting| ChartAxis::Setting(setting.name)).ok_or_else(|| {
             let hint = crate::suggest::did_you_mean(&name, chart_axis_names()).unwrap_or_default();
             de::Error::custom(format!(
-                "`{name}` is neither `time`, `written`, `latency` nor a setting; {hint}"
+                "`{name}` is neither `time`, `written`, `latency`, a setting nor a quantity; {hint}"
             ))
         })
     }
@@ -161,6 +167,6 @@ impl JsonSchema for ChartAxis {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let names: Vec<&str> = chart_axis_names().collect();
-        schemars::json_schema!({ "description": "`time`, `written` (bytes), `latency`, or a setting", "enum": names })
+        schemars::json_schema!({ "description": "`time`, `written` (bytes), `latency`, a setting, or a quantity", "enum": names })
     }
 }

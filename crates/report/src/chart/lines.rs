@@ -60,7 +60,6 @@ pub fn draw(chart: &Chart) -> String {
     }));
     let key_rows = laid_out(&keys);
     let key_height = key_rows.last().map_or(0.0, |placed| placed.1 + ROW + 3.0);
-    let mark_rows = if chart.marks.is_empty() { 0 } else { chart.marks.len().min(3) };
 
     let y =
         Fitted::new(&chart.y, chart.finite_ys(), if chart.y.scale == super::Scale::Log10 { 9 } else { 7 });
@@ -77,14 +76,17 @@ pub fn draw(chart: &Chart) -> String {
         }
         x = Fitted::new(&chart.x, all_xs.iter().copied(), tick_limit);
     }
-    let top = key_height + TEXT + 14.0 + mark_rows as f64 * ROW;
-    let bottom = top + PLOT_HEIGHT;
-    let plot = Plot { left, right, top, bottom, x, y };
+    let mut plot = Plot { left, right, top: 0.0, bottom: PLOT_HEIGHT, x, y };
+    let mark_labels = mark_labels(chart, &plot);
+    let mark_rows = mark_labels.iter().map(|label| label.row + 1).max().unwrap_or(0);
+    plot.top = key_height + TEXT + 14.0 + mark_rows as f64 * ROW;
+    plot.bottom = plot.top + PLOT_HEIGHT;
+    let bottom = plot.bottom;
 
     let mut svg = Drawing::open(chart, bottom + 38.0);
     draw_keys(&mut svg, &keys, &key_rows);
     draw_axes(&mut svg, chart, &plot, key_height + TEXT);
-    draw_marks(&mut svg, chart, &plot);
+    draw_marks(&mut svg, chart, &plot, &mark_labels);
     for level in &chart.levels {
         if let Some(y) = plot.y_at(level.y) {
             svg.line("level", plot.left, y, plot.right, y);
@@ -165,10 +167,45 @@ fn heading(label: &str, unit: &str) -> String {
     if unit.is_empty() { label.to_owned() } else { format!("{label} ({unit})") }
 }
 
-fn draw_marks(svg: &mut Drawing, chart: &Chart, plot: &Plot) {
-    for (index, mark) in chart.marks.iter().enumerate() {
-        let Some(x) = plot.x_at(mark.x) else { continue };
-        if let Some(end) = mark.until.and_then(|until| plot.x_at(until)) {
+/// The label of a mark, placed so that it covers no other.
+struct MarkLabel {
+    mark: usize,
+    text: String,
+    /// Counted upwards from the plot.
+    row: usize,
+    x: f64,
+    is_left: bool,
+}
+
+/// Each label to the right of its line, or to the left where it would leave the drawing, in the lowest row in which it touches no
+/// other.
+fn mark_labels(chart: &Chart, plot: &Plot) -> Vec<MarkLabel> {
+    let mut placed: Vec<(MarkLabel, f64, f64)> = Vec::new();
+    for (mark, one) in chart.marks.iter().enumerate() {
+        let Some(x) = plot.x_at(one.x) else { continue };
+        let width = text_width(&one.label);
+        let (room_left, room_right) = (x - 8.0, WIDTH - x - 8.0);
+        let is_left = width > room_right && room_left > room_right;
+        let text = fitted(&one.label, if is_left { room_left } else { room_right });
+        let width = text_width(&text);
+        let (from, to) = if is_left { (x - 4.0 - width, x - 4.0) } else { (x + 4.0, x + 4.0 + width) };
+        let is_free = |row: usize| {
+            placed
+                .iter()
+                .all(|(other, start, end)| other.row != row || to + 6.0 < *start || *end + 6.0 < from)
+        };
+        let row = (0..).find(|row| is_free(*row)).unwrap_or(0);
+        placed.push((MarkLabel { mark, text, row, x, is_left }, from, to));
+    }
+    placed.into_iter().map(|one| one.0).collect()
+}
+
+fn draw_marks(svg: &mut Drawing, chart: &Chart, plot: &Plot, labels: &[MarkLabel]) {
+    let row_top = |label: &MarkLabel| plot.top - ROW * (1 + label.row) as f64;
+    // All lines first, so that none strikes through a label.
+    for label in labels {
+        let x = label.x;
+        if let Some(end) = chart.marks[label.mark].until.and_then(|until| plot.x_at(until)) {
             svg.raw(format_args!(
                 "<rect class=\"during\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
                 plot.top,
@@ -176,14 +213,11 @@ fn draw_marks(svg: &mut Drawing, chart: &Chart, plot: &Plot) {
                 plot.bottom - plot.top
             ));
         }
-        let row_top = plot.top - ROW * (1 + index % 3) as f64;
-        svg.line("mark", x, row_top + 4.0, x, plot.bottom);
-        // To the right of its line, or to the left where it would leave the drawing.
-        let is_left = x > (plot.left + plot.right) / 2.0;
-        let room = if is_left { x - 8.0 } else { WIDTH - x - 8.0 };
-        let label = fitted(&mark.label, room);
-        let (anchor, label_x) = if is_left { ("end", x - 4.0) } else { ("start", x + 4.0) };
-        svg.text("halo", anchor, label_x, row_top + ROW - 1.0, &label);
+        svg.line("mark", x, row_top(label) + 4.0, x, plot.bottom);
+    }
+    for label in labels {
+        let (anchor, x) = if label.is_left { ("end", label.x - 4.0) } else { ("start", label.x + 4.0) };
+        svg.text("halo", anchor, x, row_top(label) + ROW - 1.0, &label.text);
     }
 }
 
@@ -295,9 +329,42 @@ fn apart(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::{Axis, Mark, Scale, TickFormat};
     use proptest::prelude::*;
 
     proptest! {
+        /// Proves that labels of events never cover each other, however close the events are.
+        #[test]
+        fn marks_do_not_overlap(mut at in proptest::collection::vec(0.0f64..600.0, 1..10)) {
+            at.sort_unstable_by(f64::total_cmp);
+            let axis = |scale| Axis { label: "x".into(), unit: String::new(), scale, format: TickFormat::Number };
+            let mark = |x: &f64| Mark { x: *x, until: None, label: "controller-1 is replaced by its spare".into() };
+            let chart = Chart {
+                id: String::new(),
+                title: String::new(),
+                caption: String::new(),
+                x: axis(Scale::Linear),
+                y: axis(Scale::LinearFromZero),
+                series: Vec::new(),
+                marks: at.iter().map(mark).collect(),
+                levels: Vec::new(),
+            };
+            let x = Fitted::new(&chart.x, [0.0, 600.0].into_iter(), 8);
+            let y = Fitted::new(&chart.y, [0.0, 1.0].into_iter(), 7);
+            let plot = Plot { left: 40.0, right: WIDTH - 20.0, top: 0.0, bottom: 100.0, x, y };
+            let labels = mark_labels(&chart, &plot);
+            let span = |label: &MarkLabel| {
+                let width = text_width(&label.text);
+                if label.is_left { (label.x - 4.0 - width, label.x - 4.0) } else { (label.x + 4.0, label.x + 4.0 + width) }
+            };
+            for (place, one) in labels.iter().enumerate() {
+                for other in &labels[place + 1..] {
+                    let ((a, b), (c, d)) = (span(one), span(other));
+                    prop_assert!(one.row != other.row || b < c || d < a, "{} and {}", one.x, other.x);
+                }
+            }
+        }
+
         /// Proves that labels at the ends of lines never overlap and keep their order.
         #[test]
         fn labels_do_not_overlap(mut wanted in proptest::collection::vec(20.0f64..220.0, 1..7)) {

@@ -2,6 +2,7 @@
 
 use super::{Chart, Role, scale::plain};
 use crate::model::{Column, Table};
+use findings::Cited;
 
 /// A row for each x, in order; a column for each series, and for its range where it has one. Where several
 /// series have no point at an x, or a gap there, the cell is empty.
@@ -14,7 +15,7 @@ pub fn of(chart: &Chart) -> Table {
     let is_words = matches!(chart.x.scale, super::Scale::Categories(_));
     let x_title = chart.x.heading();
     let mut columns = vec![if is_words { Column::words(x_title) } else { Column::numbers(x_title) }];
-    let mut rows: Vec<Vec<String>> = xs.iter().map(|x| vec![chart.x.value_text(*x)]).collect();
+    let mut rows: Vec<Vec<Cited>> = xs.iter().map(|x| vec![Cited::from(chart.x.value_text(*x))]).collect();
     let unit = if chart.y.unit.is_empty() { String::new() } else { format!(" ({})", chart.y.unit) };
     for series in &chart.series {
         let name = match (series.label.as_str(), series.role) {
@@ -35,19 +36,25 @@ pub fn of(chart: &Chart) -> Table {
             }
             let point = points.peek().filter(|point| point.x == *x);
             row.push(
-                point.and_then(|point| point.y).filter(|y| y.is_finite()).map(plain).unwrap_or_default(),
+                point
+                    .and_then(|point| point.y)
+                    .filter(|y| y.is_finite())
+                    .map(|y| Cited::from(plain(y)))
+                    .unwrap_or_default(),
             );
             if has_range {
                 let range = point.and_then(|point| point.range);
                 row.push(
-                    range.map(|(low, high)| format!("{} to {}", plain(low), plain(high))).unwrap_or_default(),
+                    range
+                        .map(|(low, high)| Cited::from(format!("{} to {}", plain(low), plain(high))))
+                        .unwrap_or_default(),
                 );
             }
         }
     }
     Table {
         id: format!("{}-data", chart.id),
-        caption: format!("The numbers of “{}”", chart.title),
+        caption: format!("The numbers of “{}”", chart.title).into(),
         columns,
         rows,
     }
@@ -86,7 +93,7 @@ mod tests {
             levels: vec![],
         };
         let table = chart.data_table();
-        let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+        let titles: Vec<&str> = table.columns.iter().map(|column| column.title.text()).collect();
         assert_eq!(titles, ["bs", "reads", "reads, published"]);
         assert_eq!(table.rows, [vec!["4k", "10", ""], vec!["8k", "", "7"], vec!["16k", "2,500", ""]]);
     }

@@ -58,6 +58,7 @@ pub fn charts(
                 ChartAxis::Time | ChartAxis::Written => over_time(source, asked, &cases)?,
                 ChartAxis::Latency => vec![response_times(source, found, asked, &cases)?],
                 ChartAxis::Setting(name) => against(source, asked, name, &cases),
+                ChartAxis::Quantity(x) => trade(source, asked, x.name(), &cases),
             };
             let several = drawn.len();
             for (part, mut chart) in drawn.into_iter().enumerate() {
@@ -159,6 +160,53 @@ fn against(source: &Source<'_>, asked: &plan::Chart, name: &str, cases: &[(u32, 
         blank(axes::along(name, &values, is_bars), y, series)
     };
     lines.chunks(SERIES_LIMIT).map(draw).collect()
+}
+
+/// Settings that say how much load there is: along them a line of points runs.
+const HOW_MUCH: [&str; 4] = ["numjobs", "iodepth", "rate_iops", "rate_percent"];
+
+/// Points of two measured quantities, as latency against IOPS. Cases that differ only in how much load there is are one line, in
+/// the order of the load, so that a line which turns back shows where more load gives less.
+fn trade(source: &Source<'_>, asked: &plan::Chart, x_path: &str, cases: &[(u32, &CaseResult)]) -> Vec<Chart> {
+    let mut names = line_names(source, asked, cases);
+    if asked.series.is_none() {
+        names.retain(|name| !HOW_MUCH.contains(name));
+    }
+    let (x_kind, y_kind) = (Kind::of(x_path), asked.y.first().map_or(Kind::Latency, |y| Kind::of(y.name())));
+    let mut series = Vec::new();
+    for (label, cases) in split(cases.to_vec(), &names) {
+        for y in &asked.y {
+            let point = |result: &CaseResult| {
+                Some(Point::new(quantity::value(result, x_path)?, Some(quantity::value(result, y.name())?)))
+            };
+            let points: Vec<Point> = cases.iter().filter_map(|(_, result)| point(result)).collect();
+            let words = quantity::words(y.name());
+            let label = match (asked.y.len(), label.is_empty()) {
+                (1, _) => label.clone(),
+                (_, true) => words,
+                _ => format!("{label}, {words}"),
+            };
+            if !points.is_empty() {
+                series.push(Series { label, style: series.len() % SERIES_LIMIT, role: Role::Run, points });
+            }
+        }
+    }
+    let largest_x =
+        series.iter().flat_map(|line| line.points.iter().map(|point| point.x)).fold(0.0, f64::max);
+    let (unit, divisor) = x_kind.unit(largest_x);
+    for point in series.iter_mut().flat_map(|line| &mut line.points) {
+        point.x /= divisor;
+    }
+    let draw = |lines: &[Series]| {
+        let mut lines = lines.to_vec();
+        lines.iter_mut().enumerate().for_each(|(style, line)| line.style = style);
+        let y = axes::upwards(y_kind, &mut lines, &mut []);
+        let title = quantity::words(x_path);
+        let scale = Scale::LinearFromZero;
+        let x = Axis { label: title, unit: unit.into(), scale, format: TickFormat::Number };
+        blank(x, y, lines)
+    };
+    series.chunks(SERIES_LIMIT).map(draw).collect()
 }
 
 fn blank(x: Axis, y: Axis, series: Vec<Series>) -> Chart {

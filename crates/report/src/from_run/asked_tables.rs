@@ -1,14 +1,13 @@
 //! The tables that a plan asks for, and those of rounds that ended on steady state.
 
 use super::quantity::{self, Kind};
-use super::{Source, axes, section_id};
+use super::{Source, axes, percentile_words, section_id};
 use crate::chart::scale::plain;
 use crate::model::{Column, Table};
-use findings::{Fact, Findings};
+use findings::{Cited, Fact, Findings, Quantity, cited};
 use plan::{Extreme, FigureOf};
 use serde_json::{Map, Value};
 use store::CaseResult;
-use units::human_count;
 
 /// Rows of one table; more are in the CSV.
 const ROWS_LIMIT: usize = 1_000;
@@ -53,14 +52,24 @@ impl Row<'_> {
         &self.cases[0].settings
     }
 
+    fn quantity(&self, path: &str) -> Option<Quantity> {
+        let mut values: Vec<Quantity> =
+            self.cases.iter().filter_map(|case| quantity::of(case, path)).collect();
+        match path.rsplit('.').next() {
+            _ if values.len() == 1 => values.pop(),
+            Some("max") => Quantity::largest(&values),
+            Some("min") => Quantity::smallest(&values),
+            _ => Quantity::mean(&values),
+        }
+    }
+
     fn value(&self, path: &str) -> Option<f64> {
-        let values: Vec<f64> = self.cases.iter().filter_map(|case| quantity::value(case, path)).collect();
-        let of = match path.rsplit('.').next() {
-            Some("max") => values.iter().copied().reduce(f64::max),
-            Some("min") => values.iter().copied().reduce(f64::min),
-            _ => Some(values.iter().sum::<f64>() / values.len().max(1) as f64),
-        };
-        of.filter(|_| !values.is_empty())
+        self.quantity(path).map(|quantity| quantity.value())
+    }
+
+    fn setting(&self, name: &str) -> Cited {
+        let case = self.cases[0];
+        axes::cited(&case.stage, &case.case, &case.settings, name)
     }
 }
 
@@ -159,10 +168,11 @@ fn is_in_window(source: &Source<'_>, found: Option<&Findings>, case: &CaseResult
     round.is_none_or(|round| steady.window_rounds.contains(&round))
 }
 
-fn caption(asked: &plan::Table) -> String {
+fn caption(asked: &plan::Table) -> Cited {
+    let quote = |text: &str| Cited::quote(text, findings::Source::quote("plan"));
     match &asked.published_as {
-        Some(name) => format!("{} (in the published test: {name})", asked.title),
-        None => asked.title.clone(),
+        Some(name) => cited!("{} (in the published test: {})", quote(&asked.title), quote(name)),
+        None => quote(&asked.title),
     }
 }
 
@@ -182,12 +192,12 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
         .map(|quantity| quantity.name())
         .filter(|path| rows.iter().any(|row| row.value(path).is_some()))
         .collect();
-    let published: Vec<Vec<Option<f64>>> = used
+    let published: Vec<Vec<Option<Quantity>>> = used
         .iter()
         .map(|path| rows.iter().map(|row| published(source, asked, row, path)).collect())
         .collect();
     for (path, figures) in used.iter().zip(&published) {
-        columns.push(Column::numbers(format!("{}{}", words(path), unit(path))));
+        columns.push(Column::numbers(cited!("{}{}", words(path), unit(path))));
         if figures.iter().any(Option::is_some) {
             columns.push(Column::numbers("published"));
         }
@@ -196,20 +206,16 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
         .iter()
         .enumerate()
         .map(|(place, row)| {
-            let mut cells: Vec<String> = asked
-                .rows
-                .iter()
-                .map(|name| {
-                    row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default()
-                })
-                .collect();
+            let mut cells: Vec<Cited> = asked.rows.iter().map(|name| row.setting(name)).collect();
             if has_at {
-                cells.push(axes::label(row.settings(), &at));
+                let case = row.cases[0];
+                cells.push(axes::cited_label(&case.stage, &case.case, &case.settings, &at));
             }
             for (path, figures) in used.iter().zip(&published) {
-                cells.push(row.value(path).map(|value| figure(path, value)).unwrap_or_default());
+                cells.push(row.quantity(path).map(|value| figure(path, value)).unwrap_or_default());
                 if figures.iter().any(Option::is_some) {
-                    cells.push(figures[place].map(|value| figure(path, value)).unwrap_or_default());
+                    let beside = figures[place].clone();
+                    cells.push(beside.map(|value| figure(path, value)).unwrap_or_default());
                 }
             }
             cells
@@ -219,11 +225,18 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
 }
 
 /// The published figure beside a row: that of its case, or the extreme that the row picks.
-fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str) -> Option<f64> {
+fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str) -> Option<Quantity> {
     let plan = source.plan.as_ref()?;
     let case = row.cases[0];
     let figures = plan.published_for(&case.stage, &case.settings);
-    let of_case = figures.iter().find(|figure| figure.quantity.name() == path).map(|figure| figure.value);
+    let cite = |value: f64, file: &str| {
+        let from = findings::Source::published(&case.stage, &case.case, path, file);
+        Quantity::new(value, Kind::of(path).base(), from)
+    };
+    let of_case = figures
+        .iter()
+        .find(|figure| figure.quantity.name() == path)
+        .map(|figure| cite(figure.value, &figure.file));
     let pick = asked.pick.as_ref().filter(|pick| pick.at_most.is_empty());
     of_case.or_else(|| {
         let pick = pick?;
@@ -234,8 +247,11 @@ fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str
             Extreme::Largest => of == FigureOf::Maximum || of == FigureOf::AtExtreme,
             Extreme::Smallest => of == FigureOf::Minimum,
         };
-        let mut figures = extremes.flat_map(|(_, row)| &row.figures);
-        figures.find(|figure| figure.quantity.name() == path && wanted(figure.of)).map(|figure| figure.value)
+        let mut figures =
+            extremes.flat_map(|(table, row)| row.figures.iter().map(move |figure| (table, figure)));
+        figures
+            .find(|(_, figure)| figure.quantity.name() == path && wanted(figure.of))
+            .map(|(table, figure)| cite(figure.value, &format!("{}#extreme", table.file)))
     })
 }
 
@@ -244,30 +260,32 @@ fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Optio
     let settings: Vec<&Map<String, Value>> = rows.iter().map(Row::settings).collect();
     let across = axes::values(&settings, by);
     let mut columns: Vec<Column> = asked.rows.iter().map(|name| Column::words(axes::title(name))).collect();
-    columns.extend(across.iter().map(|value| Column::numbers(axes::value_text(by, value))));
-    let mut lines: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    columns.extend(across.iter().map(|value| {
+        let row = rows.iter().find(|row| row.settings().get(by) == Some(value));
+        Column::numbers(row.map(|row| row.setting(by)).unwrap_or_default())
+    }));
+    let mut lines: Vec<(Vec<Cited>, Vec<Cited>)> = Vec::new();
     let mut is_empty = true;
     for row in rows {
-        let name = |name: &&str| {
-            row.settings().get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default()
-        };
-        let head: Vec<String> = asked.rows.iter().map(name).collect();
+        let head: Vec<Cited> = asked.rows.iter().map(|name| row.setting(name)).collect();
         let place = across.iter().position(|value| row.settings().get(by) == Some(value))?;
-        let line = match lines.iter().position(|line| line.0 == head) {
+        let is_its =
+            |line: &(Vec<Cited>, Vec<Cited>)| line.0.iter().map(Cited::text).eq(head.iter().map(Cited::text));
+        let line = match lines.iter().position(is_its) {
             Some(line) => line,
             None => {
-                lines.push((head, vec![String::new(); across.len()]));
+                lines.push((head, vec![Cited::default(); across.len()]));
                 lines.len() - 1
             }
         };
-        if let Some(value) = row.value(path) {
+        if let Some(value) = row.quantity(path) {
             lines[line].1[place] = figure(path, value);
             is_empty = false;
         }
     }
     (!is_empty).then(|| Table {
         id: String::new(),
-        caption: format!("{}: {}{}", caption(asked), words(path), unit(path)),
+        caption: cited!("{}: {}{}", caption(asked), words(path), unit(path)),
         columns,
         rows: lines.into_iter().map(|(head, cells)| head.into_iter().chain(cells).collect()).collect(),
     })
@@ -277,36 +295,63 @@ fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Optio
 fn verification(found: &Findings, stage: &str) -> Option<Table> {
     let finding = found.get(&format!("steady-rounds/{stage}"))?;
     let Fact::SteadyRounds(steady) = &finding.fact else { return None };
+    let number = |field: &str| finding.quantity(field);
+    let allowed = |name: &str, value: f64| Quantity::constant(name, value).percent();
     let mut columns = vec![Column::words("Tracked quantity")];
-    columns.extend(steady.window_rounds.iter().map(|round| Column::numbers(format!("Round {round}"))));
-    columns
-        .extend(["Average", "Range (%), at most 20", "Slope excursion (%), at most 10"].map(Column::numbers));
+    columns.extend((0..steady.window_rounds.len()).map(|place| {
+        let round = number(&format!("window_rounds.{place}")).map(|round| round.plain(0));
+        Column::numbers(cited!("Round {}", round.unwrap_or_default()))
+    }));
+    columns.push(Column::numbers("Average"));
+    columns.push(Column::numbers(cited!("Range (at most {})", allowed("steady-range", 0.20))));
+    columns.push(Column::numbers(cited!("Slope excursion (at most {})", allowed("steady-slope", 0.10))));
     columns.push(Column::words("Steady"));
     let rows = steady
         .variables
         .iter()
-        .map(|variable| {
-            let of = if variable.of.is_empty() { String::new() } else { format!(", {}", variable.of) };
-            let mut cells = vec![format!("{}{}{of}", words(&variable.quantity), unit(&variable.quantity))];
-            cells.extend(variable.window.iter().map(|value| figure(&variable.quantity, *value)));
-            cells.push(figure(&variable.quantity, variable.average));
-            cells.push(format!("{:.1}", variable.range_percent));
-            cells.push(format!("{:.1}", variable.slope_percent));
-            cells.push(if variable.steady { "✓ yes" } else { "✗ no" }.to_owned());
+        .enumerate()
+        .map(|(place, variable)| {
+            let path = variable.quantity.as_str();
+            let field = |name: &str| format!("variables.{place}.{name}");
+            let figure = |name: String| {
+                let value = number(&name).map(|value| value.with_unit(Kind::of(path).base()));
+                value.map(|value| figure(path, value)).unwrap_or_default()
+            };
+            let percent =
+                |name: &str| number(&field(name)).map(|share| share.percent_with(1)).unwrap_or_default();
+            let mut of = Cited::default();
+            if !variable.of.is_empty() {
+                of = cited!(
+                    ", {}",
+                    Cited::quote(&variable.of, findings::Source::finding(&finding.id, &field("of")))
+                );
+            }
+            let mut cells = vec![cited!("{}{}{}", words(path), unit(path), of)];
+            cells.extend((0..variable.window.len()).map(|round| figure(field(&format!("window.{round}")))));
+            cells.push(figure(field("average")));
+            cells.push(percent("range_percent"));
+            cells.push(percent("slope_percent"));
+            cells.push(if variable.steady { "✓ yes" } else { "✗ no" }.into());
             cells
         })
         .collect();
+    let plain = |field: &str| number(field).map(|value| value.plain(0)).unwrap_or_default();
     let caption = match steady.round {
-        Some(round) => {
-            format!("Steady state verification: reached with round {round} of at most {}", steady.at_most)
-        }
-        None => format!("Steady state verification: not reached in {}", human_count(steady.rounds, "round")),
+        Some(_) => cited!(
+            "Steady state verification: reached with round {} of at most {}",
+            plain("round"),
+            plain("at_most")
+        ),
+        None => cited!(
+            "Steady state verification: not reached in {}",
+            number("rounds").map(|rounds| rounds.count("round")).unwrap_or_default()
+        ),
     };
     Some(Table { id: String::new(), caption, columns, rows })
 }
 
-fn words(path: &str) -> String {
-    quantity::words(path)
+fn words(path: &str) -> Cited {
+    percentile_words(&quantity::words(path))
 }
 
 fn unit(path: &str) -> &'static str {
@@ -318,9 +363,11 @@ fn unit(path: &str) -> &'static str {
 }
 
 /// A figure in the unit that `unit` names.
-fn figure(path: &str, value: f64) -> String {
-    plain(match Kind::of(path) {
-        Kind::Iops | Kind::Errors => value,
-        Kind::Bandwidth | Kind::Latency => value / 1e6,
-    })
+fn figure(path: &str, quantity: Quantity) -> Cited {
+    let scale = match Kind::of(path) {
+        Kind::Iops | Kind::Errors => 1.0,
+        Kind::Bandwidth | Kind::Latency => 1e6,
+    };
+    let text = plain(quantity.value() / scale);
+    quantity.printed(text)
 }

@@ -2,6 +2,7 @@
 
 use super::quantity::Kind;
 use crate::chart::{Axis, Level, Scale, Series, TickFormat};
+use findings::{Cited, Quantity, Source, Unit};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use units::human_count;
@@ -111,6 +112,26 @@ pub fn value_text(name: &str, value: &Value) -> String {
         (_, Value::String(text)) => format!("{name} {text}"),
         (_, other) => format!("{name} {other}"),
     }
+}
+
+/// One value of a case's setting in words, with its source; empty where the case does not have it.
+pub fn cited(stage: &str, case: &str, settings: &Settings, name: &str) -> Cited {
+    let Some(value) = settings.get(name) else { return Cited::default() };
+    let (text, source) = (value_text(name, value), Source::setting(stage, case, name));
+    match value.as_f64() {
+        Some(number) if matches!(name, "rwmixread" | "coverage") => {
+            Quantity::new(number, Unit::Ratio, source).of_percent().printed(text)
+        }
+        Some(number) if is_size(name) => Quantity::new(number, Unit::Bytes, source).printed(text),
+        Some(number) => Quantity::new(number, Unit::Setting, source).printed(text),
+        None => Cited::quote(text, source),
+    }
+}
+
+/// The values of some settings of a case, in words with their sources.
+pub fn cited_label(stage: &str, case: &str, settings: &Settings, names: &[&str]) -> Cited {
+    let has = names.iter().filter(|name| settings.contains_key(**name));
+    Cited::join(has.map(|name| cited(stage, case, settings, name)), ", ")
 }
 
 /// The values of some settings of a case, in words; settings that the case does not have are left out.

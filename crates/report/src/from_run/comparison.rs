@@ -1,28 +1,31 @@
 //! This run beside what a vendor declares and what others published.
 
 use super::quantity::{self, Kind};
-use super::{Source, axes};
+use super::{axes, percentile_words, stage_name};
 use crate::model::{Column, Table};
+use findings::{Cited, Quantity, Source, cited};
 use store::CaseResult;
 
 /// A table of declared and a table of published figures, where the plan has any for cases of this run.
-pub fn tables(source: &Source<'_>) -> Vec<Table> {
+pub fn tables(source: &super::Source<'_>) -> Vec<Table> {
     [declared(source), published(source)].into_iter().flatten().collect()
 }
 
-fn case_label(source: &Source<'_>, result: &CaseResult) -> String {
-    match axes::label(&result.settings, &source.axes_of(&result.stage)) {
-        label if label.is_empty() => result.stage.clone(),
-        label => format!("{}, {label}", result.stage),
+fn case_label(source: &super::Source<'_>, result: &CaseResult) -> Cited {
+    let stage = stage_name(&result.stage);
+    match axes::cited_label(&result.stage, &result.case, &result.settings, &source.axes_of(&result.stage)) {
+        label if label.is_empty() => stage,
+        label => cited!("{}, {}", stage, label),
     }
 }
 
 /// One row a declaration: beside it the best of the cases that it is about.
-fn declared(source: &Source<'_>) -> Option<Table> {
+fn declared(source: &super::Source<'_>) -> Option<Table> {
     let plan = source.plan.as_ref()?;
     let mut rows = Vec::new();
-    for declared in &plan.declared {
-        let path = declared.quantity.name();
+    for (place, declared) in plan.declared.iter().enumerate() {
+        // A vendor declares the latency of a usual I/O. The smallest of millions says nothing about it; the mean does.
+        let path = &declared.quantity.name().replace("latency_ns.min", "latency_ns.mean");
         let kind = Kind::of(path);
         let measured = source
             .done()
@@ -32,14 +35,16 @@ fn declared(source: &Source<'_>) -> Option<Table> {
                 let order = a.0.total_cmp(&b.0);
                 if kind == Kind::Latency { order.reverse() } else { order }
             });
-        let mut row = vec![declared.says.clone(), kind.text(declared.value)];
-        match measured {
+        let figure = Quantity::new(declared.value, kind.base(), Source::declared(place + 1));
+        let says = Cited::quote(&declared.says, Source::quote("plan"));
+        let mut row = vec![says, kind.print(figure.clone())];
+        match measured.and_then(|(_, result)| Some((quantity::of(result, path)?, result))) {
             Some((value, result)) => row.extend([
-                kind.text(value),
-                format!("{:.2}", value / declared.value),
+                cited!("{}{}", kind.print(value.clone()), if kind == Kind::Latency { " mean" } else { "" }),
+                value.over(&figure).plain(2),
                 case_label(source, result),
             ]),
-            None => row.extend([String::new(), String::new(), "no case of this run".to_owned()]),
+            None => row.extend([Cited::default(), Cited::default(), "no case of this run".into()]),
         }
         rows.push(row);
     }
@@ -57,21 +62,24 @@ fn declared(source: &Source<'_>) -> Option<Table> {
     })
 }
 
-fn published(source: &Source<'_>) -> Option<Table> {
+fn published(source: &super::Source<'_>) -> Option<Table> {
     let plan = source.plan.as_ref()?;
     let mut rows = Vec::new();
     for (_, result) in source.done() {
         for figure in plan.published_for(&result.stage, &result.settings) {
             let path = figure.quantity.name();
             let kind = Kind::of(path);
-            let run = quantity::value(result, path);
+            let run = quantity::of(result, path);
+            let from = Source::published(&result.stage, &result.case, path, &figure.file);
+            let value = Quantity::new(figure.value, kind.base(), from);
+            let named = figure.source.unwrap_or(figure.file);
             rows.push(vec![
                 case_label(source, result),
-                quantity::words(path),
-                kind.text(figure.value),
-                run.map(|run| kind.text(run)).unwrap_or_default(),
-                run.map(|run| difference(run, figure.value)).unwrap_or_default(),
-                figure.source.unwrap_or(figure.file),
+                percentile_words(&quantity::words(path)),
+                kind.print(value.clone()),
+                run.clone().map(|run| kind.print(run)).unwrap_or_default(),
+                run.map(|run| difference(run, &value)).unwrap_or_default(),
+                Cited::quote(named, Source::quote("published")),
             ]);
         }
     }
@@ -90,11 +98,12 @@ fn published(source: &Source<'_>) -> Option<Table> {
     })
 }
 
-fn difference(run: f64, published: f64) -> String {
-    if published == 0.0 {
-        return String::new();
+fn difference(run: Quantity, published: &Quantity) -> Cited {
+    if published.value() == 0.0 {
+        return Cited::default();
     }
-    let percent = (run / published - 1.0) * 100.0;
-    let sign = if percent < 0.0 { "−" } else { "+" };
-    format!("{sign}{:.1} %", percent.abs())
+    let change = run.over(published).minus(&Quantity::constant("whole", 1.0));
+    let sign = if change.value() < 0.0 { "−" } else { "+" };
+    let text = format!("{sign}{:.1} %", 100.0 * change.value().abs());
+    change.printed(text)
 }

@@ -2,7 +2,7 @@
 
 use super::section_id;
 use crate::model::{Answer, Column, Conclusion, Evidence, Table};
-use findings::{Findings, Origin, Verdict};
+use findings::{Cited, Findings, Origin, Source, Verdict, cited};
 use std::collections::BTreeSet;
 
 /// Sentences, the weightiest first, each with the stages whose charts show it.
@@ -11,11 +11,19 @@ pub fn sentences(found: &Findings) -> Vec<Conclusion> {
 }
 
 /// The three answers for a reader who has a minute.
-pub fn in_short(found: &Findings) -> Vec<Answer> {
+pub fn in_short(found: &Findings, has_no_garbage_collection: bool) -> Vec<Answer> {
     let answers = found.summary().answers.into_iter();
-    answers
+    let mut all: Vec<Answer> = answers
         .map(|(question, answer)| Answer { question: question.to_owned(), answer: shown(found, answer) })
-        .collect()
+        .collect();
+    // That nothing was seen says nothing where the model cannot show it.
+    for answer in all.iter_mut().filter(|answer| answer.answer.text.starts_with("Writes did not fall")) {
+        if has_no_garbage_collection {
+            let text = &mut answer.answer.text;
+            text.push(cited!("\nThe model has no garbage collection: no write cliff could be seen."));
+        }
+    }
+    all
 }
 
 fn shown(found: &Findings, conclusion: findings::Conclusion) -> Conclusion {
@@ -35,16 +43,20 @@ fn stages<'a>(found: &'a Findings, ids: &[String]) -> BTreeSet<&'a str> {
 
 /// The conclusions of the published test, each judged on this run.
 pub fn claims(found: &Findings) -> Option<Table> {
-    let rows: Vec<Vec<String>> = found
+    let rows: Vec<Vec<Cited>> = found
         .claims()
         .into_iter()
         .map(|claim| {
             let derived = if claim.origin == Origin::Derived { " (derived from its figures)" } else { "" };
+            let quote = |text: &str, field: &str| {
+                Cited::quote(text, Source::quote(&format!("claim/{}/{field}", claim.id)))
+            };
             vec![
-                claim.id.to_owned(),
-                format!("{}{derived}", claim.says),
-                word(claim.verdict),
+                quote(&claim.id, "id"),
+                cited!("{}{}", quote(&claim.says, "says"), derived),
+                word(claim.verdict).into(),
                 claim.because_in_full(),
+                quote(&claim.criterion, "criterion"),
             ]
         })
         .collect();
@@ -56,16 +68,17 @@ pub fn claims(found: &Findings) -> Option<Table> {
             Column::words("It says"),
             Column::words("Here it"),
             Column::words("Because"),
+            Column::words("What counts as shown"),
         ],
         rows,
     })
 }
 
 /// A sign beside the word, so that a table can be skimmed without colour.
-fn word(verdict: Verdict) -> String {
+fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Holds => "✓ holds".into(),
-        Verdict::Refuted => "✗ is refuted".into(),
-        Verdict::NotShown => "– is not shown".into(),
+        Verdict::Holds => "✓ holds",
+        Verdict::Refuted => "✗ is refuted",
+        Verdict::NotShown => "– is not shown",
     }
 }

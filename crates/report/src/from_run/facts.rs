@@ -1,11 +1,15 @@
 //! What a reader needs to judge or repeat a run: facts, headline figures, warnings, what has no result, method.
 
-use super::quantity::{self, Kind};
-use super::{ReportError, Source, axes, section_id};
-use crate::model::{Column, Fact, Headline, Table};
+use super::{ReportError, Source, axes, case_name, left_out, stage_name};
+use crate::model::{Column, Fact, Table};
+use findings::{Cited, Quantity, Unit, cited};
 use serde_json::Value;
-use store::{CaseResult, CaseState, CaseStatus};
-use units::human_count;
+use store::{CaseState, CaseStatus};
+
+/// A text repeated from the manifest.
+fn manifest_text(text: impl Into<String>) -> Cited {
+    Cited::quote(text, findings::Source::quote("manifest"))
+}
 
 /// Rows of a table of changes or of cases without result; beyond, a last row says how many more there are.
 const ROWS_LIMIT: usize = 200;
@@ -40,33 +44,47 @@ pub fn day(created_utc: &str) -> String {
 
 pub fn facts(source: &Source<'_>) -> Vec<Fact> {
     let manifest = source.manifest;
-    let mut facts = vec![Fact::new("Plan", format!("{} ({})", manifest.plan.name, manifest.plan.source))];
+    let quote = |text: &str| manifest_text(text);
+    let mut facts =
+        vec![Fact::new("Plan", cited!("{} ({})", quote(&manifest.plan.name), quote(&manifest.plan.source)))];
     if let Some(array) = &manifest.array {
-        facts.push(Fact::new("Array", format!("{} ({})", array.name, array.source)));
+        facts.push(Fact::new("Array", cited!("{} ({})", quote(&array.name), quote(&array.source))));
     }
     for target in &manifest.targets {
-        facts.push(Fact::new("Target", &target.spec));
+        facts.push(Fact::new("Target", quote(&target.spec)));
         if !target.identity.is_null() && !source.is_simulated() {
-            facts.push(Fact::new("Identity", flat(&target.identity)));
+            facts.push(Fact::new("Identity", quote(&flat(&target.identity))));
         }
     }
     let engine = if source.is_simulated() { "sim (simulated time)" } else { &manifest.engine };
-    facts.push(Fact::new("Load by", engine));
-    facts.push(Fact::new("Started", manifest.created_utc.replace('T', " ").replace('Z', " UTC")));
-    facts.push(Fact::new("Version", format!("arraylab {}", manifest.arraylab_version)));
-    facts.push(Fact::new("Seed", manifest.seed.to_string()));
-    facts.push(Fact::new("Sampled every", units::human_duration(manifest.interval_ns)));
+    facts.push(Fact::new("Load by", quote(engine)));
+    let started = manifest.created_utc.replace('T', " ").replace('Z', " UTC");
+    facts.push(Fact::new("Started", Cited::quote(started, findings::Source::quote("manifest/created_utc"))));
+    facts.push(Fact::new("Version", cited!("arraylab {}", quote(&manifest.arraylab_version))));
+    facts.push(Fact::new("Seed", quote(&manifest.seed.to_string())));
+    let interval = Quantity::new(
+        manifest.interval_ns as f64 / 1e9,
+        Unit::S,
+        findings::Source::other("manifest", "interval"),
+    );
+    facts.push(Fact::new("Sampled every", interval.printed(units::human_duration(manifest.interval_ns))));
     facts.push(Fact::new("Cases", case_counts(source)));
-    facts.push(Fact::new("Run", &manifest.run_id));
+    facts.push(Fact::new("Run", quote(&manifest.run_id)));
     // Where the program lay on that host is nothing to repeat.
     if let [_, arguments @ ..] = manifest.command_line.as_slice() {
-        facts.push(Fact::new("Command", format!("arraylab {}", arguments.join(" "))));
+        facts.push(Fact::new(
+            "Command",
+            Cited::quote(
+                format!("arraylab {}", arguments.join(" ")),
+                findings::Source::quote("manifest/command_line"),
+            ),
+        ));
     }
     // A twin does not know its host, and its results do not depend on it.
     if let (false, Some(host)) = (source.is_simulated(), manifest.host.as_object()) {
         let is_short = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
         for (name, value) in host.iter().filter(|(_, value)| is_short(value)).take(12) {
-            facts.push(Fact::new(format!("Host: {}", name.replace('_', " ")), flat(value)));
+            facts.push(Fact::new(format!("Host: {}", name.replace('_', " ")), quote(&flat(value))));
         }
     }
     facts
@@ -87,7 +105,7 @@ fn flat(value: &Value) -> String {
     }
 }
 
-fn state_name(state: CaseState) -> &'static str {
+pub fn state_name(state: CaseState) -> &'static str {
     match state {
         CaseState::Pending => "not yet run",
         CaseState::Begun => "begun, without an outcome",
@@ -95,117 +113,89 @@ fn state_name(state: CaseState) -> &'static str {
     }
 }
 
-fn case_counts(source: &Source<'_>) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
+fn case_counts(source: &Source<'_>) -> Cited {
+    let mut counts: Vec<(&'static str, &'static str, usize)> = Vec::new();
     for case in &source.cases {
-        let name =
-            if source.is_not_needed(case) { "of later rounds not needed" } else { state_name(case.state) };
+        let (name, which) = if source.is_not_needed(case) {
+            ("of later rounds not needed", "not-needed")
+        } else {
+            (state_name(case.state), state_word(case.state))
+        };
         match counts.iter_mut().find(|count| count.0 == name) {
-            Some(count) => count.1 += 1,
-            None => counts.push((name, 1)),
+            Some(count) => count.2 += 1,
+            None => counts.push((name, which, 1)),
         }
     }
-    let words: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    if words.is_empty() { "none".into() } else { words.join(", ") }
+    let words = counts
+        .iter()
+        .map(|(name, which, count)| cited!("{} {}", Quantity::cases(*count, which).plain(0), *name));
+    if counts.is_empty() { "none".into() } else { Cited::join(words, ", ") }
 }
 
-/// The largest rates and the lowest latency, each with its case.
-pub fn headlines(source: &Source<'_>) -> Vec<Headline> {
-    let best = |label: &str, paths: &[&str], is_least: bool| {
-        let kind = Kind::of(paths[0]);
-        let candidates = source.done().flat_map(|(_, result)| {
-            paths
-                .iter()
-                .filter_map(move |path| quantity::value(result, path).map(|value| (value, *path, result)))
-        });
-        let better = |a: &(f64, &str, &CaseResult), b: &(f64, &str, &CaseResult)| {
-            if is_least { b.0.total_cmp(&a.0) } else { a.0.total_cmp(&b.0) }
-        };
-        // Of equals the first in the order of the plan.
-        let chosen = candidates
-            .filter(|candidate| candidate.0 > 0.0)
-            .reduce(|a, b| if better(&a, &b).is_lt() { b } else { a });
-        chosen.map(|(value, path, result)| {
-            let mut detail = findings::case_words(&result.case, &result.settings);
-            if kind == Kind::Latency {
-                detail = format!("{}, {detail}", quantity::words(path));
-            } else if let Some((path, latency)) = slower_mean(result) {
-                detail = format!("{detail}, {} {}", quantity::words(path), units::human_latency(latency));
-            }
-            Headline {
-                label: label.into(),
-                value: kind.text(value),
-                detail,
-                section_id: section_id(&result.stage),
-            }
-        })
-    };
-    [
-        best("Peak IOPS", &["iops"], false),
-        best("Peak bandwidth", &["bw_bytes_per_s"], false),
-        best("Lowest mean latency", &["read.latency_ns.mean", "write.latency_ns.mean"], true),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+/// A state as sources name it: `pending`, `begun`, `done`, `failed`, ….
+pub fn state_word(state: CaseState) -> &'static str {
+    match state {
+        CaseState::Pending => "pending",
+        CaseState::Begun => "begun",
+        CaseState::Ended(status) => status.name(),
+    }
 }
 
-/// The mean latency of the slower direction, what bounds a rate, and which it is.
-fn slower_mean(result: &CaseResult) -> Option<(&'static str, f64)> {
-    ["read.latency_ns.mean", "write.latency_ns.mean"]
-        .into_iter()
-        .filter_map(|path| quantity::value(result, path).map(|latency| (path, latency)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-pub fn warnings(source: &Source<'_>) -> Result<Vec<String>, ReportError> {
-    let mut found: Vec<(String, usize)> = Vec::new();
-    let mut note = |text: &str| match found.iter_mut().find(|warning| warning.0 == text) {
+pub fn warnings(source: &Source<'_>) -> Result<Vec<Cited>, ReportError> {
+    let mut found: Vec<(Cited, usize)> = Vec::new();
+    let mut note = |text: Cited| match found.iter_mut().find(|warning| *warning.0 == *text) {
         Some(warning) => warning.1 += 1,
-        None => found.push((text.to_owned(), 1)),
+        None => found.push((text, 1)),
     };
     let selection = &source.manifest.selection;
     if !selection.set.is_empty() {
-        let words: Vec<String> =
-            selection.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        note(&format!("Settings of the plan were overridden for this run: {}.", words.join(" ")));
+        let words = selection.set.iter().map(|(name, value)| manifest_text(format!("{name}={value}")));
+        note(cited!("Settings of the plan were overridden for this run: {}.", Cited::join(words, " ")));
     }
     if !source.manifest.overrides.is_empty() {
-        let words: Vec<String> =
-            source.manifest.overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        note(&format!("The array was changed from its description: {}.", words.join(" ")));
+        let words =
+            source.manifest.overrides.iter().map(|(name, value)| manifest_text(format!("{name}={value}")));
+        note(cited!("The array was changed from its description: {}.", Cited::join(words, " ")));
     }
     let is_unfinished =
         |case: &&store::CaseRecord| !matches!(case.state, CaseState::Ended(_)) && !source.is_not_needed(case);
     let unfinished = source.cases.iter().filter(is_unfinished).count();
     if unfinished > 0 {
-        note(&format!(
-            "The run is not complete: {unfinished} of {} without an outcome.",
-            human_count(source.cases.len() as u64, "case")
+        note(cited!(
+            "The run is not complete: {} of {} without an outcome.",
+            Quantity::cases(unfinished, "unfinished").plain(0),
+            Quantity::cases(source.cases.len(), "all").count("case")
         ));
     }
     let errors: u64 =
         source.done().flat_map(|(_, result)| [&result.read, &result.write]).flatten().map(|d| d.errors).sum();
     if errors > 0 {
-        note(&format!(
+        let errors = Quantity::new(errors as f64, Unit::Count, findings::Source::other("results", "errors"));
+        note(cited!(
             "{} failed in cases that count as done; rates and latencies leave that out.",
-            human_count(errors, "operation")
+            errors.count("operation")
         ));
     }
+    let quote = |text: &str| Cited::quote(text, findings::Source::quote("warning"));
+    // A warning of a case is among those of the run, and is counted once.
     for warning in source.run.warnings()? {
-        note(&warning.text);
-    }
-    for (_, result) in &source.results {
-        result.warnings.iter().for_each(|warning| note(warning));
+        note(quote(&warning.text));
     }
     let more = found.len().saturating_sub(WARNINGS_LIMIT);
-    let mut texts: Vec<String> = found
+    let mut texts: Vec<Cited> = found
         .into_iter()
         .take(WARNINGS_LIMIT)
-        .map(|(text, count)| if count > 1 { format!("{text} ({count} times)") } else { text })
+        .map(|(text, count)| {
+            if count == 1 {
+                return text;
+            }
+            let source = findings::Source::other("warnings", &text);
+            let times = Quantity::new(count as f64, Unit::Count, source).plain(0);
+            cited!("{} ({} times)", text, times)
+        })
         .collect();
     if more > 0 {
-        texts.push(format!("In the run’s database: {}.", human_count(more as u64, "further warning")));
+        texts.push(cited!("In the run’s database: {}.", left_out(more, "warnings").count("further warning")));
     }
     Ok(texts)
 }
@@ -217,21 +207,31 @@ pub fn tested(source: &Source<'_>) -> Result<Vec<Table>, ReportError> {
         let settings: Vec<_> = cases.iter().map(|case| &case.settings).collect();
         let of_plan = source.stage_of_plan(name);
         let varying = source.axes_of(name);
-        let words: Vec<String> = varying
-            .iter()
-            .map(|axis| {
-                let values = axes::values(&settings, axis);
-                let texts: Vec<String> = values.iter().map(|value| axes::value_text(axis, value)).collect();
-                match texts.as_slice() {
-                    [first, .., last] if texts.len() > 4 => {
-                        format!("{first} … {last} ({} values)", texts.len())
-                    }
-                    _ => texts.join(", "),
+        let words = varying.iter().map(|axis| {
+            let values = axes::values(&settings, axis);
+            let of_value = |value: &Value| {
+                let case = cases.iter().find(|case| case.settings.get(*axis) == Some(value));
+                case.map(|case| axes::cited(name, &case.name, &case.settings, axis)).unwrap_or_default()
+            };
+            let count = Quantity::new(
+                values.len() as f64,
+                Unit::Count,
+                findings::Source::other("values", &format!("{name}/{axis}")),
+            );
+            match values.as_slice() {
+                [first, .., last] if values.len() > 4 => {
+                    cited!("{} … {} ({})", of_value(first), of_value(last), count.count("value"))
                 }
-            })
-            .collect();
-        let title = of_plan.and_then(|stage| stage.title.clone()).unwrap_or_default();
-        vec![name.to_owned(), title, words.join("; "), cases.len().to_string()]
+                values => Cited::join(values.iter().map(of_value), ", "),
+            }
+        });
+        let title = of_plan.and_then(|stage| stage.title.as_deref()).unwrap_or_default();
+        vec![
+            stage_name(name),
+            Cited::quote(title, findings::Source::quote("plan")),
+            Cited::join(words, "; "),
+            Quantity::cases(cases.len(), &format!("stage/{name}")).plain(0),
+        ]
     });
     let stages = Table {
         id: "stages".into(),
@@ -247,9 +247,10 @@ pub fn tested(source: &Source<'_>) -> Result<Vec<Table>, ReportError> {
     let changes = source.run.setting_changes()?;
     let mut tables = vec![stages];
     if !changes.is_empty() {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not readable".into());
+        let quote = |text: &str| Cited::quote(text, findings::Source::quote("settings-changed"));
+        let text = |value: &Option<String>| value.as_deref().map_or_else(|| "not readable".into(), quote);
         let rows = changes.iter().map(|change| {
-            vec![change.scope.clone(), change.name.clone(), text(&change.before), text(&change.after)]
+            vec![quote(&change.scope), quote(&change.name), text(&change.before), text(&change.after)]
         });
         tables.push(Table {
             id: "changed".into(),
@@ -266,12 +267,12 @@ pub fn tested(source: &Source<'_>) -> Result<Vec<Table>, ReportError> {
     Ok(tables)
 }
 
-fn limited(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+fn limited(mut rows: Vec<Vec<Cited>>) -> Vec<Vec<Cited>> {
     if rows.len() > ROWS_LIMIT {
         let (more, width) = (rows.len() - ROWS_LIMIT, rows[0].len());
         rows.truncate(ROWS_LIMIT);
-        let mut last = vec![String::new(); width];
-        last[0] = format!("and {more} more");
+        let mut last = vec![Cited::default(); width];
+        last[0] = cited!("and {} more", left_out(more, "rows").plain(0));
         rows.push(last);
     }
     rows
@@ -284,8 +285,9 @@ pub fn not_run(source: &Source<'_>) -> Vec<Table> {
         case.state != CaseState::Ended(CaseStatus::Done) && !source.is_not_needed(case)
     };
     for case in source.cases.iter().filter(has_none) {
-        let why = case.error.clone().unwrap_or_default();
-        rows.push(vec![case.stage.clone(), case.name.clone(), state_name(case.state).to_owned(), why]);
+        let why = Cited::quote(case.error.clone().unwrap_or_default(), findings::Source::quote("error"));
+        let name = case_name(&case.stage, &case.name);
+        rows.push(vec![stage_name(&case.stage), name, state_name(case.state).into(), why]);
     }
     let chosen = source.stages();
     for stage in source
@@ -294,10 +296,9 @@ pub fn not_run(source: &Source<'_>) -> Vec<Table> {
         .flat_map(|plan| &plan.stages)
         .filter(|stage| !chosen.contains(&stage.name.as_str()))
     {
-        let all = "the whole stage".to_owned();
         rows.push(vec![
-            stage.name.clone(),
-            all,
+            Cited::quote(&stage.name, findings::Source::quote("plan")),
+            "the whole stage".into(),
             "not chosen".into(),
             "left out of this run by its --stage or --only".into(),
         ]);
@@ -318,27 +319,35 @@ pub fn not_run(source: &Source<'_>) -> Vec<Table> {
     }]
 }
 
-pub fn method(source: &Source<'_>) -> Vec<String> {
+pub fn method(source: &Source<'_>) -> Vec<Cited> {
     let mut texts = Vec::new();
+    let quote = |text: &str| Cited::quote(text, findings::Source::quote("plan"));
     if let Some(plan) = &source.plan {
-        texts.extend(plan.author.iter().map(|author| format!("Plan by {author}.")));
+        texts.extend(plan.author.iter().map(|author| cited!("Plan by {}.", quote(author))));
         let paragraphs = plan.intro.iter().flat_map(|intro| intro.split("\n\n"));
-        texts.extend(paragraphs.map(str::trim).filter(|paragraph| !paragraph.is_empty()).map(str::to_owned));
-        texts.extend(plan.notes.iter().cloned());
+        texts.extend(paragraphs.map(str::trim).filter(|paragraph| !paragraph.is_empty()).map(quote));
+        texts.extend(plan.notes.iter().map(|note| quote(note)));
     }
-    let by = if source.is_simulated() {
-        "The load was issued to a twin: a model built from the parts of the array (links, controllers, drives, layout), in \
-         simulated time. The same plan, array, seed and version give the same figures on every machine."
-            .to_owned()
+    texts.push(if source.is_simulated() {
+        cited!(
+            "The load was issued to a twin: a model built from the parts of the array (links, controllers, drives, layout), in \
+             simulated time. The same plan, array, seed and version give the same figures on every machine."
+        )
     } else {
-        format!("The load was issued by {} in real time.", source.manifest.engine)
+        cited!("The load was issued by {} in real time.", manifest_text(&source.manifest.engine))
+    });
+    let size = |bytes: f64, text: &str, name: &str| {
+        Quantity::new(bytes, Unit::Bytes, findings::Source::constant(name)).printed(text)
     };
-    texts.push(by);
-    texts.push(
-        "Rates are means over the counted time of a case, after its ramp. Latency is completion latency (fio’s clat); \
-         in open loop it counts from the intended arrival. Percentiles are read from merged histograms with fio’s bins, \
-         whose relative error is at most 1/128; percentiles are never averaged. 1 MB is 10⁶ bytes, 4k is 4,096 bytes."
-            .into(),
-    );
+    texts.push(cited!(
+        "Rates are means over the counted time of a case, after its ramp. Latency is completion latency (fio’s clat); in open \
+         loop it counts from the intended arrival. Percentiles are read from merged histograms with fio’s bins, whose relative \
+         error is at most {}; percentiles are never averaged. {} is {}, {} is {}.",
+        Quantity::constant("histogram-error", 1.0 / 128.0).printed("1/128"),
+        size(1e6, "1 MB", "megabyte"),
+        size(1e6, "10⁶ bytes", "megabyte"),
+        size(4096.0, "4k", "four-k"),
+        size(4096.0, "4,096 bytes", "four-k")
+    ));
     texts
 }

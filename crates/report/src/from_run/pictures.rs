@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::model::Picture;
+use findings::{Cited, cited};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 const PICTURE_LIMIT_BYTES: u64 = 8 << 20;
 
 /// The pictures, and what is to be said of those that are not there.
-pub fn of(source: &Source<'_>) -> (Vec<Picture>, Vec<String>) {
+pub fn of(source: &Source<'_>) -> (Vec<Picture>, Vec<Cited>) {
     let (mut pictures, mut missing) = (Vec::new(), Vec::new());
     for image in source.plan.iter().flat_map(|plan| &plan.images) {
         let beside_plan =
@@ -29,9 +30,11 @@ pub fn of(source: &Source<'_>) -> (Vec<Picture>, Vec<String>) {
                 media_type,
                 bytes,
             }),
-            Some(Err(error)) => missing.push(format!(
-                "The picture {} (“{}”) is not in this report: {error}. It was looked for in the run and beside the plan.",
-                image.file, image.caption
+            Some(Err(error)) => missing.push(cited!(
+                "The picture {} (“{}”) is not in this report: {}. It was looked for in the run and beside the plan.",
+                Cited::quote(&image.file, findings::Source::quote("plan")),
+                Cited::quote(&image.caption, findings::Source::quote("plan")),
+                Cited::quote(error.to_string(), findings::Source::quote("error"))
             )),
             None => {}
         }

@@ -1,6 +1,7 @@
 //! Quantities of a result by their path in `results --json`, and the units in which people read them.
 
 use crate::chart::{Axis, Scale, TickFormat};
+use findings::{Cited, Quantity, Source, Unit};
 use store::CaseResult;
 
 /// What a quantity measures.
@@ -45,6 +46,22 @@ impl Kind {
         }
     }
 
+    /// A quantity in words, with its unit.
+    pub fn print(self, quantity: Quantity) -> Cited {
+        let text = self.text(quantity.value());
+        quantity.printed(text)
+    }
+
+    /// The unit of values in results.
+    pub fn base(self) -> Unit {
+        match self {
+            Kind::Iops => Unit::Iops,
+            Kind::Bandwidth => Unit::BytesPerS,
+            Kind::Latency => Unit::Ns,
+            Kind::Errors => Unit::Count,
+        }
+    }
+
     /// The unit that suits the largest of some values, and how much of the base unit it is.
     pub fn unit(self, largest: f64) -> (&'static str, f64) {
         match self {
@@ -68,6 +85,12 @@ impl Kind {
         let scale = if is_wide { Scale::Log10 } else { Scale::LinearFromZero };
         (Axis { label: self.title().into(), unit: unit.into(), scale, format: TickFormat::Number }, divisor)
     }
+}
+
+/// A quantity of a result with its source; `None` where the case has none.
+pub fn of(result: &CaseResult, path: &str) -> Option<Quantity> {
+    let source = Source::result(&result.stage, &result.case, path);
+    Some(Quantity::new(value(result, path)?, Kind::of(path).base(), source))
 }
 
 /// A quantity of a result; `None` where the case has none.

@@ -1,21 +1,23 @@
 //! What the plan requires, as a sheet of PASS and FAIL.
 
 use super::quantity::{self, Kind};
-use super::{ReportError, Source};
+use super::{ReportError, Source, case_name, percentile_words, stage_name};
 use crate::model::{Column, Table};
-use findings::{RequirementRow, RequirementVerdict};
-use units::human_count;
+use findings::{Cited, Quantity, RequirementRow, RequirementVerdict, Unit, cited};
 
 /// A row for each limit and each case that must keep it; those that are not kept come first.
 pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
     let Some(plan) = &source.plan else { return Ok(None) };
     let mut rows = findings::requirements(source.run, plan)?;
-    let count = |wanted| rows.iter().filter(|row| row.verdict == wanted).count();
-    let caption = format!(
+    let count = |wanted: &str, verdict| {
+        let count = rows.iter().filter(|row| row.verdict == verdict).count();
+        Quantity::new(count as f64, Unit::Count, findings::Source::other("requirements", wanted))
+    };
+    let caption = cited!(
         "{} kept, {} not kept, {} not shown",
-        human_count(count(RequirementVerdict::Pass) as u64, "limit"),
-        count(RequirementVerdict::Fail),
-        count(RequirementVerdict::NotShown)
+        count("pass", RequirementVerdict::Pass).count("limit"),
+        count("fail", RequirementVerdict::Fail).plain(0),
+        count("not-shown", RequirementVerdict::NotShown).plain(0)
     );
     rows.sort_by_key(|row| match row.verdict {
         RequirementVerdict::Fail => 0,
@@ -34,16 +36,24 @@ pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
             Column::numbers("Limit"),
             Column::numbers("Measured"),
         ],
-        rows: rows.iter().map(cells).collect(),
+        rows: rows.iter().map(|row| cells(plan, row)).collect(),
     }))
 }
 
-fn cells(row: &RequirementRow) -> Vec<String> {
+fn cells(plan: &plan::Plan, row: &RequirementRow) -> Vec<Cited> {
     let kind = Kind::of(row.quantity);
+    let is_its = |requirement: &plan::Requirement| {
+        requirement.says == row.says
+            && requirement.stage == row.stage
+            && requirement.quantity.name() == row.quantity
+    };
+    let place = plan.requirements.iter().position(is_its).map_or(0, |place| place + 1);
+    let bound =
+        |value: f64| kind.print(Quantity::new(value, kind.base(), findings::Source::requirement(place)));
     let limit = match (row.at_least, row.at_most) {
-        (Some(least), _) => format!("at least {}", kind.text(least)),
-        (None, Some(most)) => format!("at most {}", kind.text(most)),
-        (None, None) => String::new(),
+        (Some(least), _) => cited!("at least {}", bound(least)),
+        (None, Some(most)) => cited!("at most {}", bound(most)),
+        (None, None) => Cited::default(),
     };
     // A sign beside the word, so that a sheet can be skimmed without colour.
     let verdict = match row.verdict {
@@ -51,13 +61,20 @@ fn cells(row: &RequirementRow) -> Vec<String> {
         RequirementVerdict::Fail => "✗ FAIL",
         RequirementVerdict::NotShown => "– not shown",
     };
+    let measured = row.measured.map(|measured| {
+        let from = findings::Source::result(&row.stage, &row.case, row.quantity);
+        kind.print(Quantity::new(measured, kind.base(), from))
+    });
     vec![
-        verdict.to_owned(),
-        row.says.clone(),
-        row.stage.clone(),
-        row.case.clone(),
-        quantity::words(row.quantity),
+        verdict.into(),
+        Cited::quote(&row.says, findings::Source::quote("plan")),
+        stage_name(&row.stage),
+        case_name(&row.stage, &row.case),
+        percentile_words(&quantity::words(row.quantity)),
         limit,
-        row.measured.map(|measured| kind.text(measured)).unwrap_or_default(),
+        measured.unwrap_or_else(|| {
+            let why = row.because.as_deref().unwrap_or_default();
+            Cited::quote(why, findings::Source::quote("requirement"))
+        }),
     ]
 }

@@ -1,10 +1,14 @@
 //! A stage's section: charts against its settings and against time, and the table of its results.
 
-use super::{ReportError, Source, asked, asked_tables, axes, axis_charts, searches, section_id, time_charts};
+use super::quantity;
+use super::{
+    ReportError, Source, asked, asked_tables, axes, axis_charts, case_name, left_out, penalty_charts,
+    percentile_words, searches, section_id, time_charts,
+};
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
-use findings::Findings;
-use store::{CaseResult, DirectionResult};
+use findings::{Cited, Findings, Quantity, Unit, cited};
+use store::{CaseRecord, CaseResult};
 
 /// What stands over several stages, where the plan asks for any.
 pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Section>, ReportError> {
@@ -28,16 +32,16 @@ pub fn section(
     time_budget: &mut time_charts::Budget,
 ) -> Result<Section, ReportError> {
     let of_plan = source.stage_of_plan(stage);
-    let settings: Vec<_> =
-        source.cases.iter().filter(|case| case.stage == stage).map(|case| &case.settings).collect();
+    let cases: Vec<&CaseRecord> = source.cases.iter().filter(|case| case.stage == stage).collect();
     let names = source.axes_of(stage);
 
-    let mut intro = vec![constant_settings(&settings, &names)];
-    let mut notes = of_plan.map(|stage| stage.notes.clone()).unwrap_or_default();
-    intro.append(&mut notes);
+    let mut intro = vec![constant_settings(stage, &cases, &names)];
+    let of_plan_notes = of_plan.map(|stage| stage.notes.as_slice()).unwrap_or_default();
+    intro.extend(of_plan_notes.iter().map(|note| Cited::quote(note, findings::Source::quote("plan"))));
     let mut notes = Vec::new();
-    let mut left_out = 0;
+    let mut not_drawn_at_all = 0;
     let (mut charts, searches_left_out) = searches::charts(source, found, stage);
+    charts.extend(penalty_charts::charts(found, stage));
     charts.extend(if asked::decides(source, stage) {
         asked::charts(source, found, Some(stage))?
     } else {
@@ -45,18 +49,24 @@ pub fn section(
         let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;
         charts.extend(over_time);
         notes = more_notes;
-        left_out = not_drawn;
+        not_drawn_at_all = not_drawn;
         charts
     });
     if searches_left_out > 0 {
-        notes.push(format!("{searches_left_out} further searches of this stage are not drawn."));
+        let count = left_out(searches_left_out, "searches").count("further search");
+        notes.push(cited!("Of this stage, not drawn: {}.", count));
     }
-    if left_out > 0 {
-        notes.insert(0, format!("{left_out} further charts of this stage are left out to keep the page small; the table has all results."));
+    if not_drawn_at_all > 0 {
+        let count = left_out(not_drawn_at_all, "charts").count("further chart");
+        notes.insert(
+            0,
+            cited!("Of this stage, left out to keep the page small: {}; the table has all results.", count),
+        );
     }
+    let name = super::stage_name(stage);
     let title = match of_plan.and_then(|stage| stage.title.as_deref()) {
-        Some(title) => format!("{title} ({stage})"),
-        None => stage.to_owned(),
+        Some(title) => cited!("{} ({})", Cited::quote(title, findings::Source::quote("plan")), name),
+        None => name,
     };
     let mut tables = asked_tables::tables(source, found, Some(stage));
     tables.extend(results(source, stage, &names));
@@ -64,88 +74,102 @@ pub fn section(
 }
 
 /// What all cases of the stage have in common.
-fn constant_settings(settings: &[&serde_json::Map<String, serde_json::Value>], names: &[&str]) -> String {
-    let Some(first) = settings.first() else { return String::new() };
-    let constant = first.iter().filter(|(name, value)| {
-        !names.contains(&name.as_str()) && settings.iter().all(|other| other.get(*name) == Some(value))
-    });
-    let words: Vec<String> = constant
-        .map(|(name, value)| match value {
-            serde_json::Value::String(text) => format!("{name}={text}"),
-            serde_json::Value::Number(bytes) if matches!(name.as_str(), "bs" | "segment" | "size") => {
-                format!(
-                    "{name}={}",
-                    bytes.as_u64().map_or(bytes.to_string(), |bytes| units::Bytes(bytes).to_string())
-                )
+fn constant_settings(stage: &str, cases: &[&CaseRecord], names: &[&str]) -> Cited {
+    let Some(first) = cases.first() else { return Cited::default() };
+    let is_constant = |name: &&String| {
+        !names.contains(&name.as_str())
+            && cases.iter().all(|other| other.settings.get(*name) == first.settings.get(*name))
+    };
+    let words = first.settings.keys().filter(is_constant).map(|name| {
+        let value = &first.settings[name];
+        let source = findings::Source::setting(stage, &first.name, name);
+        let text = match (value.as_str(), value.as_u64()) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(bytes)) if matches!(name.as_str(), "bs" | "segment" | "size") => {
+                units::Bytes(bytes).to_string()
             }
-            other => format!("{name}={other}"),
-        })
-        .collect();
+            _ => value.to_string(),
+        };
+        let said = match value.as_f64() {
+            Some(number) if matches!(name.as_str(), "bs" | "segment" | "size") => {
+                Quantity::new(number, Unit::Bytes, source.clone()).printed(text)
+            }
+            Some(number) => Quantity::new(number, Unit::Setting, source.clone()).printed(text),
+            None => Cited::quote(text, source.clone()),
+        };
+        cited!("{}={}", Cited::quote(name.as_str(), source), said)
+    });
     let varying = match names {
-        [] => String::new(),
-        names => format!(
+        [] => Cited::default(),
+        names => cited!(
             " What varies: {}.",
-            names.iter().map(|name| axes::title(name)).collect::<Vec<_>>().join(", ")
+            Cited::join(names.iter().map(|name| Cited::from(axes::title(name))), ", ")
         ),
     };
-    format!(
-        "{} {}: {}.{varying}",
-        settings.len(),
-        if settings.len() == 1 { "case" } else { "cases" },
-        words.join(" ")
+    cited!(
+        "{}: {}.{}",
+        Quantity::cases(cases.len(), &format!("stage/{stage}")).count("case"),
+        Cited::join(words, " "),
+        varying
     )
 }
 
+/// Columns of the table of results: the title, the path in `results --json`, and how much of the base unit is shown as one.
+const COLUMNS: [(&str, &str, f64); 16] = [
+    ("IOPS", "iops", 1.0),
+    ("Bandwidth (MB/s)", "bw_bytes_per_s", 1e6),
+    ("Sustained IOPS", "sustained.iops", 1.0),
+    ("Sustained (MB/s)", "sustained.bw_bytes_per_s", 1e6),
+    ("Read mean (ms)", "read.latency_ns.mean", 1e6),
+    ("Read p50 (ms)", "read.latency_ns.p50", 1e6),
+    ("Read p99 (ms)", "read.latency_ns.p99", 1e6),
+    ("Read p99.9 (ms)", "read.latency_ns.p99.9", 1e6),
+    ("Read p99.99 (ms)", "read.latency_ns.p99.99", 1e6),
+    ("Write mean (ms)", "write.latency_ns.mean", 1e6),
+    ("Write p50 (ms)", "write.latency_ns.p50", 1e6),
+    ("Write p99 (ms)", "write.latency_ns.p99", 1e6),
+    ("Write p99.9 (ms)", "write.latency_ns.p99.9", 1e6),
+    ("Write p99.99 (ms)", "write.latency_ns.p99.99", 1e6),
+    ("Read errors", "read.errors", 1.0),
+    ("Write errors", "write.errors", 1.0),
+];
+
 /// The results of the stage's cases. Columns that no case fills are left out.
 fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> Vec<Table> {
-    type Cell = fn(&CaseResult) -> Option<f64>;
-    fn of_latency(
-        direction: Option<&DirectionResult>,
-        figure: fn(&DirectionResult) -> Option<f64>,
-    ) -> Option<f64> {
-        direction.filter(|direction| direction.ios > 0).and_then(figure).map(|ns| ns / 1e6)
-    }
-    let columns: [(&str, Cell); 14] = [
-        ("IOPS", |r| Some(r.iops)),
-        ("Bandwidth (MB/s)", |r| Some(r.bw_bytes_per_s / 1e6)),
-        ("Sustained IOPS", |r| r.sustained.map(|sustained| sustained.iops)),
-        ("Sustained (MB/s)", |r| r.sustained.map(|sustained| sustained.bw_bytes_per_s / 1e6)),
-        ("Read mean (ms)", |r| of_latency(r.read.as_ref(), |d| Some(d.latency_ns.mean))),
-        ("Read p50 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p50.map(|ns| ns as f64))),
-        ("Read p99 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p99.map(|ns| ns as f64))),
-        ("Read p99.9 (ms)", |r| of_latency(r.read.as_ref(), |d| d.latency_ns.p99_9.map(|ns| ns as f64))),
-        ("Write mean (ms)", |r| of_latency(r.write.as_ref(), |d| Some(d.latency_ns.mean))),
-        ("Write p50 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p50.map(|ns| ns as f64))),
-        ("Write p99 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p99.map(|ns| ns as f64))),
-        ("Write p99.9 (ms)", |r| of_latency(r.write.as_ref(), |d| d.latency_ns.p99_9.map(|ns| ns as f64))),
-        ("Read errors", |r| r.read.as_ref().map(|d| d.errors as f64).filter(|errors| *errors > 0.0)),
-        ("Write errors", |r| r.write.as_ref().map(|d| d.errors as f64).filter(|errors| *errors > 0.0)),
-    ];
     let rows: Vec<&CaseResult> =
         source.done().map(|(_, result)| result).filter(|result| result.stage == stage).collect();
     if rows.is_empty() {
         return Vec::new();
     }
-    let used: Vec<&(&str, Cell)> =
-        columns.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect();
+    let cell = |row: &CaseResult, path: &str| {
+        let found = quantity::of(row, path)?;
+        // Operations that failed are told where there are any.
+        (!path.ends_with("errors") || found.value() > 0.0).then_some(found)
+    };
+    let used: Vec<&(&str, &str, f64)> =
+        COLUMNS.iter().filter(|(_, path, _)| rows.iter().any(|row| cell(row, path).is_some())).collect();
     let mut heads: Vec<Column> = names.iter().map(|name| Column::words(axes::title(name))).collect();
     if heads.is_empty() {
         heads.push(Column::words("Case"));
     }
-    heads.extend(used.iter().map(|(title, _)| Column::numbers(*title)));
+    heads.extend(used.iter().map(|(title, _, _)| Column::numbers(percentile_words(title))));
     let rows = rows
         .iter()
         .map(|result| {
-            let mut cells: Vec<String> = names
+            let mut cells: Vec<Cited> = names
                 .iter()
-                .map(|name| {
-                    result.settings.get(*name).map(|value| axes::value_text(name, value)).unwrap_or_default()
-                })
+                .map(|name| axes::cited(&result.stage, &result.case, &result.settings, name))
                 .collect();
             if cells.is_empty() {
-                cells.push(result.case.clone());
+                cells.push(case_name(&result.stage, &result.case));
             }
-            cells.extend(used.iter().map(|(_, cell)| cell(result).map(plain).unwrap_or_default()));
+            cells.extend(used.iter().map(|(_, path, scale)| {
+                let printed = |found: Quantity| {
+                    let text = plain(found.value() / scale);
+                    found.printed(text)
+                };
+                cell(result, path).map(printed).unwrap_or_default()
+            }));
             cells
         })
         .collect();

@@ -3,9 +3,9 @@
 use super::quantity::Kind;
 use super::{ReportError, Source, axes};
 use crate::chart::{Axis, Chart, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use findings::{Cited, cited};
 use std::collections::BTreeMap;
 use store::{CaseResult, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD};
-use units::human_count;
 
 /// All points of all time charts of a report: about 4 MB of page.
 const POINTS_LIMIT: usize = 60_000;
@@ -80,7 +80,7 @@ pub fn charts(
     stage: &str,
     names: &[&str],
     budget: &mut Budget,
-) -> Result<(Vec<Chart>, Vec<String>), ReportError> {
+) -> Result<(Vec<Chart>, Vec<Cited>), ReportError> {
     let cases: Vec<(u32, &CaseResult)> = source.done().filter(|(_, result)| result.stage == stage).collect();
     let events = source.run.events()?;
     let (mut charts, mut notes) = (Vec::new(), Vec::new());
@@ -135,21 +135,22 @@ pub fn charts(
         }
     }
     if thinned > 1 {
-        notes.push(format!(
-            "Charts against time are thinned: a point stands for up to {thinned} intervals, its value is their mean, and \
-             the band about a line spans their smallest and largest. Every interval is in the run’s database."
+        notes.push(cited!(
+            "Charts against time are thinned: a point stands for up to {}, its value is their mean, and the band about a line \
+             spans their smallest and largest. Every interval is in the run’s database.",
+            super::left_out(thinned, "thinned").count("interval")
         ));
     }
     if left_out > 0 {
-        notes.push(format!(
+        notes.push(cited!(
             "Of this stage, not drawn against time to keep the page small: {}. All samples are in the run’s database.",
-            human_count(left_out as u64, "case")
+            super::left_out(left_out, "cases").count("case")
         ));
     }
     if short > 0 {
-        notes.push(format!(
+        notes.push(cited!(
             "Shorter than two sampling intervals, so not drawn against time: {}.",
-            human_count(short as u64, "case")
+            super::left_out(short, "short-cases").count("case")
         ));
     }
     Ok((charts, notes))

@@ -2,6 +2,7 @@
 
 use crate::escape::html;
 use crate::model::{Conclusion, Origin, Report};
+use findings::Cited;
 use std::fmt::Write as _;
 use units::human_count;
 
@@ -28,6 +29,14 @@ pub(super) fn header(out: &mut String, report: &Report) {
         Origin::Measured { target } => {
             let _ = write!(out, "<p class=\"origin\"><strong>Measured</strong> on {}.</p>", html(target));
         }
+    }
+    verdict(out, report);
+    if !report.model.is_empty() {
+        out.push_str("<section id=\"model\" class=\"model\" aria-label=\"What the model is\"><strong>What the model is</strong><ul>");
+        for line in &report.model {
+            let _ = write!(out, "<li>{}</li>", html(line));
+        }
+        out.push_str("</ul></section>");
     }
     if !report.in_short.is_empty() {
         out.push_str("<section id=\"in-short\"><h2>In short</h2><dl class=\"in-short\">");
@@ -61,7 +70,7 @@ pub(super) fn header(out: &mut String, report: &Report) {
     if !report.warnings.is_empty() {
         out.push_str("<section class=\"warnings\" aria-label=\"Warnings\"><strong>Before you trust these figures</strong><ul>");
         let (first, others) = report.warnings.split_at(report.warnings.len().min(WARNINGS_OPEN));
-        let list = |out: &mut String, warnings: &[String]| {
+        let list = |out: &mut String, warnings: &[Cited]| {
             for warning in warnings {
                 let _ = write!(out, "<li>{}</li>", html(warning));
             }
@@ -76,6 +85,23 @@ pub(super) fn header(out: &mut String, report: &Report) {
         out.push_str("</ul></section>");
     }
     out.push_str("</header>");
+}
+
+/// Whether the run passed what its plan requires, before anything else.
+fn verdict(out: &mut String, report: &Report) {
+    if report.verdict.because.is_empty() {
+        return;
+    }
+    let (class, word) = match report.verdict.passed {
+        Some(true) => ("pass", "✓ PASS"),
+        Some(false) => ("fail", "✗ FAIL"),
+        None => ("none", "– no verdict"),
+    };
+    let _ = write!(out, "<section id=\"verdict\" class=\"run-verdict {class}\"><strong>{word}</strong><ul>");
+    for line in &report.verdict.because {
+        let _ = write!(out, "<li>{}</li>", html(line));
+    }
+    out.push_str("</ul></section>");
 }
 
 /// A text of several lines as a list, of one as it is.

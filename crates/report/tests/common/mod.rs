@@ -140,6 +140,11 @@ pub fn sample() -> Report {
         title: "FlashSystem 840".into(),
         subtitle: "The plan flashsystem-840 on the twin flashsystem-840, 20 November 2026".into(),
         origin: Origin::Simulated { twin: "flashsystem-840".into() },
+        verdict: Verdict {
+            passed: Some(false),
+            because: vec!["1 limit kept, 1 not kept, 0 not shown.".into()],
+        },
+        model: vec!["The model has no garbage collection.".into()],
         facts: vec![
             Fact::new("Plan", "flashsystem-840"),
             Fact::new("Target", "twin:flashsystem-840"),
@@ -282,5 +287,7 @@ pub fn sample() -> Report {
             title: "lscpu (before the first case)".into(),
             text: "Model name: <fast> & many\n".into(),
         }],
+        findings: vec![],
+        claims: vec![],
     }
 }

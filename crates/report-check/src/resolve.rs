@@ -1,0 +1,417 @@
+//! The value behind each source, from the run itself.
+
+use crate::run::{Case, Run};
+use serde_json::{Map, Value};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// What a source stands for.
+pub struct Resolver<'a> {
+    run: &'a Run,
+    findings: BTreeMap<&'a str, &'a Map<String, Value>>,
+    claims: BTreeMap<&'a str, &'a Value>,
+    row: Cell<usize>,
+}
+
+/// Constants of definitions: their names and values.
+const CONSTANTS: [(&str, f64); 13] = [
+    ("confidence", 0.95),
+    ("knee-tolerance", 0.10),
+    ("latency-bound", 1e6),
+    ("whole", 1.0),
+    ("steady-range", 0.20),
+    ("steady-slope", 0.10),
+    ("histogram-error", 1.0 / 128.0),
+    ("megabyte", 1e6),
+    ("four-k", 4096.0),
+    ("percentile-tail", 1e-4),
+    ("conformance-tolerance", 0.02),
+    ("near-constant", 0.05),
+    ("half", 0.5),
+];
+
+impl<'a> Resolver<'a> {
+    /// For a run and the findings that its report repeats.
+    pub fn new(run: &'a Run, report: &'a Value) -> Resolver<'a> {
+        let all = report["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let findings = all
+            .iter()
+            .filter_map(Value::as_object)
+            .filter_map(|finding| Some((finding.get("id")?.as_str()?, finding)))
+            .collect();
+        let claims = report["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let claims = claims.iter().filter_map(|claim| Some((claim["id"].as_str()?, claim))).collect();
+        Resolver { run, findings, claims, row: Cell::new(0) }
+    }
+
+    /// The finding of an identifier.
+    pub fn finding(&self, id: &str) -> Option<&'a Map<String, Value>> {
+        self.findings.get(id).copied()
+    }
+
+    /// The claim of an identifier, as the report repeats it.
+    pub fn claim(&self, id: &str) -> Option<&'a Value> {
+        self.claims.get(id).copied()
+    }
+
+    /// A field of a finding.
+    pub fn field(&self, path: &str) -> Option<&'a Value> {
+        let (id, field) = path.rsplit_once('/')?;
+        let mut steps = field.split('.');
+        let mut value = self.finding(id)?.get(steps.next()?)?;
+        for step in steps {
+            value = match value {
+                Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                other => other.get(step)?,
+            };
+        }
+        Some(value)
+    }
+
+    /// The case and the last part of `STAGE/CASE/LAST`.
+    pub fn case_of<'p>(&self, path: &'p str) -> Option<(&'a Case, &'p str)> {
+        let (stage, rest) = path.split_once('/')?;
+        let (name, last) = rest.rsplit_once('/')?;
+        Some((self.run.case(stage, name)?, last))
+    }
+
+    /// The value of a source. `claimed` is what the report says, for what only the page knows.
+    pub fn value(&self, kind: &str, path: &str, claimed: f64) -> Result<f64, String> {
+        let none = || format!("no {kind}:{path}");
+        match kind {
+            "finding" => {
+                let value = self.field(path).ok_or_else(none)?;
+                value.as_f64().ok_or_else(|| format!("{kind}:{path} is no number"))
+            }
+            "result" => {
+                let (case, quantity) = self.case_of(path).ok_or_else(none)?;
+                if case.state != "done" {
+                    return Err(format!("{path} is {}", case.state));
+                }
+                match quantity.strip_prefix("sustained.") {
+                    Some(what) => self.sustained(case, what).ok_or_else(none),
+                    None => case.quantity(quantity).ok_or_else(none),
+                }
+            }
+            "setting" => {
+                let (case, name) = self.case_of(path).ok_or_else(none)?;
+                let value = case.settings.get(name).ok_or_else(none)?;
+                value.as_f64().ok_or_else(|| format!("{kind}:{path} is no number"))
+            }
+            "array" => {
+                let origin = path.strip_prefix("origin/").ok_or_else(none)?;
+                let text = self.run.manifest["array"]["text"].as_str().ok_or_else(none)?;
+                Ok(text.matches(&format!("origin: {origin}")).count() as f64)
+            }
+            "validation" => {
+                let mut parts = path.split('/');
+                let wanted = ["array", "set", "metric"].map(|name| (name, parts.next().unwrap_or_default()));
+                let field = parts.next().ok_or_else(none)?;
+                let is_its =
+                    |row: &&Value| wanted.iter().all(|(name, part)| row[*name].as_str() == Some(part));
+                self.run.validation.iter().find(is_its).and_then(|row| row[field].as_f64()).ok_or_else(none)
+            }
+            "cases" => self.cases(path).ok_or_else(none),
+            "constant" => CONSTANTS.iter().find(|(name, _)| *name == path).map(|one| one.1).ok_or_else(none),
+            "declared" => {
+                let place: usize = path.parse().map_err(|_| none())?;
+                amount(&self.run.plan["declared"][place.wrapping_sub(1)]["value"]).ok_or_else(none)
+            }
+            "requirement" => {
+                let place: usize = path.parse().map_err(|_| none())?;
+                let row = &self.run.plan["require"][place.wrapping_sub(1)];
+                amount(&row["at_least"]).or_else(|| amount(&row["at_most"])).ok_or_else(none)
+            }
+            "requirements" => {
+                let rows = self.rows_of_requirements();
+                let is_tail = |row: &&(&'static str, &Case, &str)| {
+                    row.0 == "pass" && row.2.contains("latency_ns.p") && is_constant(row.1)
+                };
+                Ok(match path {
+                    "pass-near-constant" => rows.iter().filter(is_tail).count() as f64,
+                    verdict => rows.iter().filter(|row| row.0 == verdict).count() as f64,
+                })
+            }
+            "published" => {
+                let found = self.published(path).ok_or_else(none)?;
+                found.get(self.row.get() % found.len().max(1)).copied().ok_or_else(none)
+            }
+            "manifest" if path == "interval" => {
+                self.run.manifest["interval_ns"].as_f64().map(|ns| ns / 1e9).ok_or_else(none)
+            }
+            "warnings" => {
+                let count = self.run.warnings.iter().filter(|text| *text == path).count();
+                if count > 0 { Ok(count as f64) } else { Err(none()) }
+            }
+            "results" if path == "errors" => {
+                let errors = self.run.done().flat_map(|case| &case.totals).map(|totals| totals.errors);
+                Ok(errors.sum::<u64>() as f64)
+            }
+            "values" => {
+                let (stage, axis) = path.split_once('/').ok_or_else(none)?;
+                let mut values: Vec<&Value> = Vec::new();
+                for case in self.run.cases.iter().filter(|case| case.stage == stage) {
+                    let value = case.settings.get(axis).filter(|value| !values.contains(value));
+                    values.extend(value);
+                }
+                Ok(values.len() as f64)
+            }
+            // What the page leaves out is no fact about the run; it is only allowed where that is told.
+            "page" if claimed >= 1.0 && claimed.fract() == 0.0 => Ok(claimed),
+            _ => Err(none()),
+        }
+    }
+
+    /// The rate that lasts: of the write cliff, else from the window of steady state on, else, in `group-1`, of the second half.
+    fn sustained(&self, case: &Case, what: &str) -> Option<f64> {
+        let of = |kind: &str| self.finding(&format!("{kind}/{}/{}", case.stage, case.name));
+        if let Some(cliff) = of("write-cliff") {
+            return cliff.get("sustained")?.get(what)?.as_f64();
+        }
+        let counted = case.counted();
+        let from_s = match of("steady-state").filter(|state| state.get("reached") == Some(&Value::Bool(true)))
+        {
+            Some(state) => state.get("rests_on")?.get(0)?.get("from_s")?.as_f64()?,
+            None if case.stage == "group-1" => f64::midpoint(counted.first()?.start_s, counted.last()?.end_s),
+            None => return None,
+        };
+        let rest = counted.iter().filter(|one| one.end_s > from_s + 1e-9);
+        let (mut sum, mut time_s) = (0.0, 0.0);
+        for one in rest {
+            sum += if what == "iops" { one.all().ios } else { one.all().bytes };
+            time_s += one.length_s();
+        }
+        (time_s > 0.0).then(|| sum / time_s)
+    }
+
+    fn cases(&self, which: &str) -> Option<f64> {
+        let settled: Vec<&str> = self
+            .run
+            .events
+            .iter()
+            .filter(|event| event.kind == "stage-ended")
+            .filter_map(|event| event.data["stage"].as_str())
+            .collect();
+        let is_needed = |case: &&Case| !(case.state == "pending" && settled.contains(&case.stage.as_str()));
+        let is_over = |case: &&Case| !matches!(case.state.as_str(), "pending" | "begun");
+        let all = || self.run.cases.iter();
+        let count = match which {
+            "all" => all().count(),
+            "needed" => all().filter(is_needed).count(),
+            "not-needed" => all().filter(|case| !is_needed(case)).count(),
+            "unfinished" => all().filter(is_needed).filter(|case| !is_over(case)).count(),
+            state @ ("done" | "failed" | "refused" | "not-settable" | "begun") => {
+                all().filter(|case| case.state == state).count()
+            }
+            "near-constant" => self.run.done().filter(|case| is_constant(case)).count(),
+            "pending" => all().filter(is_needed).filter(|case| case.state == "pending").count(),
+            other => {
+                let stage = other.strip_prefix("stage/")?;
+                all().filter(|case| case.stage == stage).count()
+            }
+        };
+        Some(count as f64)
+    }
+
+    /// For each requirement and each case that must keep it `pass`, `fail` or `not-shown`.
+    pub fn requirements(&self) -> Vec<&'static str> {
+        self.rows_of_requirements().into_iter().map(|row| row.0).collect()
+    }
+
+    /// Whether a case breaks a requirement.
+    pub fn is_failing(&self, stage: &str, name: &str) -> bool {
+        self.rows_of_requirements()
+            .iter()
+            .any(|(verdict, case, _)| *verdict == "fail" && case.stage == stage && case.name == name)
+    }
+
+    /// Verdict, case and quantity of each requirement and each case that must keep it.
+    fn rows_of_requirements(&self) -> Vec<(&'static str, &'a Case, &'a str)> {
+        let mut verdicts = Vec::new();
+        for row in self.run.plan["require"].as_array().into_iter().flatten() {
+            let (least, most) = (amount(&row["at_least"]), amount(&row["at_most"]));
+            let stage = row["stage"].as_str().unwrap_or_default();
+            let quantity = row["quantity"].as_str().unwrap_or_default();
+            let about = || {
+                let of_stage = self.run.cases.iter().filter(|case| case.stage == stage);
+                of_stage.filter(|case| holds(&row["cases"], case))
+            };
+            // A limit of one direction is about the cases that have it; about all where none has.
+            let with: Vec<&Case> = about().filter(|case| has_direction(case, quantity)).collect();
+            let cases = if with.is_empty() { about().collect() } else { with };
+            for case in cases {
+                let path = format!("{stage}/{}/{quantity}", case.name);
+                let measured = match self.value("result", &path, 0.0) {
+                    Ok(value) => value,
+                    Err(_) => {
+                        verdicts.push(("not-shown", case, quantity));
+                        continue;
+                    }
+                };
+                let is_kept =
+                    least.is_none_or(|least| measured >= least) && most.is_none_or(|most| measured <= most);
+                verdicts.push((if is_kept { "pass" } else { "fail" }, case, quantity));
+            }
+        }
+        verdicts
+    }
+
+    /// A published table may have several rows for a case; those that are tried in turn.
+    pub fn try_row(&self, row: usize) {
+        self.row.set(row);
+    }
+
+    /// Figures of a published table: `STAGE/CASE/QUANTITY@FILE`, with `#extreme` where it is that of several cases.
+    fn published(&self, path: &str) -> Option<Vec<f64>> {
+        let (path, file) = path.rsplit_once('@')?;
+        let (file, is_extreme) = match file.strip_suffix("#extreme") {
+            Some(file) => (file, true),
+            None => (file, false),
+        };
+        let (case, quantity) = self.case_of(path)?;
+        let tables = self.run.plan["published"].as_array()?;
+        let mut found: Vec<f64> = Vec::new();
+        for table in tables.iter().filter(|table| table["file"].as_str() == Some(file)) {
+            for row in self.run.published.get(file)? {
+                if !is_extreme && !fits(&table["settings"], row, case) {
+                    continue;
+                }
+                for (column, spec) in table["quantities"].as_object()? {
+                    let specs = spec.as_array().cloned().unwrap_or_else(|| vec![spec.clone()]);
+                    for spec in specs.iter().filter(|spec| spec["quantity"].as_str() == Some(quantity)) {
+                        let cell = row.get(column).and_then(|cell| cell.trim().parse::<f64>().ok());
+                        found.extend(cell.map(|cell| cell * spec["times"].as_f64().unwrap_or(1.0)));
+                    }
+                }
+            }
+        }
+        found.dedup();
+        (!found.is_empty()).then_some(found)
+    }
+}
+
+/// Whether a row of a published table may belong to a case: every cell that is a plain number or size is the case's setting.
+fn fits(settings: &Value, row: &BTreeMap<String, String>, case: &Case) -> bool {
+    let Some(columns) = settings.as_object() else { return true };
+    columns.iter().all(|(column, spec)| {
+        let name = spec.as_str().or_else(|| spec["setting"].as_str());
+        let (Some(name), Some(cell)) = (name, row.get(column)) else { return true };
+        let own = case.settings.get(name);
+        let cell = cell.trim();
+        if cell.is_empty() || cell == "any" {
+            return true;
+        }
+        if let Some(word) = spec["words"].get(cell) {
+            return own == Some(word) || own.and_then(Value::as_f64) == amount(word);
+        }
+        if let Some(own) = own.and_then(Value::as_str) {
+            return cell.split('/').any(|part| part == own);
+        }
+        match (cell.parse::<f64>(), own) {
+            (Ok(number), Some(own)) => own.as_f64() == Some(number),
+            (Ok(_), None) => false,
+            _ => match (amount(&Value::String(cell.to_owned())), own.and_then(Value::as_f64)) {
+                (Some(size), Some(own)) => size == own,
+                // Words, alternatives and ranges are left to the plan's own check.
+                _ => true,
+            },
+        }
+    })
+}
+
+/// Whether a direction of a case has a 99.9th percentile within 5 % of its median.
+fn is_constant(case: &Case) -> bool {
+    ["read", "write"].iter().any(|direction| {
+        let of = |name: &str| case.quantity(&format!("{direction}.latency_ns.{name}"));
+        of("p50").zip(of("p99.9")).is_some_and(|(p50, tail)| p50 > 0.0 && tail <= 1.05 * p50)
+    })
+}
+
+/// Whether a case has reads, or writes, where a quantity is about them.
+fn has_direction(case: &Case, quantity: &str) -> bool {
+    let rw = case.settings.get("rw").and_then(Value::as_str).unwrap_or_default();
+    let share = case.number("rwmixread");
+    let (reads, writes) = match rw {
+        "read" | "randread" => (true, false),
+        "write" | "randwrite" => (false, true),
+        _ => (share.is_none_or(|share| share > 0.0), share.is_none_or(|share| share < 100.0)),
+    };
+    match quantity.split('.').next() {
+        Some("read") => reads,
+        Some("write") => writes,
+        _ => true,
+    }
+}
+
+/// Whether a case has the settings that a requirement names.
+fn holds(condition: &Value, case: &Case) -> bool {
+    let Some(wanted) = condition.as_object() else { return true };
+    wanted.iter().all(|(name, values)| {
+        let values = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
+        let own = case.settings.get(name);
+        values.iter().any(|value| {
+            own == Some(value)
+                || amount(value).is_some_and(|value| own.and_then(Value::as_f64) == Some(value))
+        })
+    })
+}
+
+/// A number, a size (`4k`) or a time (`500us`, in nanoseconds) as plans write it.
+pub fn amount(value: &Value) -> Option<f64> {
+    if let Some(number) = value.as_f64() {
+        return Some(number);
+    }
+    let text = value.as_str()?.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    let scale = match text[end..].trim().to_ascii_lowercase().as_str() {
+        "" => 1.0,
+        "k" => 1024.0,
+        "m" => 1024.0f64.powi(2),
+        "g" => 1024.0f64.powi(3),
+        "t" => 1024.0f64.powi(4),
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some(number * scale)
+}
+
+/// The unit that a source's values have; `None` where several are right.
+pub fn unit_of(kind: &str, path: &str) -> Option<&'static str> {
+    // The file of a published table has strokes of its own.
+    let path = path.split('@').next().unwrap_or(path);
+    let last = path.rsplit('/').next().unwrap_or(path);
+    match kind {
+        "finding" => {
+            let name = last.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(last);
+            let name = name.trim_end_matches("_confidence_95");
+            Some(match name {
+                _ if name.ends_with("bytes_per_s") => "bytes_per_s",
+                _ if name.ends_with("iops") => "iops",
+                _ if name.ends_with("_ns") => "ns",
+                _ if name.ends_with("_s") => "s",
+                _ if name.contains("bytes") || name.ends_with("_bs") || name.contains("_bs_") => "bytes",
+                _ if name.ends_with("percent") || name.contains("ratio") || name == "rule_of_thumb" => {
+                    "ratio"
+                }
+                "outstanding" | "parts" | "intervals" | "intervals_above" | "errors" | "rounds" | "round" => {
+                    "count"
+                }
+                _ => return None,
+            })
+        }
+        "result" | "published" => Some(match last {
+            _ if last.contains("latency_ns") => "ns",
+            _ if last.ends_with("bw_bytes_per_s") => "bytes_per_s",
+            _ if last.ends_with("errors") => "count",
+            _ if last.ends_with("iops") => "iops",
+            _ => "s",
+        }),
+        "cases" | "requirements" | "warnings" | "results" | "values" | "page" | "array" => Some("count"),
+        "manifest" => Some("s"),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether the run passed what its plan requires: the first line of the first page.
+
+use super::{ReportError, Source, case_name, facts, left_out, model_lines, stage_name};
+use crate::model::Verdict;
+use findings::{Cited, Quantity, RequirementRow, RequirementVerdict, RunVerdict, Unit, cited};
+use store::{CaseRecord, CaseState, CaseStatus};
+
+/// Of what failed so many are named; the rest are counted.
+const NAMED_LIMIT: usize = 6;
+
+/// The verdict from requirements, and what of the run failed or is missing.
+pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
+    let rows = match &source.plan {
+        Some(plan) => findings::requirements(source.run, plan)?,
+        None => Vec::new(),
+    };
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let (kept, broken, unseen) = (
+        count(RequirementVerdict::Pass),
+        count(RequirementVerdict::Fail),
+        count(RequirementVerdict::NotShown),
+    );
+    let mut because = Vec::new();
+    if !rows.is_empty() {
+        let of = |count: usize, which: &str| {
+            Quantity::new(count as f64, Unit::Count, findings::Source::other("requirements", which))
+        };
+        because.push(cited!(
+            "{} kept, {} not kept, {} not shown.",
+            of(kept, "pass").count("limit"),
+            of(broken, "fail").plain(0),
+            of(unseen, "not-shown").plain(0)
+        ));
+        let failed: Vec<Cited> = rows
+            .iter()
+            .filter(|row| row.verdict == RequirementVerdict::Fail)
+            .map(|row| {
+                let says = Cited::quote(&row.says, findings::Source::quote("plan"));
+                cited!("{} ({}, {})", says, stage_name(&row.stage), case_name(&row.stage, &row.case))
+            })
+            .collect();
+        because.extend(named("Not kept", failed));
+        because.extend(constant_tails(source, &rows));
+    }
+    let cases = |wanted: &dyn Fn(&CaseRecord) -> bool| -> Vec<Cited> {
+        let all = source.cases.iter().filter(|case| !source.is_not_needed(case) && wanted(case));
+        all.map(|case| {
+            let state = facts::state_name(case.state);
+            cited!("{} {} ({})", stage_name(&case.stage), case_name(&case.stage, &case.name), state)
+        })
+        .collect()
+    };
+    let is_failed =
+        |case: &CaseRecord| matches!(case.state, CaseState::Ended(status) if status != CaseStatus::Done);
+    because.extend(named("Without a result", cases(&is_failed)));
+    let missing = cases(&|case| !matches!(case.state, CaseState::Ended(_)));
+    because.extend(named("Not complete", missing));
+    let passed = match findings::run_verdict(&rows) {
+        RunVerdict::Pass => Some(true),
+        RunVerdict::Fail => Some(false),
+        RunVerdict::None => None,
+    };
+    Ok(Verdict { passed, because })
+}
+
+/// A percentile of latencies that hardly differ keeps a limit easily, and is no promise of a real array.
+fn constant_tails(source: &Source<'_>, rows: &[RequirementRow]) -> Option<Cited> {
+    if !source.is_simulated() {
+        return None;
+    }
+    let is_one = |row: &&RequirementRow| {
+        row.verdict == RequirementVerdict::Pass
+            && row.quantity.contains("latency_ns.p")
+            && source.done().any(|(_, result)| {
+                result.stage == row.stage && result.case == row.case && model_lines::is_near_constant(result)
+            })
+    };
+    let count = rows.iter().filter(is_one).count();
+    (count > 0).then(|| {
+        let source = findings::Source::other("requirements", "pass-near-constant");
+        cited!(
+            "{} kept by percentiles of nearly constant latencies of the model: the tail of a real array is not in it.",
+            Quantity::new(count as f64, Unit::Count, source).count("limit")
+        )
+    })
+}
+
+/// The first of several, and how many more there are.
+fn named(what: &'static str, mut all: Vec<Cited>) -> Option<Cited> {
+    if all.is_empty() {
+        return None;
+    }
+    let more = all.len().saturating_sub(NAMED_LIMIT);
+    all.truncate(NAMED_LIMIT);
+    let more = match more {
+        0 => Cited::default(),
+        more => cited!("; and {} more", left_out(more, "named").plain(0)),
+    };
+    Some(cited!("{}: {}{}.", what, Cited::join(all, "; "), more))
+}
