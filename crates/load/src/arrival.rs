@@ -388,6 +388,26 @@ impl ArrivalStream {
         stream
     }
 
+    /// Draws the arrivals before a moment and counts them.
+    pub(crate) fn skip_until(&mut self, end_ns: u64) -> u64 {
+        let end = self.integral.count_before(end_ns);
+        let before = self.place;
+        match self.process {
+            ArrivalProcess::Poisson => {
+                while self.next < end {
+                    self.next += self.random.exponential(self.numjobs);
+                    self.place += 1;
+                }
+            }
+            ArrivalProcess::Regular if self.next < end => {
+                self.place = ((end - self.job as f64) / self.numjobs).ceil() as u64;
+                self.next = self.place as f64 * self.numjobs + self.job as f64;
+            }
+            ArrivalProcess::Regular => {}
+        }
+        self.place - before
+    }
+
     /// The next arrival, in nanoseconds since the start of the load.
     #[inline]
     pub fn next_ns(&mut self) -> u64 {
@@ -414,6 +434,31 @@ mod tests {
         }
         moments.sort_unstable();
         moments
+    }
+
+    /// Proves that passing over arrivals counts those that drawing them one by one gives, and goes on with the same one.
+    #[test]
+    fn skipped_arrivals_are_those_that_would_have_come() {
+        for arrival in [Arrival::poisson(12_345.6), Arrival::regular(12_345.6)] {
+            for job in 0..3 {
+                let mut drawn = ArrivalStream::new(&arrival, job, 3, 7);
+                let mut skipped = drawn.clone();
+                for until_ns in [0, 1, 100_000_000, 100_000_001, 2_345_678_901] {
+                    let mut count = 0;
+                    let next_ns = loop {
+                        let mut ahead = drawn.clone();
+                        let next_ns = ahead.next_ns();
+                        if next_ns >= until_ns {
+                            break next_ns;
+                        }
+                        drawn = ahead;
+                        count += 1;
+                    };
+                    assert_eq!(skipped.skip_until(until_ns), count, "{arrival:?} job {job} until {until_ns}");
+                    assert_eq!(skipped.clone().next_ns(), next_ns);
+                }
+            }
+        }
     }
 
     /// The largest distance between the share of values below x and the exponential distribution's.

@@ -8,6 +8,8 @@ const STREAMS_PER_JOB: u64 = 2;
 
 /// So much faster than its limit is more than the chance of a few thousand I/Os.
 const CATCHING_UP: f64 = 1.01;
+/// A job that is behind its limit by more I/Os than this does not keep up with it.
+const BEHIND_IOS: f64 = 8.0;
 
 /// What a random load without a limit needs of it is one line of the caches.
 #[derive(Debug, Clone)]
@@ -37,6 +39,10 @@ pub struct Generator {
     jobs: Vec<Job>,
     /// Nanoseconds between two I/Os over all jobs, where the rate is limited.
     spacing_ns: Option<f64>,
+    /// What the load has fallen behind its limit in skipped time.
+    behind_ns: u64,
+    /// Blocks that each sequential job has skipped, reads and writes, beyond those that it was moved on by.
+    skipped_blocks: [u64; 2],
 }
 
 impl Generator {
@@ -77,6 +83,8 @@ impl Generator {
             range_blocks,
             jobs,
             spacing_ns: spec.rate_iops.map(|rate| 1e9 / rate),
+            behind_ns: 0,
+            skipped_blocks: [0; 2],
         })
     }
 
@@ -121,34 +129,60 @@ impl Generator {
         }
     }
 
-    /// Moves every sequential job on by what it would do in `duration_ns` at the pace at which it came from `positions` in
-    /// `stretch_ns`, and tells the ranges that it writes.
-    pub(crate) fn carry_sequential(
+    /// Skips `duration_ns` of sequential jobs at the pace at which they came, in the mean, from `positions` in `stretch_ns`, and
+    /// tells the ranges that they write.
+    ///
+    /// How jobs stand to one another and to the drives decides how they get in each other's way, and lasts: they move on together,
+    /// and by whole periods of the layout. Until that is a period they go on where they are. Returns whether they moved.
+    pub(crate) fn skip_sequential(
         &mut self,
-        positions: &[[u64; 2]],
+        positions: &mut [[u64; 2]],
         duration_ns: u64,
         stretch_ns: u64,
+        period_bytes: u64,
         written: &mut dyn FnMut(u64, u64),
-    ) {
+    ) -> bool {
+        if positions.is_empty() {
+            return false;
+        }
         let bs_bytes = u64::from(self.bs_bytes);
-        for (job, &[read, write]) in self.jobs.iter_mut().zip(positions) {
-            let slice = job.slice_blocks;
-            let ahead = |from: u64, to: u64| {
-                let blocks = (to + slice - from) % slice;
-                let more = u128::from(blocks) * u128::from(duration_ns) / u128::from(stretch_ns.max(1));
-                (more % u128::from(slice)) as u64
-            };
-            job.next_read = (job.next_read + ahead(read, job.next_read)) % slice;
-            let blocks = ahead(write, job.next_write);
-            let before_end = blocks.min(slice - job.next_write);
-            for (from, count) in [(job.next_write, before_end), (0, blocks - before_end)] {
+        let slice = self.jobs[0].slice_blocks;
+        let moved = |from: u64, to: u64| u128::from((to + slice - from) % slice);
+        let moved = self.jobs.iter().zip(positions.iter()).fold([0, 0], |sum, (job, &[read, write])| {
+            [sum[0] + moved(read, job.next_read), sum[1] + moved(write, job.next_write)]
+        });
+        let share = positions.len() as u128 * u128::from(stretch_ns.max(1));
+        let [reads, writes] = moved.map(|blocks| (blocks * u128::from(duration_ns) / share) as u64);
+        let written_to = self.skipped_blocks[1];
+        for job in self.jobs.iter().filter(|_| writes > 0) {
+            let first = (job.next_write + written_to) % slice;
+            let before_end = writes.min(slice - first);
+            for (from, count) in [(first, before_end), (0, (writes - before_end).min(slice))] {
                 if count > 0 {
-                    let first = self.offset_bytes + (job.first_block + from) * bs_bytes;
-                    written(first, count * bs_bytes);
+                    written(self.offset_bytes + (job.first_block + from) * bs_bytes, count * bs_bytes);
                 }
             }
-            job.next_write = (job.next_write + blocks) % slice;
         }
+        // A number of whole blocks that is a number of whole periods.
+        let period_blocks = period_bytes / greatest_common_divisor(period_bytes, bs_bytes);
+        let mut has_moved = false;
+        for (skipped, more) in self.skipped_blocks.iter_mut().zip([reads, writes]) {
+            *skipped += more;
+        }
+        let whole = self.skipped_blocks.map(|skipped| skipped / period_blocks.max(1) * period_blocks);
+        for (skipped, whole) in self.skipped_blocks.iter_mut().zip(whole) {
+            *skipped -= whole;
+            has_moved |= whole > 0;
+        }
+        for job in &mut self.jobs {
+            job.next_read = (job.next_read + whole[0]) % slice;
+            job.next_write = (job.next_write + whole[1]) % slice;
+        }
+        // The pace is that of the stretch also when more is skipped after it.
+        for [read, write] in positions {
+            (*read, *write) = ((*read + whole[0]) % slice, (*write + whole[1]) % slice);
+        }
+        has_moved
     }
 
     /// Draws the next `ios` operations over all jobs, in turn, and tells the ranges that are written, where the load is random.
@@ -165,6 +199,21 @@ impl Generator {
         }
     }
 
+    /// Skips `duration_ns`, until `at_ns`, of a load that does `rate` I/Os a nanosecond: where all jobs are behind what the rate limit
+    /// lets through, they fall behind by what is missing, and may catch up later.
+    pub(crate) fn skip_limited(&mut self, duration_ns: u64, at_ns: u64, rate: f64) {
+        let Some(spacing_ns) = self.spacing_ns else { return };
+        let numjobs = self.jobs.len() as u64;
+        let tolerated_ns = (BEHIND_IOS * numjobs as f64 * spacing_ns) as u64;
+        let is_behind = |(job, index): (&Job, u32)| {
+            allowed_ns(job.tickets, numjobs, index, spacing_ns) + tolerated_ns < at_ns + self.behind_ns
+        };
+        let reached = rate * spacing_ns;
+        if reached < 1.0 && self.jobs.iter().zip(0..).all(is_behind) {
+            self.behind_ns += (duration_ns as f64 * (1.0 - reached)) as u64;
+        }
+    }
+
     /// The first moment after the start of the load at which a job may issue its next I/O; 0 without a limit.
     ///
     /// As in fio, the limit is cumulative: a job that fell behind catches up. Jobs take turns, so that the total
@@ -176,7 +225,7 @@ impl Generator {
         let job = &mut self.jobs[job_index as usize];
         let ticket = job.tickets;
         job.tickets += 1;
-        allowed_ns(ticket, numjobs, job_index, spacing_ns)
+        allowed_ns(ticket, numjobs, job_index, spacing_ns).saturating_sub(self.behind_ns)
     }
 
     /// True where `ios` in `duration_ns` are more than the rate limit lets through in the long run, and a job still has
@@ -184,9 +233,12 @@ impl Generator {
     pub(crate) fn is_catching_up(&self, ios: u64, duration_ns: u64, at_ns: u64) -> bool {
         let Some(spacing_ns) = self.spacing_ns else { return false };
         let numjobs = self.jobs.len() as u64;
-        let is_behind =
-            |(job, index): (&Job, u32)| allowed_ns(job.tickets, numjobs, index, spacing_ns) < at_ns;
-        ios as f64 * spacing_ns > duration_ns as f64 * CATCHING_UP && self.jobs.iter().zip(0..).any(is_behind)
+        let is_behind = |(job, index): (&Job, u32)| {
+            allowed_ns(job.tickets, numjobs, index, spacing_ns) < at_ns + self.behind_ns
+        };
+        // An I/O of each job may fall on either side of the end by chance.
+        ios.saturating_sub(numjobs) as f64 * spacing_ns > duration_ns as f64 * CATCHING_UP
+            && self.jobs.iter().zip(0..).any(is_behind)
     }
 
     /// True where a rate limit holds I/Os back.
@@ -201,6 +253,10 @@ fn allowed_ns(ticket: u64, numjobs: u64, job_index: u32, spacing_ns: f64) -> u64
     let place = ticket * numjobs + u64::from(job_index);
     // One multiplication of an exact integer: the error does not grow with the number of I/Os.
     (place as f64 * spacing_ns) as u64
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a.max(1) } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -291,6 +347,37 @@ mod tests {
             .collect();
         assert_eq!(written, expected);
         assert_eq!(carried.next_operation(0), simulated.next_operation(0));
+    }
+
+    /// Proves that skipped sequential jobs move on together and by whole periods, and that what they write is told once, in order.
+    #[test]
+    fn skipped_streams_move_on_by_whole_periods() {
+        let mut generator = Generator::new(&spec(Pattern::Write, 0, 3), 1 << 30).unwrap();
+        let mut positions = Vec::new();
+        generator.sequential_positions(&mut positions);
+        for _ in 0..4 {
+            for job in 0..3 {
+                let _ = generator.next_operation(job);
+            }
+        }
+        // 4 blocks a job in 1 s; a period of 10 blocks.
+        let mut told = Vec::new();
+        let mut skip = |generator: &mut Generator, seconds: u64| {
+            generator.skip_sequential(&mut positions, seconds, 1, 40_960, &mut |offset, length| {
+                told.push(((offset - (1 << 20)) / 4096, length / 4096));
+            })
+        };
+        assert!(!skip(&mut generator, 2), "8 of 10 blocks");
+        assert!(skip(&mut generator, 1), "12 of 10 blocks");
+        assert!(!skip(&mut generator, 1), "as many more as before the move");
+        assert_eq!(
+            told,
+            [(4, 8), (337, 8), (670, 8), (12, 4), (345, 4), (678, 4), (16, 4), (349, 4), (682, 4)],
+            "each block once"
+        );
+        let blocks: Vec<u64> =
+            (0..3).map(|job| (generator.next_operation(job).offset_bytes - (1 << 20)) / 4096).collect();
+        assert_eq!(blocks, [14, 347, 680], "as far apart as before");
     }
 
     /// Proves that a load that does not fit its target is refused.

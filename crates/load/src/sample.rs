@@ -62,7 +62,7 @@ impl DirectionSample {
 }
 
 /// What happened in one interval, over all jobs of a load.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// Start of the interval, since the start of the case's load (its ramp begins at 0).
     pub start_ns: u64,
@@ -72,6 +72,8 @@ pub struct Sample {
     pub is_ramp: bool,
     /// True where a part of the interval was simulated and stands for the rest of it.
     pub is_extrapolated: bool,
+    /// Half the width of the 95 % confidence interval of its rate, as a share of it; 0 where all of it was measured or simulated.
+    pub rate_confidence_95: f64,
     /// Completed reads.
     pub read: DirectionSample,
     /// Completed writes.

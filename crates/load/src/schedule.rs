@@ -101,6 +101,17 @@ impl Schedule {
         }
     }
 
+    /// Passes over a job's arrivals before a moment, in open loop, and counts them; which direction and size they would have had
+    /// is not drawn. Nothing where the load is no open loop of its own arrivals.
+    pub(crate) fn skip_arrivals(&mut self, job: u32, end_ns: u64) -> u64 {
+        match &mut self.source {
+            Source::Shaped(shaped) => {
+                shaped.jobs[job as usize].arrivals.as_mut().map_or(0, |arrivals| arrivals.skip_until(end_ns))
+            }
+            Source::Plain(_) | Source::Replayed(_) => 0,
+        }
+    }
+
     /// True where I/Os have moments of their own, from which latency counts.
     pub fn is_open_loop(&self) -> bool {
         self.is_open_loop

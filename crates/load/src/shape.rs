@@ -2,7 +2,7 @@
 //!
 //! The default is the plain load: closed loop, one block size, uniform addresses.
 
-use crate::arrival::Arrival;
+use crate::arrival::{Arrival, RateCurve};
 use crate::replay::Replay;
 use crate::{LoadSpec, SpecError};
 
@@ -118,6 +118,21 @@ impl LoadShape {
             && self.rates == DirectionRates::default()
             && !self.verify
             && self.replay.is_none()
+    }
+
+    /// True where the load asks for the same all the time, so that some of it can be skipped in simulated time: addresses are
+    /// random or plain, arrivals have one rate, and nothing is replayed, verified or discarded.
+    pub(crate) fn can_be_skipped(&self, spec: &LoadSpec) -> bool {
+        let has_one_rate = |arrival: &Arrival| matches!(arrival.rate, RateCurve::Constant { .. });
+        self.is_plain()
+            || (spec.pattern.is_random()
+                && self.arrival.as_ref().is_none_or(has_one_rate)
+                && self.trim_percent == 0
+                && spec.rate_iops.is_none()
+                && self.distribution != Distribution::NoRepeat
+                && self.rates == DirectionRates::default()
+                && !self.verify
+                && self.replay.is_none())
     }
 
     pub(crate) fn check(&self, spec: &LoadSpec) -> Result<(), SpecError> {

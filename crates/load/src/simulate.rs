@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
+use crate::fast_forward::{SimulatedLoad, WindowEnd, simulate_window};
 use crate::recorder::Recorder;
 use crate::{Device, Direction, FastForward, Generator, LoadSpec, Sample, SpecError};
 
@@ -45,6 +46,8 @@ pub(crate) struct ClosedLoop<'a, D> {
     stretch_start_ns: u64,
     /// Where each sequential job stood when it did.
     positions: Vec<[u64; 2]>,
+    /// Sequential jobs have moved on when time was last skipped.
+    has_moved: bool,
 }
 
 impl<'a, D: Device> ClosedLoop<'a, D> {
@@ -63,11 +66,8 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
             held_back: BinaryHeap::with_capacity(outstanding),
             in_flight: 0,
             positions: Vec::new(),
+            has_moved: false,
         })
-    }
-
-    pub fn device(&mut self) -> &mut D {
-        self.device
     }
 
     /// Issues the first I/Os.
@@ -79,12 +79,6 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
                 self.issue_or_hold_back(self.start_ns, job * self.iodepth + slot);
             }
         }
-    }
-
-    /// True where the stretch of `stretch_ns` that ended now, with `ios` in it, made up for I/Os that a rate limit had
-    /// allowed before: such a rate does not last.
-    pub fn is_catching_up(&self, ios: u64, stretch_ns: u64) -> bool {
-        self.generator.is_catching_up(ios, stretch_ns, self.stretch_start_ns - self.start_ns)
     }
 
     /// Goes on for as long as the recorder has intervals.
@@ -155,24 +149,54 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
     }
 }
 
-impl<D: FastForward> ClosedLoop<'_, D> {
-    /// Jobs go on for `duration_ns` as they did in the stretch of `stretch_ns`, with `ios` in it, that ended now; `left_ns` from
-    /// now on the load ends.
-    pub fn carry_jobs(&mut self, duration_ns: u64, stretch_ns: u64, ios: u64, left_ns: u64) {
+impl<D: FastForward> SimulatedLoad<D> for ClosedLoop<'_, D> {
+    fn device(&mut self) -> &mut D {
+        self.device
+    }
+
+    fn begin(&mut self) {
+        ClosedLoop::begin(self);
+    }
+
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
+        simulate_window(spec, duration_ns, |recorder, on_sample| {
+            self.run(recorder, &mut |_, sample| on_sample(sample))
+        })
+    }
+
+    fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool {
+        self.generator.is_catching_up(ios, duration_ns, self.stretch_start_ns - self.start_ns)
+    }
+
+    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64> {
+        let WindowEnd { window_ns, rate, left_ns, .. } = end;
         let device = &mut *self.device;
-        if device.keeps_random_writes(stretch_ns, left_ns) {
-            let ios = u128::from(ios) * u128::from(duration_ns) / u128::from(stretch_ns.max(1));
-            self.generator.carry_random(ios as u64, &mut |offset_bytes, length_bytes| {
-                device.carry_written(offset_bytes, length_bytes);
-            });
+        if device.keeps_random_writes(window_ns, left_ns) {
+            self.generator.carry_random(
+                (rate * duration_ns as f64) as u64,
+                &mut |offset_bytes, length_bytes| {
+                    device.carry_written(offset_bytes, length_bytes);
+                },
+            );
         }
-        self.generator.carry_sequential(
-            &self.positions,
+        self.generator.skip_limited(duration_ns, self.stretch_start_ns - self.start_ns, rate);
+        let period_bytes = device.stream_period_bytes().unwrap_or(1);
+        let written = &mut |offset_bytes, length_bytes| device.carry_written(offset_bytes, length_bytes);
+        self.has_moved = self.generator.skip_sequential(
+            &mut self.positions,
             duration_ns,
-            stretch_ns,
-            &mut |offset_bytes, length_bytes| {
-                device.carry_written(offset_bytes, length_bytes);
-            },
+            window_ns,
+            period_bytes,
+            written,
         );
+        None
+    }
+
+    fn take_has_moved(&mut self) -> bool {
+        std::mem::take(&mut self.has_moved)
+    }
+
+    fn drain(&mut self) {
+        ClosedLoop::drain(self);
     }
 }

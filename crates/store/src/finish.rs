@@ -63,6 +63,20 @@ impl Run {
                     outcome.extrapolation.map(|known| known.confidence_95)
                 ],
             )?;
+            if let Some(known) = outcome.extrapolation {
+                for (index, direction) in ["read", "write"].into_iter().enumerate() {
+                    transaction.execute(
+                        "INSERT INTO latency_confidences (attempt_id, direction, mean_confidence_95, p99_confidence_95)
+                         VALUES (?1, ?2, ?3, ?4)",
+                        params![
+                            attempt_id,
+                            direction,
+                            known.latency_mean_confidence_95[index],
+                            known.latency_p99_confidence_95[index]
+                        ],
+                    )?;
+                }
+            }
             for (position, (load, load_id)) in outcome.loads.iter().zip(&load_ids).enumerate() {
                 transaction.execute(
                     "INSERT INTO case_loads (attempt_id, position, load_id, target, duration_ns, cpu_ns)

@@ -36,7 +36,8 @@ pub use manifest::{
 };
 pub use reader::RunReader;
 pub use result::{
-    CaseResult, DirectionResult, ExtrapolationResult, LatencyResult, LoadResult, Sustained, results_schema,
+    CaseResult, DirectionResult, ExtrapolationResult, LatencyConfidence, LatencyResult, LoadResult,
+    Sustained, results_schema,
 };
 pub use run::{CASES_LIMIT, Run, RunEnd};
 pub use samples::{DirectionPoint, IntervalPoint, LatencySummary, PRECONDITIONING_LOAD};

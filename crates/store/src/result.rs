@@ -4,6 +4,7 @@
 use crate::case::{CaseStatus, DirectionTotals, LoadOutcome};
 use crate::{RunReader, StoreError};
 use load::{Direction, Histogram};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -67,6 +68,21 @@ pub struct ExtrapolationResult {
     pub carried_s: f64,
     /// Half the width of the 95 % confidence interval of the mean rate of I/Os, as a share of it.
     pub confidence_95: f64,
+    /// The same of the latencies of reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<LatencyConfidence>,
+    /// The same of the latencies of writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<LatencyConfidence>,
+}
+
+/// How sure the latencies of a direction are: half the widths of 95 % confidence intervals, as shares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyConfidence {
+    /// Of the mean.
+    pub mean_confidence_95: f64,
+    /// Of the 99th percentile.
+    pub p99_confidence_95: f64,
 }
 
 /// The result of one of several loads of a case.
@@ -209,9 +225,7 @@ impl LatencyResult {
             p99_9: histogram.known_percentile_ns(999_000),
             min: histogram.known_min_ns(),
             max: histogram.known_max_ns(),
-            p99_99: histogram
-                .known_percentile_ns(999_900)
-                .filter(|_| histogram.count() >= LEAST_FOR_P99_99),
+            p99_99: histogram.known_percentile_ns(999_900).filter(|_| histogram.count() >= LEAST_FOR_P99_99),
         }
     }
 }
@@ -290,10 +304,38 @@ impl RunReader {
             result.settings = self.parse_json(&row.settings)?;
             result.status = self.parse_status(&row.status)?;
             result.warnings = self.warnings_of(row.attempt_id)?;
+            if let Some(extrapolation) = &mut result.extrapolation {
+                let known = |direction| self.latency_confidence(row.attempt_id, direction);
+                (extrapolation.read, extrapolation.write) = (known("read")?, known("write")?);
+            }
             add_totals(&mut result, &loads, row.duration_ns);
             results.push((row.case_index, result));
         }
         Ok(results)
+    }
+
+    /// How sure the latencies of a direction are; `None` where the direction did nothing or the run does not say.
+    fn latency_confidence(
+        &self,
+        attempt_id: i64,
+        direction: &str,
+    ) -> Result<Option<LatencyConfidence>, StoreError> {
+        let exists: Option<i64> = self.read_one(
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'latency_confidences' AND EXISTS
+             (SELECT 1 FROM totals WHERE attempt_id = ?1 AND direction = ?2 AND ios > 0)",
+            rusqlite::params![attempt_id, direction],
+        )?;
+        if exists.unwrap_or_default() == 0 {
+            return Ok(None);
+        }
+        let mut statement = self.prepare(
+            "SELECT mean_confidence_95, p99_confidence_95 FROM latency_confidences
+             WHERE attempt_id = ?1 AND direction = ?2",
+        )?;
+        let found = statement.query_row(rusqlite::params![attempt_id, direction], |row| {
+            Ok(LatencyConfidence { mean_confidence_95: row.get(0)?, p99_confidence_95: row.get(1)? })
+        });
+        found.optional().map_err(|error| self.failed(error))
     }
 
     /// The totals of each load of a case that came to an outcome, with their histograms.
@@ -398,7 +440,7 @@ fn extrapolation(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Extrapolati
         return Ok(None);
     };
     let (simulated_s, carried_s) = (seconds(simulated_ns), seconds(carried_ns));
-    Ok(Some(ExtrapolationResult { simulated_s, carried_s, confidence_95 }))
+    Ok(Some(ExtrapolationResult { simulated_s, carried_s, confidence_95, read: None, write: None }))
 }
 
 fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) {

@@ -193,6 +193,9 @@ impl Run {
                 "INSERT INTO samples (interval_id, direction, ios, bytes, errors, latency_id, service_id)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?;
+            let mut insert_confidence = transaction.prepare_cached(
+                "INSERT INTO interval_confidences (interval_id, rate_confidence_95) VALUES (?1, ?2)",
+            )?;
             for (sample, directions) in samples.iter().zip(&rows) {
                 let interval_id = insert_interval.insert(params![
                     attempt_id,
@@ -202,6 +205,9 @@ impl Run {
                     sample.is_ramp,
                     sample.is_extrapolated
                 ])?;
+                if sample.is_extrapolated {
+                    insert_confidence.execute(params![interval_id, sample.rate_confidence_95])?;
+                }
                 for row in directions {
                     let latency_id = row.latency.insert(transaction)?;
                     let service_id = row.service.as_ref().map(|row| row.insert(transaction)).transpose()?;

@@ -14,6 +14,9 @@ pub const SCHEMA_VERSION: i32 = 2;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
+/// Tables that came after the schema's version: readers take their absence for nothing known.
+const CONFIDENCES: &str = include_str!("confidences.sql");
+
 /// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -27,6 +30,7 @@ pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         let transaction = connection.transaction()?;
         transaction.execute_batch(SCHEMA)?;
+        transaction.execute_batch(CONFIDENCES)?;
         transaction.commit()?;
         Ok(connection)
     };
@@ -36,7 +40,10 @@ pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
 /// The database of an existing run, to write.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    checked(path, Connection::open_with_flags(path, flags))
+    let connection = checked(path, Connection::open_with_flags(path, flags))?;
+    // A run that an earlier version began has no place for these yet.
+    connection.execute_batch(CONFIDENCES).map_err(|error| StoreError::database(path, error))?;
+    Ok(connection)
 }
 
 /// The database of an existing run, to read, also while another process writes it.

@@ -3,7 +3,7 @@
 use crate::DescriptionError;
 
 /// Why a twin could not be built or asked to do something.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TwinError {
     /// The description makes no array.
     #[error("the array description makes no array: {0}")]
@@ -66,4 +66,7 @@ pub enum TwinError {
         /// Where the clock stands.
         now_ns: u64,
     },
+    /// A load that cannot be issued on this array.
+    #[error("the load cannot be issued: {0}")]
+    Load(#[from] load::SpecError),
 }

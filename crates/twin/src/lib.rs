@@ -4,6 +4,7 @@
 //! travel through these as small state machines. Nothing here knows bytes, plans or real devices; whatever
 //! drives a real device through [`load::Device`] drives a twin.
 
+mod bench;
 mod counters;
 mod course;
 mod description;
@@ -22,6 +23,7 @@ pub mod ssd_array;
 mod timeline;
 mod twin;
 
+pub use bench::{Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, bench_fast_forward};
 pub use counters::TwinCounter;
 pub use course::{FirmwareUpdate, Rebuild};
 pub use description::{ArrayDescription, Bench, BenchPart, DescriptionError, Origin, Parameter};

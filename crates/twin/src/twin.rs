@@ -25,9 +25,6 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// What can be set on it.
     const SETTINGS: &'static [Setting];
 
-    /// As [`load::FastForward::regains_streams`].
-    const REGAINS_STREAMS: bool = true;
-
     /// Builds it from a description that has been checked.
     fn build(
         description: &Self::Description,
@@ -79,8 +76,21 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// As [`load::FastForward::begin_window`]; a kind without fast-forward does nothing.
     fn begin_window(&mut self) {}
 
+    /// As [`load::FastForward::stream_period_bytes`].
+    fn stream_period_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// As [`load::FastForward::knows_skipped_streams`].
+    fn knows_skipped_streams(&self) -> bool {
+        true
+    }
+
+    /// As [`load::FastForward::begin_level`].
+    fn begin_level(&mut self) {}
+
     /// As [`load::FastForward::steady_for_ns`]; a kind without fast-forward is always simulated.
-    fn steady_for_ns(&self, _window_ns: u64) -> u64 {
+    fn steady_for_ns(&self, _window_ns: u64, _left_ns: u64) -> u64 {
         0
     }
 
@@ -120,6 +130,8 @@ pub struct Twin {
     slow: SlowDrives,
     /// What happened before time was last carried over, and has not been asked for.
     notes: Vec<TwinNote>,
+    /// Scheduled events that were delivered and notes that were taken so far.
+    change_count: u64,
 }
 
 /// Something that is going to happen to a twin.
@@ -191,6 +203,7 @@ impl Twin {
             carried_counts: Vec::new(),
             slow: SlowDrives::default(),
             notes: Vec::new(),
+            change_count: 0,
         })
     }
 
@@ -216,8 +229,7 @@ impl Twin {
             return run_fast_forward(self, spec, on_sample);
         }
         run_simulated(self, spec, on_sample)?;
-        let simulated_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
-        Ok(Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 })
+        Ok(Extrapolation::none(spec))
     }
 
     /// Where the twin's clock stands, carried time included: the clock of its events and of what it says happened.
@@ -288,6 +300,7 @@ impl Twin {
                 }
             }
             self.coming.pop();
+            self.change_count += 1;
             self.find_next_event();
         }
         None
@@ -329,6 +342,7 @@ impl Twin {
         let mut notes = on_model!(&mut self.model, model => model.take_notes());
         notes.extend(self.slow.take_notes());
         notes.sort_by_key(|note| note.at_ns);
+        self.change_count += notes.len() as u64;
         self.notes
             .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.carried_ns, ..note }));
     }
@@ -383,18 +397,26 @@ impl FastForward for Twin {
         self.at_window = on_model!(&self.model, model => model.counters());
     }
 
-    fn steady_for_ns(&self, window_ns: u64) -> u64 {
+    fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
         let until_event_ns = self.next_event_ns.saturating_sub(self.now_ns() + 1);
-        on_model!(&self.model, model => model.steady_for_ns(window_ns)).min(until_event_ns)
+        on_model!(&self.model, model => model.steady_for_ns(window_ns, left_ns)).min(until_event_ns)
     }
 
-    fn regains_streams(&self) -> bool {
-        match self.model {
-            Model::FlashModules(_) => flash_module_array::Model::REGAINS_STREAMS,
-            Model::Replicated(_) => replicated::Model::REGAINS_STREAMS,
-            Model::SsdArray(_) => ssd_array::Model::REGAINS_STREAMS,
-            Model::DiskArray(_) => disk_array::Model::REGAINS_STREAMS,
-        }
+    fn knows_skipped_streams(&self) -> bool {
+        on_model!(&self.model, model => model.knows_skipped_streams())
+    }
+
+    fn begin_level(&mut self) {
+        on_model!(&mut self.model, model => model.begin_level());
+    }
+
+    fn change_count(&mut self) -> u64 {
+        self.date_notes();
+        self.change_count
+    }
+
+    fn stream_period_bytes(&self) -> Option<u64> {
+        on_model!(&self.model, model => model.stream_period_bytes())
     }
 
     fn carry(&mut self, duration_ns: u64, window_ns: u64) {

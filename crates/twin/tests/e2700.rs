@@ -272,16 +272,19 @@ fn fast_forward_agrees_with_exact() {
         Run { rwmixread: 50, numjobs: 2, ramp_s: 0, runtime_s: 60, ..run(Pattern::Rw, 512 * KIB, 8) };
     let extrapolation = streams.run(&stream.spec(), &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
     assert_eq!(extrapolation.carried_ns, 0);
+    let mut skipped = Vec::new();
     for (layout, pattern, bs_bytes, iodepth) in
         [("ddp", Pattern::Randread, 8 * KIB, 4), ("raid10", Pattern::Randrw, 8 * KIB, 8)]
     {
         let twin = twin(&[("layout", layout.into()), ("read_cache", "off".into())]);
         let run = Run { pattern, rwmixread: 50, bs_bytes, numjobs: 2, iodepth, ramp_s: 0, runtime_s: 240 };
-        fast_forward_agrees(&format!("{layout} {pattern:?} {bs_bytes}"), &twin, &run);
+        skipped.push(fast_forward_agrees(&format!("{layout} {pattern:?} {bs_bytes}"), &twin, &run));
     }
+    // How dense dirty extents lie before the sweep of a write cache changes over minutes: it is simulated whole.
+    assert_eq!(skipped, [true, false]);
 }
 
-/// Proves that the sweep over a full write cache goes on in what is carried over: as it comes nearer to where it began, dirty
+/// Proves that nothing is skipped while a write cache is swept: as the sweep comes nearer to where it began, dirty
 /// extents lie denser before it and RAID 6 merges more of them, which each minute of a mixed load must show as it does when all
 /// of it is simulated.
 #[test]
@@ -304,7 +307,7 @@ fn the_sweep_of_the_write_cache_goes_on() {
     };
     let ((fast, carried_ns), (exact, _)) = (minutes(&[]), minutes(&[("exact", "on".into())]));
     println!("{fast:?} {exact:?}, {carried_ns} ns carried over");
-    assert!(carried_ns > 60_000_000_000, "{carried_ns}");
+    assert_eq!(carried_ns, 0, "a sweep under way is simulated whole");
     assert!(exact[2] > 1.05 * exact[1], "the sweep costs the same everywhere: {exact:?}");
     for (fast, exact) in fast.iter().zip(&exact) {
         assert!((fast / exact - 1.0).abs() < 0.02, "{fast} I/Os in a minute, exact {exact}");

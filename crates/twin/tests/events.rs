@@ -366,7 +366,9 @@ fn nothing_is_left_out_during_a_rebuild() {
         println!("{}: whole at {:.2} s, {carried_s:?}", description.name, whole_ns as f64 / 1e9);
         assert!(!carried_s.iter().any(is_without), "{}: {carried_s:?}", description.name);
         let (before, after) = carried_s.iter().partition::<Vec<u64>, _>(|&&second| second < 25);
-        assert!(before.len() > 5 && after.len() > 10, "{}: {carried_s:?}", description.name);
+        // Two jobs of one I/O on disks come to too few in a minute for much to be skipped.
+        let is_disks = description.disk_array.is_some();
+        assert!(is_disks || (before.len() > 5 && after.len() > 10), "{}: {carried_s:?}", description.name);
         measure(&mut exact, &Run { runtime_s: whole_ns / SECOND_NS + 5, ..run });
         let exact_ns = exact.take_notes()[1].at_ns;
         assert!(whole_ns.abs_diff(exact_ns) < SECOND_NS / 5, "{}: {whole_ns} {exact_ns}", description.name);

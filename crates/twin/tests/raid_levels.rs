@@ -257,9 +257,11 @@ fn a_lost_drive_is_rebuilt() {
 /// Proves that reads and mixed load agree with all of them simulated.
 #[test]
 fn fast_forward_agrees_with_exact() {
+    let mut skipped = 0;
     for (raid, rwmixread) in [(0, 100), (5, 70), (10, 0)] {
         let twin = Twin::build(&description(), &settings(&[("raid", raid.into())]), 1).unwrap();
         let run = Run { ramp_s: 10, runtime_s: 240, ..load(512, rwmixread) };
-        fast_forward_agrees(&format!("RAID {raid}, {rwmixread} % reads"), &twin, &run);
+        skipped += u32::from(fast_forward_agrees(&format!("RAID {raid}, {rwmixread} % reads"), &twin, &run));
     }
+    assert!(skipped > 0);
 }

@@ -524,6 +524,7 @@ fn what_cannot_be_is_refused() {
 /// with all of them simulated.
 #[test]
 fn fast_forward_agrees_with_exact() {
+    let mut skipped = Vec::new();
     for (volume, pattern, bs_bytes, iodepth) in [
         ("hdd", Pattern::Randread, 4096, 16),
         ("hdd", Pattern::Randrw, 4096, 64),
@@ -532,15 +533,17 @@ fn fast_forward_agrees_with_exact() {
     ] {
         let run = Run { pattern, rwmixread: 50, bs_bytes, numjobs: 1, iodepth, ramp_s: 2, runtime_s: 60 };
         let what = format!("{volume} {pattern:?} {bs_bytes}");
-        fast_forward_agrees(&what, &build(on(volume, "client")), &run);
+        skipped.push(fast_forward_agrees(&what, &build(on(volume, "client")), &run));
     }
+    // Disks answer too few I/Os in a minute, and streams on them keep their order for longer.
+    assert_eq!(skipped, [false, false, false, true]);
 }
 
 /// Proves that a limit which is set while the time between windows is left out is kept in every interval from the second after
 /// its setting on, and that lifting it gives the old rate back.
 #[test]
 fn limits_are_kept_in_fast_forward() {
-    let mut twin = build(on("hdd", "client"));
+    let mut twin = build(on("nvme", "client"));
     twin.act(20 * SECOND_NS, "limit", &settings(json!({ "iops": 200 }))).unwrap();
     twin.act(50 * SECOND_NS, "limit", &settings(json!({ "iops": "none" }))).unwrap();
     let mut rates = Vec::new();

@@ -82,6 +82,6 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
     let missed = course.end()?;
     ran.map_err(|error| error.to_string())?;
     let simulated_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
-    let extrapolation = Extrapolation { simulated_ns, carried_ns: 0, confidence_95: 0.0 };
+    let extrapolation = Extrapolation { simulated_ns, ..Extrapolation::default() };
     Ok(Ran { extrapolation, missed })
 }

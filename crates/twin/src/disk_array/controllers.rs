@@ -107,6 +107,12 @@ impl Controller {
         reads_are_steady && self.write_cache.as_ref().is_none_or(WriteCache::is_steady)
     }
 
+    /// Whether written data are in the cache: how dense they lie before the sweep that takes them to the drives changes over minutes, and
+    /// with it what a write costs.
+    pub fn is_sweeping(&self) -> bool {
+        self.write_cache.as_ref().is_some_and(|cache| cache.fill()[0] > 0)
+    }
+
     /// The next of its links in turn.
     #[inline]
     pub fn next_link(&mut self) -> u32 {

@@ -241,13 +241,18 @@ impl ArrayModel for Model {
         Ok(())
     }
 
+    /// As of disks, on which a hybrid volume has replicas.
+    fn stream_period_bytes(&self) -> Option<u64> {
+        None
+    }
+
     fn begin_window(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.buffer.begin_window());
     }
 
     /// What lasts longer than a window is what moves and what the buffers hold. Volumes fill so little of the flash drives
     /// that collection hardly moves anything, whatever is written (`docs/models/storpool.md`).
-    fn steady_for_ns(&self, _window_ns: u64) -> u64 {
+    fn steady_for_ns(&self, _window_ns: u64, _left_ns: u64) -> u64 {
         let is_steady =
             !self.relocation.is_under_way && self.nodes.iter().all(|node| node.buffer.is_steady());
         if is_steady { u64::MAX } else { 0 }

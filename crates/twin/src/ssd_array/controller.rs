@@ -94,8 +94,8 @@ impl Timing {
 /// Fractional bits of the crowding.
 const CROWDING_BITS: u32 = 32;
 
-/// A cache that gains less than this share of its limit in a window is not filling up.
-const LEVEL_SHARE: u64 = 1000;
+/// A cache that holds less than one part in so many of its limit does not matter: destaging keeps up.
+const SMALL_SHARE: u128 = 50;
 
 /// One controller.
 #[derive(Debug, Clone)]
@@ -105,7 +105,8 @@ pub(crate) struct Controller {
     engine: Server,
     mirror: Server,
     dirty_bytes: u64,
-    dirty_at_window: u64,
+    /// Dirty bytes, and the moment, at which the load's level began.
+    level_start: (u64, u64),
     /// Commands that wait for room in the cache, with their sizes.
     waiting: VecDeque<(u32, u32)>,
     destaging: u32,
@@ -125,7 +126,7 @@ impl Controller {
             engine: Server::default(),
             mirror: Server::default(),
             dirty_bytes: 0,
-            dirty_at_window: 0,
+            level_start: (0, 0),
             waiting: VecDeque::new(),
             destaging: 0,
             to_destage: VecDeque::new(),
@@ -221,15 +222,27 @@ impl Controller {
         next
     }
 
-    /// Begins a stretch that is to stand for more.
-    pub fn begin_window(&mut self) {
-        self.dirty_at_window = self.dirty_bytes;
+    /// As [`load::FastForward::begin_level`].
+    pub fn begin_level(&mut self, now_ns: u64) {
+        self.level_start = (self.dirty_bytes, now_ns);
     }
 
-    /// Whether the cache is about as full as it was when the window began, or full: filling it is a course of its own.
-    pub fn is_level(&self) -> bool {
-        let limit_bytes = self.timing.dirty_limit_bytes;
-        !self.waiting.is_empty() || self.dirty_bytes < self.dirty_at_window + limit_bytes / LEVEL_SHARE
+    /// Whether the cache stays as it is for `left_ns` more: full, or so far from full and from empty that it comes to neither at
+    /// the pace at which it has filled or drained since the level began.
+    pub fn stays_level(&self, now_ns: u64, left_ns: u64) -> bool {
+        let (before, since_ns) = self.level_start;
+        let observed_ns = u128::from(now_ns.saturating_sub(since_ns).max(1));
+        let room_bytes = if self.dirty_bytes > before {
+            self.timing.dirty_limit_bytes.saturating_sub(self.dirty_bytes)
+        } else {
+            self.dirty_bytes
+        };
+        let changed_bytes = u128::from(self.dirty_bytes.abs_diff(before));
+        let is_small = u128::from(before.max(self.dirty_bytes)) * SMALL_SHARE
+            < u128::from(self.timing.dirty_limit_bytes);
+        !self.waiting.is_empty()
+            || is_small
+            || changed_bytes * u128::from(left_ns) < u128::from(room_bytes) * observed_ns
     }
 
     /// Its processors.

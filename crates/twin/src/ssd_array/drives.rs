@@ -191,6 +191,11 @@ impl Drives {
         self.drives.iter().zip(&self.at_window).map(|(drive, &at)| (drive, drive.counters().host_units - at))
     }
 
+    /// Whether a drive pays for collection at present.
+    pub fn are_collecting(&self) -> bool {
+        self.drives.iter().any(FlashDrive::is_collecting)
+    }
+
     /// How long the load of the window may go on before a drive must begin to collect. All its write-free time for
     /// drives that collect already.
     pub fn steady_for_ns(&self, window_ns: u64) -> u64 {

@@ -217,13 +217,34 @@ impl ArrayModel for Model {
         report::counters(self)
     }
 
+    /// Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
+    fn knows_skipped_streams(&self) -> bool {
+        !self.drives.are_collecting()
+    }
+
+    /// The host's stripe goes over all LUNs, and within a LUN the RAID set's parity goes over all drives.
+    fn stream_period_bytes(&self) -> Option<u64> {
+        let rotation_bytes = u64::from(self.set.drives()) * self.set.stripe_bytes();
+        let unit_bytes = u64::from(self.stripe.segment_bytes());
+        let (mut a, mut b) = (rotation_bytes, unit_bytes);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        Some(u64::from(self.stripe.drives()) * (rotation_bytes / a * unit_bytes))
+    }
+
     fn begin_window(&mut self) {
-        self.controllers.iter_mut().for_each(Controller::begin_window);
         self.drives.begin_window();
     }
 
-    fn steady_for_ns(&self, window_ns: u64) -> u64 {
-        if !self.controllers.iter().all(Controller::is_level) || self.recovery.is_rebuilding() {
+    fn begin_level(&mut self) {
+        let now_ns = self.now_ns;
+        self.controllers.iter_mut().for_each(|controller| controller.begin_level(now_ns));
+    }
+
+    fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
+        let stays_level = |controller: &Controller| controller.stays_level(self.now_ns, left_ns);
+        if !self.controllers.iter().all(stays_level) || self.recovery.is_rebuilding() {
             return 0;
         }
         self.drives.steady_for_ns(window_ns).min(self.course.steady_for_ns(self.now_ns))
@@ -240,7 +261,8 @@ impl ArrayModel for Model {
     /// Where erased flash is used up before the load ends: how much of it each drive has taken, by chance more than others, says
     /// when the cliff comes.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
-        self.drives.steady_for_ns(window_ns) < left_ns
+        // A window shows how fast erased flash is used within some tenths.
+        self.drives.steady_for_ns(window_ns) < left_ns.saturating_mul(2)
     }
 
     fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {

@@ -1,0 +1,485 @@
+//! Fast-forward: long loads in simulated time, of which only a part is simulated.
+//!
+//! A load is simulated until what it does is stationary by a test on rate, mean latencies and percentiles of both directions
+//! ([`level`]). From then on a window in the middle of each interval is simulated, and the rest of the interval is skipped: it
+//! counts as the level does, and the device extrapolates what it keeps for longer than a window (a flash translation, a cache).
+//! I/Os that are under way when time is skipped are still under way afterwards: to them no time has passed. In open loop the
+//! arrivals of the skipped time are drawn and counted, so that the rate is that of the arrivals themselves.
+//!
+//! Nothing is skipped while the device reports a change (an event, a step of a failover, a rebuild) or says that its state is
+//! about to change, until the load is stationary again; nor where a window differs from the level; nor while a rate limit is
+//! caught up with, or a queue of arrivals is worked off.
+
+mod level;
+
+use std::ops::ControlFlow;
+
+use crate::recorder::Recorder;
+use crate::simulate::ClosedLoop;
+use crate::simulate_shaped::ShapedLoop;
+use crate::{Device, Direction, LoadSpec, Random, Sample, SpecError, run_simulated};
+use level::{Demand, Level, Spread};
+
+/// I/Os of the shortest window, if they come within [`WINDOW_NS`].
+const WINDOW_IOS: u64 = 4000;
+/// I/Os of the shortest window that checks a level.
+const CHECK_IOS: u64 = 400;
+/// Shorter loads are simulated whole: there is little to save.
+const LOAD_LEAST_NS: u64 = 60_000_000_000;
+/// The longest window of a load with few I/Os.
+const WINDOW_NS: u64 = 500_000_000;
+/// Before a level is looked for, and in a window, so many times the outstanding I/Os complete: a closed network has forgotten by
+/// then that all of them began at once.
+const SETTLING_TURNS: u64 = 4;
+/// A level is observed for this share of the load's length at the least, within bounds: what changes more slowly than this does not
+/// show in it, but from one interval to the next.
+const LEVEL_SHARE: u64 = 120;
+const LEVEL_NS: u64 = 500_000_000;
+const LEVEL_MOST_NS: u64 = 2_000_000_000;
+/// Of the time until the device's state changes, so much is skipped at once: it is an estimate.
+const HORIZON_SHARE: u64 = 2;
+
+/// The stream of random numbers for the scatter of skipped time, far from those of addresses and arrivals.
+const SCATTER_STREAM: u64 = 1 << 44;
+/// A level is skipped at where it goes on for so many times the time that it took to be sure of it.
+const WORTH_TIMES: u64 = 2;
+
+/// A device whose slow state can be extrapolated over time that is not simulated.
+pub trait FastForward: Device {
+    /// A window begins: what happens until [`FastForward::carry`] stands for more.
+    fn begin_window(&mut self);
+
+    /// A level of the load begins: what fills or drains from now on says how long that can go on.
+    fn begin_level(&mut self);
+
+    /// How long the load, which goes on for `left_ns`, can go on as in the window of `window_ns` that ends now before the device's
+    /// state changes its behaviour. 0 where it cannot tell.
+    fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64;
+
+    /// Events and steps of failover or rebuild so far: another number, another level.
+    fn change_count(&mut self) -> u64;
+
+    /// Distance after which addresses fall on the same drives in the same order: sequential jobs that move on by it stay as they
+    /// are to one another. `None` where more than that matters to them, such as the angle of a platter; they are simulated whole.
+    fn stream_period_bytes(&self) -> Option<u64>;
+
+    /// Whether its state after sequential writes that are skipped is known from their ranges. Where it is not, such loads are
+    /// simulated whole for as long as that is so.
+    fn knows_skipped_streams(&self) -> bool;
+
+    /// Extrapolates what happened in the window of `window_ns` over `duration_ns` more. The clock of [`Device::now_ns`] stays.
+    fn carry(&mut self, duration_ns: u64, window_ns: u64);
+
+    /// Whether it matters, in the `left_ns` that the load still has after the window of `window_ns` that ends now, where random
+    /// writes have gone: then it is told each of those that are skipped.
+    fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool;
+
+    /// A range is written in skipped time: by sequential jobs, or at random where [`FastForward::keeps_random_writes`].
+    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64);
+}
+
+/// How much of a load was simulated, and how sure its results are. Half-widths of 95 % confidence intervals are shares of the
+/// value; 0 where all was simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Extrapolation {
+    /// Time that was simulated.
+    pub simulated_ns: u64,
+    /// Time that was skipped.
+    pub carried_ns: u64,
+    /// Of the mean rate of the counted time.
+    pub confidence_95: f64,
+    /// Of the mean latency of reads and writes.
+    pub latency_mean_confidence_95: [f64; 2],
+    /// Of the 99th percentile of reads and writes.
+    pub latency_p99_confidence_95: [f64; 2],
+}
+
+impl Extrapolation {
+    /// Of a load that was simulated whole.
+    pub fn none(spec: &LoadSpec) -> Extrapolation {
+        Extrapolation {
+            simulated_ns: spec.ramp_ns.saturating_add(spec.runtime_ns),
+            ..Extrapolation::default()
+        }
+    }
+}
+
+/// The end of a window, for what is extrapolated from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowEnd {
+    /// Length of the window.
+    pub window_ns: u64,
+    /// I/Os that were answered in it, errors too.
+    pub ios: u64,
+    /// I/Os a nanosecond of the level.
+    pub rate: f64,
+    /// Time that the load still has, with what is skipped now.
+    pub left_ns: u64,
+}
+
+/// A load in simulated time that can be stopped and gone on with.
+pub(crate) trait SimulatedLoad<D> {
+    fn device(&mut self) -> &mut D;
+
+    /// Issues the first I/Os.
+    fn begin(&mut self);
+
+    /// Simulates the next `duration_ns` and returns what completed.
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample;
+
+    /// True where the `ios` of the last `duration_ns` made up for what could not be issued before, or arrivals wait for a place
+    /// in the queue: such a rate does not last.
+    fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool;
+
+    /// Skips `duration_ns`; in open loop returns how many I/Os arrive in it.
+    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64>;
+
+    /// Whether sequential jobs have moved on since this was last asked: what reads ahead has lost its place.
+    fn take_has_moved(&mut self) -> bool;
+
+    /// Waits for what is outstanding.
+    fn drain(&mut self);
+}
+
+/// Runs a load as [`run_simulated`] does, simulating as much of it as its results need. Loads that are short or whose demand
+/// changes with time (bursts, profiles, traces) are simulated whole, and sequential ones on a device without
+/// [`FastForward::stream_period_bytes`].
+pub fn run_fast_forward<D: FastForward>(
+    device: &mut D,
+    spec: &LoadSpec,
+    on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+) -> Result<Extrapolation, SpecError> {
+    let whole_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
+    let loses_streams = !spec.pattern.is_random() && device.stream_period_bytes().is_none();
+    if whole_ns < LOAD_LEAST_NS || loses_streams || !spec.shape.can_be_skipped(spec) {
+        run_simulated(device, spec, on_sample)?;
+        return Ok(Extrapolation::none(spec));
+    }
+    if spec.shape.is_plain() {
+        Ok(run(ClosedLoop::new(device, spec)?, spec, on_sample))
+    } else {
+        Ok(run(ShapedLoop::new(device, spec)?, spec, on_sample))
+    }
+}
+
+fn run<D: FastForward, L: SimulatedLoad<D>>(
+    mut load: L,
+    spec: &LoadSpec,
+    on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+) -> Extrapolation {
+    load.begin();
+    let mut progress = Progress::new(spec);
+    let _ = progress.run(&mut load, on_sample);
+    load.drain();
+    progress.extrapolation()
+}
+
+/// Skipped time whose latencies and, in closed loop, rate are still to be taken from a level.
+#[derive(Debug, Default)]
+struct Pending {
+    duration_ns: u64,
+    /// In open loop, the I/Os that arrived in it.
+    arrived: Option<u64>,
+}
+
+struct Progress<'a> {
+    spec: &'a LoadSpec,
+    end_ns: u64,
+    /// How far the load is, on its own clock.
+    at_ns: u64,
+    simulated_ns: u64,
+    completed: u64,
+    window_ns: u64,
+    change_count: u64,
+    /// The interval that is being put together, and what of it was skipped.
+    current: Sample,
+    skipped_ns: u64,
+    /// The window of the interval has been simulated.
+    is_checked: bool,
+    pending: Pending,
+    level: Level,
+    /// What skipped time scatters by.
+    random: Random,
+    /// Of all levels, for the confidence of the whole.
+    spread: Spread,
+}
+
+impl<'a> Progress<'a> {
+    fn new(spec: &'a LoadSpec) -> Self {
+        let whole_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
+        let mut progress = Progress {
+            spec,
+            end_ns: whole_ns,
+            at_ns: 0,
+            simulated_ns: 0,
+            completed: 0,
+            // Grows by what windows show.
+            window_ns: 1_000_000,
+            change_count: 0,
+            current: Sample::default(),
+            skipped_ns: 0,
+            is_checked: false,
+            pending: Pending::default(),
+            level: Level::new(Demand {
+                least_ns: (whole_ns / LEVEL_SHARE).clamp(LEVEL_NS, LEVEL_MOST_NS),
+                outstanding: spec.outstanding(),
+                runtime_ns: spec.runtime_ns,
+                interval_ns: spec.interval_ns,
+                is_open_loop: spec.shape.arrival.is_some(),
+            }),
+            random: Random::from_seed_and_stream(spec.seed, SCATTER_STREAM),
+            spread: Spread::default(),
+        };
+        progress.begin_interval();
+        progress
+    }
+
+    fn begin_interval(&mut self) {
+        let is_ramp = self.at_ns < self.spec.ramp_ns;
+        let cut_ns = if is_ramp { self.spec.ramp_ns } else { self.end_ns };
+        let end_ns = cut_ns.min(self.at_ns.saturating_add(self.spec.interval_ns));
+        self.current = Sample { start_ns: self.at_ns, end_ns, is_ramp, ..Sample::default() };
+        self.skipped_ns = 0;
+        self.is_checked = false;
+    }
+
+    fn run<D: FastForward, L: SimulatedLoad<D>>(
+        &mut self,
+        load: &mut L,
+        on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.change_count = load.device().change_count();
+        load.device().begin_level();
+        let mut end: Option<WindowEnd> = None;
+        while self.at_ns < self.end_ns {
+            if let Some(end) = end {
+                self.skip(load, end);
+            }
+            if self.at_ns < self.current.end_ns {
+                end = self.simulate_window(load);
+            }
+            if self.at_ns == self.current.end_ns {
+                self.count_pending();
+                self.claim(0.0);
+                let mut sample = std::mem::take(&mut self.current);
+                sample.compact();
+                on_sample(load.device(), sample)?;
+                self.begin_interval();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Simulates a window, counts it and tells the level of it.
+    fn simulate_window<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L) -> Option<WindowEnd> {
+        self.find_place(load);
+        let left_ns = self.current.end_ns - self.at_ns;
+        let window_ns = self.window_ns.min(left_ns);
+        // Only what a skip may follow is extrapolated from.
+        let can_be_followed = self.level.is_accepted();
+        if can_be_followed {
+            load.device().begin_window();
+        }
+        let window = load.simulate(self.spec, window_ns);
+        let ios: u64 = DIRECTIONS.into_iter().map(|direction| answered(&window, direction)).sum();
+        self.completed += ios;
+        self.simulated_ns += window_ns;
+        self.at_ns += window_ns;
+        self.merge(&window);
+        let change_count = load.device().change_count();
+        if change_count != self.change_count {
+            self.change_count = change_count;
+            self.end_level(load, 0.0);
+        } else if load.is_catching_up(ios, window_ns) {
+            // What is made up for does not last.
+            self.end_level(load, 0.0);
+        } else if self.is_settled() {
+            let is_check = self.level.is_accepted();
+            if self.level.is_of_another(&window, window_ns) {
+                // It may have begun anywhere in what was skipped before the window.
+                let change = self.level.rate().map_or(0.0, |rate| ios as f64 / window_ns as f64 / rate - 1.0);
+                self.end_level(load, change.abs());
+            }
+            self.level.add(&window, window_ns);
+            self.is_checked |= is_check && self.level.is_accepted();
+        }
+        self.window_ns = self.next_window_ns(window_ns, ios);
+        let rate = self.level.rate().unwrap_or(0.0);
+        can_be_followed.then_some(WindowEnd { window_ns, ios, rate, left_ns: self.end_ns - self.at_ns })
+    }
+
+    /// The length at which the next window sees its I/Os at the rate of this one, at most twice as long.
+    fn next_window_ns(&self, window_ns: u64, ios: u64) -> u64 {
+        let least_ios = if self.level.is_accepted() { CHECK_IOS } else { WINDOW_IOS };
+        let wanted_ios = least_ios.max(SETTLING_TURNS * self.outstanding());
+        let wanted_ns = (u128::from(window_ns) * u128::from(wanted_ios))
+            .checked_div(ios.into())
+            .map_or(WINDOW_NS, |wanted_ns| wanted_ns.min(WINDOW_NS.into()) as u64);
+        let least_ns = wanted_ns.clamp(window_ns / 2, window_ns.saturating_mul(2)).clamp(1_000, WINDOW_NS);
+        if !self.level.is_accepted() {
+            return least_ns;
+        }
+        let intervals = (self.spec.runtime_ns / self.spec.interval_ns).max(1);
+        // All windows that check a level are together as long as what it was accepted on.
+        (self.level.observed_ns() / intervals).clamp(least_ns, self.spec.interval_ns)
+    }
+
+    /// Skips, where it may, what comes before the interval's window or after it.
+    fn skip<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, end: WindowEnd) {
+        let left_ns = self.current.end_ns - self.at_ns;
+        if left_ns == 0 || !self.level.is_accepted() {
+            return;
+        }
+        let wanted_ns = if self.is_checked { left_ns } else { left_ns.saturating_sub(self.window_ns) / 2 };
+        if wanted_ns == 0 || load.is_catching_up(end.ios, end.window_ns) {
+            return;
+        }
+        if self.writes_in_order() && !load.device().knows_skipped_streams() {
+            return;
+        }
+        let horizon_ns = load.device().steady_for_ns(end.window_ns, end.left_ns);
+        let goes_on_ns = horizon_ns.min(self.end_ns - self.at_ns);
+        if !self.level.has_skipped() && goes_on_ns < WORTH_TIMES * self.level.observed_ns() {
+            return;
+        }
+        let skipped_ns =
+            if horizon_ns / HORIZON_SHARE >= wanted_ns { wanted_ns } else { horizon_ns / HORIZON_SHARE };
+        // What is hardly longer than a window is not worth a skip.
+        if skipped_ns <= end.window_ns {
+            return;
+        }
+        let arrived = load.skip(skipped_ns, WindowEnd { left_ns: self.end_ns - self.at_ns, ..end });
+        load.device().carry(skipped_ns, end.window_ns);
+        self.at_ns += skipped_ns;
+        self.skipped_ns += skipped_ns;
+        self.pending.duration_ns += skipped_ns;
+        if let Some(arrived) = arrived {
+            *self.pending.arrived.get_or_insert_default() += arrived;
+        }
+        if self.is_checked || skipped_ns < wanted_ns {
+            self.count_pending();
+        }
+    }
+
+    fn writes_in_order(&self) -> bool {
+        !self.spec.pattern.is_random() && self.spec.pattern.fixed_read_share() != Some(100)
+    }
+
+    /// Counts what was skipped as the level has it.
+    fn count_pending(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.duration_ns == 0 {
+            return;
+        }
+        self.current.is_extrapolated = true;
+        let scatter = self.level.scatter(pending.duration_ns);
+        let (level, level_ns) = self.level.estimate();
+        let level_ios: u64 = DIRECTIONS.into_iter().map(|direction| answered(level, direction)).sum();
+        let (times, of) = match pending.arrived {
+            None => (scattered(pending.duration_ns, scatter, &mut self.random), level_ns),
+            Some(arrived) => (arrived, level_ios),
+        };
+        for direction in DIRECTIONS {
+            let counted = level.direction(direction).scaled(times, of.max(1));
+            self.current.direction_mut(direction).merge(&counted);
+        }
+        let is_counted = !self.current.is_ramp;
+        self.level.note_skipped(if is_counted { pending.duration_ns } else { 0 });
+    }
+
+    /// Simulates, where sequential jobs have just moved on, as many turns as it takes to settle. They stand for themselves only.
+    fn find_place<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L) {
+        if !load.take_has_moved() {
+            return;
+        }
+        let ios = (SETTLING_TURNS * self.outstanding()) as f64;
+        let settling_ns = self.level.rate().map_or(0, |rate| (ios / rate) as u64);
+        let left_ns = self.current.end_ns - self.at_ns;
+        let settling_ns = settling_ns.min(WINDOW_NS).min(left_ns / 2);
+        if settling_ns > 0 {
+            let settling = load.simulate(self.spec, settling_ns);
+            self.merge(&settling);
+            self.simulated_ns += settling_ns;
+            self.at_ns += settling_ns;
+        }
+    }
+
+    fn merge(&mut self, window: &Sample) {
+        for direction in DIRECTIONS {
+            self.current.direction_mut(direction).merge(window.direction(direction));
+        }
+    }
+
+    /// Ends the level, to which the rate differs by the share `change` now.
+    fn end_level<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, change: f64) {
+        load.device().begin_level();
+        self.count_pending();
+        self.claim(change);
+        self.level.end(&mut self.spread);
+    }
+
+    /// Says how sure the rate of the interval is, as far as it was skipped at this level; of several levels the least sure counts.
+    fn claim(&mut self, change: f64) {
+        if self.current.is_extrapolated && self.level.has_skipped() {
+            let length_ns = self.current.duration_ns();
+            let of_level = self.level.interval_confidence_95(&self.current, self.skipped_ns, length_ns);
+            let of_change = change * self.skipped_ns as f64 / length_ns as f64;
+            let claimed = &mut self.current.rate_confidence_95;
+            *claimed = claimed.max(of_level + of_change);
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.completed >= SETTLING_TURNS * self.outstanding()
+    }
+
+    /// I/Os under way: in closed loop the places of all queues, in open loop what the level says.
+    fn outstanding(&self) -> u64 {
+        let places = self.spec.outstanding();
+        if self.spec.shape.arrival.is_none() {
+            return places;
+        }
+        self.level.outstanding().map_or(places.min(WINDOW_IOS), |outstanding| outstanding.min(places))
+    }
+
+    fn extrapolation(&mut self) -> Extrapolation {
+        self.level.end(&mut self.spread);
+        let counted_ns = self.at_ns.saturating_sub(self.spec.ramp_ns).max(1);
+        let carried_ns = self.at_ns - self.simulated_ns;
+        if carried_ns == 0 {
+            return Extrapolation { simulated_ns: self.simulated_ns, ..Extrapolation::default() };
+        }
+        self.spread.extrapolation(self.simulated_ns, carried_ns, counted_ns)
+    }
+}
+
+/// A time that scatters by the share `scatter`: skipped time has as much in it as so much of the level. Twelve even draws are normal
+/// enough, and the same on every platform (Irwin 1927, Hall 1927).
+fn scattered(duration_ns: u64, scatter: f64, random: &mut Random) -> u64 {
+    let normal = (0..12).map(|_| random.unit_open()).sum::<f64>() - 6.0;
+    (duration_ns as f64 * (1.0 + scatter * normal)).max(0.0) as u64
+}
+
+/// Simulates the next `duration_ns` of a load as one interval.
+pub(crate) fn simulate_window(
+    spec: &LoadSpec,
+    duration_ns: u64,
+    run: impl FnOnce(&mut Recorder, &mut dyn FnMut(Sample) -> ControlFlow<()>) -> ControlFlow<()>,
+) -> Sample {
+    let whole = LoadSpec { ramp_ns: 0, runtime_ns: duration_ns, interval_ns: duration_ns, ..spec.clone() };
+    let mut recorder = Recorder::new(&whole);
+    let mut window = Sample::default();
+    let _ = run(&mut recorder, &mut |sample| {
+        window = sample;
+        ControlFlow::Continue(())
+    });
+    window
+}
+
+/// I/Os of a direction that were answered, errors too.
+fn answered(sample: &Sample, direction: Direction) -> u64 {
+    let counted = sample.direction(direction);
+    counted.ios + counted.errors
+}
+
+const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
