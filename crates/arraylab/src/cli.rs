@@ -551,6 +551,10 @@ pub enum BenchKind {
     Report,
     /// What it costs to watch a host with 200 block devices every second.
     Probe,
+    /// Fast-forward beside exact simulation over random arrays, loads and events: errors, claimed confidence, time saved.
+    FastForward,
+    /// Published rows beside what the twins give, fitted and unseen (`docs/validation.md`): minutes.
+    Validation,
 }
 
 /// Arguments of `bench`.
@@ -561,6 +565,12 @@ pub struct BenchArgs {
     /// For sim, also the time that each shipped plan takes on its twin with two threads: many minutes
     #[arg(long)]
     pub plans: bool,
+    /// For fast-forward, the seed of the random cases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// For fast-forward, how many cases in which something is skipped
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub cases: u64,
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,

@@ -30,8 +30,9 @@ mod verify;
 mod watch;
 
 pub use bench::{
-    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, bench_memory, bench_plans, bench_probe,
-    bench_scenarios,
+    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, ValidationPoint, ValidationRow,
+    bench_fast_forward, bench_memory, bench_plans, bench_probe, bench_scenarios, bench_validation,
+    validation_rows,
 };
 pub use carry_out::{Summary, carry_out};
 pub use error::CampaignError;

@@ -21,6 +21,8 @@ pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         BenchKind::Serve => bench_serve(arguments)?,
         BenchKind::Report => bench_report(arguments)?,
         BenchKind::Probe => bench_probe(arguments)?,
+        BenchKind::FastForward => return bench_fast_forward(arguments),
+        BenchKind::Validation => bench_validation(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -72,6 +74,100 @@ fn bench_sim(arguments: &BenchArgs) -> Result<(), Failure> {
         })?;
     }
     printed
+}
+
+/// Fast-forward beside exact simulation; each case as soon as it is done. Ends with 1 where an error is beyond its bound.
+fn bench_fast_forward(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
+    let interrupt = super::run::catch_signals()?;
+    let mut printed = Ok(());
+    let share = |value: f64| format!("{:+.2} %", value * 100.0);
+    let summary = campaign::bench_fast_forward(arguments.seed, arguments.cases, &mut |row| {
+        printed = if arguments.json {
+            print_json_lines([row])
+        } else {
+            print(&format!(
+                "{:>4} {:<18} rate {:>8}  intervals {:>7} (worst {:>7})  mean {:>8}  p99 {:>8}  p99.9 {:>8}  covered {}/{}  \
+                 {:.1} times faster{}\n",
+                row.case,
+                row.array,
+                share(row.iops_error),
+                share(row.interval_error_mean),
+                share(row.interval_error_worst),
+                share(row.mean_error),
+                row.p99_error.map_or_else(|| "–".into(), share),
+                row.p99_9_error.map_or_else(|| "–".into(), share),
+                row.covered,
+                row.intervals,
+                row.speedup,
+                row.beyond.iter().map(|what| format!("\n     beyond its bound: {what}")).collect::<String>()
+            ))
+        };
+        if printed.is_err() || interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+            std::ops::ControlFlow::Break(())
+        } else {
+            std::ops::ControlFlow::Continue(())
+        }
+    })?;
+    printed?;
+    if arguments.json {
+        print_json_lines([&summary])?;
+    } else {
+        print(&format!(
+            "{} cases in which time was skipped, {} beyond a bound; {:.1} % of {} claimed 95 % intervals cover the exact value, \
+             their median half-width is {:.2} %; {:.1} times faster in the median\n",
+            summary.cases,
+            summary.beyond,
+            summary.coverage * 100.0,
+            summary.values,
+            summary.half_width_median * 100.0,
+            summary.speedup_median
+        ))?;
+    }
+    Ok(if summary.beyond == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Published rows beside what the twins give: a line an array, set and quantity, or the document with every row.
+fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
+    let interrupt = super::run::catch_signals()?;
+    let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let mut points = campaign::bench_validation(directory.path(), &interrupt)?;
+    let rows = campaign::validation_rows(&points);
+    if arguments.json {
+        return print_json_lines(rows);
+    }
+    let share = |value: f64| format!("{:.1} %", value * 100.0);
+    let mut text = String::from(
+        "| array | set | quantity | rows | mean error | worst error | worst row |\n|---|---|---|---|---|---|---|\n",
+    );
+    for row in &rows {
+        text.push_str(&format!(
+            "| {} | {} | `{}` | {} | {} | {} | {} |\n",
+            row.array,
+            row.set,
+            row.metric,
+            row.rows,
+            share(row.mean_error),
+            share(row.worst_error),
+            row.worst_row
+        ));
+    }
+    points.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
+    text.push_str(
+        "\n| array | set | row | quantity | published | simulated | error |\n|---|---|---|---|---|---|---|\n",
+    );
+    for point in &points {
+        text.push_str(&format!(
+            "| {} | {} | {} | `{}` | {:.0} | {:.0} | {:+.1} % |\n",
+            point.array,
+            point.set,
+            point.row,
+            point.metric,
+            point.published,
+            point.simulated,
+            point.error() * 100.0
+        ));
+    }
+    print(&text)
 }
 
 /// A figure that may be missing.

@@ -1,11 +1,15 @@
 //! How fast twins are simulated: I/Os a second of one core's time, seconds of a whole shipped plan, and the memory that
 //! either takes; and what it costs to watch a host.
 
+mod fast_forward;
 mod plans;
 mod probe;
 mod process;
 mod scenario;
+mod validation;
 
+pub use fast_forward::bench_fast_forward;
 pub use plans::{BENCH_THREADS, PlanRow, bench_plans};
 pub use probe::{ProbeCost, bench_probe};
 pub use scenario::{BENCH_ROUNDS, ScenarioRow, bench_memory, bench_scenarios};
+pub use validation::{ValidationPoint, ValidationRow, bench_validation, validation_rows};

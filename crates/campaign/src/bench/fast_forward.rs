@@ -1,0 +1,36 @@
+//! Fast-forward beside exact simulation on the shipped arrays with some of their parts changed.
+
+use super::process::thread_processor_ns;
+use crate::CampaignError;
+use std::ops::ControlFlow;
+use std::time::Duration;
+use twin::{ArrayDescription, FastForwardRow, FastForwardSummary};
+
+/// The arrays that cases are drawn from; one that stands twice is drawn twice as often. Disks answer so few I/Os that most of
+/// their loads are simulated whole.
+const ARRAYS: [&str; 8] = [
+    "composite-flash",
+    "composite-flash",
+    "flashsystem-840",
+    "dorado-2100-g2",
+    "small-flash",
+    "storpool",
+    "e2700",
+    "raid-levels",
+];
+
+/// Compares `cases` random cases of a seed; `on_row` is handed each as soon as it is done.
+pub fn bench_fast_forward(
+    seed: u64,
+    cases: u64,
+    on_row: &mut dyn FnMut(&FastForwardRow) -> ControlFlow<()>,
+) -> Result<FastForwardSummary, CampaignError> {
+    let arrays: Vec<ArrayDescription> = ARRAYS
+        .iter()
+        .map(|name| Ok(plan::load_array(name)?.description))
+        .collect::<Result<_, CampaignError>>()?;
+    let processor_time = || Duration::from_nanos(thread_processor_ns());
+    twin::bench_fast_forward(&arrays, seed, cases, &processor_time, on_row).map_err(|error| {
+        CampaignError::Refused(format!("the benchmark drew a case that cannot be run: {error}"))
+    })
+}
