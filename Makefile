@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: all reports demo test test-long lint dist clients ublk
+.PHONY: all validate reports demo test test-long lint dist clients ublk
 
 all:
 	$(CARGO) build --release --locked
@@ -23,6 +23,11 @@ demo: all
 # the reports and in the table. The figures are kept in the binary, for `arraylab rate`.
 reports: all
 	@scripts/make-reports.sh $(TARGET_DIR)/release/arraylab $(REPORTS_DIR) crates/report/reference/twins.jsonl
+
+# Published rows beside what the twins give. Prints a line of JSON for each array, set and quantity; fails where
+# docs/validation.md or what the reports say of it differs (`make validate UPDATE=1` writes both anew).
+validate: all
+	@scripts/validate.sh $(TARGET_DIR)/release/arraylab $(if $(UPDATE),--update)
 
 clients:
 	@scripts/install-test-clients.sh

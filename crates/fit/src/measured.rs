@@ -74,6 +74,11 @@ pub fn read_rows(
 ) -> Result<Rows, FitError> {
     let mut rows = Rows::default();
     for file in files {
+        if Path::new(file).components().any(|part| part.as_os_str() == plan::UNSEEN_FOLDER) {
+            return Err(FitError::Rows(format!(
+                "`{file}` is kept for validation and never fitted to; `make validate` compares with it"
+            )));
+        }
         let table = plan.and_then(|plan| Some((plan, table_name(plan, file)?)));
         match table {
             Some((plan, name)) => read_published(&mut rows, plan, &name, file, selection)?,

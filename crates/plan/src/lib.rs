@@ -41,7 +41,7 @@ pub use part::{
     SearchOver, Stripe, Table, Tracked, Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
 };
 pub use plan::{Plan, SettingValues, Stage};
-pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue};
+pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue, UNSEEN_FOLDER};
 pub use quantity::{QUANTITIES, Quantity};
 pub use schema::{Kind, schema};
 pub use setting::{

@@ -46,14 +46,19 @@ pub struct PublishedFigure {
     pub source: Option<String>,
 }
 
-/// Where the rows lie that no twin is fitted to.
-const UNSEEN: &str = "unseen/";
+/// Folder of published rows that no twin is fitted to.
+pub const UNSEEN_FOLDER: &str = "unseen";
 
 impl PublishedFigure {
     /// True for a row that no twin is fitted to.
     pub fn is_unseen(&self) -> bool {
-        self.file.starts_with(UNSEEN)
+        is_unseen(&self.file)
     }
+}
+
+/// True for a file of rows that no twin is fitted to, by the name that plans give it.
+fn is_unseen(file: &str) -> bool {
+    Path::new(file).starts_with(UNSEEN_FOLDER)
 }
 
 /// A table of published results, read for a plan.
@@ -124,6 +129,11 @@ impl PublishedRow {
 }
 
 impl PublishedTable {
+    /// True for rows that no twin is fitted to.
+    pub fn is_unseen(&self) -> bool {
+        is_unseen(&self.file)
+    }
+
     /// The rows that belong to a case, whose figures may be of that case or of all cases of the row.
     pub fn rows_for<'a>(
         &'a self,

@@ -374,6 +374,12 @@ pub fn amount(value: &Value) -> Option<f64> {
         "us" | "µs" => 1e3,
         "ms" => 1e6,
         "s" => 1e9,
+        "kb/s" => 1e3,
+        "mb/s" => 1e6,
+        "gb/s" => 1e9,
+        "kib/s" => 1024.0,
+        "mib/s" => 1024.0f64.powi(2),
+        "gib/s" => 1024.0f64.powi(3),
         _ => return None,
     };
     Some(number * scale)
