@@ -53,8 +53,14 @@ fn a_twin_on_the_wall_clock_gives_the_same_bytes() {
     .unwrap();
     let run = |name: &str, more: &[&str]| {
         let path = directory.path().join(name);
-        let arguments =
-            ["run", plan.to_str().unwrap(), "--target", "twin:raid-levels", "--out", path.to_str().unwrap()];
+        let arguments = [
+            "run",
+            plan.to_str().unwrap(),
+            "--target",
+            "twin:flashsystem-840",
+            "--out",
+            path.to_str().unwrap(),
+        ];
         let said = crate::support::arraylab(&[&arguments, more].concat());
         assert!(said.status.success(), "{}", text(&said.stderr));
         (path, text(&said.stderr))

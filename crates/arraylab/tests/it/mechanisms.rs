@@ -131,13 +131,33 @@ fn e2700_reads_come_from_disks() {
     expect("e2700", ",rotation=off,seek=off", piece, &["N2"], "refuted");
 }
 
-/// Proves that RAID 10 holds mixed load best on the E2700 and loses in streams (N7) because of parity, once the cache is
-/// full: 200 s are left out.
+/// Proves that RAID 10 has the lowest latency of mixed load on the E2700 (the first part of N7) because of parity, once the cache is
+/// full: 200 s are left out. That its rate also varies least does not show: all of this load is simulated, and over the published
+/// 900 s RAID 10 varies 1.5 times as much as DDP.
 #[test]
 fn e2700_mirror() {
-    let piece = "--stage patterns --only bs=4k,256k --only rw=randrw,write --only iodepth=8 --set runtime=60 --set ramp_time=200";
-    expect("e2700", "", piece, &["N7"], "holds");
-    expect("e2700", ",parity=off", piece, &["N7"], "refuted");
+    let piece = "--stage patterns --only bs=4k --only rw=randrw --only iodepth=8 --set runtime=60 --set ramp_time=200";
+    let mean_ns = |switches: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let run = directory.path().join("run");
+        let target = format!("twin:e2700{switches}");
+        let mut arguments = vec!["run", "e2700", "--target", &target, "--out", run.to_str().unwrap()];
+        arguments.extend(piece.split_whitespace());
+        succeed(&arguments);
+        let all = results(&run);
+        ["raid10", "raid6", "ddp"].map(|layout| {
+            let case = all.iter().find(|case| case["settings"]["layout"] == layout).expect(layout);
+            let number = |direction: &str, key: &str| case[direction][key].as_f64().unwrap();
+            let sum = |direction| {
+                case[direction]["latency_ns"]["mean"].as_f64().unwrap() * number(direction, "ios")
+            };
+            (sum("read") + sum("write")) / (number("read", "ios") + number("write", "ios"))
+        })
+    };
+    let [raid10, raid6, ddp] = mean_ns("");
+    assert!(raid10 < 0.8 * raid6 && raid10 < 0.8 * ddp, "{raid10} {raid6} {ddp}");
+    let [raid10, raid6, ddp] = mean_ns(",parity=off");
+    assert!(raid10 > raid6 && raid10 > ddp, "{raid10} {raid6} {ddp}");
 }
 
 /// Proves that HDD latency is rotation and seek (S1): without either of them it is refuted. With them it is not shown, because the
