@@ -29,10 +29,11 @@ const PLANS: [(&str, Only, Only); 5] = [
     ("raid-levels", &[("disks", &["6"]), ("bs", &["4096"]), ("write_cache", &["off"])], &[]),
     (
         "e2700",
-        &[("layout", &["ddp"]), ("bs", &["8k"]), ("iodepth", &["8"]), ("rw", &["randrw"])],
+        // Mixed load through a write cache is simulated whole.
+        &[("layout", &["ddp"]), ("bs", &["8k"]), ("iodepth", &["8"]), ("rw", &["randread"])],
         &[("iodepth", &["8"])],
     ),
-    ("storpool", &[("volume", &["hdd"]), ("rw", &["randread"])], &[]),
+    ("storpool", &[("volume", &["nvme"]), ("rw", &["randwrite"])], &[]),
 ];
 
 fn results(plan: &str, only: Only, directory: &Path, exact: bool) -> Vec<CaseResult> {
