@@ -101,6 +101,18 @@ impl Sample {
         }
     }
 
+    /// I/Os that completed without error, over all directions.
+    pub(crate) fn ios(&self) -> u64 {
+        self.read.ios + self.write.ios + self.trim.ios
+    }
+
+    /// Adds what happened in another interval; start, end and flags stay.
+    pub(crate) fn merge(&mut self, other: &Sample) {
+        for direction in [Direction::Read, Direction::Write, Direction::Trim] {
+            self.direction_mut(direction).merge(other.direction(direction));
+        }
+    }
+
     /// Gives back the memory of bins that are empty: done for samples that are kept, of which a run has thousands.
     pub fn compact(&mut self) {
         for direction in [&mut self.read, &mut self.write, &mut self.trim] {

@@ -1,7 +1,7 @@
 //! Whole shipped plans, each on the twin of its name.
 
 use super::process::{forget_peak_memory, peak_memory_bytes};
-use crate::{CampaignError, Request, carry_out, prepare};
+use crate::{CampaignError, Request, Summary, carry_out, prepare};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -45,20 +45,32 @@ fn bench_plan(
 ) -> Result<PlanRow, CampaignError> {
     forget_peak_memory();
     let begun = Instant::now();
+    let summary = run_on_twin(name, plan::Selection::default(), directory, interrupt)?;
+    Ok(PlanRow {
+        plan: name,
+        cases: summary.done,
+        seconds: begun.elapsed().as_secs_f64(),
+        peak_bytes: peak_memory_bytes(),
+    })
+}
+
+/// Runs a shipped plan, or the part of it that is selected, on the twin of its name, in a directory of that name under `directory`. Refused
+/// where a case has no result.
+pub(super) fn run_on_twin(
+    name: &str,
+    selection: plan::Selection,
+    directory: &Path,
+    interrupt: &AtomicBool,
+) -> Result<Summary, CampaignError> {
     let campaign = prepare(&Request {
-        engine: None,
         plan: name.to_owned(),
         targets: vec![format!("twin:{name}")],
-        selection: plan::Selection::default(),
+        selection,
         directory: directory.join(name),
         seed: 1,
-        consents: Vec::new(),
-        array_driver: None,
-        time_budget_ns: None,
         threads: Some(BENCH_THREADS),
-        exact: false,
-        speed_millionths: None,
         command_line: std::env::args().collect(),
+        ..Request::default()
     })?;
     let summary = carry_out(campaign, interrupt, &mut ())?;
     if summary.failed > 0 || summary.pending > 0 {
@@ -67,10 +79,5 @@ fn bench_plan(
             summary.failed, summary.pending
         )));
     }
-    Ok(PlanRow {
-        plan: name,
-        cases: summary.done,
-        seconds: begun.elapsed().as_secs_f64(),
-        peak_bytes: peak_memory_bytes(),
-    })
+    Ok(summary)
 }

@@ -1,8 +1,8 @@
 //! Published rows beside what the twins give: how far each model is off, on rows that it was fitted to and on rows that no fit has
 //! seen.
 
-use super::plans::BENCH_THREADS;
-use crate::{CampaignError, Request, carry_out, prepare};
+use super::plans::run_on_twin;
+use crate::CampaignError;
 use plan::{FigureOf, PublishedRow, PublishedTable, PublishedValue};
 use serde::Serialize;
 use serde_json::Value;
@@ -118,23 +118,7 @@ fn validate_plan(
     if stages.is_empty() {
         return Ok(Vec::new());
     }
-    let campaign = prepare(&Request {
-        plan: name.to_owned(),
-        targets: vec![format!("twin:{name}")],
-        selection: plan::Selection { stages, ..plan::Selection::default() },
-        directory: directory.join(name),
-        seed: 1,
-        threads: Some(BENCH_THREADS),
-        command_line: std::env::args().collect(),
-        ..Request::default()
-    })?;
-    let summary = carry_out(campaign, interrupt, &mut ())?;
-    if summary.failed > 0 || summary.pending > 0 {
-        return Err(CampaignError::Refused(format!(
-            "plan `{name}`: {} cases failed and {} are left",
-            summary.failed, summary.pending
-        )));
-    }
+    run_on_twin(name, plan::Selection { stages, ..plan::Selection::default() }, directory, interrupt)?;
     let run = Run::open_read_only(&directory.join(name))?;
     let mut results = run.results()?;
     findings::add_sustained(&mut results, &findings::find(&run, &plan)?);

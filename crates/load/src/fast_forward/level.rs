@@ -65,14 +65,12 @@ struct Batch {
 
 impl Batch {
     fn merge(&mut self, sample: &Sample, ns: u64) {
-        for direction in [Direction::Read, Direction::Write, Direction::Trim] {
-            self.sample.direction_mut(direction).merge(sample.direction(direction));
-        }
+        self.sample.merge(sample);
         self.ns += ns;
     }
 
     fn ios(&self) -> u64 {
-        ios_of(&self.sample)
+        self.sample.ios()
     }
 
     fn rate(&self) -> f64 {
@@ -83,10 +81,6 @@ impl Batch {
     fn mean_ns(&self) -> f64 {
         mean_ns_of(&self.sample)
     }
-}
-
-fn ios_of(sample: &Sample) -> u64 {
-    sample.read.ios + sample.write.ios + sample.trim.ios
 }
 
 /// Mean latency over reads and writes.
@@ -287,8 +281,7 @@ impl Level {
     fn is_sure(&self) -> bool {
         let ios: u64 = self.batches.iter().map(Batch::ios).sum();
         let tolerance = self.tolerance();
-        let Estimate { deviation, .. } = self.estimates.rate;
-        let scatter = deviation * (self.batch_ns as f64 / self.demand.interval_ns as f64).sqrt();
+        let scatter = self.scatter(self.demand.interval_ns);
         let is_rate_sure = self.demand.is_open_loop
             || (self.estimates.rate.half_width() <= RATE_SURE * tolerance
                 && scatter <= INTERVAL_SCATTER * tolerance);
@@ -370,7 +363,7 @@ impl Level {
             (value / known.mean - 1.0).abs() > share.max(OTHER_SIGMAS * known.deviation * longer)
         };
         let means = Estimate::of(&self.values(Batch::mean_ns));
-        (!self.demand.is_open_loop && is_other(ios_of(window) as f64 / window_ns as f64, &rate, OTHER_RATE))
+        (!self.demand.is_open_loop && is_other(window.ios() as f64 / window_ns as f64, &rate, OTHER_RATE))
             || is_other(mean_ns_of(window), &means, OTHER_LATENCY)
     }
 
@@ -402,7 +395,7 @@ impl Level {
     /// Half the width of the 95 % confidence interval of the rate of an interval of which `skipped_ns` was skipped: what the exact
     /// interval scatters by, what this one does, and what the level's mean is unsure by.
     pub fn interval_confidence_95(&self, interval: &Sample, skipped_ns: u64, length_ns: u64) -> f64 {
-        let ios = (interval.read.ios + interval.write.ios + interval.trim.ios).max(1) as f64;
+        let ios = interval.ios().max(1) as f64;
         let skipped = skipped_ns as f64 / length_ns as f64;
         let Estimate { deviation, batches, .. } = self.estimates.rate;
         let deviation = if self.demand.is_open_loop { 0.0 } else { deviation };

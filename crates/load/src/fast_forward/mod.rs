@@ -285,7 +285,7 @@ impl<'a> Progress<'a> {
         self.completed += ios;
         self.simulated_ns += window_ns;
         self.at_ns += window_ns;
-        self.merge(&window);
+        self.current.merge(&window);
         let change_count = load.device().change_count();
         if change_count != self.change_count {
             self.change_count = change_count;
@@ -398,15 +398,9 @@ impl<'a> Progress<'a> {
         let settling_ns = settling_ns.min(WINDOW_NS).min(left_ns / 2);
         if settling_ns > 0 {
             let settling = load.simulate(self.spec, settling_ns);
-            self.merge(&settling);
+            self.current.merge(&settling);
             self.simulated_ns += settling_ns;
             self.at_ns += settling_ns;
-        }
-    }
-
-    fn merge(&mut self, window: &Sample) {
-        for direction in DIRECTIONS {
-            self.current.direction_mut(direction).merge(window.direction(direction));
         }
     }
 
