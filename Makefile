@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: all validate reports demo test test-long lint dist clients ublk
+.PHONY: all validate reports demo test test-long test-vm smoke-vm lint dist clients ublk
 
 all:
 	$(CARGO) build --release --locked
@@ -39,11 +39,25 @@ lint:
 # Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
 test: clients lint
 	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory smoke-vm
 
 test-long: lint
 	@scripts/install-test-clients.sh --long
 	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --features serve/long-tests
 	@CARGO=$(CARGO) scripts/check-ublk.sh
+	@$(MAKE) --no-print-directory test-vm RANDOM_COMBINATIONS=500 VM_LIMIT_S=7200
+
+# The tests of vm/ in a virtual machine with a real kernel, with the static binary; BINARY=path tests another one.
+RANDOM_COMBINATIONS ?= 60
+VM_LIMIT_S ?= 1140
+test-vm:
+	@binary="$(BINARY)"; [ -n "$$binary" ] || binary=$$(CARGO=$(CARGO) vm/build-binary.sh) && \
+	    vm/run.py --binary "$$binary" --random $(RANDOM_COMBINATIONS) --limit $(VM_LIMIT_S) --state $(TARGET_DIR)/vm
+
+# The part of it that `make test` runs, with the binary of the tests: its glibc is the machine's, both being Debian's.
+smoke-vm:
+	$(CARGO) build --locked -p arraylab
+	@vm/run.py --binary $(or $(BINARY),$(TARGET_DIR)/debug/arraylab) --smoke --limit 170 --state $(TARGET_DIR)/vm-smoke
 
 # What only a build with block devices has (`serve --ublk`): built, linted and tested; fio on a device where there is a driver.
 ublk:

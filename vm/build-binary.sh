@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds the static binary that `make test-vm` runs in its machine, and prints its path. The profile of the tests, not of releases:
+# overflow checks stay in, and the whole-program optimisation of `make dist` costs minutes and finds nothing here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=x86_64-unknown-linux-gnu
+directory=${CARGO_TARGET_DIR:-target}
+RUSTFLAGS="-C target-feature=+crt-static" ${CARGO:-cargo} build --locked --target $target -p arraylab >&2
+scripts/check-static.sh "$directory/$target/debug/arraylab" >&2
+echo "$directory/$target/debug/arraylab"
