@@ -3,6 +3,7 @@
 use crate::error::TargetError;
 use crate::roots::Roots;
 use crate::same_disk::{OtherPath, other_paths};
+use crate::shared_users::{SharedUser, shared_users};
 use crate::usage::{self, Holder, Mount, Usage};
 use serde::Serialize;
 use std::fmt;
@@ -155,9 +156,12 @@ pub struct BlockDevice {
     /// Other block devices that lead to the same disk, with those who use them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_paths: Vec<OtherPath>,
+    /// Who may write to it without having claimed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_users: Vec<SharedUser>,
 }
 
-/// Describes the block device `number` from sysfs, `/proc/self/mountinfo` and `/proc/swaps`.
+/// Describes the block device `number` from sysfs, configfs and `/proc`.
 pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<BlockDevice, TargetError> {
     let link = roots.sysfs.join("dev/block").join(number.to_string());
     let unreadable = |path: &Path, source: io::Error| TargetError::Sysfs {
@@ -174,7 +178,7 @@ pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<Bloc
         .map_err(|error| unreadable(&size_path, error))?;
     let (usage, above) =
         usage::usage_of(roots, &directory).map_err(|(path, error)| unreadable(&path, error))?;
-    let other_paths =
+    let (other_paths, reach) =
         other_paths(roots, &directory, &above).map_err(|(path, error)| unreadable(&path, error))?;
     let device = whole.join("device");
     let is_partition = whole != directory;
@@ -200,6 +204,7 @@ pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<Bloc
         nvme_paths: nvme_paths(roots, &kernel_name),
         usage,
         other_paths,
+        shared_users: shared_users(roots, &reach),
         kernel_name,
     })
 }
@@ -235,6 +240,7 @@ impl BlockDevice {
             reasons.push("it is read-only".to_owned());
         }
         reasons.extend(self.other_paths.iter().flat_map(|path| path.reasons(self.is_whole_disk())));
+        reasons.extend(self.shared_users.iter().map(|user| user.reason(&self.kernel_name)));
         reasons
     }
 

@@ -4,6 +4,7 @@ use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
 use crate::content::{Content, scan_content};
 use crate::error::TargetError;
 use crate::file::RegularFile;
+use crate::lvm::active_volumes;
 use crate::roots::Roots;
 use crate::same_disk::OtherPath;
 use rustix::fs::{Mode, OFlags};
@@ -100,7 +101,10 @@ fn classify_block(roots: &Roots, path: &Path) -> Result<Classification, TargetEr
     for other in &mut device.other_paths {
         other.claimed = claim_other_path(roots, other).is_none();
     }
-    let content = scan_content(&file, device.size_bytes).ok();
+    let mut content = scan_content(&file, device.size_bytes).ok();
+    if let Some(group) = content.as_mut().and_then(|content| content.volume_group.as_mut()) {
+        group.active_volumes = active_volumes(roots, &group.uuid);
+    }
     Ok(Classification::BlockDevice { path: path.to_owned(), device: Box::new(device), content, claimed })
 }
 

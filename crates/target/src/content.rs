@@ -3,6 +3,7 @@
 //! Every block device needs consent whatever this finds: it makes the refusal say what would be lost, and it finds
 //! partition tables that the kernel has not read, as on a loop device without partition scan.
 
+use crate::lvm::{self, VolumeGroup};
 use serde::Serialize;
 use std::fs::File;
 use std::io;
@@ -67,6 +68,9 @@ pub struct Content {
     pub signatures: Vec<Signature>,
     /// Whether every byte that was looked at is zero. A blank beginning does not prove an empty device.
     pub begins_with_zeros: bool,
+    /// Of a physical volume of LVM: the group it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_group: Option<VolumeGroup>,
 }
 
 /// VMFS, the farthest magic number from the start, lies at 1 MiB.
@@ -129,7 +133,9 @@ pub fn scan_content(file: &File, size_bytes: u64) -> io::Result<Content> {
     }
     signatures.sort();
     signatures.dedup();
-    Ok(Content { signatures, begins_with_zeros: head.iter().all(|byte| *byte == 0) })
+    let is_physical_volume = signatures.contains(&Signature::LvmPhysicalVolume);
+    let volume_group = is_physical_volume.then(|| lvm::volume_group(file)).flatten();
+    Ok(Content { signatures, begins_with_zeros: head.iter().all(|byte| *byte == 0), volume_group })
 }
 
 fn has_zfs_uberblock(head: &[u8]) -> bool {
@@ -194,7 +200,10 @@ mod tests {
     /// Proves that each magic number is found at its place, and nothing on a blank device.
     #[test]
     fn every_fixed_magic_is_found() {
-        assert_eq!(scan(4 << 20, &[]), Content { signatures: vec![], begins_with_zeros: true });
+        assert_eq!(
+            scan(4 << 20, &[]),
+            Content { signatures: vec![], begins_with_zeros: true, volume_group: None }
+        );
         for (signature, offset, magic) in FIXED {
             let content = scan(4 << 20, &[(offset as u64, magic)]);
             assert_eq!(content.signatures, [signature], "at {offset}");

@@ -3,6 +3,7 @@
 use crate::error::TargetError;
 use crate::origin::{self, Origin};
 use crate::roots::Roots;
+use crate::shared_users::shared_users_of_file;
 use crate::usage;
 use serde::Serialize;
 use std::fs::File;
@@ -25,7 +26,7 @@ pub struct RegularFile {
     pub birth_ns: Option<u64>,
     /// Whose data it holds.
     pub origin: Origin,
-    /// The system's own uses of it (swap, a loop device), in words.
+    /// The system's own uses of it (swap, a loop device, an export) and programs that write to it, in words.
     pub users: Vec<String>,
 }
 
@@ -34,8 +35,9 @@ impl RegularFile {
         let metadata = file.metadata().map_err(|error| TargetError::io("look at", path, error))?;
         let origin =
             origin::origin(file).map_err(|error| TargetError::io("read the attributes of", path, error))?;
-        let users = usage::users_of_file(roots, metadata.dev(), metadata.ino())
+        let mut users = usage::users_of_file(roots, metadata.dev(), metadata.ino())
             .map_err(|(path, error): (PathBuf, io::Error)| TargetError::io("read", &path, error))?;
+        users.extend(shared_users_of_file(roots, metadata.dev(), metadata.ino()));
         Ok(RegularFile {
             path: path.to_owned(),
             size_bytes: metadata.size(),

@@ -4,6 +4,7 @@ use crate::block::BlockDevice;
 use crate::classify::Classification;
 use crate::content::{Content, Signature};
 use crate::inspect::{Inspected, Subject};
+use crate::lvm::VolumeGroup;
 use crate::origin::Origin;
 use crate::roots::Roots;
 
@@ -124,6 +125,16 @@ fn reasons_not_to_write(device: &BlockDevice, content: Option<&Content>, claimed
         let tables = content.into_iter().flat_map(|c| &c.signatures).filter(|s| s.is_partition_table());
         reasons.extend(tables.map(|table| format!("it is partitioned (it begins with {})", table.noun())));
     }
+    if let Some(group) = content.and_then(|content| content.volume_group.as_ref())
+        && !group.active_volumes.is_empty()
+        && !device.usage.holders.iter().any(|holder| group.active_volumes.contains(&holder.name))
+    {
+        let VolumeGroup { name, active_volumes, .. } = group;
+        reasons.push(format!(
+            "it belongs to LVM volume group {name}, which is active ({})",
+            active_volumes.join(", ")
+        ));
+    }
     if claimed && reasons.is_empty() {
         reasons.push("the kernel says that something has opened it for itself".to_owned());
     }
@@ -139,7 +150,7 @@ fn device_data(device: &BlockDevice, content: Option<&Content>) -> String {
     let found = match content {
         None => "its content could not be read".to_owned(),
         Some(content) if !content.signatures.is_empty() => {
-            content.signatures.iter().map(|s| Signature::noun(*s)).collect::<Vec<_>>().join(", ")
+            content.signatures.iter().map(|s| signature_with_name(*s, content)).collect::<Vec<_>>().join(", ")
         }
         Some(content) if content.begins_with_zeros => {
             "it begins with zeros, which does not prove that it is empty".to_owned()
@@ -149,8 +160,23 @@ fn device_data(device: &BlockDevice, content: Option<&Content>) -> String {
     format!("block device {} ({name}{}): {found}", device.kernel_name, units::human_bytes(device.size_bytes))
 }
 
+fn signature_with_name(signature: Signature, content: &Content) -> String {
+    match &content.volume_group {
+        Some(group) if signature == Signature::LvmPhysicalVolume => {
+            format!("{} of volume group {}", signature.noun(), group.name)
+        }
+        _ => signature.noun().to_owned(),
+    }
+}
+
 fn hint_for(reason: &str) -> &'static str {
-    if reason.starts_with("/dev/") && !reason.contains("one path of") {
+    if reason.contains("open for writing by") {
+        "end that program if this is the right one, or choose another target"
+    } else if reason.contains("is exported by") {
+        "whoever uses the export may write to it: remove the export if this is the right one, or choose another target"
+    } else if reason.contains("volume group") {
+        "take it out of its volume group (pvmove, vgreduce, pvremove), or choose another target"
+    } else if reason.starts_with("/dev/") && !reason.contains("one path of") {
         "both lead to the same bytes: take the other one out of use if this is the right disk, or choose another target"
     } else if reason.contains("mounted") {
         "unmount it if it is the right one, or choose another target"

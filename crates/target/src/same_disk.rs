@@ -6,6 +6,7 @@
 use crate::block::{attribute, entries, kernel_name, number_attribute, whole_device};
 use crate::disk_identity::DiskIdentity;
 use crate::roots::Roots;
+use crate::shared_users::Reach;
 use crate::usage::{self, LoopDevice, Usage};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -53,12 +54,12 @@ struct Below {
 }
 
 /// Finds the other paths to the device whose sysfs directory this is. `above` are the devices built on it, whose use
-/// counts already.
+/// counts already. Also says all that leads to bytes of the device, itself among it.
 pub(crate) fn other_paths(
     roots: &Roots,
     directory: &Path,
     above: &BTreeSet<String>,
-) -> Result<Vec<OtherPath>, (PathBuf, io::Error)> {
+) -> Result<(Vec<OtherPath>, Reach), (PathBuf, io::Error)> {
     let loops = usage::loop_devices(roots);
     let mut below = Below::default();
     descend(roots, &loops, directory, None, &mut below);
@@ -107,7 +108,9 @@ pub(crate) fn other_paths(
         };
         counted.extend(visited);
     }
-    Ok(found)
+    counted.extend(below.directories.iter().map(|whole| kernel_name(whole)));
+    let files = below.loop_files.into_iter().map(|(_, file)| file).collect();
+    Ok((found, Reach { devices: counted, files }))
 }
 
 /// Whole devices that the target is not made from; disks before what device mapper made of them, so that a path is

@@ -189,11 +189,43 @@ fn mounts(
     names: &BTreeSet<String>,
     numbers: &[(String, String)],
 ) -> Result<Vec<Mount>, (PathBuf, io::Error)> {
-    let path = roots.proc.join("self/mountinfo");
-    let text = fs::read(&path).map_err(|error| (path, error))?;
-    let mut found = Vec::new();
+    let own = roots.proc.join("self/mountinfo");
+    let mut tables = vec![(fs::read(&own).map_err(|error| (own, error))?, "")];
+    // Mounts of a container, or of a service of its own, are not in our table.
+    tables.extend(
+        mounts_of_other_namespaces(roots).into_iter().map(|table| (table, " in another mount namespace")),
+    );
+    let mut found: Vec<Mount> = Vec::new();
+    for (text, place) in tables {
+        mounts_in(roots, &text, place, names, numbers, &mut found);
+    }
+    Ok(found)
+}
+
+/// One table of mounts for each mount namespace but ours that has a process.
+fn mounts_of_other_namespaces(roots: &Roots) -> Vec<Vec<u8>> {
+    let namespace = |process: &str| fs::read_link(roots.proc.join(process).join("ns/mnt")).ok();
+    let mut seen: BTreeSet<PathBuf> = namespace("self").into_iter().collect();
+    entries(&roots.proc)
+        .iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|process| namespace(process).is_some_and(|namespace| seen.insert(namespace)))
+        .filter_map(|process| fs::read(roots.proc.join(process).join("mountinfo")).ok())
+        .collect()
+}
+
+/// Mounts of the devices in one table, `place` behind the mount point, added to `found` where it has not yet that
+/// device and point.
+fn mounts_in(
+    roots: &Roots,
+    text: &[u8],
+    place: &str,
+    names: &BTreeSet<String>,
+    numbers: &[(String, String)],
+    found: &mut Vec<Mount>,
+) {
     // proc(5): ID parent major:minor root mount-point options [optional…] - type source super-options
-    for line in String::from_utf8_lossy(&text).lines() {
+    for line in String::from_utf8_lossy(text).lines() {
         let fields: Vec<&str> = line.split(' ').collect();
         let separator = fields.iter().position(|field| *field == "-").unwrap_or(fields.len());
         let (Some(number), Some(mount_point)) = (fields.get(2), fields.get(4)) else { continue };
@@ -206,13 +238,14 @@ fn mounts(
             .or_else(|| kernel_name_of_node(roots, &source).filter(|name| names.contains(name)));
         if let Some(device) = device {
             let filesystem = fields.get(separator + 1).copied().unwrap_or_default().to_owned();
-            let mount = Mount { device, mount_point: unescape(mount_point), filesystem };
-            if !found.contains(&mount) {
-                found.push(mount);
+            let point = unescape(mount_point);
+            // A namespace begins as a copy of ours.
+            let is_known = |known: &Mount| known.device == device && known.mount_point == point;
+            if !found.iter().any(is_known) {
+                found.push(Mount { device, mount_point: point + place, filesystem });
             }
         }
     }
-    Ok(found)
 }
 
 /// The files and devices that are swapped to, unescaped.
@@ -251,7 +284,7 @@ pub(crate) fn users_of_file(
 }
 
 /// `/dev/mapper/vg-data` → `dm-0`, by the links under the dev root.
-fn kernel_name_of_node(roots: &Roots, node: &str) -> Option<String> {
+pub(crate) fn kernel_name_of_node(roots: &Roots, node: &str) -> Option<String> {
     let below = node.strip_prefix("/dev/")?;
     let path = roots.dev.join(below);
     let resolved = fs::canonicalize(&path).unwrap_or(path);
@@ -270,7 +303,7 @@ pub(crate) fn is_same_file(one: &str, other: &str) -> bool {
     identity(one).is_some_and(|of_one| identity(other) == Some(of_one))
 }
 
-fn block_directory(roots: &Roots, name: &str) -> Option<PathBuf> {
+pub(crate) fn block_directory(roots: &Roots, name: &str) -> Option<PathBuf> {
     fs::canonicalize(roots.sysfs.join("class/block").join(name.replace('/', "!"))).ok()
 }
 

@@ -1,0 +1,109 @@
+//! The guard where somebody uses a disk without having claimed it: writers and exports, on constructed hosts.
+
+mod host;
+
+use host::{Host, WWN};
+
+const READ_WRITE_DIRECT: &str = "0140002";
+const WRITE_ONLY: &str = "0100001";
+const READ_ONLY: &str = "0100000";
+
+fn one_disk() -> Host {
+    let host = Host::new();
+    host.disk("vrd", "8:32", "host1/target1:0:3/1:0:3:0", &[("device/wwid", WWN)]);
+    host
+}
+
+/// Proves that a process that holds a disk open for writing bars it, and one that reads does not.
+#[test]
+fn a_writer_bars_its_disk() {
+    for flags in [READ_WRITE_DIRECT, WRITE_ONLY] {
+        let host = one_disk();
+        host.process(4711, "qemu-system-x86", "vrd", flags);
+        assert_eq!(
+            host.reasons("vrd"),
+            ["it is open for writing by qemu-system-x86 (process 4711)"],
+            "{flags}"
+        );
+    }
+    let host = one_disk();
+    host.process(4711, "smartd", "vrd", READ_ONLY);
+    assert_eq!(host.reasons("vrd"), [""; 0]);
+    host.process(4712, "dd", "vrdother", READ_WRITE_DIRECT);
+    assert_eq!(host.reasons("vrd"), [""; 0], "another device");
+}
+
+/// Proves that our own process is no other writer: a permit holds its device open itself.
+#[test]
+fn we_are_no_other_writer() {
+    let host = one_disk();
+    host.process(std::process::id(), "arraylab", "vrd", READ_WRITE_DIRECT);
+    assert_eq!(host.reasons("vrd"), [""; 0]);
+}
+
+/// Proves that a writer counts on the whole disk of a partition, on what is made of the target, below it, and on its
+/// second path, and not on a neighbour.
+#[test]
+fn a_writer_counts_wherever_the_bytes_are() {
+    let built = || {
+        let host = one_disk();
+        host.disk("vrs", "8:48", "host2/target2:0:3/2:0:3:0", &[("device/wwid", WWN)]);
+        host.partition("vrd", "vrd1", "8:33", "2048", "1000000");
+        host.partition("vrd", "vrd2", "8:34", "1002048", "1000000");
+        host.over("dm-3", "252:3", &[("dm/name", "vg-data"), ("dm/uuid", "LVM-abcdef")], &["vrd1"]);
+        host
+    };
+    let is_barred = |opened: &str, target: &str| {
+        let host = built();
+        host.process(9, "writer", opened, READ_WRITE_DIRECT);
+        host.reasons(target).iter().any(|reason| reason.contains("is open for writing by writer (process 9)"))
+    };
+    for (opened, target, is_reached) in [
+        ("vrd", "vrd1", true),
+        ("vrd", "dm-3", true),
+        ("vrd1", "dm-3", true),
+        ("dm-3", "vrd", true),
+        ("dm-3", "vrd1", true),
+        ("vrs", "vrd", true),
+        ("vrs", "dm-3", true),
+        ("vrd1", "vrs", true),
+        ("vrd2", "vrd1", false),
+        ("vrd2", "dm-3", false),
+    ] {
+        assert_eq!(is_barred(opened, target), is_reached, "{opened} is open, {target} is the target");
+    }
+}
+
+/// Proves that what nvmet exports is barred while the namespace is enabled, and not before.
+#[test]
+fn a_namespace_of_nvmet_bars_its_disk() {
+    let namespace = "nvmet/subsystems/nqn.lab/namespaces/7";
+    let host = one_disk();
+    host.config(&format!("{namespace}/device_path"), "/dev/vrd").config(&format!("{namespace}/enable"), "0");
+    assert_eq!(host.reasons("vrd"), [""; 0]);
+    host.config(&format!("{namespace}/enable"), "1");
+    assert_eq!(host.reasons("vrd"), ["it is exported by nvmet as namespace 7 of nqn.lab"]);
+}
+
+/// Proves that what LIO exports is barred: a file backstore on a disk, a block and a SCSI backstore.
+#[test]
+fn backstores_of_lio_bar_their_disk() {
+    for (place, info) in [
+        ("fileio_0", "TCM FILEIO ID: 0        File: /dev/vrd  Size: 268435456  Mode: O_DSYNC Async: 0"),
+        (
+            "iblock_1",
+            "iBlock device: vrd  UDEV PATH: /dev/vrd  readonly: 0\n        Major: 8 Minor: 32  CLAIMED: IBLOCK",
+        ),
+        ("pscsi_2", "SCSI Device Bus Location: Channel ID: 0 Target ID: 3 LUN: 0 Host ID: 1"),
+    ] {
+        let host = one_disk();
+        host.disk("vrt", "8:64", "host1/target1:0:4/1:0:4:0", &[]);
+        host.config(
+            &format!("target/core/{place}/store/info"),
+            &format!("Status: ACTIVATED\n        {info}"),
+        );
+        let kind = place.split('_').next().unwrap();
+        assert_eq!(host.reasons("vrd"), [format!("it is exported by LIO as backstore {kind}/store")]);
+        assert_eq!(host.reasons("vrt"), [""; 0], "another disk");
+    }
+}
