@@ -89,6 +89,16 @@ pub enum DriverError {
         /// What permits it.
         id: String,
     },
+    /// Several things would be lost; all are named, so that one more run is enough.
+    #[error(
+        "{}\nhint: everything on them will be lost with {}",
+        missing.iter().map(|one| format!("{} {}", one.what, one.holds)).collect::<Vec<_>>().join("; "),
+        missing.iter().map(|one| format!("--overwrite-data {}", one.id)).collect::<Vec<_>>().join(" ")
+    )]
+    ConsentsNeeded {
+        /// Two or more.
+        missing: Vec<MissingConsent>,
+    },
     /// A device or virtual disk is never touched as it is now.
     #[error("{what} is not touched: {reason}")]
     Protected {
@@ -145,6 +155,50 @@ pub enum DriverError {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+/// A consent that the user has not given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingConsent {
+    /// The device or virtual disk.
+    pub what: String,
+    /// What speaks for its holding data.
+    pub holds: String,
+    /// What permits it.
+    pub id: String,
+}
+
+/// Missing consents of one request.
+#[derive(Debug, Default)]
+pub(crate) struct MissingConsents(Vec<MissingConsent>);
+
+impl MissingConsents {
+    /// Takes in missing consents; any other error ends the request.
+    pub(crate) fn collect(&mut self, checked: Result<(), DriverError>) -> Result<(), DriverError> {
+        let found = match checked {
+            Err(DriverError::ConsentNeeded { what, holds, id }) => vec![MissingConsent { what, holds, id }],
+            Err(DriverError::ConsentsNeeded { missing }) => missing,
+            other => return other,
+        };
+        for one in found {
+            if !self.0.iter().any(|known| known.id == one.id) {
+                self.0.push(one);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if any consent is missing.
+    pub(crate) fn finish(mut self) -> Result<(), DriverError> {
+        match self.0.len() {
+            0 => Ok(()),
+            1 => {
+                let MissingConsent { what, holds, id } = self.0.remove(0);
+                Err(DriverError::ConsentNeeded { what, holds, id })
+            }
+            _ => Err(DriverError::ConsentsNeeded { missing: self.0 }),
+        }
+    }
 }
 
 fn said(stderr: &str) -> String {

@@ -23,7 +23,7 @@ mod wait;
 pub use array::{ArrayDriver, Change, CreatedDevice, Progress, Readiness, SetOutcome, Settings};
 pub use command::{CommandLimits, OUTPUT_LIMIT_BYTES, STDERR_KEPT_BYTES};
 pub use ctl::CtlDriver;
-pub use error::DriverError;
+pub use error::{DriverError, MissingConsent};
 pub use exec::{EXIT_REFUSED, ExecDriver, exec_schema};
 pub use manual::ManualDriver;
 pub use options::{DRIVES_LIMIT, OPTIONS_LIMIT, Options};

@@ -1,8 +1,9 @@
 //! What a driver must not touch on the host.
 
 use crate::DriverError;
+use std::fs;
 use std::path::Path;
-use target::{Classification, Guard, GuardRefusal, Roots, StorageSpec, inspect};
+use target::{Classification, Guard, GuardRefusal, Inspected, Roots, StorageSpec, inspect};
 
 /// Says whether a device of the host may be taken away or overwritten.
 pub trait Protection: Send {
@@ -11,6 +12,11 @@ pub trait Protection: Send {
 
     /// Fails unless the user named the device's ID. Whether it is used is another question.
     fn check_consent(&self, device: &Path, consents: &[String]) -> Result<(), DriverError>;
+
+    /// What tells the drive from others by whichever path it is named; its text where the host has no such device.
+    fn drive_key(&self, drive: &str) -> String {
+        drive.to_owned()
+    }
 
     /// Capacity and, where the kernel knows one, the WWN.
     fn identity(&self, device: &Path) -> Result<(u64, Option<String>), DriverError>;
@@ -28,7 +34,7 @@ impl HostProtection {
         HostProtection { roots }
     }
 
-    fn inspected(&self, device: &Path) -> Result<target::Inspected, DriverError> {
+    fn inspected(&self, device: &Path) -> Result<Inspected, DriverError> {
         inspect(&self.roots, &StorageSpec::Path(device.to_owned())).map_err(|error| protected(device, &error))
     }
 }
@@ -46,17 +52,32 @@ impl Protection for HostProtection {
         let inspected = self.inspected(device)?;
         match &inspected.consent_id {
             Some(id) if consents.contains(id) => Ok(()),
-            Some(id) => Err(match Guard::new(self.roots.clone()).check_write(&inspected, consents) {
-                Err(error @ (GuardRefusal::Forbidden { .. } | GuardRefusal::ConsentNeeded { .. })) => {
-                    protected(device, &error)
-                }
-                _ => DriverError::ConsentNeeded {
-                    what: device.display().to_string(),
-                    holds: "would be overwritten".to_owned(),
-                    id: id.clone(),
-                },
-            }),
+            Some(id) => {
+                // A drive in use needs its consent too: its array may be one that is deleted first.
+                let holds = match Guard::new(self.roots.clone()).check_write(&inspected, consents) {
+                    Err(GuardRefusal::Forbidden { reasons, .. }) => {
+                        format!("would be overwritten, and now {}", reasons.join("; "))
+                    }
+                    Err(GuardRefusal::ConsentNeeded { holds, .. }) => format!("holds data: {holds}"),
+                    _ => "would be overwritten".to_owned(),
+                };
+                Err(DriverError::ConsentNeeded { what: device.display().to_string(), holds, id: id.clone() })
+            }
             None => Err(protected(device, &"it is no existing device\nhint: check the name")),
+        }
+    }
+
+    fn drive_key(&self, drive: &str) -> String {
+        let Ok(path) = fs::canonicalize(drive) else { return drive.to_owned() };
+        match inspect(&self.roots, &StorageSpec::Path(path.clone())).as_ref().map(Inspected::classification) {
+            Ok(Some(Classification::BlockDevice { device, .. })) => {
+                let serial = device.serial.as_ref().map(|serial| format!("{:?} {serial}", device.model));
+                let name = device.wwn.clone().or(device.uuid.clone()).or(serial);
+                let name = name.unwrap_or_else(|| path.display().to_string());
+                // Partitions share the names of their disk.
+                format!("{name}+{}", device.start_bytes.unwrap_or(0))
+            }
+            _ => path.display().to_string(),
         }
     }
 

@@ -36,6 +36,10 @@ impl Protection for FakeProtection {
         Err(DriverError::ConsentNeeded { what: device.display().to_string(), holds: "holds data".into(), id })
     }
 
+    fn drive_key(&self, drive: &str) -> String {
+        drive.replace("/dev/disk/by-id/", "/dev/")
+    }
+
     fn identity(&self, device: &Path) -> Result<(u64, Option<String>), DriverError> {
         let text = fs::read_to_string(device).map_err(|error| DriverError::Protected {
             what: device.display().to_string(),
@@ -352,6 +356,46 @@ fn foreign_virtual_disks_are_deleted_only_by_their_id() {
             assert!(bench.names().contains(&foreign.to_owned()), "{name}");
         }
     }
+}
+
+/// Proves that an array is known again when its drives are named by other links, and that another's array on them is seen.
+#[test]
+fn drives_are_known_by_whatever_name() {
+    let mut bench = Bench::new("mdadm");
+    bench.open().0.set(&settings(0, 4)).expect("made");
+    let before = bench.names();
+    bench.spec = bench.spec.replace("/dev/fake", "/dev/disk/by-id/fake");
+    bench.open().0.set(&settings(5, 4)).expect("made again");
+    assert_eq!(
+        bench.names(),
+        before,
+        "the array of the same drives was replaced, not joined by a second one"
+    );
+
+    // Somebody's array over drives that are asked for by other links needs its own consent.
+    let mut bench = Bench::new("mdadm");
+    bench.add_foreign("arraylab-other", &["/dev/fake2", "/dev/fake3"]);
+    bench.spec = bench.spec.replace("/dev/fake", "/dev/disk/by-id/fake");
+    let error = bench.open().0.set(&settings(0, 4)).expect_err("it is not ours").to_string();
+    assert!(error.contains("was not made by this driver"), "{error}");
+}
+
+/// Proves that all missing consents are told at once: those of the drives and that of an array that is on them.
+#[test]
+fn all_missing_consents_are_told_at_once() {
+    let mut bench = Bench::new("mdadm");
+    bench.add_foreign("arraylab-other", &["/dev/fake2", "/dev/fake9"]);
+    bench.consents = vec!["id-of-fake1".to_owned()];
+    let error = bench.open().0.set(&settings(0, 4)).expect_err("consents are missing");
+    let DriverError::ConsentsNeeded { missing } = &error else { panic!("{error}") };
+    let ids: Vec<&str> = missing.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids[..3], ["id-of-fake0", "id-of-fake2", "id-of-fake3"], "drives that are asked for");
+    assert!(ids[3].starts_with("mdadm.arraylab_other-"), "{ids:?}");
+    assert_eq!(ids[4..], ["id-of-fake9"], "a member that loses its superblock with the array");
+    let text = error.to_string();
+    assert!(ids.iter().all(|id| text.contains(&format!("--overwrite-data {id}"))), "{text}");
+    bench.consents.extend(ids.into_iter().map(str::to_owned));
+    assert!(matches!(bench.open().0.set(&settings(0, 4)), Ok(SetOutcome::Made { .. })));
 }
 
 /// Proves that our own virtual disk is kept too while somebody uses it.

@@ -4,6 +4,7 @@
 //! What it deletes: the virtual disk whose name is exactly the one that this driver with these options makes
 //! ([`own_name`]), and one that the user named by its ID. It looks again immediately before it deletes.
 
+use crate::error::MissingConsents;
 use crate::names::{consent_id, own_name};
 use crate::shipped::request::{Defaults, Request};
 use crate::shipped::volume::{Creation, Permission, Volume, VolumeState, VolumeTool};
@@ -11,7 +12,7 @@ use crate::{
     ArrayDriver, Change, CreatedDevice, DriverError, Options, Protection, Readiness, SetOutcome, Settings,
 };
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,9 @@ impl<T: VolumeTool> Cycle<T> {
             place.split('=').next().unwrap_or_default(),
             Defaults::OPTIONS
         ))?;
-        let name = own_name(driver, &format!("{place}\n{}", defaults.drives.join("+")));
+        // Not the text: the next run may name a drive by another of its links.
+        let keys: Vec<String> = defaults.drives.iter().map(|drive| protection.drive_key(drive)).collect();
+        let name = own_name(driver, &format!("{place}\n{}", keys.join("+")));
         Ok(Cycle { driver, tool, name, defaults, consents, protection, device_timeout, settle, before: None })
     }
 
@@ -78,19 +81,24 @@ impl<T: VolumeTool> Cycle<T> {
     }
 
     /// What has to go: ours, and virtual disks of others on the requested drives, each of which needs the user's
-    /// consent by its ID.
-    fn in_the_way(&self, request: &Request) -> Result<Vec<Volume>, DriverError> {
+    /// consent by its ID; what is not consented to is added to `missing`.
+    fn in_the_way(
+        &self,
+        request: &Request,
+        missing: &mut MissingConsents,
+    ) -> Result<Vec<Volume>, DriverError> {
         let volumes = self.tool.list()?;
+        let keys: Vec<String> = request.drives.iter().map(|drive| self.protection.drive_key(drive)).collect();
+        let is_requested = |drive: &&String| keys.contains(&self.protection.drive_key(drive));
         let mut in_the_way = Vec::new();
         for volume in &volumes {
-            let shared: Vec<&str> =
-                volume.drives.iter().filter(|d| request.drives.contains(d)).map(String::as_str).collect();
+            let shared: Vec<&str> = volume.drives.iter().filter(is_requested).map(String::as_str).collect();
             if volume.name == self.name || shared.is_empty() {
                 continue;
             }
             let id = self.foreign_id(volume);
             if !self.consents.contains(&id) {
-                return Err(DriverError::ConsentNeeded {
+                missing.collect(Err(DriverError::ConsentNeeded {
                     what: format!("{} {} `{}`", T::NOUN, volume.id, volume.name),
                     holds: format!(
                         "was not made by this driver and holds {} ({})",
@@ -102,11 +110,14 @@ impl<T: VolumeTool> Cycle<T> {
                         shared.join(", ")
                     ),
                     id,
-                });
+                }))?;
             }
             in_the_way.push(volume.clone());
         }
         in_the_way.extend(self.ours_of(volumes)?);
+        for drive in in_the_way.iter().flat_map(|volume| self.tool.overwritten_by_delete(volume)) {
+            missing.collect(self.protection.check_consent(Path::new(drive), &self.consents))?;
+        }
         Ok(in_the_way)
     }
 
@@ -260,7 +271,9 @@ impl<T: VolumeTool> Cycle<T> {
         let (driver, step) = (self.driver, step.into());
         move |source| match source {
             // These are whole sentences about something that was not touched.
-            DriverError::ConsentNeeded { .. } | DriverError::Protected { .. } => source,
+            DriverError::ConsentNeeded { .. }
+            | DriverError::ConsentsNeeded { .. }
+            | DriverError::Protected { .. } => source,
             source => DriverError::Step { driver, step, state: self.state_now(), source: Box::new(source) },
         }
     }
@@ -278,8 +291,12 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
         if let Some(reason) = self.tool.unsupported(&request) {
             return Ok(SetOutcome::Refused { reason });
         }
-        self.tool.check_drives(&request, &self.permission()).map_err(self.at("looking at the drives"))?;
-        let in_the_way = self.in_the_way(&request).map_err(self.at("looking for what is on the drives"))?;
+        let mut missing = MissingConsents::default();
+        let checked = self.tool.check_drives(&request, &self.permission());
+        missing.collect(checked).map_err(self.at("looking at the drives"))?;
+        let in_the_way =
+            self.in_the_way(&request, &mut missing).map_err(self.at("looking for what is on the drives"))?;
+        missing.finish()?;
         let before = self.before.take();
         for volume in &in_the_way {
             self.delete(volume).map_err(self.at(format!(

@@ -4,6 +4,7 @@
 //! `--assume-clean` is never used: a parity that was not computed makes a first rebuild of garbage.
 
 use crate::command::{Answer, run};
+use crate::error::MissingConsents;
 use crate::names::PREFIX;
 use crate::shipped::request::Request;
 use crate::shipped::volume::{Creation, Permission, Volume, VolumeState, VolumeTool};
@@ -110,10 +111,15 @@ impl VolumeTool for Mdadm {
     }
 
     fn check_drives(&self, request: &Request, permission: &Permission<'_>) -> Result<(), DriverError> {
-        request
-            .drives
-            .iter()
-            .try_for_each(|drive| permission.protection.check_consent(Path::new(drive), permission.consents))
+        let mut missing = MissingConsents::default();
+        for drive in &request.drives {
+            missing.collect(permission.protection.check_consent(Path::new(drive), permission.consents))?;
+        }
+        missing.finish()
+    }
+
+    fn overwritten_by_delete<'a>(&self, volume: &'a Volume) -> &'a [String] {
+        &volume.drives
     }
 
     /// Only arrays whose name begins as ours do; those of others hold their members, which the guard sees.

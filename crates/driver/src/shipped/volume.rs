@@ -86,6 +86,11 @@ pub(crate) trait VolumeTool {
     /// Everything that `create` needs of the drives, before anything is deleted.
     fn check_drives(&self, request: &Request, permission: &Permission<'_>) -> Result<(), DriverError>;
 
+    /// Devices of the host that deleting `volume` overwrites, each of which needs the user's consent.
+    fn overwritten_by_delete<'a>(&self, _volume: &'a Volume) -> &'a [String] {
+        &[]
+    }
+
     /// All virtual disks of the place that the options name. An answer that cannot be understood is an error, never
     /// an empty list.
     fn list(&self) -> Result<Vec<Volume>, DriverError>;
