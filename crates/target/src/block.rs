@@ -1,11 +1,13 @@
 //! What sysfs says about a block device (Documentation/ABI/stable/sysfs-block).
 
 use crate::error::TargetError;
+use crate::fabric::fabric;
 use crate::roots::Roots;
 use crate::same_disk::{OtherPath, other_paths};
 use crate::shared_users::{SharedUser, shared_users};
 use crate::usage::{self, Holder, Mount, Usage};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -146,6 +148,9 @@ pub struct BlockDevice {
     /// The kernel's sequence number of this disk object: another disk under the same name has another one. It
     /// starts anew at each boot.
     pub diskseq: Option<u64>,
+    /// The network by which the disk is reached, or one of the disks that this device is made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<&'static str>,
     /// Kernel names of what this device is made from.
     pub slaves: Vec<String>,
     /// Native NVMe paths behind this device; they have no node of their own.
@@ -200,6 +205,7 @@ pub fn classify_block_device(roots: &Roots, number: DeviceNumber) -> Result<Bloc
         physical_block_size_bytes: block_size(&whole, "queue/physical_block_size"),
         read_only: flag(&directory, "ro") || flag(&whole, "ro"),
         diskseq: number_attribute(&whole, "diskseq"),
+        fabric: fabric_of(roots, &reach.devices),
         slaves: entries(&directory.join("slaves")),
         nvme_paths: nvme_paths(roots, &kernel_name),
         usage,
@@ -353,6 +359,12 @@ fn nvme_paths(roots: &Roots, name: &str) -> Vec<String> {
             .is_some_and(|(controller, of)| of == namespace && controller.parse::<u32>().is_ok())
     };
     entries(&roots.sysfs.join("block")).into_iter().filter(is_path).collect()
+}
+
+/// The network by which any of the devices is reached.
+fn fabric_of(roots: &Roots, names: &BTreeSet<String>) -> Option<&'static str> {
+    let with_paths = names.iter().flat_map(|name| nvme_paths(roots, name).into_iter().chain([name.clone()]));
+    with_paths.filter_map(|name| usage::block_directory(roots, &name)).find_map(|whole| fabric(&whole))
 }
 
 fn block_size(whole: &Path, name: &str) -> u32 {

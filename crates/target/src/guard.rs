@@ -157,7 +157,15 @@ fn device_data(device: &BlockDevice, content: Option<&Content>) -> String {
         }
         Some(_) => "data of no known format".to_owned(),
     };
-    format!("block device {} ({name}{}): {found}", device.kernel_name, units::human_bytes(device.size_bytes))
+    let unseen = device.fabric.map(|fabric| {
+        format!("; it is reached over {fabric}, and whether other hosts use it cannot be seen from here")
+    });
+    format!(
+        "block device {} ({name}{}): {found}{}",
+        device.kernel_name,
+        units::human_bytes(device.size_bytes),
+        unseen.unwrap_or_default()
+    )
 }
 
 fn signature_with_name(signature: Signature, content: &Content) -> String {

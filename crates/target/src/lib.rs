@@ -16,6 +16,7 @@ mod content;
 mod disk_identity;
 mod error;
 mod exports;
+mod fabric;
 mod file;
 mod guard;
 mod identity;

@@ -107,3 +107,22 @@ fn backstores_of_lio_bar_their_disk() {
         assert_eq!(host.reasons("vrt"), [""; 0], "another disk");
     }
 }
+
+/// Proves that a disk reached over a network is told from a local one, also below what is made of it.
+#[test]
+fn a_disk_on_a_network_is_known() {
+    let host = Host::new();
+    host.disk("vra", "8:0", "host1/target1:0:3/1:0:3:0", &[]);
+    host.disk("vrb", "8:16", "host5/session3/target5:0:0/5:0:0:0", &[]);
+    host.disk("vrc", "8:32", "host6/rport-6:0-1/target6:0:0/6:0:0:0", &[]);
+    host.disk("vrd", "259:0", "nvme-fabrics/ctl/nvme4", &[("device/transport", "tcp")]);
+    host.disk("nvme5n1", "259:1", "nvme-subsystem/nvme-subsys5", &[]);
+    host.disk("nvme5c6n1", "259:2", "nvme-fabrics/ctl/nvme6", &[("device/transport", "rdma")]);
+    host.disk("nbd0", "43:0", "virtual/nbd0", &[]);
+    host.over("dm-3", "252:3", &[("dm/name", "vg-data"), ("dm/uuid", "LVM-abcdef")], &["vra", "vrb"]);
+    let fabric = |name: &str| host.device(name).fabric;
+    let all = ["vra", "vrb", "vrc", "vrd", "nbd0", "dm-3"].map(fabric);
+    assert_eq!(fabric("nvme5n1"), Some("NVMe/RDMA"), "the head, by its path");
+    let iscsi = Some("iSCSI");
+    assert_eq!(all, [None, iscsi, Some("Fibre Channel"), Some("NVMe/TCP"), Some("NBD"), iscsi]);
+}
