@@ -5,6 +5,7 @@ set -uo pipefail
 . /lab/lib.sh
 results=/lab/results
 export PATH=/run/bin:$PATH
+modprobe -q loop; mkfifo /run/never-written
 mkdir -p /run/bin; cp /lab/arraylab /run/bin/; export ARRAYLAB=/run/bin/arraylab
 . /lab/settings; export SEED RANDOM_COUNT
 remember_machine
