@@ -1,0 +1,149 @@
+# Random stacks over disks: whatever is used in the machine is never written, told by checksums of what is used.
+# vm-disk: 96M
+
+# Proves that arraylab never writes to data that a mount, swap or an open holder reaches, over random stacks of partition, dm, loop,
+# md and LVM on disks with one or two paths; and that what nobody uses is written.
+# deadline: 6000
+test_random_combinations() {
+    local number written=0 refused=0
+    write_plan 1
+    echo "seed $SEED"
+    for ((number = 1; number <= RANDOM_COUNT; number++)); do
+        # A combination of its own seed can be run again alone: --seed SEED+NUMBER-1 --random 1.
+        RANDOM=$((SEED + number - 1))
+        try_combination
+    done
+    echo "$RANDOM_COUNT combinations: $written written, $refused refused"
+    [ "$refused" -gt 0 ] || [ "$RANDOM_COUNT" -lt 10 ] || fail "nothing was refused: the stacks were not used"
+    [ "$written" -gt 0 ] || [ "$RANDOM_COUNT" -lt 10 ] || fail "nothing was written: everything was refused"
+}
+
+try_combination() {
+    local devices=() undo=() top base layers use before target tried picked
+    pick s0 s1 mp1 mp1; base=$(disk "$picked")
+    devices=("$base"); top=$base; layers=$base
+    [ "$base" != "$(disk mp1)" ] || devices+=("$(disk mp2)")
+    local depth=$((RANDOM % 4)) level layer
+    for ((level = 1; level <= depth; level++)); do
+        pick linear partition loop md lvm; layer=$picked
+        [ "$layer" != partition ] || [ "$level" = 1 ] || layer=linear
+        "add_$layer"; layers="$layers < $layer $top"
+    done
+    pick none mount mount namespace swap writer writer; use=$picked
+    "use_by_$use"
+    before=$(sum_of_used)
+    for tried in 1 2; do
+        target=${devices[RANDOM % ${#devices[@]}]}
+        try_target
+        [ "$(sum_of_used)" = "$before" ] || fail "combination $number: $layers, $use on $top: writing $target changed it"
+    done
+    # What nobody uses can be written at its top: else a guard that refuses everything would pass.
+    if [ "$use" = none ]; then
+        target=$top; before=$written; try_target
+        [ "$written" -gt "$before" ] || { cat out; fail "combination $number: $layers, unused, and $top was refused"; }
+    fi
+    echo "$number: $layers, $use: $written written, $refused refused so far"
+    undo_all
+}
+
+# One of the words, in `picked`; a subshell's random numbers would be repeated by the next.
+pick() { local words=("$@"); printf -v picked %s "${words[RANDOM % $#]}"; }
+
+try_target() { # counts in `written` or `refused`
+    local consent status=0
+    rm -rf run
+    arraylab run plan.yaml --target "$target" --out run >out 2>&1 </dev/null 7<&- || status=$?
+    [ "$status" = 2 ] || { cat out; fail "combination $number: exit status $status for $target without consent"; }
+    consent=$(sed -n 's/.*--overwrite-data \([^ ]*\).*/\1/p' out)
+    if [ -z "$consent" ]; then refused=$((refused + 1)); return; fi
+    status=0
+    arraylab run plan.yaml --target "$target" --out run --overwrite-data "$consent" >out 2>&1 </dev/null 7<&- || status=$?
+    case $status in
+    0) written=$((written + 1)) ;;
+    2) refused=$((refused + 1)) ;;
+    *) cat out; fail "combination $number: exit status $status for $target" ;;
+    esac
+}
+
+undo_all() {
+    local index
+    for ((index = ${#undo[@]} - 1; index >= 0; index--)); do
+        eval "${undo[index]}" >/dev/null 2>&1 || fail "combination $number: cannot undo: ${undo[index]}"
+    done
+    udevadm settle -t 20
+    dd if=/dev/zero of="$base" bs=1M count=96 oflag=direct status=none
+    blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
+    blockdev --rereadpt "$base"
+    if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
+    udevadm settle -t 20
+}
+
+# --- layers: each makes a new `top` of the old one
+
+add_linear() {
+    local sectors; sectors=$(blockdev --getsz "$top")
+    dmsetup create "lab-$number-$level" --table "0 $((sectors / 2 / 8 * 8)) linear $top $((sectors / 4 / 8 * 8))"
+    undo+=("dmsetup remove --retry lab-$number-$level")
+    top=/dev/mapper/lab-$number-$level; devices+=("$top")
+}
+
+add_partition() {
+    printf 'size=40M\nsize=40M\n' | sfdisk -q "$top"
+    undo+=("sfdisk -q --delete $top")
+    udevadm settle -t 20
+    # The kernel may know of the partitions by both paths or by one.
+    if [ "$top" = "$(disk mp1)" ] && ((RANDOM % 2)); then
+        blockdev --rereadpt "$(disk mp2)"; udevadm settle -t 20; devices+=("$(disk mp2)1" "$(disk mp2)2")
+    fi
+    devices+=("${top}1" "${top}2"); top=$top$((RANDOM % 2 + 1))
+}
+
+add_loop() {
+    top=$(losetup --find --show "$top"); devices+=("$top"); undo+=("losetup -d $top")
+}
+
+add_md() {
+    mdadm --quiet --create "/dev/md$level" --run --force --level=$((RANDOM % 2)) --raid-devices=1 --metadata=1.2 "$top"
+    udevadm settle -t 20
+    undo+=("mdadm --quiet --stop /dev/md$level"); top=/dev/md$level; devices+=("$top")
+}
+
+add_lvm() {
+    local group=lab${number}_$level
+    pvcreate -qq -y -ff "$top"; vgcreate -qq -s 1M "$group" "$top"
+    lvcreate -qq -y -Zn -Wn -l 40%VG -n a "$group"; lvcreate -qq -y -Zn -Wn -l 40%VG -n b "$group"
+    udevadm settle -t 20
+    undo+=("vgchange -qq -an $group")
+    devices+=("/dev/$group/a" "/dev/$group/b")
+    if ((RANDOM % 2)); then top=/dev/$group/a; else top=/dev/$group/b; fi
+}
+
+# --- uses of the top, and what must not change meanwhile
+
+use_by_none() { :; }
+use_by_mount() { make_files; mount "$top" m; undo+=("umount m"); }
+use_by_swap() { mkswap -q "$top"; swapon "$top"; undo+=("swapoff $top"); }
+use_by_writer() { exec 7<>"$top"; undo+=("exec 7>&-"); }
+use_by_namespace() {
+    make_files; rm -f ready
+    unshare -m bash -c 'mount "$1" m; touch ready; exec sleep 6000' x "$top" 7<&- &
+    wait_for 30 test -e ready
+    undo+=("kill $!; wait $! || true")
+}
+
+make_files() {
+    mkfs.ext4 -qF "$top"; mkdir -p m; mount "$top" m
+    head -c $(($(blockdev --getsize64 "$top") / 2)) /dev/urandom >m/data
+    umount m
+}
+
+sum_of_used() {
+    case $use in
+    none) echo nothing ;;
+    # The file's blocks, past every cache; the file system itself may write its journal.
+    mount) echo 3 >/proc/sys/vm/drop_caches; dd if=m/data bs=1M iflag=direct status=none | md5sum ;;
+    namespace) echo 3 >/proc/sys/vm/drop_caches; dd if="/proc/$!/root$WORK/m/data" bs=1M iflag=direct status=none | md5sum ;;
+    # Nothing is swapped to it, and the writer only holds it.
+    swap | writer) dd if="$top" bs=1M iflag=direct status=none | md5sum ;;
+    esac
+}
