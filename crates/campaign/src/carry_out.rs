@@ -7,7 +7,7 @@ use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
-use crate::{CampaignError, Watcher, inventory, load_choice, rate_share, search};
+use crate::{CampaignError, Watcher, inventory, load_choice, longest_first, rate_share, search};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -109,7 +109,7 @@ pub fn carry_out(
     let Campaign { cases, plan, mut run, executor, devices, notices, capacity_bytes } = campaign;
     let stage_ends = StageEnds::read(&plan, &cases, capacity_bytes, &run)?;
     let records = run.cases()?;
-    let pending: VecDeque<u32> = records
+    let mut pending: Vec<u32> = records
         .iter()
         .filter(|record| record.state != CaseState::Ended(CaseStatus::Done))
         .map(|record| record.index)
@@ -117,6 +117,9 @@ pub fn carry_out(
     let stop = AtomicBool::new(false);
     let worker = executor.worker();
     let workers = executor.threads().min(pending.len()).max(1);
+    if workers > 1 {
+        longest_first::sort(&mut pending, &cases, &records);
+    }
     let kept = std::thread::scope(|scope| {
         let (tell, told) = sync_channel(MESSAGES_LIMIT);
         let orders: Vec<Sender<Order>> = (0..workers)
@@ -141,7 +144,7 @@ pub fn carry_out(
             not_needed: BTreeSet::new(),
             cases: &cases,
             records: &records,
-            pending,
+            pending: pending.into(),
             idle: (0..workers).collect(),
             under_way: BTreeMap::new(),
             failures_in_a_row: 0,

@@ -15,6 +15,7 @@ mod error;
 mod executor;
 mod inventory;
 mod load_choice;
+mod longest_first;
 mod message;
 mod pace;
 mod pauses;
