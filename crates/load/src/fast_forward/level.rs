@@ -48,8 +48,20 @@ const OTHER_LATENCY: f64 = 0.04;
 /// Windows with fewer I/Os show chance more than the level.
 const OTHER_IOS: f64 = 200.0;
 
+/// Check windows that are looked at together, besides each alone: a small change shows in their mean, a slow one in many.
+const CHECKS_TOGETHER: [usize; 2] = [4, 16];
+/// They are of another level where they differ from it by so many standard deviations of the difference, and by this share.
+const CHECKS_SIGMAS: f64 = 4.0;
+const CHECKS_RATE: f64 = 0.005;
+const CHECKS_LATENCY: f64 = 0.02;
+
+/// Queue lengths of a closed network wander like diffusion: n outstanding I/Os need about n² completions to spread over its queues
+/// anew. A level is observed for so many times that, but for no longer than this.
+const DIFFUSION_TIMES: f64 = 6.0;
+const DIFFUSION_MOST_NS: f64 = 7.5e9;
+
 /// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
-const RATE_FLOOR: f64 = 0.001;
+const RATE_FLOOR: f64 = 0.0005;
 const MEAN_FLOOR: f64 = 0.003;
 const P99_FLOOR: f64 = 0.01;
 
@@ -132,6 +144,8 @@ fn student_975(count: usize) -> f64 {
 #[derive(Debug, Default, Clone, Copy)]
 struct Estimates {
     rate: Estimate,
+    /// Mean latency of reads and writes together.
+    latency: Estimate,
     mean: [Estimate; 2],
     p99: [Estimate; 2],
 }
@@ -165,6 +179,9 @@ pub(super) struct Level {
     has_skipped: bool,
     /// Counted time that was skipped at this level.
     skipped_ns: u64,
+    /// What the level was like when it was accepted, and rate and mean latency of the windows that checked it since.
+    accepted: Estimates,
+    checks: Vec<[f64; 2]>,
 }
 
 impl Level {
@@ -179,6 +196,8 @@ impl Level {
             joined: None,
             has_skipped: false,
             skipped_ns: 0,
+            accepted: Estimates::default(),
+            checks: Vec::new(),
         }
     }
 
@@ -234,6 +253,7 @@ impl Level {
         self.estimates = self.estimate_all();
         if !is_on_its_way && self.is_sure() {
             self.is_accepted = true;
+            self.accepted = self.estimates;
         } else if self.batches.len() >= BATCHES {
             if is_on_its_way {
                 self.batches.drain(..BATCHES / 2);
@@ -267,6 +287,7 @@ impl Level {
         };
         Estimates {
             rate: Estimate::of(&self.values(Batch::rate)),
+            latency: Estimate::of(&self.values(Batch::mean_ns)),
             mean: of_each(&|latency| latency.mean_ns()),
             p99: of_each(&|latency| latency.percentile_by_rank_ns(P99)),
         }
@@ -288,7 +309,11 @@ impl Level {
         // In open loop the queue is rarely full: what is outstanding is what arrives within a latency (Little's law).
         let outstanding = (self.estimates.rate.mean * self.mean_latency_ns()) as u64;
         let has_silence = self.batches.iter().any(|batch| batch.ios() == 0);
-        if !is_rate_sure || has_silence || ios < TURNS * outstanding.min(self.demand.outstanding) {
+        let outstanding = outstanding.min(self.demand.outstanding);
+        let diffusion_ns =
+            DIFFUSION_TIMES * (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
+        let is_short = (self.observed_ns() as f64) < diffusion_ns.min(DIFFUSION_MOST_NS);
+        if !is_rate_sure || has_silence || is_short || ios < TURNS * outstanding {
             return false;
         }
         DIRECTIONS.into_iter().enumerate().all(|(index, direction)| {
@@ -352,9 +377,9 @@ impl Level {
             || differs(&self.values(Batch::mean_ns), TREND_LATENCY)
     }
 
-    /// Whether a window is of another level than this one, once it is accepted.
-    pub fn is_of_another(&self, window: &Sample, window_ns: u64) -> bool {
-        let Estimates { rate, .. } = self.estimates;
+    /// Whether a window is of another level than this one, once it is accepted: by itself, or together with those before it.
+    pub fn is_of_another(&mut self, window: &Sample, window_ns: u64) -> bool {
+        let Estimates { rate, latency, .. } = self.estimates;
         if !self.is_accepted || rate.mean * (window_ns as f64) < OTHER_IOS {
             return false;
         }
@@ -362,9 +387,32 @@ impl Level {
         let is_other = |value: f64, known: &Estimate, share: f64| {
             (value / known.mean - 1.0).abs() > share.max(OTHER_SIGMAS * known.deviation * longer)
         };
-        let means = Estimate::of(&self.values(Batch::mean_ns));
-        (!self.demand.is_open_loop && is_other(window.ios() as f64 / window_ns as f64, &rate, OTHER_RATE))
-            || is_other(mean_ns_of(window), &means, OTHER_LATENCY)
+        let check = [window.ios() as f64 / window_ns as f64, mean_ns_of(window)];
+        self.checks.push(check);
+        (!self.demand.is_open_loop && is_other(check[0], &rate, OTHER_RATE))
+            || is_other(check[1], &latency, OTHER_LATENCY)
+            || self.has_drifted(longer)
+    }
+
+    /// Whether the last check windows, batches being longer by the square of `longer`, are together of another level than the one
+    /// that was accepted.
+    fn has_drifted(&self, longer: f64) -> bool {
+        let quantities = [
+            (0, self.accepted.rate, CHECKS_RATE, !self.demand.is_open_loop),
+            (1, self.accepted.latency, CHECKS_LATENCY, true),
+        ];
+        CHECKS_TOGETHER.into_iter().filter(|&count| self.checks.len() >= count).any(|count| {
+            let last = &self.checks[self.checks.len() - count..];
+            quantities.iter().filter(|quantity| quantity.3).any(|&(index, known, share, _)| {
+                let moments = Moments::of(&last.iter().map(|check| check[index]).collect::<Vec<_>>());
+                // Of a window: what the windows show, or what the level's batches say of one, whichever is more.
+                let of_window = (moments.variance.sqrt() / known.mean).max(known.deviation * longer);
+                let of_known = known.deviation / (known.batches.max(1) as f64).sqrt();
+                let chance = (of_window * of_window / count as f64 + of_known * of_known).sqrt();
+                let difference = (moments.mean / known.mean - 1.0).abs();
+                difference > share.max(CHECKS_SIGMAS * chance)
+            })
+        })
     }
 
     /// What the level is like, and the time in which that happened.
