@@ -45,6 +45,9 @@ impl Description {
         ] {
             within(path, value, 0.0, STEP_LIMIT_US)?;
         }
+        if let Some(log) = &controllers.parity_log_us {
+            within("controllers.parity_log_us", log, 0.0, STEP_LIMIT_US)?;
+        }
         within(
             "controllers.crowding_per_1000_commands",
             &controllers.crowding_per_1000_commands,

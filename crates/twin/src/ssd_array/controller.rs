@@ -38,6 +38,8 @@ impl Timing {
             (&paths.plain_read, &paths.plain_write)
         };
         let updates = controllers.parity_updates.as_ref().filter(|_| settings.on.parity_updates);
+        let parity_log = controllers.parity_log_us.as_ref().filter(|_| has_parity);
+        let parity_log_us = parity_log.map_or(0.0, |log| log.get());
         let command_ns = |us: f64| if settings.on.processors { nanos_of_us(us) } else { 0 };
         let engine_rate = |mb_per_s: f64| {
             if settings.on.parity_engine { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
@@ -59,7 +61,7 @@ impl Timing {
             parity_updates: updates.map_or(u32::MAX, |updates| updates.get()),
             limits_parity_updates: updates.is_some(),
             read_answer_ns: nanos_of_us(controllers.read_answer_us.get()),
-            write_answer_ns: nanos_of_us(controllers.write_answer_us.get()),
+            write_answer_ns: nanos_of_us(controllers.write_answer_us.get() + parity_log_us),
             cached_answer_ns: nanos_of_us(description.cache.answer_us.get()),
         }
     }

@@ -85,6 +85,11 @@ pub struct Controllers {
     pub read_answer_us: Parameter<f64>,
     /// Microseconds of a write that hold up nobody else, where the drives have it before it is answered.
     pub write_answer_us: Parameter<f64>,
+    /// Microseconds that a write which changes parity takes longer, because the change is logged outside its controller before
+    /// the drives are written: without a log a crash between data and parity leaves them apart (the write hole; Linux md closes
+    /// it with a journal or a partial parity log). They hold up nobody else. `null` where there is no log.
+    #[serde(default)]
+    pub parity_log_us: Option<Parameter<f64>>,
 }
 
 /// Microseconds of a processor for a command on each code path of the firmware.
