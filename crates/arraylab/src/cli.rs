@@ -565,6 +565,9 @@ pub struct BenchArgs {
     /// For sim, also the time that each shipped plan takes on its twin with two threads: many minutes
     #[arg(long)]
     pub plans: bool,
+    /// For validation, writes the summary, the tables and pictures of published against simulated figures into this directory
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
     /// For fast-forward, the seed of the random cases
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

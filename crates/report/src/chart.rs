@@ -7,10 +7,12 @@ mod bars;
 mod frame;
 mod lines;
 pub(crate) mod scale;
+mod scatter;
 mod table;
 
 pub(crate) use frame::{fitted as fitted_text, text_width};
 pub use scale::{Axis, Scale, TickFormat};
+pub(crate) use scatter::draw as scatter;
 
 use std::fmt::Write as _;
 use units::human_count;

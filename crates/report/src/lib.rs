@@ -22,6 +22,7 @@ pub use model::{
     Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
     Verdict,
 };
+pub use validation::{ValidationFigure, validation_pictures};
 
 impl Report {
     /// The report as one HTML page.

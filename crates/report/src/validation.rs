@@ -1,6 +1,10 @@
 //! How far models are off from measured rows, as `make validate` wrote it.
 
+mod pictures;
+
 use serde::Deserialize;
+
+pub use pictures::{ValidationFigure, validation_pictures};
 
 /// The kept lines of `make validate`.
 const KEPT: &str = include_str!("../reference/validation.jsonl");

@@ -15,6 +15,9 @@ pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     if arguments.plans && arguments.kind != BenchKind::Sim {
         return Err(Failure::refused("--plans goes with `bench sim` only"));
     }
+    if arguments.write.is_some() && arguments.kind != BenchKind::Validation {
+        return Err(Failure::refused("--write goes with `bench validation` only"));
+    }
     match arguments.kind {
         BenchKind::Sim => bench_sim(arguments)?,
         BenchKind::Ring => bench_ring(arguments)?,
@@ -132,14 +135,46 @@ fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
     let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
     let mut points = campaign::bench_validation(directory.path(), &interrupt)?;
     let rows = campaign::validation_rows(&points);
-    if arguments.json {
-        return print_json_lines(rows);
+    let figures: Vec<report::ValidationFigure> = points.iter().map(validation_figure).collect();
+    // The worst first.
+    points.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
+    let tables = validation_tables(&rows, &points);
+    if let Some(directory) = &arguments.write {
+        let write = |name: &str, text: String| {
+            let path = directory.join(name);
+            std::fs::write(&path, text)
+                .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display()).into()))
+        };
+        let lines: Vec<String> = rows
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::Failed(Box::new(error)))?;
+        write("validation.jsonl", lines.iter().map(|line| format!("{line}\n")).collect())?;
+        write("validation.md", tables.clone())?;
+        for (name, picture) in report::validation_pictures(&figures) {
+            write(&format!("validation-{name}.svg"), picture)?;
+        }
     }
+    if arguments.json { print_json_lines(rows) } else { print(&tables) }
+}
+
+fn validation_figure(point: &campaign::ValidationPoint) -> report::ValidationFigure {
+    report::ValidationFigure {
+        array: point.array.to_owned(),
+        is_unseen: point.set == "unseen",
+        metric: point.metric.clone(),
+        published: point.published,
+        simulated: point.simulated,
+    }
+}
+
+fn validation_tables(rows: &[campaign::ValidationRow], points: &[campaign::ValidationPoint]) -> String {
     let share = |value: f64| format!("{:.1} %", value * 100.0);
     let mut text = String::from(
         "| array | set | quantity | rows | mean error | worst error | worst row |\n|---|---|---|---|---|---|---|\n",
     );
-    for row in &rows {
+    for row in rows {
         text.push_str(&format!(
             "| {} | {} | `{}` | {} | {} | {} | {} |\n",
             row.array,
@@ -151,11 +186,10 @@ fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
             row.worst_row
         ));
     }
-    points.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
     text.push_str(
         "\n| array | set | row | quantity | published | simulated | error |\n|---|---|---|---|---|---|---|\n",
     );
-    for point in &points {
+    for point in points {
         text.push_str(&format!(
             "| {} | {} | {} | `{}` | {:.0} | {:.0} | {:+.1} % |\n",
             point.array,
@@ -167,7 +201,7 @@ fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
             point.error() * 100.0
         ));
     }
-    print(&text)
+    text
 }
 
 /// A figure that may be missing.
