@@ -33,7 +33,7 @@ hang_during() { # ENGINE: a device is suspended while the first of two cases wri
     grep -Eq '[0-9]+ I/Os were not answered for [0-9]+ s' out || { cat out; fail "not how many for how long"; }
     dmsetup resume hang
     wait_for 30 nobody_has_open hang
-    expect 0 arraylab run plan.yaml --target /dev/mapper/hang --engine "$1" --resume run $(consent_of /dev/mapper/hang)
+    expect 0 arraylab run --resume run $(consent_of /dev/mapper/hang)
     [ "$(results run | field 'case["status"]' | sort | uniq -c | tr -s ' ')" = " 2 done" ] || { results run; fail "not two cases done"; }
 }
 nobody_has_open() { [ "$(dmsetup info -c --noheadings -o open "$1")" = 0 ]; }
