@@ -45,6 +45,6 @@ test_a_lost_nvme_path_is_told() {
     local head controller
     head=$(kernel_name "$(disk nm)")
     controller=$(ls -d /sys/class/nvme-subsystem/*/"$head"/../nvme? | sed 's,.*/,,' | sort | tail -1)
-    run_is_told_of_a_lost_path "$(disk nm)" "${head%n*}c${controller#nvme}n" remove_controller "$controller"
+    run_is_told_of_a_lost_path "$(disk nm)" "${head%n*}c${controller#nvme}n${head##*n}" remove_controller "$controller"
 }
 remove_controller() { echo 1 >"$(readlink -f "/sys/class/nvme/$1/device")/remove"; }
