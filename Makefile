@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: all validate reports demo test test-long test-vm smoke-vm lint dist clients ublk
+.PHONY: dist-ublk all validate reports demo test test-long test-vm smoke-vm lint dist clients ublk
 
 all:
 	$(CARGO) build --release --locked
@@ -63,6 +63,15 @@ smoke-vm:
 # What only a build with block devices has (`serve --ublk`): built, linted and tested; fio on a device where there is a driver.
 ublk:
 	@CARGO=$(CARGO) scripts/check-ublk.sh
+
+# As dist, with served arrays as block devices (`serve --ublk`); needs libclang (Debian: libclang-dev) to be built.
+dist-ublk:
+	@scripts/install-libclang.sh
+	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --locked --target $(STATIC_TARGET) \
+	    -p arraylab --features arraylab/ublk
+	@mkdir -p dist
+	@cp $(TARGET_DIR)/$(STATIC_TARGET)/release/arraylab dist/arraylab-ublk
+	@scripts/check-static.sh dist/arraylab-ublk
 
 # One static binary for test hosts without anything installed.
 dist:

@@ -4,10 +4,7 @@
 # a device; elsewhere the refusal is tried.
 set -eu
 CARGO=${CARGO:-cargo}
-if ! ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libclang-dev clang >/dev/null
-fi
+"$(dirname "$0")/install-libclang.sh"
 $CARGO clippy --locked -p serve -p arraylab --features serve/ublk,arraylab/ublk --all-targets -- -D warnings
 $CARGO test --locked -p serve --features serve/ublk --lib ublk
 $CARGO build --locked -p arraylab --features arraylab/ublk

@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=x86_64-unknown-linux-gnu
 directory=${CARGO_TARGET_DIR:-target}
-RUSTFLAGS="-C target-feature=+crt-static" ${CARGO:-cargo} build --locked --target $target -p arraylab >&2
+scripts/install-libclang.sh >&2
+RUSTFLAGS="-C target-feature=+crt-static" ${CARGO:-cargo} build --locked --target $target -p arraylab --features arraylab/ublk >&2
 scripts/check-static.sh "$directory/$target/debug/arraylab" >&2
 echo "$directory/$target/debug/arraylab"

@@ -10,7 +10,7 @@ const NOT_MET: u8 = 1;
 /// Wrong use, wrong input, or refused before anything was written.
 const REFUSED: u8 = 2;
 /// The target, the disk or the engine failed after the start.
-const FAILED: u8 = 3;
+pub const FAILED: u8 = 3;
 /// Interrupted; the run can be resumed.
 const INTERRUPTED: u8 = 130;
 

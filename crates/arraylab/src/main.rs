@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod live;
 mod output;
+mod panics;
 mod progress;
 mod table;
 

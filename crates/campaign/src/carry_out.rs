@@ -167,7 +167,10 @@ pub fn carry_out(
         while let Ok(message) = told.recv() {
             let is_late_word = matches!(
                 message,
-                Message::HostCounters { .. } | Message::Changed { .. } | Message::Warning { .. }
+                Message::HostCounters { .. }
+                    | Message::PathChanged { .. }
+                    | Message::Changed { .. }
+                    | Message::Warning { .. }
             );
             if kept.is_ok() && is_late_word {
                 keeper.hear(message)?;
@@ -489,6 +492,9 @@ impl Keeper<'_> {
                 self.run.append_counters(case.map(|(index, _)| index), at_ns, case_at_ns, &counters)?;
                 self.watcher.counters(&counters);
             }
+            Message::PathChanged { at_ns, path, is_usable, state } => {
+                self.keep_path_change(at_ns, &path, is_usable, &state)?;
+            }
             Message::Ended { worker, case_index, ended } => {
                 self.idle.push(worker);
                 match ended {
@@ -533,6 +539,36 @@ impl Keeper<'_> {
         self.pace.advance(case_index, sample.end_ns as f64 / whole_ns as f64);
         self.tell_progress();
         Ok(())
+    }
+
+    /// An event of the case that is under load, so that findings say what it did to the load, and a warning where a path is
+    /// lost.
+    fn keep_path_change(
+        &mut self,
+        at_ns: u64,
+        path: &str,
+        is_usable: bool,
+        state: &str,
+    ) -> Result<(), StoreError> {
+        let (kind, text) = match is_usable {
+            false => ("path-lost", format!("the path {path} is lost ({state})")),
+            true => ("path-back", format!("the path {path} is back ({state})")),
+        };
+        let case = self.under_way.iter().next().map(|(&index, &loaded_ns)| (index, loaded_ns));
+        let case_at_ns = case.and_then(|(_, loaded_ns)| at_ns.checked_sub(loaded_ns?));
+        self.run.append_event(&Event {
+            at_ns,
+            case_index: case.map(|(index, _)| index),
+            case_at_ns,
+            kind: kind.to_owned(),
+            text: text.clone(),
+            data: Some(serde_json::json!({ "path": path, "state": state })),
+        })?;
+        if is_usable {
+            self.watcher.notice(&text);
+            return Ok(());
+        }
+        self.warn(&text)
     }
 
     fn keep_event(&mut self, case_index: u32, event: &CaseEvent) -> Result<(), StoreError> {

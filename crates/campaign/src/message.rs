@@ -49,6 +49,8 @@ pub(crate) enum Message {
     Warning { text: String },
     /// Host counters, at a moment on the run's clock.
     HostCounters { at_ns: u64, counters: Vec<OwnedCounter> },
+    /// A path to a device was lost or came back, at a moment on the run's clock.
+    PathChanged { at_ns: u64, path: String, is_usable: bool, state: String },
     /// A case ended; the worker is free for another.
     Ended { worker: usize, case_index: u32, ended: Ended },
 }

@@ -35,6 +35,8 @@ pub enum SetOutcome {
         devices: Vec<CreatedDevice>,
         /// What was changed, for the report.
         changes: Vec<Change>,
+        /// What the user should know of how they were made, such as a size that the array rounds.
+        notices: Vec<String>,
     },
     /// The array will not have them: the case is `refused`, the run goes on.
     Refused {

@@ -81,7 +81,7 @@ impl ArrayDriver for CtlDriver {
                     })
                     .collect();
                 self.settings.clone_from(settings);
-                Ok(SetOutcome::Made { devices: vec![], changes })
+                Ok(SetOutcome::Made { devices: vec![], changes, notices: vec![] })
             }
             Err(error) if error.kind == ErrorKind::Refused => {
                 Ok(SetOutcome::Refused { reason: error.message })

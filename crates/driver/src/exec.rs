@@ -155,7 +155,7 @@ impl ArrayDriver for ExecDriver {
             return Err(answer.not_understood(problem, HINT));
         }
         let changes = made.changes.into_iter().map(|c| Change::array(c.name, c.before, c.after)).collect();
-        Ok(SetOutcome::Made { devices: made.devices, changes })
+        Ok(SetOutcome::Made { devices: made.devices, changes, notices: vec![] })
     }
 
     fn ready(&mut self) -> Result<Readiness, DriverError> {

@@ -64,7 +64,7 @@ impl ArrayDriver for ManualDriver {
             .map(|(name, value)| Change::array(name, self.settings.get(name).map(shown), Some(shown(value))))
             .collect();
         if changes.is_empty() {
-            return Ok(SetOutcome::Made { devices: vec![], changes });
+            return Ok(SetOutcome::Made { devices: vec![], changes, notices: vec![] });
         }
         let mut question = "Set the array, wait until it is ready, and answer:\n".to_owned();
         for (name, value) in settings {
@@ -78,7 +78,7 @@ impl ArrayDriver for ManualDriver {
         match self.ask(&question)? {
             Ok(()) => {
                 self.settings.clone_from(settings);
-                Ok(SetOutcome::Made { devices: vec![], changes })
+                Ok(SetOutcome::Made { devices: vec![], changes, notices: vec![] })
             }
             Err(reason) => {
                 // Nobody knows how much of it was made.

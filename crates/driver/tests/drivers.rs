@@ -70,7 +70,7 @@ fn the_documented_example_works() {
     let program = program(script, "");
     let spec = format!("{},state={}/raid", program.spec, program.directory.path().display());
     let made = set(&spec, &object(&json!({ "raid": 5, "disks": 4 }))).expect("made");
-    let SetOutcome::Made { changes, devices } = made else { panic!("{made:?}") };
+    let SetOutcome::Made { changes, devices, .. } = made else { panic!("{made:?}") };
     assert_eq!(
         (changes[0].name.as_str(), changes[0].after.as_deref(), devices.len()),
         ("raid", Some("5"), 0)

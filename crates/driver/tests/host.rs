@@ -60,6 +60,21 @@ fn devices(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
+/// Proves that a scheduler which a device does not take is said to be missing, with those that there are, and that the
+/// message of a rounded number is not given for it.
+#[test]
+fn a_missing_scheduler_is_said_to_be_missing() {
+    let tree = Tree::new();
+    let scheduler = tree.path("sys/block/sda/queue/scheduler");
+    fs::remove_file(&scheduler).expect("removed");
+    // A file of the kernel that takes 15 characters and no more (proc(5), /proc/pid/comm).
+    std::os::unix::fs::symlink("/proc/self/comm", &scheduler).expect("a link");
+    let error = tree.open().apply(&[set("queue.scheduler", "no-such-scheduler-here")], &devices(&["sda"]));
+    let error = error.expect_err("not taken").to_string();
+    assert!(error.contains("there is no scheduler `no-such-scheduler-here`"), "{error}");
+    assert!(error.contains("it has `no-such-schedul`"), "{error}");
+}
+
 /// Proves that settings are made on a stacked device's members, reported with both values, and put back in reverse.
 #[test]
 fn settings_are_made_and_put_back() {

@@ -65,7 +65,7 @@ impl Bench {
     fn new(name: &str) -> Bench {
         let directory = TempDir::new().expect("a temporary directory");
         let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/tool");
-        for tool in ["omreport", "omconfig", "storcli64", "mdadm", "lvs", "lvcreate", "lvremove"] {
+        for tool in ["omreport", "omconfig", "storcli64", "mdadm", "lvs", "vgs", "lvcreate", "lvremove"] {
             std::os::unix::fs::symlink(&fake, directory.path().join(tool)).expect("a link");
         }
         let disks: Vec<String> = (0..12).map(|n| format!("/dev/fake{n}")).collect();
@@ -157,7 +157,7 @@ fn full_cycle(name: &str, sets: &[(u64, u64)]) {
     let (mut driver, limits) = bench.open();
     for &(raid, disks) in sets {
         let outcome = driver.set(&settings(raid, disks)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let SetOutcome::Made { devices, changes } = outcome else {
+        let SetOutcome::Made { devices, changes, .. } = outcome else {
             panic!("{name}: RAID {raid} over {disks}: {outcome:?}")
         };
         let reports = wait(&mut *driver, limits).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -181,6 +181,34 @@ fn sets_for(name: &str) -> Vec<(u64, u64)> {
     let every = if name == "openmanage" || std::env::var_os("ARRAYLAB_LONG").is_some() { 1 } else { 5 };
     let can_make = |&(raid, _): &(u64, u64)| raid == 0 || name != "lvm";
     sets().into_iter().filter(can_make).step_by(every).collect()
+}
+
+/// Proves that a size which is no multiple of an extent on each stripe is made as LVM rounds it, and that the driver says so.
+#[test]
+fn lvm_rounds_to_whole_extents() {
+    let mut bench = Bench::new("lvm");
+    bench.spec = bench.spec.replace("size=12g", "size=65m");
+    let (mut driver, _) = bench.open();
+    let outcome = driver.set(&settings(0, 2)).unwrap_or_else(|error| panic!("{error}"));
+    let SetOutcome::Made { notices, changes, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(notices, ["lvm: size=65 MiB is made as 72 MiB, a multiple of 8 MiB"]);
+    assert_eq!(bench.state()["disks"][0]["size"], 72 << 20);
+    let size = changes.iter().find(|change| change.name == "size").expect("a size");
+    assert_eq!(size.after.as_deref(), Some("75497472"));
+}
+
+/// Proves that a virtual disk which differs from what was asked for is an error whose hint is about its own tool.
+#[test]
+fn hints_belong_to_their_tool() {
+    for (name, raid, says) in [("mdadm", 5, "mdadm --detail"), ("lvm", 0, "lvs "), ("storcli", 5, "battery")]
+    {
+        let bench = Bench::new(name);
+        bench.write("faults", "smaller size\n");
+        let (mut driver, _) = bench.open();
+        let error = driver.set(&settings(raid, 4)).expect_err("half the size").to_string();
+        assert!(error.contains("a size of") && error.contains(says), "{error}");
+        assert_eq!(error.contains("battery"), name == "storcli", "{error}");
+    }
 }
 
 /// Proves that OpenManage makes all 35 sets of the RAID test one after the other, each initialised and ready.

@@ -113,6 +113,24 @@ const RESERVED: &[&str] = &[
 /// I/O engines that do something else than I/O on the target.
 const REFUSED_ENGINES: &[&str] = &["exec", "filecreate", "filedelete", "filestat", "cpuio"];
 
+/// Error numbers of I/Os that `continue_on_error` goes on after: those of the block layer (`block/blk-core.c`,
+/// `blk_errors`) that leave the device where it is. By itself fio goes on after EIO and EILSEQ alone, and a medium error
+/// is ENODATA.
+const PASSED_OVER: [i32; 12] = [
+    libc::EIO,
+    libc::EAGAIN,
+    libc::ENOMEM,
+    libc::EBUSY,
+    libc::ENOSPC,
+    libc::EBADE,
+    libc::ENODATA,
+    libc::ENOLINK,
+    libc::EILSEQ,
+    libc::EOPNOTSUPP,
+    libc::ETIMEDOUT,
+    libc::EREMOTEIO,
+];
+
 /// Options with which I/Os of one case differ in size.
 const SIZE_MIXES: &[&str] = &["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned"];
 
@@ -199,6 +217,11 @@ pub(crate) fn write(engine: &Engine, case: &FioCase) -> Result<JobFile, FioError
     );
     for (name, value) in lines.iter().chain(case.options) {
         let _ = writeln!(text, "{name}={value}");
+    }
+    if case.options.iter().any(|(name, value)| name == "continue_on_error" && value != "none") {
+        let errors = PASSED_OVER.map(|errno| errno.to_string()).join(":");
+        // Of reads, of writes, of verification.
+        let _ = writeln!(text, "ignore_error={errors},{errors},{errors}");
     }
     write_sections(&mut text, case, &mut warnings)?;
     Ok(JobFile { text, is_read_only: !load.writes(), has_bandwidth_log, warnings })

@@ -1,5 +1,6 @@
 //! What a run of fio came to.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use load::{Direction, Histogram, LoadSpec, Sample};
@@ -240,12 +241,30 @@ fn warn(
             ));
         }
     }
-    let errors = report.jobs.iter().map(|job| job.total_errors).fold(0, u64::saturating_add);
-    if errors > 0 {
-        warnings.push(format!("{errors} I/Os failed and were passed over (continue_on_error)"));
-    }
+    warn_of_errors(&report.jobs, warnings);
     if report.is_truncated {
         warnings.push("fio's output ends early; its last complete report was read".to_owned());
+    }
+}
+
+/// Says how many I/Os failed that `continue_on_error` let pass, by direction and kind. Of several kinds in one job, fio
+/// names the first.
+fn warn_of_errors(jobs: &[Job], warnings: &mut Vec<String>) {
+    for direction in DIRECTIONS {
+        let mut failed: BTreeMap<i32, u64> = BTreeMap::new();
+        for job in jobs.iter().filter(|job| job.total_errors > 0 && job.error != 0) {
+            let part = job.direction(direction);
+            let count = failed.entry(job.error).or_default();
+            *count = count.saturating_add(part.ios.saturating_sub(part.completion.count));
+        }
+        for (errno, count) in failed.into_iter().filter(|(_, count)| *count > 0) {
+            warnings.push(format!(
+                "{} {}s failed: {} (the first kind of error that fio saw)",
+                units::with_thousands(count),
+                direction_name(direction),
+                std::io::Error::from_raw_os_error(errno)
+            ));
+        }
     }
 }
 

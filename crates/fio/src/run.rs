@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::job::{self, JOB_FILE, LOG_PREFIX};
 use crate::logs::{LogKind, read_histogram_log, read_interval_log};
 use crate::outcome::{Context, JobLogs, RAN_SHORT, assemble};
-use crate::report::{Report, ReportError, read_report};
+use crate::report::{Job, Report, ReportError, read_report};
 use crate::{Engine, FioCase, FioError, FioOutcome, Target};
 
 /// How often the process and the interrupt flag are looked at.
@@ -65,7 +65,8 @@ impl Engine {
                 .into_owned();
         let report = read_report(&read_up_to(&output_file, FILE_LIMIT_BYTES)?);
         let mut warnings = job.warnings.clone();
-        let errno = report.as_ref().ok().and_then(first_error);
+        let has_succeeded = matches!(end, End::Exited(status) if status.success());
+        let errno = report.as_ref().ok().and_then(|report| ending_error(report, has_succeeded));
         let cause = failure(&end, &report, errno, &stderr);
         let outcome = report.map(|report| {
             let logs = read_logs(case.directory, report.jobs.len(), job.has_bandwidth_log, &mut warnings);
@@ -303,8 +304,11 @@ fn read_logs(
     logs
 }
 
-fn first_error(report: &Report) -> Option<i32> {
-    report.jobs.iter().map(|job| job.error).find(|&error| error != 0)
+/// The error that ended a job. fio also reports the first error that a job went on after; only its exit status says that
+/// none ended by it.
+fn ending_error(report: &Report, has_succeeded: bool) -> Option<i32> {
+    let went_on = |job: &Job| has_succeeded && job.total_errors > 0;
+    report.jobs.iter().filter(|job| !went_on(job)).map(|job| job.error).find(|&error| error != 0)
 }
 
 /// Why the run counts as failed, where it does.
@@ -375,6 +379,16 @@ fn signal_name(signal: i32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves that an error after which a job went on does not end the run, and that one which ended a job does.
+    #[test]
+    fn errors_that_were_passed_over_end_nothing() {
+        let job = |error, total_errors| Job { error, total_errors, ..Job::default() };
+        let report = |jobs: &[Job]| Report { jobs: jobs.to_vec(), ..Report::default() };
+        assert_eq!(ending_error(&report(&[job(0, 0), job(5, 17)]), true), None);
+        assert_eq!(ending_error(&report(&[job(0, 0), job(5, 17)]), false), Some(5));
+        assert_eq!(ending_error(&report(&[job(28, 0)]), true), Some(28));
+    }
 
     /// Proves that only a block device has I/Os of its own to look at.
     #[test]

@@ -262,6 +262,25 @@ fn an_io_error_is_told() {
     assert!(cause.contains("Input/output error"), "{cause}");
 }
 
+/// Proves that with `continue_on_error` the run is done although I/Os fail, whichever error of the block layer it is, and
+/// that they are counted by direction and kind.
+#[test]
+fn errors_are_passed_over_where_that_is_asked_for() {
+    for (error, says) in [("EIO", "Input/output error"), ("ENOSPC", "No space left on device")] {
+        let directory = directory();
+        let filter = ["--filter=error", "memory", "16M", "error-pwrite-rate=10%", &format!("error={error}")];
+        let server = Server::start(directory.path(), &filter);
+        let options = [("continue_on_error", "all")];
+        let outcome = run_with(directory.path(), &server.target(), &load(Pattern::Randrw), &options).unwrap();
+        let (read, write) = (&outcome.read, &outcome.write);
+        assert!(read.errors == 0 && read.ios > 0 && write.errors > 0 && write.ios > 0, "{outcome:?}");
+        let told = format!("{} writes failed: {says}", units::with_thousands(write.errors));
+        assert!(outcome.warnings.iter().any(|warning| warning.starts_with(&told)), "{:?}", outcome.warnings);
+        let counted: u64 = outcome.samples.iter().map(|sample| sample.write.errors).sum();
+        assert_eq!(counted, write.errors);
+    }
+}
+
 /// Proves that a device that is full is told as such: a campaign stops there and can be resumed.
 #[test]
 fn a_full_device_is_told() {

@@ -2,6 +2,7 @@
 
 use crate::counter::Counter;
 use crate::diskstats::{DiskStats, Disks};
+use crate::path_states::PathStates;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,13 @@ struct Carried {
 
 /// For each device with several paths: how many there are, each one's share of the I/Os, the least and the largest.
 /// For each port: what its paths carried together. A path that did not answer in this interval has no share.
-pub(crate) fn push_balance(topology: &Topology, disks: &Disks, elapsed_s: f64, counters: &mut Vec<Counter>) {
+pub(crate) fn push_balance(
+    topology: &Topology,
+    disks: &Disks,
+    states: &PathStates,
+    elapsed_s: f64,
+    counters: &mut Vec<Counter>,
+) {
     let mut ports: BTreeMap<Arc<str>, Carried> = BTreeMap::new();
     for multipath in &topology.multipaths {
         let present: Vec<_> =
@@ -26,7 +33,8 @@ pub(crate) fn push_balance(topology: &Topology, disks: &Disks, elapsed_s: f64, c
             let entity = Arc::clone(&multipath.entity);
             counters.push(Counter { source: "multipath", entity, name, value });
         };
-        push("paths", present.len() as f64);
+        // A path that is offline keeps its device and its counters.
+        push("paths", present.iter().filter(|(path, _)| states.is_usable(&path.entity)).count() as f64);
         let total: u64 = present.iter().map(|(_, delta)| ios(delta)).sum();
         if total > 0 {
             let share = |delta: &DiskStats| 100.0 * ios(delta) as f64 / total as f64;

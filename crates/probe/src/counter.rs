@@ -15,6 +15,17 @@ pub struct Counter {
     pub value: f64,
 }
 
+/// A path that was lost or came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathChange {
+    /// The device and the path: `mpatha/sdb`, `nvme0n1/nvme0c1n1`.
+    pub path: Arc<str>,
+    /// Whether I/O goes by it now.
+    pub is_usable: bool,
+    /// The kernel's word for its state, or `gone`.
+    pub state: String,
+}
+
 /// All counters of one interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostInterval {
@@ -24,6 +35,8 @@ pub struct HostInterval {
     pub end_ns: u64,
     /// Devices by name, the balance between paths, then processors, load, pressure.
     pub counters: Vec<Counter>,
+    /// Paths whose state is another than at the reading before.
+    pub path_changes: Vec<PathChange>,
 }
 
 impl HostInterval {

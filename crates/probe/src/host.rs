@@ -4,6 +4,7 @@ use crate::balance::push_balance;
 use crate::counter::HostInterval;
 use crate::cpu::{Cpus, push_load};
 use crate::diskstats::{Disks, Line, parse_line, parse_stat_file};
+use crate::path_states::PathStates;
 use crate::pressure::{Pressure, RESOURCES};
 use crate::topology::Topology;
 use std::fs::File;
@@ -74,10 +75,12 @@ pub struct HostProbe {
     topology: Topology,
     scanned_ns: u64,
     disks: Disks,
+    paths: PathStates,
     cpus: Cpus,
     pressures: Vec<Pressure>,
     all: Arc<str>,
     interval: HostInterval,
+    has_given: bool,
     last_ns: u64,
     stat: String,
     other: String,
@@ -94,10 +97,12 @@ impl HostProbe {
             topology,
             scanned_ns: now_ns,
             disks: Disks::default(),
+            paths: PathStates::default(),
             cpus: Cpus::default(),
             pressures: RESOURCES.iter().map(|resource| Pressure::of(resource)).collect(),
             all: "all".into(),
             interval: HostInterval::default(),
+            has_given: false,
             last_ns: now_ns,
             stat: String::new(),
             other: String::new(),
@@ -111,6 +116,11 @@ impl HostProbe {
     pub fn read(&mut self, now_ns: u64) -> Result<&HostInterval, ProbeError> {
         let elapsed_ns = now_ns.saturating_sub(self.last_ns).max(1);
         self.interval.counters.clear();
+        // What the first reading found is still to be given.
+        if self.has_given {
+            self.interval.path_changes.clear();
+        }
+        self.has_given = true;
         self.take(now_ns, elapsed_ns as f64 / units::NANOS_PER_SECOND as f64)?;
         self.interval.start_ns = self.last_ns;
         self.interval.end_ns = now_ns;
@@ -128,7 +138,8 @@ impl HostProbe {
         let proc = &self.roots.proc;
         let counters = &mut self.interval.counters;
         self.disks.push_counters(elapsed_s, counters);
-        push_balance(&self.topology, &self.disks, elapsed_s, counters);
+        self.paths.read(&self.topology, counters, &mut self.interval.path_changes);
+        push_balance(&self.topology, &self.disks, &self.paths, elapsed_s, counters);
         required(&proc.join("stat"), &mut self.bytes, &mut self.stat)?;
         self.cpus.read(&self.stat, counters);
         required(&proc.join("loadavg"), &mut self.bytes, &mut self.other)?;

@@ -13,6 +13,7 @@ mod cpu;
 mod diskstats;
 mod facts;
 mod host;
+mod path_states;
 mod pressure;
 mod thread;
 mod topology;
@@ -23,7 +24,7 @@ pub use asked::{
     AddressError, Answer, AskedSettings, AskedSource, AskedSummary, AskedThread, AskedValue, CommandSettings,
     HEALTH_INTERVAL_MINIMUM, HealthSettings, HttpAddress, NAME_BYTES_LIMIT, PrometheusSettings, VALUES_LIMIT,
 };
-pub use counter::{Counter, HostInterval};
+pub use counter::{Counter, HostInterval, PathChange};
 pub use facts::host_facts;
 pub use host::{DeviceSelection, HostProbe, ProbeError, ProbeRoots};
 pub use thread::{INTERVAL_MINIMUM, ProbeSettings, ProbeSummary, ProbeThread};

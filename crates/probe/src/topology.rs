@@ -33,6 +33,36 @@ pub(crate) struct PathDevice {
     pub(crate) entity: Arc<str>,
     /// The host port it leaves by: `host2` of SCSI, `nvme1` of NVMe.
     pub(crate) port: Option<Arc<str>>,
+    /// Where the kernel says how it is.
+    state: PathBuf,
+    /// Its directory of sysfs.
+    directory: PathBuf,
+}
+
+impl PathDevice {
+    /// How the path is now, in the kernel's words (`running`, `offline`, `live`, `connecting`); `gone` without a device.
+    pub(crate) fn state(&self) -> PathState {
+        // Asymmetric namespace access: nvme-core, `nvme_ana_state_names`.
+        let ana = text(&self.directory.join("ana_state"));
+        if let Some(said) = ana.filter(|ana| matches!(&**ana, "inaccessible" | "persistent-loss")) {
+            return PathState { is_usable: false, said };
+        }
+        match text(&self.state) {
+            // SCSI: `sdev_states` of drivers/scsi/scsi_sysfs.c; NVMe: `nvme_sysfs_show_state`.
+            Some(said) => PathState { is_usable: matches!(&*said, "running" | "live"), said },
+            // Not every driver says how its devices are.
+            None if self.directory.exists() => PathState { is_usable: true, said: "unknown".to_owned() },
+            None => PathState { is_usable: false, said: "gone".to_owned() },
+        }
+    }
+}
+
+/// The state of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PathState {
+    /// Whether I/O goes by it.
+    pub(crate) is_usable: bool,
+    pub(crate) said: String,
 }
 
 /// The devices that are watched.
@@ -92,7 +122,8 @@ impl Topology {
             let entity: Arc<str> = format!("{head}/{name}").into();
             self.roles.insert(name.clone(), Role { source: "path", entity: Arc::clone(&entity) });
             let port = block.port(&name);
-            paths.push(PathDevice { name, entity, port });
+            let (state, directory) = (block.state(&name), block.directory(&name));
+            paths.push(PathDevice { name, entity, port, state, directory });
         }
         self.multipaths.push(Multipath { entity: Arc::clone(head), paths });
     }
@@ -149,6 +180,13 @@ impl Block<'_> {
         }
         let source = if directory.join("md").is_dir() { "volume" } else { "disk" };
         (Role { source, entity: name.into() }, false)
+    }
+
+    fn state(&self, path: &str) -> PathBuf {
+        match nvme_path_parts(path) {
+            Some((_, controller, _)) => self.sysfs.join(format!("class/nvme/nvme{controller}/state")),
+            None => self.directory(path).join("device/state"),
+        }
     }
 
     fn port(&self, path: &str) -> Option<Arc<str>> {

@@ -106,6 +106,66 @@ fn a_volume_brings_its_paths() {
     assert_eq!(sources(idle, "paths"), ["multipath:mpatha=2", "multipath:mpathb=2"]);
 }
 
+/// Proves that a path which goes offline, is taken out of its map or loses its controller is told once with the kernel's word,
+/// counts no longer, and is told again when it is back.
+#[test]
+fn lost_paths_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    san(root);
+    let state = |name: &str, text: &str| write(&root.join("block").join(name).join("device/state"), text);
+    ["sdb", "sdc", "sdd", "sde"].iter().for_each(|name| state(name, "running\n"));
+    let reads = ["sdb", "sdc", "sdd", "sde", "dm-0", "dm-1", "dm-2"].map(|name| (name, 10));
+    diskstats(root, &reads);
+    let mut probe = HostProbe::new(roots(root), DeviceSelection::Named(vec!["dm-2".into()]), 0).unwrap();
+    let changes = |interval: &HostInterval| -> Vec<String> {
+        let told =
+            |change: &probe::PathChange| format!("{} {} {}", change.path, change.is_usable, change.state);
+        interval.path_changes.iter().map(told).collect()
+    };
+    let all_there = probe.read(SECOND).unwrap();
+    assert!(changes(all_there).is_empty(), "{all_there:?}");
+    assert_eq!(all_there.value("path", "mpatha/sdc", "online"), Some(1.0));
+    state("sdc", "offline\n");
+    let lost = probe.read(2 * SECOND).unwrap();
+    assert_eq!(changes(lost), ["mpatha/sdc false offline"]);
+    assert_eq!(sources(lost, "paths"), ["multipath:mpatha=1", "multipath:mpathb=2"]);
+    assert_eq!(lost.value("path", "mpatha/sdc", "online"), Some(0.0));
+    assert!(changes(probe.read(3 * SECOND).unwrap()).is_empty(), "told once");
+    state("sdc", "running\n");
+    assert_eq!(changes(probe.read(4 * SECOND).unwrap()), ["mpatha/sdc true running"]);
+    fs::remove_dir(root.join("block/dm-1/slaves/sde")).unwrap();
+    diskstats(root, &reads.map(|(name, ios)| (name, if name == "sde" { 0 } else { ios })));
+    // A map is looked at anew every 30 s, or when a device comes or goes.
+    assert_eq!(changes(probe.read(40 * SECOND).unwrap()), ["mpathb/sde false gone"]);
+}
+
+/// Proves that the state of a native NVMe path is its controller's, that a namespace which a controller does not give
+/// access to is lost by that path, and that a path which is lost at the start is told.
+#[test]
+fn native_nvme_paths_have_states() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    for (path, controller, state) in [("nvme0c0n1", "nvme0", "live"), ("nvme0c1n1", "nvme1", "connecting")] {
+        write(&root.join("block").join(path).join("ana_state"), "optimized\n");
+        write(&root.join("class/nvme").join(controller).join("state"), state);
+    }
+    write(&root.join("block/nvme0n1/size"), "8\n");
+    diskstats(root, &[("nvme0n1", 0), ("nvme0c0n1", 0), ("nvme0c1n1", 0)]);
+    let mut probe = HostProbe::new(roots(root), DeviceSelection::Named(vec!["nvme0n1".into()]), 0).unwrap();
+    let at_first = probe.read(SECOND).unwrap();
+    assert_eq!(at_first.path_changes.len(), 1, "{at_first:?}");
+    assert_eq!(
+        (&*at_first.path_changes[0].path, &*at_first.path_changes[0].state),
+        ("nvme0n1/nvme0c1n1", "connecting")
+    );
+    assert_eq!(sources(at_first, "paths"), ["multipath:nvme0n1=1"]);
+    write(&root.join("block/nvme0c0n1/ana_state"), "inaccessible\n");
+    let none = probe.read(2 * SECOND).unwrap();
+    assert_eq!(&*none.path_changes[0].state, "inaccessible");
+    assert_eq!(sources(none, "paths"), ["multipath:nvme0n1=0"]);
+}
+
 /// Proves that a path which is lost leaves the shares, and that one which appears joins them.
 #[test]
 fn paths_come_and_go() {

@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, StatxFlags};
 use target::{Address, ReadPermit, WritePermit};
 
-use crate::RingError;
+use crate::{ErrorKind, RingError};
 
 /// File systems whose server may stop answering (statfs(2)): FUSE, NFS, SMB, CIFS, Ceph. A read of theirs may wait for the
 /// server, for attributes that are out of date, before the kernel finds that it would have to.
@@ -26,6 +26,7 @@ pub struct OpenTarget {
     alignment_bytes: u32,
     is_writable: bool,
     has_nowait: bool,
+    is_block_device: bool,
 }
 
 impl OpenTarget {
@@ -77,7 +78,15 @@ impl OpenTarget {
         let is_remote = REMOTE_MAGICS.contains(&magic);
         // A server that does not answer is not asked anything.
         let has_nowait = !is_remote && has_nowait(&file);
-        Ok(OpenTarget { file, name, capacity_bytes, alignment_bytes, is_writable: write, has_nowait })
+        Ok(OpenTarget {
+            file,
+            name,
+            capacity_bytes,
+            alignment_bytes,
+            is_writable: write,
+            has_nowait,
+            is_block_device,
+        })
     }
 
     /// A target that shrank since it was looked at is refused; one that grew is used as far as it was looked at.
@@ -116,6 +125,19 @@ impl OpenTarget {
     /// would have to wait, so that the kernel tries in vain and then passes each I/O on by itself.
     pub(crate) fn needs_kernel_thread(&self) -> bool {
         !self.has_nowait
+    }
+
+    /// What an error of a block device rests on, where the device has changed: the kernel gives one that was removed no
+    /// size, and answers what lies behind the end with fewer bytes, no space, or an error.
+    pub(crate) fn change(&self) -> Option<ErrorKind> {
+        if !self.is_block_device {
+            return None;
+        }
+        match (&self.file).seek(SeekFrom::End(0)) {
+            Ok(0) if self.capacity_bytes > 0 => Some(ErrorKind::Os(libc::ENODEV)),
+            Ok(bytes) if bytes < self.capacity_bytes => Some(ErrorKind::Shrunk),
+            _ => None,
+        }
     }
 
     pub(crate) fn file(&self) -> &File {

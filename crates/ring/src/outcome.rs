@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Os(i32),
     /// Fewer bytes than asked for.
     Short,
+    /// The device became smaller under the load.
+    Shrunk,
 }
 
 impl ErrorKind {
@@ -56,6 +58,7 @@ impl std::fmt::Display for ErrorKind {
         match self {
             ErrorKind::Os(number) => write!(f, "{}", std::io::Error::from_raw_os_error(*number)),
             ErrorKind::Short => write!(f, "fewer bytes than asked for"),
+            ErrorKind::Shrunk => write!(f, "the device became smaller"),
         }
     }
 }

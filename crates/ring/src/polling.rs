@@ -1,5 +1,7 @@
 //! Polling in place of interrupts and system calls, and what to do where the kernel or the device refuses it.
 
+use std::time::{Duration, Instant};
+
 use io_uring::types::Fd;
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
@@ -56,6 +58,9 @@ fn refuses_poll(has_ring: bool, targets: RingTargets) -> Option<String> {
     targets.iter().find_map(|target| polled_read(target).err().map(|why| format!("{}: {why}", target.name())))
 }
 
+/// How long a device may take for its first polled read; a disk that spins up needs seconds.
+const POLL_LIMIT: Duration = Duration::from_secs(10);
+
 /// Reads the first block of a target, polled.
 fn polled_read(target: &OpenTarget) -> Result<(), String> {
     let said = |error: std::io::Error| error.to_string();
@@ -66,17 +71,23 @@ fn polled_read(target: &OpenTarget) -> Result<(), String> {
     let read = opcode::Read::new(Fd(target.raw_fd()), arena.pointer(0), length_bytes).build();
     // SAFETY: the buffer outlives the read, whose answer is waited for below.
     unsafe { ring.submission().push(&read) }.map_err(|error| error.to_string())?;
-    if let Err(error) = ring.submit_and_wait(1) {
+    let deadline = Instant::now() + POLL_LIMIT;
+    loop {
+        // Polling ends early, without an answer, when the processor is wanted for something else (`io_iopoll_check`).
+        let waited = ring.submit_and_wait(1);
+        if let Some(result) = ring.completion().next().map(|entry| entry.result()) {
+            return match result {
+                0.. => Ok(()),
+                _ => Err(said(std::io::Error::from_raw_os_error(-result))),
+            };
+        }
+        let why = match waited {
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => said(error),
+            _ if Instant::now() >= deadline => "no answer".to_owned(),
+            _ => continue,
+        };
         // Without an answer the kernel may still write to the buffer.
         std::mem::forget(arena);
-        return Err(said(error));
-    }
-    match ring.completion().next().map(|entry| entry.result()) {
-        Some(result) if result < 0 => Err(said(std::io::Error::from_raw_os_error(-result))),
-        Some(_) => Ok(()),
-        None => {
-            std::mem::forget(arena);
-            Err("no answer".to_owned())
-        }
+        return Err(why);
     }
 }

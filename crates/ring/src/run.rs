@@ -248,6 +248,7 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
         hurry: &common.hurry,
         io_size_bytes: common.case.io_size_bytes,
         journal: common.case.journal,
+        targets: common.case.targets,
     };
     let arena = || Arena::new(slots, spec.shape.largest_bytes(spec.bs_bytes) as usize);
     macro_rules! drive_with {

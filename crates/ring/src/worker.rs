@@ -22,7 +22,7 @@ pub(crate) use filling::VERIFY_UNITS_LIMIT;
 
 use crate::outcome::{Ended, ErrorKind, Hang};
 use crate::queue::{Kind, Queue};
-use crate::{ErrorPolicy, RingError, RingOptions};
+use crate::{ErrorPolicy, OpenTarget, RingError, RingOptions, RingTargets};
 
 /// The longest wait, so that a stop is noticed while a device does not answer.
 const WAIT_LIMIT_NS: u64 = 50_000_000;
@@ -59,6 +59,7 @@ pub(crate) struct Assignment<'a> {
     pub io_size_bytes: Option<u64>,
     /// Where a verified load keeps what was acknowledged.
     pub journal: Option<&'a Path>,
+    pub targets: RingTargets<'a>,
 }
 
 /// A place in a job's queue.
@@ -321,8 +322,14 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.filling.end(slot.planned.operation, slot.generation, succeeded)
     }
 
+    /// What has become of a target, where that is what its errors rest on.
+    fn change_of_target(&self) -> Option<ErrorKind> {
+        let RingTargets::Open(targets) = self.assignment.targets else { return None };
+        targets.iter().find_map(OpenTarget::change)
+    }
+
     fn count_error(&mut self, direction: Direction, error: IoError) {
-        let kind = ErrorKind::of(error);
+        let kind = self.change_of_target().unwrap_or_else(|| ErrorKind::of(error));
         *self.outcome.errors.entry((direction, kind)).or_insert(0) += 1;
         if kind.means_gone() {
             self.ended.get_or_insert(Ended::DeviceGone(kind));

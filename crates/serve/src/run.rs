@@ -125,7 +125,7 @@ pub fn serve_array(
     let token_path = options.token_path();
     let metrics =
         options.metrics.map(|address| serve_metrics(address, &token_path, &monitoring)).transpose()?;
-    let device = options.block_device.as_deref().map(|export| attach(&exports, export)).transpose()?;
+    let device = options.block_device.as_deref().map(|export| attach(&exports, export, stop)).transpose()?;
     let device_path = device.as_ref().map(Attached::path);
     let is_stopping = AtomicBool::new(false);
     let (answering, stopped) = UnixStream::pair().map_err(ServeError::io("make a pair of sockets"))?;
@@ -210,12 +210,12 @@ fn wait_for(stop: &AtomicBool) -> Result<Outcome, ServeError> {
 }
 
 /// Makes a block device of an export.
-fn attach(exports: &ArrayExports, name: &str) -> Result<Attached, ServeError> {
+fn attach(exports: &ArrayExports, name: &str, stop: &AtomicBool) -> Result<Attached, ServeError> {
     let export = exports.find(name).ok_or_else(|| ServeError::Options {
         problem: format!("--ublk={name}: there is no such volume"),
         hint: "--ublk alone takes the whole array; `arraylab ctl SOCKET status` lists the volumes",
     })?;
-    Attached::attach(export)
+    Attached::attach(export, stop)
 }
 
 fn run_command(

@@ -2,7 +2,7 @@
 
 use crate::StoreError;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,21 +20,51 @@ const CONFIDENCES: &str = include_str!("confidences.sql");
 /// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The journal of a run: readers see the last commit while the run writes.
+const JOURNAL: &str = "WAL";
+/// The journal on a file system that maps no memory for several processes (9p, some network file systems), which WAL needs:
+/// just as safe, and readers wait for a commit's end.
+const JOURNAL_WITHOUT_SHARED_MEMORY: &str = "TRUNCATE";
+
 /// A new database, with its schema in place.
 pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
-    let make = || -> rusqlite::Result<Connection> {
-        let mut connection = Connection::open(path)?;
-        configure(&connection)?;
-        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-        connection.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(SCHEMA)?;
-        transaction.execute_batch(CONFIDENCES)?;
-        transaction.commit()?;
-        Ok(connection)
-    };
-    make().map_err(|error| StoreError::database(path, error))
+    let failed = |error| StoreError::database(path, error);
+    match create_with(path, JOURNAL) {
+        Err(error) if is_without_shared_memory(&error) => {
+            // It is marked as one with WAL, and can no longer be opened here.
+            for suffix in ["", "-wal", "-shm"] {
+                let file = path.with_file_name(format!("{}{suffix}", crate::directory::DATABASE_FILE));
+                match std::fs::remove_file(&file) {
+                    Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(StoreError::Io { action: "remove", path: file, source });
+                    }
+                    _ => {}
+                }
+            }
+            create_with(path, JOURNAL_WITHOUT_SHARED_MEMORY).map_err(failed)
+        }
+        created => created.map_err(failed),
+    }
+}
+
+fn is_without_shared_memory(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        [ffi::SQLITE_IOERR_SHMMAP, ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMLOCK]
+            .contains(&error.extended_code)
+    })
+}
+
+fn create_with(path: &Path, journal: &str) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open(path)?;
+    configure(&connection)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    connection.pragma_update(None, "journal_mode", journal)?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(SCHEMA)?;
+    transaction.execute_batch(CONFIDENCES)?;
+    transaction.commit()?;
+    Ok(connection)
 }
 
 /// The database of an existing run, to write.

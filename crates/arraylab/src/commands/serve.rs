@@ -4,14 +4,18 @@ use super::run::catch_signals;
 use crate::cli::{CtlArgs, ServeArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, say};
+use crate::panics::stop_on_panic;
 use serde_json::Value;
 use serve::{Announcement, Endpoint, Options, Outcome, ServeError, parse_speed};
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a terminal's `ctl status` looks, for rates and shares.
 const STATUS_OVER: Duration = Duration::from_secs(1);
+const PANIC_HINT: &str =
+    "hint: the server ended rather than leave clients waiting; this is a bug, please report it";
 const STATUS_FOOT: &str = "\n(the last second; `arraylab watch` goes on, `--json` has everything)\n";
 
 /// `arraylab serve`
@@ -36,6 +40,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         kept_arrivals: 0,
     };
     let stop = catch_signals()?;
+    let first_panic = stop_on_panic(Arc::clone(&stop));
     let ready = |at: &Announcement<'_>| {
         say(&format!("control socket: {}", options.control_path().display()));
         if let Some(device) = at.block_device {
@@ -48,7 +53,11 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
         // Whoever started us may read the address from a pipe; without a reader the array is served all the same.
         let _ = print(&format!("{}\n", at.uri));
     };
-    let served = serve::run(&options, &stop, &ready)?;
+    let served = serve::run(&options, &stop, &ready);
+    if let Some(message) = first_panic.message() {
+        return Err(Failure::Failed(format!("{message}\n{PANIC_HINT}").into()));
+    }
+    let served = served?;
     if let Some(lateness) = served.lateness {
         say(&lateness.in_words());
     }

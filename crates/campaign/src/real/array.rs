@@ -46,7 +46,10 @@ impl ArraySetter {
         telling.waiting("the array is being set");
         let (devices, changes) = match self.driver.set(wanted).map_err(gave_up)? {
             SetOutcome::Refused { reason } => return Err(Halt::Refused(reason)),
-            SetOutcome::Made { devices, changes } => (devices, changes),
+            SetOutcome::Made { devices, changes, notices } => {
+                notices.into_iter().for_each(|text| telling.tell(Message::Warning { text }));
+                (devices, changes)
+            }
         };
         self.note(changes, telling);
         let mut told: Option<Instant> = None;

@@ -88,6 +88,14 @@ fn start_host(
         run_start: origin.start,
     };
     ProbeThread::start(settings, move |read| {
+        for change in &read.path_changes {
+            let _ = tell.send(Message::PathChanged {
+                at_ns: origin.at_ns + read.end_ns,
+                path: change.path.to_string(),
+                is_usable: change.is_usable,
+                state: change.state.clone(),
+            });
+        }
         // The keeper has gone only when the campaign is over.
         let _ = tell.send(Message::HostCounters { at_ns: origin.at_ns + read.end_ns, counters: owned(read) });
     })

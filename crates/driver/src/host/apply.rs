@@ -89,7 +89,7 @@ impl HostSettings {
         for wanted in made {
             let found = wanted.attribute.read(&self.roots)?;
             if !same_value(&found, &wanted.value) {
-                return Err(not_taken(wanted, found));
+                return Err(not_taken(&self.roots, wanted, found));
             }
         }
         Ok(applied)
@@ -154,7 +154,15 @@ impl HostSettings {
             after: value.clone(),
             dependents,
         })?;
-        attribute.write(&self.roots, value)?;
+        attribute.write(&self.roots, value).map_err(|error| match error {
+            // Linux answers so to a name that it does not know (block/elevator.c).
+            HostError::Io { source, .. }
+                if attribute.is_scheduler() && source.kind() == std::io::ErrorKind::InvalidInput =>
+            {
+                not_taken(&self.roots, wanted, before.clone())
+            }
+            error => error,
+        })?;
         let found = attribute.read(&self.roots)?;
         if !same_value(&found, value) {
             // So that putting back knows the kernel's version of our value.
@@ -163,7 +171,7 @@ impl HostSettings {
                     Entry { attribute: attribute.clone(), before, after: found.clone(), dependents: vec![] };
                 self.note(entry)?;
             }
-            return Err(not_taken(wanted, found));
+            return Err(not_taken(&self.roots, wanted, found));
         }
         Ok(Some(Change::host(attribute.name(), Some(before), Some(found))))
     }
@@ -238,8 +246,13 @@ impl Drop for HostSettings {
     }
 }
 
-fn not_taken(wanted: &Wanted, found: String) -> HostError {
-    HostError::NotTaken { name: wanted.attribute.name(), asked: wanted.value.clone(), found }
+/// A number is rounded or limited; a scheduler is there or is not.
+fn not_taken(roots: &HostRoots, wanted: &Wanted, found: String) -> HostError {
+    let (name, asked) = (wanted.attribute.name(), wanted.value.clone());
+    if wanted.attribute.is_scheduler() {
+        return HostError::NoSuchScheduler { name, asked, choices: wanted.attribute.choices(roots) };
+    }
+    HostError::NotTaken { name, asked, found }
 }
 
 /// Modules show a switch as Y or N, and take 1 or 0.

@@ -106,6 +106,13 @@ impl Attribute {
         })
     }
 
+    /// The words of a choice like `[none] mq-deadline`; nothing where it cannot be read.
+    pub(crate) fn choices(&self, roots: &HostRoots) -> Vec<String> {
+        let text = self.path(roots).ok().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        let line = text.lines().next().unwrap_or_default();
+        line.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
+    }
+
     pub(crate) fn write(&self, roots: &HostRoots, value: &str) -> Result<(), HostError> {
         let path = self.path(roots)?;
         if let Attribute::Mount { mount_point } = self {

@@ -50,6 +50,16 @@ pub enum HostError {
         /// What was read.
         found: String,
     },
+    /// A device has no such scheduler.
+    #[error("{name}: there is no scheduler `{asked}` for this device\nhint: {}", hint_of(choices))]
+    NoSuchScheduler {
+        /// The setting.
+        name: String,
+        /// What was asked for.
+        asked: String,
+        /// What the kernel offers.
+        choices: Vec<String>,
+    },
     /// Another run that is under way has changed the same setting.
     #[error(
         "{name} is set by another run (process {pid})\nhint: wait for its end; two runs would put it back in the wrong order"
@@ -75,5 +85,12 @@ pub enum HostError {
 impl HostError {
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         HostError::Io { action, path: path.into(), source }
+    }
+}
+
+fn hint_of(choices: &[String]) -> String {
+    match choices {
+        [] => "it has no scheduler of its own; set it for the devices below".to_owned(),
+        choices => format!("it has `{}`; others may be in modules that are not loaded", choices.join("`, `")),
     }
 }

@@ -7,7 +7,7 @@
 use crate::error::MissingConsents;
 use crate::names::{consent_id, own_name};
 use crate::shipped::request::{Defaults, Request};
-use crate::shipped::volume::{Creation, Permission, Volume, VolumeState, VolumeTool};
+use crate::shipped::volume::{Creation, Permission, RoundedSize, Volume, VolumeState, VolumeTool};
 use crate::{
     ArrayDriver, Change, CreatedDevice, DriverError, Options, Protection, Readiness, SetOutcome, Settings,
 };
@@ -170,7 +170,7 @@ impl<T: VolumeTool> Cycle<T> {
     fn check_made(&self, request: &Request, volume: &Volume) -> Result<(), DriverError> {
         let differs = |what: &str, asked: String, found: String| DriverError::Unexpected {
             what: format!("{} {} has {what} {found} where {asked} was asked for", T::NOUN, volume.id),
-            hint: "the array changed a setting by itself; a write cache, for example, is off without a charged battery",
+            hint: T::DIFFERENCE_HINT,
         };
         if let Some(raid) = volume.raid.filter(|&raid| raid != request.raid) {
             return Err(differs("RAID level", request.raid.to_string(), raid.to_string()));
@@ -281,7 +281,7 @@ impl<T: VolumeTool> Cycle<T> {
 
 impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
     fn set(&mut self, settings: &Settings) -> Result<SetOutcome, DriverError> {
-        let request = match self.defaults.request(settings) {
+        let mut request = match self.defaults.request(settings) {
             Ok(request) => request,
             Err(reason) => return Ok(SetOutcome::Refused { reason }),
         };
@@ -297,6 +297,13 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
         let in_the_way =
             self.in_the_way(&request, &mut missing).map_err(self.at("looking for what is on the drives"))?;
         missing.finish()?;
+        let mut notices = Vec::new();
+        if let Some(asked) = request.size_bytes
+            && let Some(rounded) = self.tool.rounded_size(&request).map_err(self.at("rounding the size"))?
+        {
+            request.size_bytes = Some(rounded.bytes);
+            notices.extend(rounding_notice(self.driver, asked, rounded));
+        }
         let before = self.before.take();
         for volume in &in_the_way {
             self.delete(volume).map_err(self.at(format!(
@@ -357,7 +364,7 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
             })
             .collect();
         self.before = Some(made);
-        Ok(SetOutcome::Made { devices: vec![device], changes })
+        Ok(SetOutcome::Made { devices: vec![device], changes, notices })
     }
 
     fn ready(&mut self) -> Result<Readiness, DriverError> {
@@ -396,6 +403,19 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
             reason: format!("the {} driver knows no events", self.driver),
         })
     }
+}
+
+/// Says that a size is not the one that was asked for.
+fn rounding_notice(driver: &str, asked_bytes: u64, rounded: RoundedSize) -> Option<String> {
+    let RoundedSize { bytes, unit_bytes } = rounded;
+    (bytes != asked_bytes).then(|| {
+        format!(
+            "{driver}: size={} is made as {}, a multiple of {}",
+            units::human_bytes(asked_bytes),
+            units::human_bytes(bytes),
+            units::human_bytes(unit_bytes)
+        )
+    })
 }
 
 /// NAA identifiers of 64 or 128 bits, as hexadecimal digits (SPC-4, 7.8.6.6).

@@ -6,12 +6,13 @@
 use crate::command::{Answer, run};
 use crate::names::PREFIX;
 use crate::shipped::request::Request;
-use crate::shipped::volume::{Creation, Permission, Volume, VolumeState, VolumeTool};
+use crate::shipped::volume::{Creation, Permission, RoundedSize, Volume, VolumeState, VolumeTool};
 use crate::{CommandLimits, DriverError, Options};
 use serde_json::Value;
 use std::path::PathBuf;
 
 const HINT: &str = "expected is the output of lvs --reportformat json";
+const VGS_HINT: &str = "expected is the output of vgs --reportformat json";
 const TAG: &str = "arraylab";
 
 /// The tools and the volume group.
@@ -19,6 +20,7 @@ pub(crate) struct Lvm {
     lvcreate: PathBuf,
     lvremove: PathBuf,
     lvs: PathBuf,
+    vgs: PathBuf,
     group: String,
     limits: CommandLimits,
 }
@@ -44,6 +46,7 @@ impl Lvm {
             lvcreate: tool("lvcreate"),
             lvremove: tool("lvremove"),
             lvs: tool("lvs"),
+            vgs: tool("vgs"),
             limits,
             group: group.clone(),
         };
@@ -59,12 +62,40 @@ impl VolumeTool for Lvm {
     const NOUN: &'static str = "logical volume";
     const HAS_WRITE_CACHE: bool = false;
     const INITIALISES: bool = false;
+    const DIFFERENCE_HINT: &'static str =
+        "LVM rounds to whole extents of each stripe; `lvs --options +stripes,stripe_size` says what it made";
 
     fn unsupported(&self, request: &Request) -> Option<String> {
         if request.raid != 0 {
             return Some(format!("this driver makes stripes (RAID 0), not RAID {}", request.raid));
         }
         request.size_bytes.is_none().then(|| "a volume needs a size: give the driver size=".to_owned())
+    }
+
+    /// Up to whole extents of the volume group, as many on each stripe (lvcreate(8), `--size` and `--stripes`).
+    fn rounded_size(&self, request: &Request) -> Result<Option<RoundedSize>, DriverError> {
+        let Some(asked) = request.size_bytes else { return Ok(None) };
+        let arguments = [
+            "--reportformat",
+            "json",
+            "--units",
+            "b",
+            "--nosuffix",
+            "--options",
+            "vg_extent_size",
+            &self.group,
+        ];
+        let answer = self.run(&self.vgs, &arguments.map(str::to_owned))?;
+        let report: Value = serde_json::from_str(&answer.stdout)
+            .map_err(|error| answer.not_understood(format!("it is not JSON: {error}"), VGS_HINT))?;
+        let extent_bytes: u64 = report["report"][0]["vg"][0]["vg_extent_size"]
+            .as_str()
+            .and_then(|size| size.trim().parse().ok())
+            .filter(|&bytes| bytes > 0)
+            .ok_or_else(|| answer.not_understood("no `vg_extent_size`", VGS_HINT))?;
+        let unit_bytes = extent_bytes.saturating_mul(request.drives.len().max(1) as u64);
+        let bytes = asked.div_ceil(unit_bytes).saturating_mul(unit_bytes);
+        Ok(Some(RoundedSize { bytes, unit_bytes }))
     }
 
     fn check_drives(&self, _request: &Request, _permission: &Permission<'_>) -> Result<(), DriverError> {

@@ -95,6 +95,8 @@ impl VolumeTool for Mdadm {
     const NOUN: &'static str = "array";
     const HAS_WRITE_CACHE: bool = false;
     const INITIALISES: bool = false;
+    const DIFFERENCE_HINT: &'static str =
+        "md rounds to whole chunks and keeps room for its metadata; `mdadm --detail` says what it made";
 
     fn unsupported(&self, request: &Request) -> Option<String> {
         // mdadm(8), --raid-devices; it would make some of these with fewer drives when forced.

@@ -108,6 +108,7 @@ impl VolumeTool for OpenManage {
     const NOUN: &'static str = "virtual disk";
     const HAS_WRITE_CACHE: bool = true;
     const INITIALISES: bool = true;
+    const DIFFERENCE_HINT: &'static str = "the controller changed a setting by itself; a write cache, for example, is off without a charged battery";
 
     fn unsupported(&self, _request: &Request) -> Option<String> {
         // What the controller cannot make it says itself.

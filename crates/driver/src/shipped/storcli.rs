@@ -105,6 +105,7 @@ impl VolumeTool for Storcli {
     const NOUN: &'static str = "virtual drive";
     const HAS_WRITE_CACHE: bool = true;
     const INITIALISES: bool = true;
+    const DIFFERENCE_HINT: &'static str = "the controller changed a setting by itself; a write cache, for example, is off without a charged battery";
 
     fn unsupported(&self, _request: &Request) -> Option<String> {
         // What the controller cannot make it says itself.

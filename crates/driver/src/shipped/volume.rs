@@ -65,6 +65,14 @@ pub(crate) enum Creation {
     Refused(String),
 }
 
+/// A size as a tool makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RoundedSize {
+    pub bytes: u64,
+    /// It is a multiple of this.
+    pub unit_bytes: u64,
+}
+
 /// What the user permits, and what the host forbids.
 pub(crate) struct Permission<'a> {
     pub consents: &'a [String],
@@ -79,9 +87,16 @@ pub(crate) trait VolumeTool {
     const HAS_WRITE_CACHE: bool;
     /// Virtual disks of the hardware are initialised by a command; software RAID does it by itself.
     const INITIALISES: bool;
+    /// What to look at where a virtual disk is not as it was asked for.
+    const DIFFERENCE_HINT: &'static str;
 
     /// Why the tool cannot make `request` at all, told without asking it.
     fn unsupported(&self, request: &Request) -> Option<String>;
+
+    /// The size that the tool makes of the one that is asked for, where it rounds, and to what.
+    fn rounded_size(&self, _request: &Request) -> Result<Option<RoundedSize>, DriverError> {
+        Ok(None)
+    }
 
     /// Everything that `create` needs of the drives, before anything is deleted.
     fn check_drives(&self, request: &Request, permission: &Permission<'_>) -> Result<(), DriverError>;

@@ -136,8 +136,11 @@ impl Source for HealthSource {
             let patience = Patience::new(left.min(patience.limit / SHARE_OF_A_DRIVE), patience.stopped);
             match self.runner.run(&command, &patience) {
                 // The status of smartctl is a set of findings about the drive, and not that it failed.
-                Ok(output) if push_smart(&output.stdout, drive.name(), &mut values) => {}
-                Ok(output) => failure = Some(output.failure(&command[0])),
+                Ok(output) => match push_smart(&output.stdout, drive.name(), &mut values) {
+                    // A virtual disk or a USB stick has no SMART, and nobody is told so once a minute.
+                    Smart::Numbers | Smart::NotSupported => {}
+                    Smart::NoAnswer => failure = Some(output.failure(&command[0])),
+                },
                 Err(AskError::Stopped) => return Err(AskError::Stopped),
                 Err(error) => failure = Some(error),
             }
@@ -169,15 +172,33 @@ fn push_temperatures(parent: &Path, drive: &str, values: &mut Vec<AskedValue>) {
     }
 }
 
-/// The numbers of `nvme smart-log` or `smartctl`, by their own names; false where there are none.
-pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue>) -> bool {
+/// What a program said of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Smart {
+    Numbers,
+    /// The program reached the drive, and it has none.
+    NotSupported,
+    NoAnswer,
+}
+
+/// smartctl(8), EXIT STATUS: the command line could not be parsed, the device could not be opened.
+const SMARTCTL_NOT_REACHED: u64 = 0b11;
+/// NVMe gives temperatures in kelvin (base specification, SMART / Health Information), and `nvme` passes them on;
+/// smartctl gives degrees.
+const ZERO_CELSIUS_KELVIN: f64 = 273.0;
+
+/// The numbers of `nvme smart-log` or `smartctl`, by their own names; temperatures in degrees Celsius.
+pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue>) -> Smart {
     let before = values.len();
-    let Ok(Value::Object(all)) = serde_json::from_slice(output) else { return false };
+    let Ok(Value::Object(all)) = serde_json::from_slice(output) else { return Smart::NoAnswer };
+    let mut was_reached = false;
     if !all.contains_key("smartctl") {
-        push_numbers(&all, drive, values);
+        push_numbers(&all, ZERO_CELSIUS_KELVIN, drive, values);
     } else {
+        let status = all.get("smartctl").and_then(|smartctl| smartctl.get("exit_status"));
+        was_reached = status.and_then(Value::as_u64).is_some_and(|status| status & SMARTCTL_NOT_REACHED == 0);
         if let Some(Value::Object(log)) = all.get("nvme_smart_health_information_log") {
-            push_numbers(log, drive, values);
+            push_numbers(log, 0.0, drive, values);
         }
         let table = all.get("ata_smart_attributes").and_then(|attributes| attributes.get("table"));
         for attribute in table.and_then(Value::as_array).into_iter().flatten() {
@@ -198,20 +219,34 @@ pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue
             }
         }
     }
-    values.len() > before
+    match values.len() > before {
+        true => Smart::Numbers,
+        false if was_reached => Smart::NotSupported,
+        false => Smart::NoAnswer,
+    }
 }
 
-/// Numbers, and the numbers that nvme-cli writes as text because they have 128 bits.
-fn push_numbers(object: &Map<String, Value>, drive: &str, values: &mut Vec<AskedValue>) {
+/// Numbers, and the numbers that nvme-cli writes as text because they have 128 bits. `zero_celsius` is what the program
+/// says at 0 °C.
+fn push_numbers(object: &Map<String, Value>, zero_celsius: f64, drive: &str, values: &mut Vec<AskedValue>) {
     for (name, value) in object {
         let number = match value {
             Value::String(text) => text.parse().ok(),
             value => value.as_f64(),
         };
-        if let Some(number) = number {
-            keep(values, drive, name, number);
+        match number {
+            Some(number) if is_temperature(name) => {
+                keep(values, drive, &format!("{name}_celsius"), number - zero_celsius);
+            }
+            Some(number) => keep(values, drive, name, number),
+            None => {}
         }
     }
+}
+
+/// `temperature`, `temperature_sensor_1`; `warning_temp_time` is a time.
+fn is_temperature(name: &str) -> bool {
+    name == "temperature" || name.starts_with("temperature_sensor_")
 }
 
 #[cfg(test)]
@@ -235,7 +270,8 @@ mod tests {
 
     fn smart(text: &str) -> Vec<(String, f64)> {
         let mut values = Vec::new();
-        assert_eq!(push_smart(text.as_bytes(), "d", &mut values), !values.is_empty());
+        let said = push_smart(text.as_bytes(), "d", &mut values);
+        assert_eq!(said == Smart::Numbers, !values.is_empty());
         values.into_iter().map(|value| (value.name, value.value)).collect()
     }
 
@@ -247,7 +283,7 @@ mod tests {
             smart(
                 r#"{"critical_warning":{"value":0},"temperature":310,"data_units_written":"1234","media_errors":0,"x":"y"}"#
             ),
-            [one("temperature", 310.0), one("data_units_written", 1234.0), one("media_errors", 0.0)]
+            [one("temperature_celsius", 37.0), one("data_units_written", 1234.0), one("media_errors", 0.0)]
         );
         assert_eq!(
             smart(
@@ -261,9 +297,38 @@ mod tests {
             ),
             [one("percentage_used", 3.0)]
         );
+        assert_eq!(
+            smart(r#"{"temperature":300,"temperature_sensor_1":310,"warning_temp_time":4}"#),
+            [
+                one("temperature_celsius", 27.0),
+                one("temperature_sensor_1_celsius", 37.0),
+                one("warning_temp_time", 4.0)
+            ]
+        );
+        assert_eq!(
+            smart(r#"{"smartctl":{},"nvme_smart_health_information_log":{"temperature":38}}"#),
+            [one("temperature_celsius", 38.0)],
+            "smartctl gives degrees"
+        );
         for nothing in ["", "[]", "{}", "not found", r#"{"smartctl":{"exit_status":2}}"#] {
             assert!(smart(nothing).is_empty(), "{nothing}");
         }
+    }
+
+    /// Proves that a drive without SMART is no failure, and that one which could not be opened is.
+    #[test]
+    fn a_drive_without_smart_is_no_failure() {
+        let said = |text: &str| push_smart(text.as_bytes(), "d", &mut Vec::new());
+        // smartctl 7.3 on a disk of QEMU.
+        assert_eq!(
+            said(
+                r#"{"json_format_version":[1,0],"smartctl":{"version":[7,3],"exit_status":0},"device":{"name":"/dev/sda"}}"#
+            ),
+            Smart::NotSupported
+        );
+        assert_eq!(said(r#"{"smartctl":{"version":[7,3],"exit_status":4}}"#), Smart::NotSupported);
+        assert_eq!(said(r#"{"smartctl":{"version":[7,3],"exit_status":2}}"#), Smart::NoAnswer);
+        assert_eq!(said("not found"), Smart::NoAnswer);
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! The driver's side: a device of the kernel whose queues hand their requests to the desk.
 
+use super::control;
 use super::desk::Desk;
 use super::request::{Request, SECTOR_BYTES, failure, flag, operation};
 use crate::ServeError;
@@ -14,9 +15,11 @@ use std::fmt::Display;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// Queues of a device, each with a thread that waits for the driver.
 const QUEUES: u16 = 2;
@@ -40,56 +43,90 @@ const _: () = assert!(
         && flag::NO_UNMAP == sys::UBLK_IO_F_NOUNMAP
 );
 
+/// How often [`Attached::attach`] looks whether it is to give up.
+const STOP_POLL: Duration = Duration::from_millis(20);
+
 /// A block device, until it is detached.
 pub(crate) struct Attached {
     path: PathBuf,
     control: Arc<UblkCtrl>,
-    thread: JoinHandle<Result<i32, UblkError>>,
+    thread: JoinHandle<()>,
 }
 
 /// Whether the device is there, or why not.
 type Outcome = Result<PathBuf, UblkError>;
 
+/// Sender of the outcome that reports a panic of its thread too: without it, `attach` would wait for ever for a thread
+/// that has ended.
+#[derive(Clone)]
+struct OutcomeSender(Sender<Outcome>);
+
+impl OutcomeSender {
+    fn send(&self, outcome: Outcome) {
+        // Nobody listens once the device is there.
+        let _ = self.0.send(outcome);
+    }
+}
+
+impl Drop for OutcomeSender {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.send(Err(UblkError::IOError(io::Error::other("a thread of the device panicked"))));
+        }
+    }
+}
+
 impl Attached {
-    /// Makes a block device of an export.
-    pub(crate) fn attach(export: Arc<dyn Export>) -> Result<Attached, ServeError> {
+    /// Makes a block device of an export, unless `stop` is set before the kernel has it.
+    pub(crate) fn attach(export: Arc<dyn Export>, stop: &AtomicBool) -> Result<Attached, ServeError> {
         super::check()?;
+        control::remove_leftovers();
         let desk = Desk::open(export.clone()).map_err(ServeError::io("start the block device's threads"))?;
         let desk = Arc::new(desk);
         let control = UblkCtrlBuilder::default()
             .name("arraylab")
             .nr_queues(QUEUES)
             .depth(DEPTH)
+            .ctrl_target_flags(control::owner_tag(std::process::id()))
             .dev_flags(UblkFlags::UBLK_DEV_F_ADD_DEV)
             .build()
             .map_err(failed)?;
         let control = Arc::new(control);
-        let (told, outcome) = channel();
+        let number = control.dev_info().dev_id;
+        let (tx, outcome) = channel();
+        let tx = OutcomeSender(tx);
         let running = control.clone();
         let device = Builder::new().name("ublk".into()).spawn(move || {
-            let of_queues = told.clone();
-            running.run_target(
-                |device| {
-                    set_parameters(device, &*export);
-                    Ok(())
-                },
-                move |queue: u16, device: &UblkDev| serve_queue(queue, device, &desk, &of_queues),
-                move |control: &UblkCtrl| tell(&told, Ok(PathBuf::from(control.get_bdev_path()))),
-            )
+            let (started_tx, failed_tx) = (tx.clone(), tx.clone());
+            let ended = control::open_ring().and_then(|()| {
+                running.run_target(
+                    |device| {
+                        set_parameters(device, &*export);
+                        Ok(())
+                    },
+                    move |queue: u16, device: &UblkDev| serve_queue(queue, device, &desk, &tx),
+                    move |control: &UblkCtrl| started_tx.send(Ok(PathBuf::from(control.get_bdev_path()))),
+                )
+            });
+            if let Err(error) = ended {
+                failed_tx.send(Err(error));
+            }
         });
         let thread = device.map_err(ServeError::io("start the block device's thread"))?;
-        match outcome.recv() {
-            Ok(Ok(path)) => Ok(Attached { path, control, thread }),
-            Ok(Err(error)) => {
-                // The driver may wait for a queue that never came.
-                let _ = control.kill_dev();
-                Err(failed(error))
+        let error = loop {
+            match outcome.recv_timeout(STOP_POLL) {
+                Ok(Ok(path)) => return Ok(Attached { path, control, thread }),
+                Ok(Err(error)) => break error,
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Acquire) => {
+                    break UblkError::IOError(io::Error::from(io::ErrorKind::Interrupted));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break UblkError::QueueIsDown,
             }
-            Err(_) => match thread.join() {
-                Ok(Err(error)) => Err(failed(error)),
-                _ => Err(failed(UblkError::QueueIsDown)),
-            },
-        }
+        };
+        // The thread may hold `control` while the driver waits for a queue that never comes; another handle is not held.
+        control::remove(number);
+        Err(failed(error))
     }
 
     /// `/dev/ublkbN`
@@ -97,11 +134,15 @@ impl Attached {
         &self.path
     }
 
-    /// Takes the device away; returns when the kernel has nothing under way any more.
+    /// Takes the device away; returns when the kernel has nothing under way any more. Who still has it open or mounted
+    /// is not waited for: the driver forgets the device with its last user.
     pub(crate) fn detach(self) {
-        // It may have been taken away by others.
-        let _ = self.control.kill_dev();
-        let _ = self.thread.join();
+        // It may have been taken away by others, and then these fail.
+        if control::open_ring().is_ok() {
+            let _ = self.control.kill_dev();
+            let _ = self.thread.join();
+            let _ = self.control.del_dev_async();
+        }
     }
 }
 
@@ -114,11 +155,6 @@ fn failed(error: UblkError) -> ServeError {
         other => io::Error::other(other),
     };
     ServeError::Io { operation: "make a block device with ublk_drv".to_owned(), source }
-}
-
-fn tell(told: &Sender<Outcome>, outcome: Outcome) {
-    // Nobody listens once the device is there.
-    let _ = told.send(outcome);
 }
 
 /// What the kernel is to know of the device.
@@ -187,7 +223,7 @@ impl Answered {
 }
 
 /// Hands the requests of a queue to the desk and its answers to the driver, until the device is taken away.
-fn serve_queue(number: u16, device: &UblkDev, desk: &Desk, told: &Sender<Outcome>) {
+fn serve_queue(number: u16, device: &UblkDev, desk: &Desk, tx: &OutcomeSender) {
     let mut buffers = device.alloc_queue_io_bufs();
     let made = Answered::new().map_err(UblkError::IOError).and_then(|answered| {
         let queue = UblkQueue::new(number, device)?;
@@ -197,7 +233,7 @@ fn serve_queue(number: u16, device: &UblkDev, desk: &Desk, told: &Sender<Outcome
     });
     let (queue, answered) = match made {
         Ok(made) => made,
-        Err(error) => return tell(told, Err(error)),
+        Err(error) => return tx.send(Err(error)),
     };
     let connection = FIRST_CONNECTION + u64::from(number);
     queue.wait_and_handle_io(|queue, tag, event| {

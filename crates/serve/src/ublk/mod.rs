@@ -6,6 +6,8 @@
 
 #[cfg(test)]
 mod conformance;
+#[cfg(feature = "ublk")]
+mod control;
 #[cfg(any(feature = "ublk", test))]
 mod desk;
 #[cfg(feature = "ublk")]
@@ -54,7 +56,10 @@ pub(crate) enum Attached {}
 
 #[cfg(not(feature = "ublk"))]
 impl Attached {
-    pub(crate) fn attach(_: std::sync::Arc<dyn nbd::Export>) -> Result<Attached, ServeError> {
+    pub(crate) fn attach(
+        _: std::sync::Arc<dyn nbd::Export>,
+        _: &std::sync::atomic::AtomicBool,
+    ) -> Result<Attached, ServeError> {
         Err(not_built_in())
     }
 

@@ -1,0 +1,139 @@
+# Devices that fail and devices that do not answer: counted by kind, ended as the plan says, and never waited for without end.
+
+map() { dmsetup create "$1" --table "0 $(blockdev --getsz "$2") $3"; } # NAME DEVICE TARGET…
+map_over() { map "$1" "$2" "linear $2 0"; } # NAME DEVICE
+
+two_cases() { # SECONDS [SETTINGS]: plan.yaml with two cases that write
+    cat >plan.yaml <<PLAN
+title: Writes twice
+defaults: { ioengine: libaio, direct: 1, runtime: $1, bs: 4k, iodepth: 4${2:+, $2} }
+stages:
+  write: { matrix: { rw: [randwrite, write] } }
+PLAN
+}
+results() { arraylab results "$1" --json; } # RUN
+field() { python3 -c 'import json,sys
+for line in sys.stdin: print(eval(sys.argv[1], {}, {"case": json.loads(line)}))' "$1"; } # EXPRESSION
+
+hang_during() { # ENGINE: a device is suspended while the first of two cases writes, and resumed when the run has ended
+    local before run
+    map_over hang "$(disk s0)"
+    two_cases 3
+    before=$(writes "$(disk s0)")
+    arraylab run plan.yaml --target /dev/mapper/hang --engine "$1" --out run $(consent_of /dev/mapper/hang) >out 2>&1 &
+    run=$!
+    wait_for 60 has_written_more "$(disk s0)" "$before"
+    dmsetup suspend --noflush --nolockfs hang
+    wait_for_end 150 $run
+    [ "$STATUS" = 3 ] || { cat out; fail "exit status $STATUS with a device that hangs"; }
+    expect_text "hang"
+    results run >rows
+    [ "$(wc -l <rows)" = 1 ] || { cat rows; fail "a case was run while I/O was pending"; }
+    [ "$(field 'case["status"]' <rows)" = failed ] || { cat rows; fail "the case is not failed"; }
+    grep -Eq '[0-9]+ I/Os were not answered for [0-9]+ s' out || { cat out; fail "not how many for how long"; }
+    dmsetup resume hang
+    wait_for 30 nobody_has_open hang
+    expect 0 arraylab run --resume run $(consent_of /dev/mapper/hang)
+    [ "$(results run | field 'case["status"]' | sort | uniq -c | tr -s ' ')" = " 2 done" ] || { results run; fail "not two cases done"; }
+}
+nobody_has_open() { [ "$(dmsetup info -c --noheadings -o open "$1")" = 0 ]; }
+
+# Proves that a device which hangs under our engine fails its case with how many I/Os hang for how long, that no case begins
+# while I/O is pending (exit status 3), and that the run is resumed when the device answers again.
+# deadline: 300
+test_a_hang_under_our_engine() { hang_during ring; }
+
+# Proves the same of fio.
+# deadline: 400
+test_a_hang_under_fio() { hang_during fio; }
+
+# Proves that Ctrl-C ends a run on a device that hangs within two seconds, and keeps it.
+test_an_interrupt_ends_a_hanging_run() {
+    local before run begun
+    map_over hang "$(disk s0)"
+    two_cases 60
+    before=$(writes "$(disk s0)")
+    arraylab run plan.yaml --target /dev/mapper/hang --out run $(consent_of /dev/mapper/hang) >out 2>&1 &
+    run=$!
+    wait_for 60 has_written_more "$(disk s0)" "$before"
+    dmsetup suspend --noflush --nolockfs hang
+    begun=$EPOCHREALTIME
+    kill -TERM $run
+    wait_for_end 30 $run
+    [ "$STATUS" = 130 ] || { cat out; fail "exit status $STATUS after an interrupt"; }
+    # An emulated machine on a busy host is several times slower than the two seconds are meant for.
+    awk "BEGIN { exit !($EPOCHREALTIME - $begun < 8) }" || fail "it took more than 8 s"
+    dmsetup resume hang
+    expect 0 arraylab status run
+}
+
+errors_with() { # ENGINE: with `continue_on_error: all` the case is done and its errors are counted by kind
+    map bad "$(disk s0)" "flakey $(disk s0) 0 1 1 1 error_writes"
+    two_cases 2 "continue_on_error: all, rwmixread: 50"
+    sed -i 's/\[randwrite, write\]/[randrw]/' plan.yaml
+    expect 0 arraylab run plan.yaml --target /dev/mapper/bad --engine "$1" --out run $(consent_of /dev/mapper/bad)
+    results run >rows
+    [ "$(field 'case["status"]' <rows)" = "done" ] || { cat rows; fail "the case is not done"; }
+    [ "$(field 'case["write"]["errors"] > 0 and case["write"]["ios"] > 0' <rows)" = True ] || { cat rows; fail "no errors are counted"; }
+    grep -q 'writes failed: Input/output error' out || { cat out; fail "the kind of error is not said"; }
+}
+
+# Proves that errors are counted by kind, and the case goes on and is done, where the plan says so: with our engine.
+test_errors_are_counted_by_our_engine() { errors_with ring; }
+
+# Proves the same of fio.
+test_errors_are_counted_by_fio() { errors_with fio; }
+
+# Proves that without `continue_on_error` the first error ends the case as failed, with its kind, and the next case is run.
+test_an_error_ends_the_case() {
+    local engine
+    map bad "$(disk s0)" error
+    two_cases 2
+    for engine in ring fio; do
+        expect 3 arraylab run plan.yaml --target /dev/mapper/bad --engine $engine --out run-$engine $(consent_of /dev/mapper/bad)
+        [ "$(results run-$engine | field 'case["status"]' | sort -u)" = failed ] || { results run-$engine; fail "$engine"; }
+        expect_text "Input/output error"
+    done
+}
+
+# Proves that a medium error of a SCSI disk is counted as one and passed over, by our engine and by fio, whose own list of
+# errors to pass over lacks it.
+test_medium_errors_are_counted() {
+    local engine bad
+    modprobe scsi_debug dev_size_mb=32 opts=2 medium_error_start=4096 medium_error_count=2048
+    wait_for 20 has_scsi_debug
+    bad=$(scsi_debug_disk)
+    cat >plan.yaml <<PLAN
+title: Reads
+defaults: { ioengine: libaio, direct: 1, runtime: 2, bs: 4k, iodepth: 4, continue_on_error: all }
+stages:
+  read: { settings: { rw: randread } }
+PLAN
+    for engine in ring fio; do
+        expect 0 arraylab run plan.yaml --target "$bad" --engine $engine --out run-$engine
+        [ "$(results run-$engine | field 'case["read"]["errors"] > 0')" = True ] || { results run-$engine; fail "$engine counts none"; }
+        grep -q 'reads failed: ' out || { cat out; fail "$engine does not say the kind"; }
+    done
+}
+scsi_debug_disk() { local path; path=$(ls -d /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/* 2>/dev/null) && echo "/dev/${path##*/}"; }
+has_scsi_debug() { [ -b "$(scsi_debug_disk)" ]; }
+
+# Proves that a disk which is removed under load is told as gone, and not as an I/O that was too short.
+test_a_removed_disk_is_gone() {
+    local run before bad=
+    modprobe scsi_debug dev_size_mb=64
+    wait_for 20 has_scsi_debug
+    bad=$(scsi_debug_disk)
+    two_cases 30
+    sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml
+    before=$(reads "$bad")
+    arraylab run plan.yaml --target "$bad" --out run >out 2>&1 &
+    run=$!
+    wait_for 60 has_read_more "$bad" "$before"
+    echo 1 >"/sys/block/${bad##*/}/device/delete"
+    wait_for_end 60 $run
+    [ "$STATUS" = 3 ] || { cat out; fail "exit status $STATUS"; }
+    ! grep -q "fewer bytes" out || { cat out; fail "a removed disk is told as a short I/O"; }
+    expect_text "the target is gone"
+}
+has_read_more() { [ "$(reads "$1")" -gt $(($2 + 200)) ]; } # more than udev looks at it

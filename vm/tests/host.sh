@@ -1,0 +1,75 @@
+# The host around a load: what is read of drives, what is set, and where the run lies.
+
+quick_plan() { # SETTINGS…: plan.yaml that reads for a second
+    cat >plan.yaml <<PLAN
+title: Reads
+defaults: { ioengine: libaio, direct: 1, runtime: 1, bs: 4k, iodepth: 4${1:+, $1} }
+stages:
+  read: { settings: { rw: randread } }
+PLAN
+}
+
+# Proves that disks without SMART are no reason for a warning, and that an NVMe drive's temperature is in degrees Celsius.
+test_health_is_read_or_absent() {
+    quick_plan
+    expect 0 arraylab run plan.yaml --target "$(disk s0)" --out scsi
+    ! grep -q "gave no counters" out || { cat out; fail "a disk without SMART is a warning"; }
+    expect 0 arraylab run plan.yaml --target "$(disk n01)" --out nvme
+    python3 - nvme/run.sqlite <<'P'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("select name, value from counters join counter_series on series_id = counter_series.id where name like 'temperature%'").fetchall()
+assert rows, "no temperature"
+assert all(name.endswith("_celsius") and -40 < value < 120 for name, value in rows), rows
+P
+}
+
+# Proves that a scheduler which the kernel does not have is said to be missing, with those that it has.
+test_an_unknown_scheduler_is_named() {
+    quick_plan '"queue.scheduler": no-such-scheduler'
+    expect 0 arraylab run plan.yaml --target "$(disk s0)" --out run
+    expect_text "not-settable" "there is no scheduler" "no-such-scheduler" "mq-deadline"
+    ! grep -q "rounds" out || { cat out; fail "it is told as a rounded number"; }
+}
+
+# Proves that a run directory on 9p, where SQLite's write-ahead log cannot map its memory, is written and read.
+test_a_run_directory_on_9p() {
+    quick_plan
+    rm -rf /lab/run-9p
+    expect 0 arraylab run plan.yaml --target "$(disk s0)" --out /lab/run-9p
+    expect 0 arraylab results /lab/run-9p --json
+    expect_text '"status":"done"'
+    expect 0 arraylab status /lab/run-9p
+}
+
+# Proves that completions on a native NVMe multipath head are polled for, each time that it is asked.
+test_hipri_on_a_multipath_head() {
+    local n
+    quick_plan "hipri: 1"
+    for n in 1 2 3 4 5 6; do
+        expect 0 arraylab run plan.yaml --target "$(disk nm)" --out "run-$n"
+        ! grep -q "cannot be polled" out || { cat out; fail "round $n"; }
+    done
+}
+
+# Proves that settings of the host are put back at the end of a run, and after kill -9 by the next.
+test_settings_are_put_back() {
+    local queue before run
+    queue=/sys/block/$(kernel_name "$(disk s0)")/queue
+    before=$(cat "$queue/nr_requests") 
+    quick_plan '"queue.nr_requests": 32, "queue.scheduler": none, "sysctl.vm.swappiness": 7'
+    expect 0 arraylab run plan.yaml --target "$(disk s0)" --out run
+    [ "$(cat "$queue/nr_requests")" = "$before" ] || fail "nr_requests is not put back"
+    sed -i 's/runtime: 1/runtime: 100/' plan.yaml
+    arraylab run plan.yaml --target "$(disk s0)" --out killed >out 2>&1 &
+    run=$!
+    wait_for 60 is_set "$queue" 32
+    kill -KILL $run; wait_for_end 10 $run
+    [ "$(cat "$queue/nr_requests")" = 32 ] || fail "nothing is left to be put back"
+    quick_plan
+    expect 0 arraylab run plan.yaml --target "$(disk s0)" --out after
+    quick_plan '"queue.nr_requests": 48'
+    expect 0 arraylab run plan.yaml --target "$(disk s0)" --out again
+    [ "$(cat "$queue/nr_requests")" = "$before" ] || fail "nr_requests is $(cat "$queue/nr_requests"), not $before"
+    [ "$(sysctl -n vm.swappiness)" = 60 ] || fail "swappiness is $(sysctl -n vm.swappiness)"
+}
+is_set() { [ "$(cat "$1/nr_requests")" = "$2" ]; }

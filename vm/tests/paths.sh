@@ -1,0 +1,50 @@
+# Paths to a device: their states, their loss, and what a run says of it.
+
+long_plan() { # SECONDS
+    cat >plan.yaml <<PLAN
+title: Reads
+watch: { interval: 1 }
+defaults: { ioengine: libaio, direct: 1, runtime: $1, bs: 4k, iodepth: 4 }
+stages:
+  read: { settings: { rw: randread } }
+PLAN
+}
+has_read_more() { [ "$(reads "$1")" -gt $(($2 + 200)) ]; } # more than udev looks at it
+
+run_is_told_of_a_lost_path() { # DEVICE PATH-NAME COMMAND…: the command loses the path while the device is read
+    local device=$1 path=$2 before run; shift 2
+    long_plan 25
+    before=$(reads "$device")
+    arraylab run plan.yaml --target "$device" --out run >out 2>&1 &
+    run=$!
+    wait_for 60 has_read_more "$device" "$before"
+    "$@"
+    wait_for_end 100 $run
+    [ "$STATUS" = 0 ] || { cat out; fail "exit status $STATUS"; }
+    grep -q "the path .*$path is lost" out || { cat out; fail "no warning"; }
+    python3 - "$path" <<'P'
+import sqlite3, sys
+run = sqlite3.connect("run/run.sqlite")
+events = run.execute("select kind, text, case_at_ns from events where kind = 'path-lost'").fetchall()
+assert len(events) == 1 and sys.argv[1] in events[0][1], events
+assert events[0][2] is not None, "it is not on the case's clock"
+P
+}
+
+# Proves that a path of dm-multipath which goes offline under load is an event on the run's clock and a warning.
+test_a_lost_path_of_a_map_is_told() {
+    local path
+    start_multipathd
+    path=$(kernel_name "$(disk mp2)")
+    run_is_told_of_a_lost_path "$(mpath)" "$path" take_offline "$path"
+}
+take_offline() { echo offline >"/sys/block/$1/device/state"; }
+
+# Proves the same of a controller of native NVMe multipath.
+test_a_lost_nvme_path_is_told() {
+    local head controller
+    head=$(kernel_name "$(disk nm)")
+    controller=$(ls -d /sys/class/nvme-subsystem/*/"$head"/../nvme? | sed 's,.*/,,' | sort | tail -1)
+    run_is_told_of_a_lost_path "$(disk nm)" "${head%n*}c${controller#nvme}n${head##*n}" remove_controller "$controller"
+}
+remove_controller() { echo 1 >"$(readlink -f "/sys/class/nvme/$1/device")/remove"; }
