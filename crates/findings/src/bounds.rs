@@ -82,6 +82,7 @@ fn saturation(group: &Group<'_>, setting: &str) -> Option<Finding> {
         of: group.common.clone(),
         reached: !rising,
         at,
+        at_least: at.unwrap_or(points[points.len() - 1].0),
         iops: case.result.iops,
         maximum_iops: maximum,
         mean_latency_ns: total(case).mean_latency_ns,

@@ -5,22 +5,19 @@
 //! lacks what it needs, is too short for it, or the target cannot tell, it is not shown. Judging a claim records every finding
 //! it looks at.
 //!
-//! Claims are written beside their plan, as expressions (`evaluate`, `plan::claim`), or coded here, where an expression cannot
-//! say them.
+//! Claims are written beside their plan, as expressions (`plan::claim`); `docs/plan-language.md` describes them.
 
 mod evaluate;
 mod known;
+mod number;
+mod print;
+mod reduce;
 mod select;
 mod value;
 mod view;
 
-mod dorado_2100_g2;
-mod e2700;
-mod raid_levels;
-
 use crate::cited::{Cited, Source};
 use crate::{Findings, cited};
-use plan::claim::Needs;
 use serde::Serialize;
 use std::sync::OnceLock;
 use value::Truth;
@@ -52,29 +49,9 @@ impl Verdict {
     }
 }
 
-/// A claim that is coded.
-#[derive(Debug)]
-pub struct Coded {
-    id: &'static str,
-    source: &'static str,
-    tolerance: f64,
-    needs: Needs,
-    origin: Origin,
-    says: &'static str,
-    mechanism: &'static str,
-    /// What counts as shown, with the bounds that the check uses.
-    criterion: &'static str,
-    judge: fn(&View<'_>) -> Judged,
-}
-
-/// A conclusion with its check.
+/// A conclusion with its check, as it is written beside its plan.
 #[derive(Debug, Clone, Copy)]
-pub enum Claim<'a> {
-    /// Coded here.
-    Coded(&'a Coded),
-    /// Written beside its plan.
-    Written(&'a plan::claim::Claim),
-}
+pub struct Claim<'a>(&'a plan::claim::Claim);
 
 /// A claim, judged; serialises as a line of `arraylab claims --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,34 +79,15 @@ pub struct ClaimResult {
     /// Why it is refuted, where that is known beforehand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<Known>,
-}
-
-/// Whether a check's condition is met, with the numbers; or why it cannot be told.
-type Judged = Result<(bool, String), String>;
-
-/// Any length of a case shows the claim or does not.
-const ANY: Needs = counted(0.0);
-
-/// A counted time that a case must have.
-const fn counted(time_s: f64) -> Needs {
-    Needs { time_s, load_s: 0.0, intervals: 0 }
-}
-
-/// A time under load that a case must have, the ramp included.
-const fn under_load(load_s: f64) -> Needs {
-    Needs { time_s: 0.0, load_s, intervals: 0 }
+    /// Why, with the sources of the numbers.
+    #[serde(skip)]
+    cited: Cited,
 }
 
 /// The claims of a shipped plan, in the order of the publication.
 pub fn claims_of(plan: &str) -> Vec<Claim<'static>> {
-    let coded = match plan {
-        "dorado-2100-g2" => dorado_2100_g2::CLAIMS,
-        "raid-levels" => raid_levels::CLAIMS,
-        "e2700" => e2700::CLAIMS,
-        _ => &[],
-    };
-    let written = shipped().iter().filter(|(name, _)| name == plan).flat_map(|(_, claims)| claims);
-    written.map(Claim::Written).chain(coded.iter().map(Claim::Coded)).collect()
+    let of_plan = shipped().iter().filter(|(name, _)| name == plan).flat_map(|(_, claims)| claims);
+    of_plan.map(Claim).collect()
 }
 
 /// The claims that the shipped plans have, by plan.
@@ -148,14 +106,14 @@ fn shipped() -> &'static [(String, Vec<plan::claim::Claim>)] {
 
 /// The claim of this identifier among those of the shipped plans.
 pub fn claim(id: &str) -> Option<Claim<'static>> {
-    let plans = ["dorado-2100-g2", "flashsystem-840", "raid-levels", "e2700", "storpool"];
-    plans.into_iter().flat_map(claims_of).find(|claim| claim.id() == id)
+    // A plan that shares another's claims is as good as the other.
+    shipped().iter().flat_map(|(_, claims)| claims).find(|claim| claim.id == id).map(Claim)
 }
 
 impl ClaimResult {
-    /// Why, with the numbers.
+    /// Why, with the numbers and their sources.
     pub fn because_cited(&self) -> Cited {
-        Cited::quote(&self.because, Source::quote(&format!("claim/{}/because", self.id)))
+        self.cited.clone()
     }
 
     /// The numbers, and why it is refuted where that is known.
@@ -183,7 +141,7 @@ impl Findings {
         if self.written_claims.is_empty() {
             claims_of(&self.plan).iter().map(|claim| claim.on(self)).collect()
         } else {
-            self.written_claims.iter().map(|claim| Claim::Written(claim).on(self)).collect()
+            self.written_claims.iter().map(|claim| Claim(claim).on(self)).collect()
         }
     }
 }
@@ -191,65 +149,40 @@ impl Findings {
 impl Claim<'_> {
     /// Its identifier.
     pub fn id(&self) -> &str {
-        match self {
-            Claim::Coded(claim) => claim.id,
-            Claim::Written(claim) => &claim.id,
-        }
+        &self.0.id
     }
 
     /// Judges the claim on findings.
     pub fn on(&self, findings: &Findings) -> ClaimResult {
-        let needs = match self {
-            Claim::Coded(claim) => claim.needs,
-            Claim::Written(claim) => claim.needs,
+        let claim = self.0;
+        let view = View::new(findings, claim);
+        let (truth, mut because) = evaluate::judge(claim, &view);
+        let mut verdict = match truth {
+            Truth::Holds => Verdict::Holds,
+            Truth::Refuted => Verdict::Refuted,
+            Truth::Open(_) => Verdict::NotShown,
         };
-        let view = View::new(findings, needs);
-        let (mut verdict, mut because) = match self {
-            Claim::Coded(claim) => match (claim.judge)(&view) {
-                Ok((true, because)) => (Verdict::Holds, because),
-                Ok((false, because)) => (Verdict::Refuted, because),
-                Err(reason) => (Verdict::NotShown, reason),
-            },
-            Claim::Written(claim) => match evaluate::judge(claim, &view) {
-                (Truth::Holds, because) => (Verdict::Holds, because),
-                (Truth::Refuted, because) => (Verdict::Refuted, because),
-                (Truth::Open(_), because) => (Verdict::NotShown, because),
-            },
-        };
-        let (cited, too_short) = view.into_cited();
+        let (looked_at, too_short) = view.into_cited();
         if let Some(reason) = too_short {
-            because = if verdict == Verdict::NotShown { format!("{reason}; {because}") } else { reason };
+            because = if verdict == Verdict::NotShown { cited!("{}; {}", reason, because) } else { reason };
             verdict = Verdict::NotShown;
         }
         let known = (verdict == Verdict::Refuted)
-            .then(|| known::reason(self, findings.observation.is_of_twin()))
+            .then(|| known::reason(claim, findings.observation.is_of_twin()))
             .flatten();
-        let (origin, says, source, mechanism, tolerance, criterion) = match self {
-            Claim::Coded(claim) => {
-                let Coded { origin, says, source, mechanism, tolerance, criterion, .. } = claim;
-                (*origin, *says, *source, *mechanism, *tolerance, (*criterion).to_owned())
-            }
-            Claim::Written(claim) => (
-                claim.origin,
-                claim.says.as_str(),
-                claim.source.as_str(),
-                claim.mechanism.as_str(),
-                claim.tolerance,
-                claim.criterion(),
-            ),
-        };
         ClaimResult {
-            id: self.id().to_owned(),
-            origin,
-            says: says.to_owned(),
+            id: claim.id.clone(),
+            origin: claim.origin,
+            says: claim.says.clone(),
             verdict,
-            because,
-            findings: cited,
-            source: source.to_owned(),
-            mechanism: mechanism.to_owned(),
-            tolerance,
-            criterion,
+            because: because.text().to_owned(),
+            findings: looked_at,
+            source: claim.source.clone(),
+            mechanism: claim.mechanism.clone(),
+            tolerance: claim.tolerance,
+            criterion: claim.criterion(),
             known,
+            cited: because,
         }
     }
 }

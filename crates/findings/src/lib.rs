@@ -36,7 +36,7 @@ mod write_cliff;
 
 pub use change_point::{binary_segmentation, pelt};
 pub use cited::{Cited, Number, Quantity, Source, Unit, has_no_digit, placeholders};
-pub use claims::{Claim, ClaimResult, Coded, Known, Origin, Reason, Verdict, claim, claims_of};
+pub use claims::{Claim, ClaimResult, Known, Origin, Reason, Verdict, claim, claims_of};
 pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare, junit};
 pub use conclusions::Conclusion;
 pub use explain::{Experiment, Explanation, explain};

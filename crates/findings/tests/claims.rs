@@ -5,6 +5,7 @@ mod published;
 mod synthetic;
 
 use findings::{Fact, Findings, Kind, Verdict, claim, claims_of};
+use published::changed::rate_in;
 use published::dorado_2100_g2::{self, Dorado};
 use published::flashsystem_840::{self, Flash};
 use published::storpool::{self, Pool};
@@ -269,12 +270,20 @@ fn words_of_the_publication_are_all_checked() {
 fn fields_that_claims_name_exist() {
     let mut seen: std::collections::BTreeMap<String, Vec<serde_json::Value>> =
         std::collections::BTreeMap::new();
+    let picture = dorado_2100_g2::picture(Dorado::default());
     let pictures = [
-        dorado_2100_g2::picture(Dorado::default()),
+        picture.clone(),
         flashsystem_840::picture(Flash::default()),
         raid_levels::picture(false, false),
         storpool::picture(Pool::default()),
         e2700::picture(false, false, false),
+        // Writes that rise again after their fall, and that fall twice.
+        published::changed::changed(&picture, "group-1", "scenario=1", |case| {
+            rate_in(case, |index| index >= 160, 2.0);
+        }),
+        published::changed::changed(&picture, "group-1", "scenario=1", |case| {
+            rate_in(case, |index| index >= 160, 0.6);
+        }),
     ];
     for findings in pictures.into_iter().map(Findings::of) {
         for finding in &findings.all {
@@ -310,4 +319,36 @@ fn fields_that_claims_name_exist() {
         }
     }
     assert!(found > 60, "{found} fields were seen");
+}
+
+/// Proves that every digit of a claim's reason lies in a number with a source, that values are no quotes of the reason itself, and
+/// that the values name the samples that they are made of.
+#[test]
+fn reasons_name_their_sources() {
+    let pictures = [
+        dorado_2100_g2::picture(Dorado::default()),
+        flashsystem_840::picture(Flash::default()),
+        raid_levels::picture(false, false),
+        storpool::picture(Pool::default()),
+        e2700::picture(false, false, false),
+    ];
+    let mut sampled = 0;
+    for result in pictures.into_iter().flat_map(|picture| Findings::of(picture).claims()) {
+        let because = result.because_cited();
+        assert_eq!(because.text(), result.because);
+        let mut next = 0;
+        let letters: Vec<char> = because.text().chars().collect();
+        for number in because.numbers() {
+            let between: String = letters[next..number.at].iter().collect();
+            assert!(!between.contains(|c: char| c.is_ascii_digit()), "{}: {between}", result.id);
+            let from = number.from.as_str();
+            assert!(!from.contains("quote:claim"), "{}: {from}", result.id);
+            let is_of_sample = ["result:", "finding:", "intervals:"].iter().any(|kind| from.contains(kind));
+            sampled += usize::from(number.value.is_some() && is_of_sample);
+            next = number.at + number.text.chars().count();
+        }
+        let rest: String = letters[next..].iter().collect();
+        assert!(!rest.contains(|c: char| c.is_ascii_digit()), "{}: {rest}", result.id);
+    }
+    assert!(sampled > 150, "{sampled} numbers of samples");
 }

@@ -10,7 +10,7 @@ pub enum Expression {
 }
 
 /// The names that functions may have.
-const FUNCTIONS: [&str; 15] = [
+const FUNCTIONS: [&str; 17] = [
     "percent",
     "ratio",
     "difference",
@@ -26,6 +26,8 @@ const FUNCTIONS: [&str; 15] = [
     "abs",
     "geomean",
     "negate",
+    "seconds",
+    "discordant",
 ];
 
 impl Expression {
@@ -47,6 +49,10 @@ impl Expression {
         };
         let mut rest = &text[function.len() + 1..];
         let mut arguments = Vec::new();
+        // Of nothing there is a count.
+        if let Some(after) = rest.strip_prefix(')') {
+            return Some((Expression::Call((*function).to_owned(), arguments), after));
+        }
         loop {
             let (argument, after) = Expression::read(rest)?;
             arguments.push(argument);
@@ -90,6 +96,9 @@ impl Expression {
         let exactly = |count: usize| {
             if values.len() == count { Ok(()) } else { Err(format!("{function} takes {count} arguments")) }
         };
+        if values.is_empty() {
+            return Err(format!("{function} of nothing"));
+        }
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
         let left_out = sorted.len() / 4;
@@ -98,6 +107,11 @@ impl Expression {
                 exactly(1)?;
                 values[0] / 100.0
             }
+            "seconds" => {
+                exactly(1)?;
+                values[0] / 1e9
+            }
+            "discordant" => discordant(values[0], &values[1..]),
             "abs" => {
                 exactly(1)?;
                 values[0].abs()
@@ -174,4 +188,17 @@ mod tests {
             assert!(value(wrong).is_err(), "{wrong}");
         }
     }
+}
+
+/// Pairs of pairs of values, of which the one grows and the other shrinks by more than a tolerance.
+fn discordant(tolerance: f64, values: &[f64]) -> f64 {
+    let pairs: Vec<(f64, f64)> = values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let mut count = 0;
+    for (place, (a, b)) in pairs.iter().enumerate() {
+        for (first_a, first_b) in &pairs[..place] {
+            let (here, there) = (a / first_a - 1.0, b / first_b - 1.0);
+            count += usize::from(here.abs() > tolerance && there.abs() > tolerance && here * there < 0.0);
+        }
+    }
+    f64::from(count as u32)
 }

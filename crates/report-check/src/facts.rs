@@ -196,6 +196,7 @@ impl Facts<'_> {
         let at = if is_rising { last } else { knee };
         differences.expect("maximum_iops", Some(most), EXACT);
         differences.expect("at", (!is_rising).then_some(at.0), EXACT);
+        differences.expect("at_least", Some(at.0), EXACT);
         differences.expect("iops", Some(at.1.iops()), EXACT);
         differences.expect("mean_latency_ns", Some(at.1.mean_latency_ns()), EXACT);
     }

@@ -4,6 +4,7 @@
 //! and holds each text against its value, each sentence against what it cites, and each tile and table row against its
 //! case. What it finds are contradictions; a right report has none.
 
+mod claims;
 mod expression;
 mod facts;
 mod histogram;
@@ -273,13 +274,32 @@ fn one(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>,
 
 /// The unit that an expression's values have; `None` where its sources allow several.
 fn expected_unit(expression: &Expression) -> Option<&'static str> {
-    match expression {
-        Expression::Source(kind, path) => unit_of(kind, path),
-        Expression::Call(function, arguments) => match function.as_str() {
-            "percent" | "ratio" => Some("ratio"),
-            "count" => Some("count"),
-            _ => expected_unit(arguments.first()?),
+    let (function, arguments) = match expression {
+        Expression::Source(kind, path) => return unit_of(kind, path),
+        Expression::Call(function, arguments) => (function.as_str(), arguments),
+    };
+    // A number of the plan, or a setting, has the unit of what it stands beside, or none.
+    let has_any = |one: &Expression| {
+        one.sources().iter().all(|(kind, _)| matches!(*kind, "literal" | "setting" | "count"))
+    };
+    match (function, &arguments[..]) {
+        ("percent", _) => Some("ratio"),
+        ("seconds", _) => Some("s"),
+        ("count" | "discordant", _) => Some("count"),
+        ("ratio", [above, below]) => match (expected_unit(above), expected_unit(below)) {
+            (Some(above), Some(below)) if above == below => Some("ratio"),
+            _ if has_any(above) || has_any(below) => None,
+            (Some(above), Some("ratio" | "count")) => Some(above),
+            (Some(_), Some(_)) => None,
+            _ => Some("ratio"),
         },
+        ("product", all) => {
+            let mut units =
+                all.iter().filter_map(expected_unit).filter(|unit| !matches!(*unit, "ratio" | "count"));
+            let first = units.next();
+            if units.next().is_some() { None } else { first }
+        }
+        (_, all) => all.iter().find_map(expected_unit),
     }
 }
 

@@ -76,6 +76,8 @@ pub fn read(text: &str, unit: &str, column: Option<&str>) -> Option<Printed> {
         Some((_, base, scale)) if *base == unit => *scale,
         // A latency or a time of seconds.
         Some(("s", _, _)) if unit == "ns" => 1e9,
+        // A latency among times.
+        Some((_, "ns", scale)) if unit == "s" => *scale / 1e9,
         Some((suffix, _, _)) if matches!(unit, "count" | "setting") && (*suffix == "d" || *suffix == "s") => {
             return None;
         }
@@ -152,6 +154,7 @@ mod tests {
         is("−2.3 %", "ratio", -0.0231);
         is("4K", "bytes", 4096.0);
         is("3 min 20 s", "s", 200.4);
+        is("7.14 ms", "s", 0.007_142);
         is("12 cases", "count", 12.0);
         is("RAID 5", "setting", 5.0);
         let is_not = |text: &str, unit: &str, value: f64| {

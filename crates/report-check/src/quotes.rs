@@ -46,6 +46,11 @@ fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(
         "plan" => {
             strings(&run.plan).iter().any(|text| squeezed(text).contains(own))
                 || squeezed(&run.plan_text).contains(own)
+                || run.claims.iter().flat_map(strings).any(|text| squeezed(&text).contains(own))
+        }
+        // A share of comparisons that hold.
+        "claims" => {
+            resolver.claims().any(|claim| claim["because"].as_str().is_some_and(|text| text.contains(own)))
         }
         "manifest" => match rest {
             "created_utc" => is_time(run.manifest["created_utc"].as_str().unwrap_or_default(), own),
@@ -86,6 +91,8 @@ fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(
             let Some(claim) = resolver.claim(id) else { return Err(format!("no claim {id}")) };
             let known = squeezed(claim["known"]["says"].as_str().unwrap_or_default());
             match field {
+                // Its numbers have sources of their own.
+                "because" => false,
                 "known" => own == known || claim["known"]["reason"].as_str() == Some(&own.replace(' ', "-")),
                 field => squeezed(claim[field].as_str().unwrap_or_default()) == own,
             }

@@ -1,5 +1,6 @@
 //! The value behind each source, from the run itself.
 
+use crate::claims;
 use crate::run::{Case, Run};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -52,6 +53,16 @@ impl<'a> Resolver<'a> {
     /// The claim of an identifier, as the report repeats it.
     pub fn claim(&self, id: &str) -> Option<&'a Value> {
         self.claims.get(id).copied()
+    }
+
+    /// Every claim, as the report repeats it.
+    pub fn claims(&self) -> impl Iterator<Item = &'a Value> + '_ {
+        self.claims.values().copied()
+    }
+
+    /// A claim as the plan writes it.
+    fn written_claim(&self, id: &str) -> Option<&'a Value> {
+        self.run.claims.iter().find(|claim| claim["id"].as_str() == Some(id))
     }
 
     /// A field of a finding.
@@ -110,6 +121,23 @@ impl<'a> Resolver<'a> {
                 let is_its =
                     |row: &&Value| wanted.iter().all(|(name, part)| row[*name].as_str() == Some(part));
                 self.run.validation.iter().find(is_its).and_then(|row| row[field].as_f64()).ok_or_else(none)
+            }
+            "literal" => {
+                let value: f64 = path.parse().map_err(|_| none())?;
+                if claims::has_literal(&self.run.claims, value) { Ok(value) } else { Err(none()) }
+            }
+            "tolerance" => self.written_claim(path).and_then(claims::tolerance).ok_or_else(none),
+            "needs" => self.written_claim(path).and_then(claims::needs).ok_or_else(none),
+            "intervals" => {
+                let (case, what) = self.case_of(path).ok_or_else(none)?;
+                claims::of_intervals(case, what).ok_or_else(none)
+            }
+            "found" => {
+                let (about, conditions) = path.rsplit_once('/').ok_or_else(none)?;
+                let its = self.finding(about).filter(|finding| {
+                    conditions.split('&').all(|condition| claims::fulfils(finding, condition))
+                });
+                Ok(if its.is_some() { 1.0 } else { 0.0 })
             }
             "cases" => self.cases(path).ok_or_else(none),
             "constant" => CONSTANTS.iter().find(|(name, _)| *name == path).map(|one| one.1).ok_or_else(none),
@@ -416,6 +444,17 @@ pub fn unit_of(kind: &str, path: &str) -> Option<&'static str> {
             _ if last.ends_with("iops") => "iops",
             _ => "s",
         }),
+        "intervals" => {
+            let name = last.split('#').next().unwrap_or(last);
+            Some(match name {
+                _ if name.ends_with("bytes_per_s") => "bytes_per_s",
+                _ if name.ends_with("_s") || name.contains("latency_ns") => "s",
+                _ if name.ends_with("iops") => "iops",
+                _ => "count",
+            })
+        }
+        "tolerance" => Some("ratio"),
+        "found" => Some("count"),
         "cases" | "requirements" | "warnings" | "results" | "values" | "page" | "array" => Some("count"),
         "manifest" => Some("s"),
         _ => None,

@@ -17,6 +17,8 @@ pub struct Run {
     pub plan: Value,
     /// The text of the plan.
     pub plan_text: String,
+    /// The claims of the plan as they are written; of a run whose plan has none, those of the shipped plan of its name.
+    pub claims: Vec<Value>,
     /// Every case, in the order of the plan.
     pub cases: Vec<Case>,
     /// Texts of events.
@@ -247,6 +249,7 @@ impl Run {
         run.read_counters(&database)?;
         run.read_texts(&database)?;
         run.read_published(published);
+        run.read_claims(&published.join("../plans"));
         let reference = published.join("../crates/report/reference/validation.jsonl");
         let lines = std::fs::read_to_string(reference).unwrap_or_default();
         run.validation = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -450,6 +453,17 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    fn read_claims(&mut self, plans: &Path) {
+        let list = |plan: &Value| plan["claims"].as_array().cloned().unwrap_or_default();
+        self.claims = list(&self.plan);
+        if self.claims.is_empty()
+            && let Some(name) = self.manifest["plan"]["name"].as_str()
+            && let Ok(text) = std::fs::read_to_string(plans.join(format!("{name}.yaml")))
+        {
+            self.claims = list(&serde_saphyr::from_str(&text).unwrap_or(Value::Null));
+        }
     }
 
     fn read_published(&mut self, directory: &Path) {

@@ -119,7 +119,9 @@ fn ids(expression: &str) -> impl Iterator<Item = String> + '_ {
         let of_case = sustained.into_iter().flat_map(|(case, _)| {
             ["write-cliff", "steady-state"].map(|kind| format!("{kind}/{case}/sustained"))
         });
-        of_case.chain(term.strip_prefix("finding:").map(str::to_owned))
+        // Whether a case has a finding is shown by the finding.
+        let found = term.strip_prefix("found:").map(str::to_owned);
+        of_case.chain(term.strip_prefix("finding:").map(str::to_owned)).chain(found)
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// Fields of a direction that every table has, so that a script finds its columns also where nothing was written.
-const DIRECTION_COLUMNS: [&str; 12] = [
+const DIRECTION_COLUMNS: [&str; 13] = [
     "ios",
     "bytes",
     "errors",
@@ -16,6 +16,7 @@ const DIRECTION_COLUMNS: [&str; 12] = [
     "latency_ns.p95",
     "latency_ns.p99",
     "latency_ns.p99.9",
+    "latency_ns.p99.99",
     "latency_ns.min",
     "latency_ns.max",
 ];

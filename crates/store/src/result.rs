@@ -145,14 +145,13 @@ pub struct LatencyResult {
     /// The 99.9th percentile.
     #[serde(rename = "p99.9")]
     pub p99_9: Option<u64>,
+    /// The 99.99th percentile, where there are enough I/Os for one to lie beyond it.
+    #[serde(rename = "p99.99", default)]
+    pub p99_99: Option<u64>,
     /// The smallest.
     pub min: Option<u64>,
     /// The largest.
     pub max: Option<u64>,
-    /// The 99.99th percentile, where there are enough I/Os for one to lie beyond it. A quantity of plans and reports; scripts
-    /// rely on the names in the JSON as they are, so it is not printed there.
-    #[serde(skip)]
-    pub p99_99: Option<u64>,
 }
 
 /// I/Os of which one lies beyond the 99.99th percentile.

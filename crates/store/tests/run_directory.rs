@@ -71,7 +71,7 @@ fn results_are_the_contract() {
             r#""target":"twin:flashsystem-840","engine":"sim","status":"done","duration_s":10.0,"#,
             r#""iops":0.4,"bw_bytes_per_s":1638.4,"#,
             r#""read":{"ios":4,"bytes":16384,"errors":0,"iops":0.4,"bw_bytes_per_s":1638.4,"#,
-            r#""latency_ns":{"mean":250.0,"p50":201,"p95":400,"p99":400,"p99.9":400,"min":100,"max":400}},"#,
+            r#""latency_ns":{"mean":250.0,"p50":201,"p95":400,"p99":400,"p99.9":400,"p99.99":null,"min":100,"max":400}},"#,
             r#""write":null}"#
         )
     );
@@ -122,7 +122,7 @@ fn csv_has_dots_and_quotes() {
     assert!(
         header.starts_with("plan,stage,case,settings.bs,settings.rw,settings.iodepth,settings.raid,target,")
     );
-    assert!(header.contains(",read.latency_ns.p99,read.latency_ns.p99.9,"));
+    assert!(header.contains(",read.latency_ns.p99,read.latency_ns.p99.9,read.latency_ns.p99.99,"));
     assert!(header.ends_with(",write.latency_ns.max,error"));
     assert!(table.contains(
         "\nquick,corners,\"say \"\"hi\"\", twice\",4096,randrw,1,5,twin:flashsystem-840,sim,refused,"

@@ -194,7 +194,7 @@ fn results_have_the_fields_of_the_design() {
     assert_eq!(first["settings"]["bs"], 4096);
     let latency: Vec<&str> =
         first["read"]["latency_ns"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(latency, ["mean", "p50", "p95", "p99", "p99.9", "min", "max"]);
+    assert_eq!(latency, ["mean", "p50", "p95", "p99", "p99.9", "p99.99", "min", "max"]);
     let csv = succeed(&["results", run.to_str().unwrap(), "--csv"]);
     let heading = csv.lines().next().unwrap();
     for column in ["settings.bs", "read.latency_ns.p99.9", "write.iops", "bw_bytes_per_s"] {

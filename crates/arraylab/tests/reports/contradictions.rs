@@ -233,7 +233,7 @@ fn table<'j>(json: &'j mut Value, id: &str) -> &'j mut Value {
 #[test]
 fn coherent_contradictions_are_caught() {
     type Plant = fn(&mut Value);
-    let planted: [(usize, &str, Plant); 16] = [
+    let planted: [(usize, &str, Plant); 20] = [
         (0, "the lowest latency is that of another case", |json| {
             let other =
                 tile(json, "Peak bandwidth")["value"]["numbers"][0]["from"].as_str().unwrap().to_owned();
@@ -347,6 +347,43 @@ fn coherent_contradictions_are_caught() {
                     finding["iops_percent"] = json!(100.0);
                 }
             }
+        }),
+        (2, "a claim rests on another number, in all places", |json| {
+            let cell = &mut table(json, "claims")["rows"][0][3];
+            let (old, value) =
+                (cell["text"].as_str().unwrap().to_owned(), cell["numbers"][0]["value"].clone());
+            cell["numbers"][0]["value"] = json!(value.as_f64().unwrap() / 2.0);
+            let printed = cell["numbers"][0]["text"].as_str().unwrap().to_owned();
+            let half: f64 = printed.split(' ').next().unwrap().parse::<f64>().unwrap() / 2.0;
+            print(cell, 0, &printed.replace(printed.split(' ').next().unwrap(), &format!("{half:.3}")));
+            let new = cell["text"].as_str().unwrap().to_owned();
+            for claim in json["claims"].as_array_mut().unwrap() {
+                let because = claim["because"].as_str().unwrap().to_owned();
+                if old.starts_with(&because) {
+                    claim["because"] = json!(new);
+                }
+            }
+        }),
+        (2, "a claim quotes its reason whole", |json| {
+            let cell = &mut table(json, "claims")["rows"][0][3];
+            let text = cell["text"].clone();
+            cell["numbers"] = json!([{"text": text, "value": null, "unit": "name", "at": 0, "from": "quote:claim/S1/because"}]);
+        }),
+        (2, "a claim's ratio is that of two others", |json| {
+            let cell = &mut table(json, "claims")["rows"][1][3];
+            let numbers = cell["numbers"].as_array_mut().unwrap();
+            let from = numbers[0]["from"].as_str().unwrap().to_owned();
+            numbers[2]["from"] = json!(format!("ratio({from};{from})"));
+        }),
+        (1, "a number of the plan that does not stand there", |json| {
+            let rows = table(json, "claims")["rows"].as_array_mut().unwrap();
+            let share = rows.iter_mut().flat_map(|row| row[3]["numbers"].as_array_mut().unwrap());
+            let number = share
+                .into_iter()
+                .find(|number| number["from"].as_str().unwrap().contains("literal:"))
+                .expect("a number made of a literal");
+            let from = number["from"].as_str().unwrap().replace("literal:", "literal:1");
+            number["from"] = json!(from);
         }),
         (0, "a sentence that nobody knows", |json| {
             let text = sentence(json, "The lowest mean latency");

@@ -53,6 +53,11 @@ fn unit_of(field: &str) -> Unit {
 }
 
 impl Quantity {
+    /// The unit that a finding's field has by its name.
+    pub(crate) fn unit_of(field: &str) -> Unit {
+        unit_of(field)
+    }
+
     /// A value from a source.
     pub fn new(value: f64, unit: Unit, source: Source) -> Quantity {
         Quantity { value, unit, source }

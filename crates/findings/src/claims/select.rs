@@ -18,23 +18,41 @@ pub(super) fn of_interval(name: &str, interval: &Interval) -> Option<f64> {
     }
 }
 
-/// The numbers at a path; lists on the way are opened.
-pub(super) fn numbers_at(value: &Value, path: &str, found: &mut Vec<f64>) {
+/// The numbers at a path, each with its own path; lists on the way are opened.
+pub(super) fn numbers_at(value: &Value, path: &str, at: &str, found: &mut Vec<(String, f64)>) {
+    let below = |step: &str| if at.is_empty() { step.to_owned() } else { format!("{at}.{step}") };
     match value {
-        Value::Array(list) => list.iter().for_each(|one| numbers_at(one, path, found)),
+        Value::Array(list) => {
+            for (place, one) in list.iter().enumerate() {
+                numbers_at(one, path, &below(&place.to_string()), found);
+            }
+        }
         Value::Object(map) if !path.is_empty() => {
             let (name, rest) = path.split_once('.').unwrap_or((path, ""));
             if let Some(inner) = map.get(name) {
-                numbers_at(inner, rest, found);
+                numbers_at(inner, rest, &below(name), found);
             }
         }
-        Value::Number(number) if path.is_empty() => found.extend(number.as_f64()),
+        Value::Number(number) if path.is_empty() => {
+            found.extend(number.as_f64().map(|number| (at.to_owned(), number)));
+        }
         _ => {}
     }
 }
 
 /// Whether a setting or word is as a selector wants it; one that does not exist is not.
 pub(super) fn passes(filter: &Filter, labels: &Map<String, Value>) -> bool {
+    if filter.comparator == Comparator::Any {
+        return true;
+    }
+    if let Some(other) = filter.setting {
+        let of_other = Filter {
+            values: labels.get(other).cloned().into_iter().collect(),
+            setting: None,
+            ..filter.clone()
+        };
+        return !of_other.values.is_empty() && passes(&of_other, labels);
+    }
     let Some(value) = labels.get(&filter.name) else { return false };
     let text = |value: &Value| crate::groups::word(value).to_lowercase();
     let is_equal = |wanted: &Value| match (value.as_f64(), wanted.as_f64()) {
@@ -46,6 +64,7 @@ pub(super) fn passes(filter: &Filter, labels: &Map<String, Value>) -> bool {
         value.as_f64().zip(wanted).is_some_and(|(a, b)| holds(a, b))
     };
     match filter.comparator {
+        Comparator::Any => true,
         Comparator::Equal => filter.values.iter().any(is_equal),
         Comparator::Unequal => !filter.values.iter().any(is_equal),
         Comparator::Less => order(|a, b| a < b),

@@ -1,11 +1,9 @@
-//! Values of a claim's expression: numbers with their noise, each with what tells it apart.
+//! Values of a claim's expression: numbers with their noise, each with its source and with what tells it apart.
 
+use crate::cited::{Cited, Source};
 use plan::claim::{Comparator, Function, Operator, Unit};
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
-
-/// The label with the identifier of the finding that a number is of.
-pub(super) const FINDING: &str = "finding";
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a comparison of two values gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +11,7 @@ pub(super) enum Truth {
     Holds,
     Refuted,
     /// It cannot be told, with the reason.
-    Open(String),
+    Open(Cited),
 }
 
 impl Truth {
@@ -51,20 +49,36 @@ pub(super) struct Number {
     pub half: f64,
 }
 
-/// A number with the settings by which it is told apart.
+/// What a number was measured on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct About {
+    pub stage: String,
+    pub case: Option<String>,
+    /// The finding that it is a field of.
+    pub finding: Option<String>,
+    /// Whether the finding is about several cases and says itself what they have in common.
+    pub is_group: bool,
+}
+
+/// A number with the settings by which it is told apart, and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub number: Number,
     pub labels: Map<String, Value>,
+    pub about: Option<About>,
+    pub from: Source,
 }
 
 /// Numbers of one unit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Values {
     pub unit: Option<Unit>,
     pub items: Vec<Item>,
-    /// Settings that the selectors name: they do not tell items of two values apart.
-    pub named: BTreeSet<String>,
+    /// Settings that the selectors name, with what they ask for; nothing where two ask for different things. These do not tell
+    /// items of two values apart, unless both ask for the same.
+    pub named: BTreeMap<String, Option<String>>,
+    /// The settings by which the items are groups; nothing else tells them apart.
+    pub by: BTreeSet<String>,
 }
 
 impl Number {
@@ -72,7 +86,7 @@ impl Number {
         Number { value, half: 0.0 }
     }
 
-    fn relative(self) -> f64 {
+    pub fn relative(self) -> f64 {
         if self.value == 0.0 { 0.0 } else { self.half / self.value.abs() }
     }
 
@@ -93,8 +107,14 @@ impl Number {
     }
 
     /// Two values are equal where they differ by no more than the tolerance, a share of the second. Where noise leaves open on
-    /// which side of it they are, so is the comparison.
-    pub fn compare(self, comparator: Comparator, other: Number, tolerance: f64) -> Truth {
+    /// which side of it they are, so is the comparison, with this reason.
+    pub fn compare(
+        self,
+        comparator: Comparator,
+        other: Number,
+        tolerance: f64,
+        is_equal: &dyn Fn() -> Cited,
+    ) -> Truth {
         let margin = tolerance * other.value.abs();
         // A value beside itself has no noise of its own.
         let noise = if self == other { 0.0 } else { libm::hypot(self.half, other.half) };
@@ -102,24 +122,17 @@ impl Number {
         if above.is_nan() {
             return Truth::Open("a value does not exist".into());
         }
-        let open = || {
-            Truth::Open(format!(
-                "they are equal within the tolerance of {} % and noise of ± {:.2} %",
-                100.0 * tolerance,
-                if other.value == 0.0 { 0.0 } else { 100.0 * noise / other.value.abs() }
-            ))
-        };
         let of = |holds: bool, refuted: bool| match (holds, refuted) {
             (true, _) => Truth::Holds,
             (false, true) => Truth::Refuted,
-            (false, false) => open(),
+            (false, false) => Truth::Open(is_equal()),
         };
         match comparator {
             Comparator::Greater => of(above - noise > margin, above + noise < -margin),
             Comparator::Less => of(above + noise < -margin, above - noise > margin),
             Comparator::AtLeast => of(above - noise >= -margin, above + noise < -margin),
             Comparator::AtMost => of(above + noise <= margin, above - noise > margin),
-            Comparator::Near | Comparator::Equal => {
+            Comparator::Near | Comparator::Equal | Comparator::Any => {
                 of(above.abs() + noise <= margin, above.abs() - noise > margin)
             }
             Comparator::Unequal => of(above.abs() - noise > margin, above.abs() + noise <= margin),
@@ -135,117 +148,126 @@ impl Number {
         } else if self.value.is_nan() {
             Truth::Open("a value does not exist".into())
         } else {
-            Truth::Open(format!(
-                "noise of ± {:.2} % leaves open on which side of a bound it is",
-                100.0 * self.relative()
-            ))
+            Truth::Open("noise leaves open on which side of a bound it is".into())
         }
     }
 }
 
 impl Values {
-    pub fn one(number: Number, unit: Option<Unit>) -> Values {
-        let item = Item { number, labels: Map::new() };
-        Values { unit, items: vec![item], named: BTreeSet::new() }
+    pub fn one(number: Number, unit: Option<Unit>, from: Source) -> Values {
+        let item = Item { number, labels: Map::new(), about: None, from };
+        Values { unit, items: vec![item], ..Values::default() }
     }
 
-    /// Items of two values that belong together: a lone one belongs to all of the other, else those do that agree in every
-    /// setting which neither selector names.
-    pub fn pairs<'a>(&'a self, other: &'a Values) -> Result<Vec<(&'a Item, &'a Item)>, String> {
-        if let [alone] = other.items.as_slice() {
-            return Ok(self.items.iter().map(|item| (item, alone)).collect());
+    /// What several values name: `None` where they ask for different things of a setting.
+    pub fn also_names(&mut self, other: &BTreeMap<String, Option<String>>) {
+        for (name, wanted) in other {
+            let is_same = self.named.get(name).is_some_and(|own| own == wanted);
+            self.named.insert(name.clone(), if is_same { wanted.clone() } else { None });
         }
-        if let [alone] = self.items.as_slice() {
-            return Ok(other.items.iter().map(|item| (alone, item)).collect());
+        for (name, wanted) in &mut self.named {
+            if !other.contains_key(name) {
+                *wanted = None;
+            }
         }
-        let id = |item: &Item| item.labels.get(FINDING).cloned();
-        if self
-            .items
-            .iter()
-            .any(|item| other.items.iter().any(|one| id(one).is_some() && id(one) == id(item)))
-        {
+    }
+
+    /// Whether it is one value without anything that would tell it apart.
+    fn is_alone(&self) -> bool {
+        self.items.len() == 1 && self.by.is_empty()
+    }
+
+    /// Items of two values that belong together: a lone one belongs to all of the other, numbers of the same findings to each
+    /// other, groups to what has their settings, and else those that agree in every setting of which the selectors do not ask
+    /// different things.
+    pub fn pairs<'a>(&'a self, other: &'a Values) -> Result<Vec<(&'a Item, &'a Item)>, Cited> {
+        if other.is_alone() {
+            return Ok(self.items.iter().map(|item| (item, &other.items[0])).collect());
+        }
+        if self.is_alone() {
+            return Ok(other.items.iter().map(|item| (&self.items[0], item)).collect());
+        }
+        fn id(item: &Item) -> Option<&str> {
+            item.about.as_ref()?.finding.as_deref()
+        }
+        let is_grouped = !self.by.is_empty() || !other.by.is_empty();
+        let others: BTreeSet<&str> = other.items.iter().filter_map(id).collect();
+        if !is_grouped && self.items.iter().any(|item| id(item).is_some_and(|id| others.contains(id))) {
             // Numbers of the same findings.
-            let of = |item: &'a Item| Some((item, other.items.iter().find(|one| id(one) == id(item))?));
+            let of = |item: &'a Item| {
+                Some((item, other.items.iter().find(|one| id(one).is_some() && id(one) == id(item))?))
+            };
             return Ok(self.items.iter().filter_map(of).collect());
         }
-        let words = plan::claim::finding_words().iter().copied().chain([FINDING]);
-        let named: Vec<&str> = self.named.union(&other.named).map(String::as_str).chain(words).collect();
-        let key = |item: &Item| crate::groups::key(&item.labels, &named);
-        let keyed: Vec<(String, &Item)> = other.items.iter().map(|item| (key(item), item)).collect();
-        let of = |item: &'a Item| {
-            let own = key(item);
-            keyed.iter().find(|(other, _)| *other == own).map(|(_, other)| (item, *other))
-        };
-        let pairs: Vec<(&Item, &Item)> = self.items.iter().filter_map(of).collect();
+        let key = |item: &Item| self.key(other, item);
+        let mut keyed: BTreeMap<String, Vec<&Item>> = BTreeMap::new();
+        for item in &other.items {
+            keyed.entry(key(item)).or_default().push(item);
+        }
+        let mut pairs = Vec::new();
+        for item in &self.items {
+            let partners = keyed.get(&key(item)).into_iter().flatten();
+            pairs.extend(partners.map(|partner| (item, *partner)));
+        }
         if pairs.is_empty() {
             return Err("no two cases agree in all but what is compared".into());
         }
         Ok(pairs)
     }
 
-    pub fn with(&self, operator: Operator, other: &Values, unit: Option<Unit>) -> Result<Values, String> {
+    /// The settings of an item, of this value or another, in which both have to agree.
+    fn key(&self, other: &Values, item: &Item) -> String {
+        if self.by.is_empty() && other.by.is_empty() {
+            let differs = |name: &&String| match (self.named.get(*name), other.named.get(*name)) {
+                (Some(Some(own)), Some(Some(wanted))) => own != wanted,
+                _ => true,
+            };
+            let names = self.named.keys().chain(other.named.keys()).filter(differs).map(String::as_str);
+            let words = plan::claim::finding_words().iter().copied();
+            let without: Vec<&str> = names.chain(words).collect();
+            return crate::groups::key(&item.labels, &without);
+        }
+        let is_common = |name: &&String| {
+            (self.by.is_empty() || self.by.contains(*name))
+                && (other.by.is_empty() || other.by.contains(*name))
+        };
+        let names: BTreeSet<&String> = self.by.iter().chain(&other.by).filter(is_common).collect();
+        names.into_iter().map(|name| format!("{name}={},", item.label(name))).collect()
+    }
+
+    pub fn with(&self, operator: Operator, other: &Values, unit: Option<Unit>) -> Result<Values, Cited> {
+        let function = match operator {
+            Operator::Add => "sum",
+            Operator::Subtract => "difference",
+            Operator::Multiply => "product",
+            Operator::Divide => "ratio",
+        };
+        // One value for all of the other is told apart by the other, and names nothing in its place.
+        let is_of_other = self.is_alone() && !other.is_alone();
+        let is_own = other.is_alone() && !is_of_other;
         let items = self
             .pairs(other)?
             .into_iter()
-            .map(|(a, b)| Item {
-                number: a.number.with(operator, b.number),
-                labels: if a.labels.is_empty() { b.labels.clone() } else { a.labels.clone() },
+            .map(|(a, b)| {
+                let told_apart = if is_of_other || a.labels.is_empty() && a.about.is_none() { b } else { a };
+                Item {
+                    number: a.number.with(operator, b.number),
+                    labels: told_apart.labels.clone(),
+                    about: told_apart.about.clone(),
+                    from: Source::call(function, [&a.from, &b.from]),
+                }
             })
             .collect();
-        Ok(Values { unit, items, named: self.named.union(&other.named).cloned().collect() })
-    }
-
-    /// One number of all.
-    pub fn reduce(&self, function: Function) -> Result<Values, String> {
-        let numbers: Vec<Number> = self.items.iter().map(|item| item.number).collect();
-        let count = numbers.len() as f64;
-        let unit =
-            if matches!(function, Function::Count | Function::Spread) { Some(Unit::NONE) } else { self.unit };
-        let one = |number: Number| Ok(Values::one(number, unit));
-        let sum = || Number {
-            value: numbers.iter().fold(0.0, |sum, one| sum + one.value),
-            half: numbers.iter().map(|one| one.half * one.half).sum::<f64>().sqrt(),
-        };
-        match function {
-            Function::Count => return one(Number::exact(count)),
-            Function::Sum => return one(sum()),
-            Function::Absolute => {
-                let items = self.items.iter().map(|item| {
-                    let number = Number { value: item.number.value.abs(), ..item.number };
-                    Item { number, labels: item.labels.clone() }
-                });
-                return Ok(Values { unit, items: items.collect(), named: self.named.clone() });
-            }
-            _ => {}
+        let kept = if is_of_other { other } else { self };
+        let mut joined = Values { unit, items, named: kept.named.clone(), by: kept.by.clone() };
+        if !is_of_other && !is_own {
+            joined.also_names(&other.named);
         }
-        let by_value = |a: &&Number, b: &&Number| a.value.total_cmp(&b.value);
-        let (Some(least), Some(most)) = (numbers.iter().min_by(by_value), numbers.iter().max_by(by_value))
-        else {
-            return Err("there is nothing to take the extreme or the mean of".into());
-        };
-        match function {
-            Function::Min => one(*least),
-            Function::Max => one(*most),
-            Function::First => one(numbers[0]),
-            Function::Last => one(numbers[numbers.len() - 1]),
-            Function::Spread => one(most.with(Operator::Divide, *least)),
-            Function::Mean => one(Number { value: sum().value / count, half: sum().half / count }),
-            Function::Median => one(Number {
-                value: crate::statistics::median(numbers.iter().map(|one| one.value)),
-                half: crate::statistics::median(numbers.iter().map(|one| one.half)),
-            }),
-            Function::GeometricMean => {
-                let logs: Vec<f64> = numbers.iter().map(|one| libm::log(one.value)).collect();
-                let value = libm::exp(crate::statistics::mean(&logs));
-                let noise = numbers.iter().map(|one| one.relative().powi(2)).sum::<f64>().sqrt() / count;
-                one(Number { value, half: value * noise })
-            }
-            _ => Err("that is a function of comparisons".into()),
-        }
+        Ok(joined)
     }
 
     /// Each number ÷ the one before it along a setting, of items that agree in all others.
-    pub fn steps(&self, setting: &str) -> Result<Values, String> {
+    pub fn steps(&self, setting: &str) -> Result<Values, Cited> {
         let at = |item: &Item| item.labels.get(setting).and_then(Value::as_f64);
         let mut sorted: Vec<(f64, &Item)> =
             self.items.iter().filter_map(|item| Some((at(item)?, item))).collect();
@@ -255,68 +277,32 @@ impl Values {
         for (place, (_, item)) in sorted.iter().enumerate() {
             let own = key(item);
             if let Some((_, before)) = sorted[..place].iter().rev().find(|(_, other)| key(other) == own) {
-                let number = item.number.with(Operator::Divide, before.number);
-                items.push(Item { number, labels: item.labels.clone() });
+                items.push(Item {
+                    number: item.number.with(Operator::Divide, before.number),
+                    from: Source::call("ratio", [&item.from, &before.from]),
+                    ..(*item).clone()
+                });
             }
         }
         if items.is_empty() {
-            return Err(format!("the run has no two values of `{setting}` to step between"));
+            return Err(format!("the run has no two values of `{setting}` to step between").into());
         }
-        Ok(Values { unit: Some(Unit::NONE), items, named: self.named.clone() })
+        Ok(Values { unit: Some(Unit::NONE), items, named: self.named.clone(), by: self.by.clone() })
     }
 
-    /// In words: the numbers, each with the settings in which they differ.
-    pub fn words(&self) -> String {
-        const SHOWN: usize = 8;
-        let word = |number: &Number| number_words(number.value, self.unit);
-        match self.items.as_slice() {
-            [] => "none".into(),
-            [one] => word(&one.number),
-            many if many.len() > SHOWN => {
-                let by_value = |a: &&Item, b: &&Item| a.number.value.total_cmp(&b.number.value);
-                let (least, most) = (many.iter().min_by(by_value), many.iter().max_by(by_value));
-                match (least, most) {
-                    (Some(least), Some(most)) => {
-                        format!("{} to {} over {}", word(&least.number), word(&most.number), many.len())
-                    }
-                    _ => "none".into(),
-                }
-            }
-            many => {
-                let differs =
-                    |name: &str| many.iter().any(|item| item.labels.get(name) != many[0].labels.get(name));
-                let names: Vec<&String> =
-                    many[0].labels.keys().filter(|name| *name != FINDING && differs(name)).collect();
-                let one = |item: &Item| {
-                    let settings: Vec<String> = names
-                        .iter()
-                        .filter_map(|name| {
-                            Some(format!("{name}={}", crate::groups::word(item.labels.get(*name)?)))
-                        })
-                        .collect();
-                    if settings.is_empty() {
-                        word(&item.number)
-                    } else {
-                        format!("{} {}", settings.join(" "), word(&item.number))
-                    }
-                };
-                many.iter().map(one).collect::<Vec<_>>().join(", ")
-            }
-        }
+    /// The unit of what a function gives.
+    pub fn unit_after(&self, function: Function) -> Option<Unit> {
+        let is_number = matches!(function, Function::Count | Function::Spread | Function::Discordant);
+        if is_number { Some(Unit::NONE) } else { self.unit }
     }
 }
 
-/// A number with its unit, as people read it.
-fn number_words(value: f64, unit: Option<Unit>) -> String {
-    match unit {
-        _ if value.is_infinite() => "without end".into(),
-        Some(Unit::TIME) if value.abs() < 0.1 => crate::text::latency(1e9 * value),
-        Some(Unit::TIME) => crate::text::duration(value),
-        Some(Unit::RATE) => crate::text::iops(value),
-        Some(Unit::BANDWIDTH) => crate::text::bandwidth(value),
-        Some(Unit::BYTES) if value >= 0.0 => units::human_bytes(value as u64),
-        _ if value.abs() >= 1_000.0 => units::human_rate(value),
-        _ if value == value.trunc() => format!("{value}"),
-        _ => format!("{value:.3}"),
+impl Item {
+    /// A setting, or the stage, as text; nothing where it has none.
+    pub fn label(&self, name: &str) -> String {
+        match (name, &self.about) {
+            ("stage", Some(about)) => about.stage.clone(),
+            _ => self.labels.get(name).map(crate::groups::word).unwrap_or_default(),
+        }
     }
 }

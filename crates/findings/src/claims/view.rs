@@ -1,19 +1,21 @@
 //! What a claim sees of a run: cases by their settings, each with its findings, recorded as they are looked at.
 
+use super::print::of_plan;
+use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
-use crate::text::{count, duration};
-use crate::{Findings, Kind, Level, Rate, WriteCliff};
-use plan::claim::Needs;
+use crate::{Findings, Kind, Level, Rate, cited};
+use plan::claim::{Claim, Needs};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 
 pub(super) struct View<'a> {
     findings: &'a Findings,
     needs: Needs,
+    claim: &'a str,
     cited: RefCell<Vec<String>>,
     /// Why a case that was looked at is too short for the claim.
-    too_short: RefCell<Option<String>>,
+    too_short: RefCell<Option<Cited>>,
 }
 
 /// A case with its level.
@@ -23,39 +25,19 @@ pub(super) struct Seen<'a> {
     pub level: &'a Level,
 }
 
-impl Seen<'_> {
-    pub fn number(&self, setting: &str) -> Option<f64> {
-        self.case.number(setting)
-    }
-
-    /// Bytes of one I/O; 0 where a plan of several sizes has none.
-    pub fn bs(&self) -> u64 {
-        self.number("bs").unwrap_or(0.0) as u64
-    }
-
-    /// Mean read latency; 0 without reads.
-    pub fn read_ns(&self) -> f64 {
-        self.level.read.map_or(0.0, |read| read.mean_latency_ns)
-    }
-
-    /// Mean write latency; 0 without writes.
-    pub fn write_ns(&self) -> f64 {
-        self.level.write.map_or(0.0, |write| write.mean_latency_ns)
-    }
-
-    /// The settings other than some, as text: what makes two cases comparable.
-    pub fn key(&self, without: &[&str]) -> String {
-        crate::groups::key(&self.case.settings, without)
-    }
-}
-
 impl<'a> View<'a> {
-    pub fn new(findings: &'a Findings, needs: Needs) -> View<'a> {
-        View { findings, needs, cited: RefCell::default(), too_short: RefCell::default() }
+    pub fn new(findings: &'a Findings, claim: &'a Claim) -> View<'a> {
+        View {
+            findings,
+            needs: claim.needs,
+            claim: &claim.id,
+            cited: RefCell::default(),
+            too_short: RefCell::default(),
+        }
     }
 
     /// The identifiers of what was looked at, and why it is too short for the claim where it is.
-    pub fn into_cited(self) -> (Vec<String>, Option<String>) {
+    pub fn into_cited(self) -> (Vec<String>, Option<Cited>) {
         (self.cited.into_inner(), self.too_short.into_inner())
     }
 
@@ -64,22 +46,32 @@ impl<'a> View<'a> {
         let counted = case.counted();
         let time_s: f64 = counted.iter().map(crate::Interval::length_s).sum();
         let load_s = counted.last().map_or(0.0, |last| last.end_s);
+        let name = || Cited::quote(case.name.clone(), Source::quote(&format!("case/{}", case.stage)));
+        let measured = |value: f64, unit: Unit, field: &str| {
+            let path = format!("{}/{}/{field}", case.stage, case.name);
+            Quantity::new(value, unit, Source::other("intervals", &path))
+        };
+        let wanted = |value: f64, unit: Unit| Quantity::new(value, unit, Source::other("needs", self.claim));
         let reason = if load_s < 0.999 * self.needs.load_s {
-            let (was, wanted) = (duration(load_s), duration(self.needs.load_s));
-            format!("{} was {was} under load, and this takes {wanted}", case.name)
+            cited!(
+                "{} was {} under load, and this takes {}",
+                name(),
+                measured(load_s, Unit::S, "load_s").duration(),
+                wanted(self.needs.load_s, Unit::S).duration()
+            )
         } else if time_s < 0.999 * self.needs.time_s {
-            format!(
+            cited!(
                 "{} was measured for {}, and this takes {}",
-                case.name,
-                duration(time_s),
-                duration(self.needs.time_s)
+                name(),
+                measured(time_s, Unit::S, "counted_s").duration(),
+                wanted(self.needs.time_s, Unit::S).duration()
             )
         } else if counted.len() < self.needs.intervals {
-            let wanted = count(self.needs.intervals, "interval");
-            format!(
-                "{} was measured in {}, and this takes {wanted}",
-                case.name,
-                count(counted.len(), "interval")
+            cited!(
+                "{} was measured in {}, and this takes {}",
+                name(),
+                measured(counted.len() as f64, Unit::Count, "intervals").count("interval"),
+                wanted(self.needs.intervals as f64, Unit::Count).count("interval")
             )
         } else {
             return;
@@ -87,10 +79,10 @@ impl<'a> View<'a> {
         self.too_short.borrow_mut().get_or_insert(reason);
     }
 
-    /// The findings of a kind in a stage, with their fields; they are not cited yet.
-    pub fn findings(&self, kind: &str, stage: &str) -> Vec<(&'a Finding, Map<String, Value>)> {
+    /// The findings of a kind in some stages, with their fields; they are not cited yet.
+    pub fn findings(&self, kind: &str, stages: &[String]) -> Vec<(&'a Finding, Map<String, Value>)> {
         let all = self.findings.all.iter();
-        all.filter(|finding| finding.kind().name() == kind && finding.stage == stage)
+        all.filter(|finding| finding.kind().name() == kind && stages.contains(&finding.stage))
             .filter_map(|finding| Some((finding, finding.to_json().ok()?)))
             .collect()
     }
@@ -115,25 +107,27 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Cites the findings of one kind in one stage.
-    pub fn of_kind(&self, kind: Kind, stage: &str) -> Vec<&'a Finding> {
-        let found: Vec<&Finding> =
-            self.findings.of_kind(kind).filter(|finding| finding.stage == stage).collect();
-        found.iter().for_each(|finding| self.cite(finding));
-        found
+    /// The level that a case sustains, with what it rests on.
+    pub fn sustained(&self, case: &ObservedCase) -> Option<Rate> {
+        for kind in [Kind::WriteCliff, Kind::SteadyState] {
+            if let Some(finding) = self.findings.about(kind, &case.stage, &case.name) {
+                self.cite(finding);
+            }
+        }
+        crate::sustained::of(self.findings, case)
     }
 
-    /// All measured cases of a stage that fulfil a condition; an error where there are none.
+    /// All measured cases of some stages that fulfil a condition; an error where there are none.
     pub fn all(
         &self,
-        stage: &str,
+        stages: &[String],
         what: &str,
         wanted: impl Fn(&ObservedCase) -> bool,
-    ) -> Result<Vec<Seen<'a>>, String> {
+    ) -> Result<Vec<Seen<'a>>, Cited> {
         let cases = self.findings.observation.cases.iter();
         let mut seen = Vec::new();
-        for case in cases.filter(|case| case.stage == stage && wanted(case)) {
-            let Some(finding) = self.findings.about(Kind::Level, stage, &case.name) else { continue };
+        for case in cases.filter(|case| stages.contains(&case.stage) && wanted(case)) {
+            let Some(finding) = self.findings.about(Kind::Level, &case.stage, &case.name) else { continue };
             if let Fact::Level(level) = &finding.fact
                 && level.iops > 0.0
             {
@@ -142,111 +136,12 @@ impl<'a> View<'a> {
             }
         }
         if seen.is_empty() {
-            return Err(format!("the run has no measurement of {what} in the stage `{stage}`"));
+            return Err(cited!(
+                "the run has no measurement of `{}` in the stage `{}`",
+                of_plan(what),
+                Cited::join(stages.iter().map(of_plan), "`, `")
+            ));
         }
         Ok(seen)
     }
-
-    /// The first measured case of a stage that fulfils a condition.
-    pub fn one(
-        &self,
-        stage: &str,
-        what: &str,
-        wanted: impl Fn(&ObservedCase) -> bool,
-    ) -> Result<Seen<'a>, String> {
-        // Only the first is looked at, so that no more than it is cited.
-        let first = self.findings.observation.cases.iter().find(|case| case.stage == stage && wanted(case));
-        self.all(stage, what, |case| first.is_some_and(|first| first.name == case.name)).map(|seen| seen[0])
-    }
-
-    /// The cliff of a case; an error with the search's own reason where it has none.
-    pub fn cliff(&self, seen: Seen<'a>) -> Result<&'a WriteCliff, String> {
-        let (stage, name) = (&seen.case.stage, &seen.case.name);
-        match self.findings.cliff(stage, name) {
-            Some((finding, cliff)) => {
-                self.cite(finding);
-                Ok(cliff)
-            }
-            None => Err(self.no_cliff(seen)),
-        }
-    }
-
-    /// Why a case has no cliff.
-    pub fn no_cliff(&self, seen: Seen<'a>) -> String {
-        let (stage, name) = (&seen.case.stage, &seen.case.name);
-        let reason = self.findings.about(Kind::NoWriteCliff, stage, name).map(|finding| {
-            self.cite(finding);
-            match &finding.fact {
-                Fact::NoWriteCliff(none) => none.reason.clone(),
-                _ => String::new(),
-            }
-        });
-        format!("{name}: {}", reason.unwrap_or_else(|| "nothing was written".into()))
-    }
-
-    /// The level that a case sustains.
-    pub fn sustained(&self, seen: Seen<'a>) -> Result<Rate, String> {
-        for kind in [Kind::WriteCliff, Kind::SteadyState] {
-            if let Some(finding) = self.findings.about(kind, &seen.case.stage, &seen.case.name) {
-                self.cite(finding);
-            }
-        }
-        crate::sustained::of(self.findings, seen.case)
-            .ok_or_else(|| format!("{}: neither a cliff nor a steady state was found", seen.case.name))
-    }
-}
-
-/// From this length on, a series without a fall shows that there is none; a shorter one shows nothing.
-const LONG_S: f64 = 300.0;
-
-impl<'a> View<'a> {
-    /// The cliff of a case that is long enough to show one: `Err` inside where it shows that there is none, `Err`
-    /// outside where it cannot tell.
-    pub fn cliff_or_none(&self, seen: Seen<'a>) -> Result<Result<&'a WriteCliff, String>, String> {
-        match self.cliff(seen) {
-            Ok(cliff) => Ok(Ok(cliff)),
-            Err(reason) => {
-                let length_s: f64 = seen.case.counted().iter().map(crate::Interval::length_s).sum();
-                if length_s >= LONG_S && seen.case.writes() { Ok(Err(reason)) } else { Err(reason) }
-            }
-        }
-    }
-}
-
-/// Pairs of cases that have all settings but some in common, the first of each pair from one list, the second from
-/// another.
-pub(super) fn pairs<'a>(
-    first: &[Seen<'a>],
-    second: &[Seen<'a>],
-    without: &[&str],
-) -> Vec<(Seen<'a>, Seen<'a>)> {
-    let keyed: Vec<(String, Seen<'a>)> = second.iter().map(|seen| (seen.key(without), *seen)).collect();
-    let partner = |seen: &Seen<'a>| {
-        let key = seen.key(without);
-        keyed.iter().find(|(other, _)| *other == key).map(|(_, other)| (*seen, *other))
-    };
-    first.iter().filter_map(partner).collect()
-}
-
-/// The geometric mean of second ÷ first over pairs; an error where there are none.
-pub(super) fn mean_ratio(
-    pairs: &[(Seen<'_>, Seen<'_>)],
-    what: &str,
-    value: impl Fn(&Seen<'_>) -> f64,
-) -> Result<f64, String> {
-    let logs: Vec<f64> = pairs
-        .iter()
-        .map(|(a, b)| value(b) / value(a))
-        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-        .map(libm::log)
-        .collect();
-    if logs.is_empty() {
-        return Err(format!("the run has no two cases that differ in {what} alone"));
-    }
-    Ok(libm::exp(crate::statistics::mean(&logs)))
-}
-
-/// Within a share of a value.
-pub(super) fn near(value: f64, of: f64, share: f64) -> bool {
-    (value - of).abs() <= share * of.abs()
 }

@@ -15,6 +15,8 @@ pub struct Saturation {
     /// The first value at which the rate has 90 % of the largest; absent where it does not level off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
+    /// That value, or the largest tested where the rate does not level off within them: it takes as much at least.
+    pub at_least: f64,
     /// The rate there; at the last value where it does not level off.
     pub iops: f64,
     /// The largest rate.

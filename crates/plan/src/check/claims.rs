@@ -70,6 +70,7 @@ impl Checker<'_> {
             needs: document.needs.as_ref().map(|needs| self.needs(needs)).transpose()?.unwrap_or_default(),
             given: document.given.as_ref().map(&truth).transpose()?,
             check: truth(&document.check)?,
+            check_text: document.check.value.split_whitespace().collect::<Vec<_>>().join(" "),
             values,
             because: document.because.as_ref().map(|because| because.value.clone()),
             known: document.known.as_ref().map(|known| (known.reason, known.says.clone())),

@@ -2,6 +2,7 @@
 //!
 //! `docs/plan-language.md` describes the language. Here it is read and checked; `findings` evaluates it.
 
+mod call;
 mod fields;
 mod lex;
 mod parse;
@@ -64,6 +65,8 @@ pub struct Claim {
     pub given: Option<Expr>,
     /// What must hold.
     pub check: Expr,
+    /// What must hold, as it is written.
+    pub check_text: String,
     /// The reason in words, with `{name}` for the values; made of the values without it.
     pub because: Option<String>,
     /// Why it is refuted, where that is known beforehand.
@@ -71,9 +74,11 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What counts as shown, in words: the tolerance and the span that are needed.
+    /// What counts as shown: the check, the tolerance and the span that are needed.
     pub fn criterion(&self) -> String {
-        let mut text = format!("equal within {} %", 100.0 * self.tolerance);
+        // Shares of a percent have no more than two decimals.
+        let percent = (10_000.0 * self.tolerance).round() / 100.0;
+        let mut text = format!("{}; equal within {percent} %", self.check_text);
         if self.needs.time_s > 0.0 {
             text.push_str(&format!("; from {} s a case on", self.needs.time_s));
         }
@@ -113,7 +118,7 @@ pub enum Expr {
     Arithmetic(Operator, Box<Expr>, Box<Expr>),
     /// `a < b`
     Compare(Box<Comparison>),
-    /// `x in a..b`
+    /// `x in a..b`; an end that is left out is infinite.
     Within(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `not a`
     Not(Box<Expr>),
@@ -121,10 +126,21 @@ pub enum Expr {
     And(Box<Expr>, Box<Expr>),
     /// `a or b`
     Or(Box<Expr>, Box<Expr>),
-    /// `max(x)`, of all values of all its arguments.
-    Call(Function, Vec<Expr>),
+    /// `max(x by raid)`
+    Call(Call),
     /// `steps(x, setting)`: each value ÷ the one before it along a setting.
     Steps(Box<Expr>, String),
+}
+
+/// A function of all values of all its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The function.
+    pub function: Function,
+    /// Its arguments; one at least.
+    pub arguments: Vec<Expr>,
+    /// Settings, or `stage`, for each of whose values the function gives one of its own.
+    pub by: Vec<String>,
 }
 
 /// Two values that are compared, with the text of both sides.
@@ -167,6 +183,8 @@ pub enum Comparator {
     Equal,
     /// `!=`, in braces only: another.
     Unequal,
+    /// `=*`, in braces only: any value, or none; values that differ in it belong together all the same.
+    Any,
 }
 
 /// Functions of all values.
@@ -194,6 +212,14 @@ pub enum Function {
     Any,
     /// For which share of the values it holds.
     Share,
+    /// Whether the run has a value of it.
+    Measured,
+    /// The second argument where the first is largest.
+    AtMax,
+    /// The second argument where the first is smallest.
+    AtMin,
+    /// Pairs of values that stand one way round in the first argument and the other in the second.
+    Discordant,
 }
 
 impl Function {
@@ -213,6 +239,10 @@ impl Function {
         ("all", Function::All),
         ("any", Function::Any),
         ("share", Function::Share),
+        ("measured", Function::Measured),
+        ("at_max", Function::AtMax),
+        ("at_min", Function::AtMin),
+        ("discordant", Function::Discordant),
     ];
 }
 
@@ -221,8 +251,8 @@ impl Function {
 pub struct Selector {
     /// Which value.
     pub source: Source,
-    /// The stage of the cases or findings.
-    pub stage: String,
+    /// The stages of the cases or findings.
+    pub stages: Vec<String>,
     /// The load, where a case has several.
     pub load: Option<String>,
     /// Which of them, by settings and by words of findings.
@@ -248,6 +278,8 @@ pub enum Source {
     BeginsS,
     /// The counted time of a case.
     DurationS,
+    /// 1 for a case that a finding of this kind is about, 0 for one of which there is none.
+    Found(&'static str),
     /// A field of findings, with dots between its parts.
     Finding {
         /// The kind.
@@ -266,4 +298,14 @@ pub struct Filter {
     pub comparator: Comparator,
     /// With what; one of them.
     pub values: Vec<Value>,
+    /// The setting of the same case with which it is compared, in place of `values`: `segment=settings.bs`.
+    pub setting: Option<&'static str>,
+}
+
+impl Filter {
+    /// As it is written, for telling whether two selectors ask for the same.
+    pub fn text(&self) -> String {
+        let values: Vec<String> = self.values.iter().map(Value::to_string).collect();
+        format!("{:?} {} {}", self.comparator, values.join("|"), self.setting.unwrap_or_default())
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::lex::{Lexeme, Mistake, Token, lex};
 use super::select::selector;
-use super::{Comparator, Comparison, Expr, Function, Operator, Unit};
+use super::{Comparator, Comparison, Expr, Operator, Unit};
 use crate::suggest::did_you_mean;
 
 /// The deepest nesting of an expression.
@@ -40,42 +40,42 @@ pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<(Expr, Type), Mista
 pub(super) struct Parser<'a> {
     pub chars: Vec<char>,
     lexemes: Vec<Lexeme>,
-    at: usize,
+    pub at: usize,
     depth: usize,
     end: usize,
     pub names: &'a Names<'a>,
 }
 
-type Parsed = Result<(Expr, Type), Mistake>;
+pub(super) type Parsed = Result<(Expr, Type), Mistake>;
 
 impl Parser<'_> {
-    fn peek(&self) -> Option<&Token> {
+    pub(super) fn peek(&self) -> Option<&Token> {
         self.lexemes.get(self.at).map(|lexeme| &lexeme.token)
     }
 
     /// Where the next token stands, in characters.
-    fn here(&self) -> (usize, usize) {
+    pub(super) fn here(&self) -> (usize, usize) {
         self.lexemes.get(self.at).map_or((self.end.saturating_sub(1), 1), |next| (next.at, next.width))
     }
 
-    fn mistake(&self, message: impl Into<String>) -> Mistake {
+    pub(super) fn mistake(&self, message: impl Into<String>) -> Mistake {
         let (at, width) = self.here();
         Mistake::new(at, width, message)
     }
 
-    fn take_sign(&mut self, sign: &str) -> bool {
+    pub(super) fn take_sign(&mut self, sign: &str) -> bool {
         let is_it = matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
         self.at += usize::from(is_it);
         is_it
     }
 
-    fn take_word(&mut self, word: &str) -> bool {
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
         let is_it = matches!(self.peek(), Some(Token::Name(found)) if found == word);
         self.at += usize::from(is_it);
         is_it
     }
 
-    fn need_sign(&mut self, sign: &str) -> Result<(), Mistake> {
+    pub(super) fn need_sign(&mut self, sign: &str) -> Result<(), Mistake> {
         if self.take_sign(sign) { Ok(()) } else { Err(self.mistake(format!("`{sign}` is missing here"))) }
     }
 
@@ -88,7 +88,12 @@ impl Parser<'_> {
         self.at.checked_sub(1).and_then(|before| self.lexemes.get(before)).map_or(0, |one| one.at + one.width)
     }
 
-    fn truth(&self, (expr, kind): (Expr, Type), at: (usize, usize), what: &str) -> Result<Expr, Mistake> {
+    pub(super) fn truth(
+        &self,
+        (expr, kind): (Expr, Type),
+        at: (usize, usize),
+        what: &str,
+    ) -> Result<Expr, Mistake> {
         match kind {
             Type::Truth => Ok(expr),
             Type::Number(_) => {
@@ -98,7 +103,7 @@ impl Parser<'_> {
         }
     }
 
-    fn number(
+    pub(super) fn number(
         &self,
         (expr, kind): (Expr, Type),
         at: (usize, usize),
@@ -109,7 +114,7 @@ impl Parser<'_> {
         }
     }
 
-    fn or(&mut self) -> Parsed {
+    pub(super) fn or(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEPTH_LIMIT {
             return Err(self.mistake(format!("an expression is nested at most {DEPTH_LIMIT} deep")));
@@ -173,22 +178,32 @@ impl Parser<'_> {
             return Ok(left);
         }
         let (value, unit) = self.number(left, place)?;
-        let mut ends = Vec::new();
-        for _ in 0..2 {
-            let place = self.here();
-            let end = self.sum()?;
-            let (end, end_unit) = self.number(end, place)?;
-            same_unit(&value, unit, &end, end_unit, place)?;
-            ends.push(end);
-            if ends.len() == 1 {
-                self.need_sign("..")?;
+        let low = match self.peek() {
+            Some(Token::Sign("..")) => Expr::Number(f64::NEG_INFINITY, None),
+            _ => self.bound(&value, unit)?,
+        };
+        self.need_sign("..")?;
+        let is_open = matches!(low, Expr::Number(end, _) if end.is_infinite());
+        let high = match self.peek() {
+            None | Some(Token::Sign(")")) if !is_open => Expr::Number(f64::INFINITY, None),
+            Some(Token::Name(word)) if !is_open && matches!(word.as_str(), "and" | "or") => {
+                Expr::Number(f64::INFINITY, None)
             }
-        }
-        let high = Box::new(ends.remove(1));
-        Ok((Expr::Within(Box::new(value), Box::new(ends.remove(0)), high), Type::Truth))
+            _ => self.bound(&value, unit)?,
+        };
+        Ok((Expr::Within(Box::new(value), Box::new(low), Box::new(high)), Type::Truth))
     }
 
-    fn sum(&mut self) -> Parsed {
+    /// An end of a range of a value.
+    fn bound(&mut self, value: &Expr, unit: Option<Unit>) -> Result<Expr, Mistake> {
+        let place = self.here();
+        let end = self.sum()?;
+        let (end, end_unit) = self.number(end, place)?;
+        same_unit(value, unit, &end, end_unit, place)?;
+        Ok(end)
+    }
+
+    pub(super) fn sum(&mut self) -> Parsed {
         let mut place = self.here();
         let mut left = self.product()?;
         loop {
@@ -270,24 +285,6 @@ impl Parser<'_> {
         }
     }
 
-    /// A number with the unit that may stand behind it.
-    fn literal(&mut self, value: f64) -> Parsed {
-        if self.take_sign("%") {
-            return Ok((Expr::Number(value / 100.0, Some(Unit::NONE)), Type::Number(Some(Unit::NONE))));
-        }
-        let units =
-            [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-        for (name, seconds) in units {
-            if self.take_word(name) {
-                return Ok((Expr::Number(value * seconds, Some(Unit::TIME)), Type::Number(Some(Unit::TIME))));
-            }
-        }
-        if self.take_word("IOPS") {
-            return Ok((Expr::Number(value, Some(Unit::RATE)), Type::Number(Some(Unit::RATE))));
-        }
-        Ok((Expr::Number(value, None), Type::Number(None)))
-    }
-
     fn value(&self, name: &str, place: (usize, usize)) -> Parsed {
         match self.names.values.iter().position(|(known, _)| known == name) {
             Some(index) => Ok((Expr::Value(index), self.names.values[index].1)),
@@ -329,62 +326,11 @@ impl Parser<'_> {
             _ => Err(Mistake::new(place.0, place.1, "a span is between two times").hint("`[5s:10s]`")),
         }
     }
-
-    fn call(&mut self, name: &str, place: (usize, usize)) -> Parsed {
-        self.need_sign("(")?;
-        let inner_place = self.here();
-        if name == "steps" {
-            let inner = self.sum()?;
-            let (inner, _) = self.number(inner, inner_place)?;
-            self.need_sign(",")?;
-            let here = self.here();
-            let Some(Token::Name(setting)) = self.peek().cloned() else {
-                return Err(self.mistake("the name of a setting is missing here"));
-            };
-            if crate::setting(&setting).is_none() {
-                let known = crate::SETTINGS.iter().map(|setting| setting.name);
-                return Err(Mistake::new(here.0, here.1, format!("there is no setting `{setting}`"))
-                    .maybe_hint(did_you_mean(&setting, known)));
-            }
-            self.at += 1;
-            self.need_sign(")")?;
-            return Ok((Expr::Steps(Box::new(inner), setting), Type::Number(Some(Unit::NONE))));
-        }
-        let Some((_, function)) = Function::ALL.iter().find(|(known, _)| *known == name) else {
-            let known = Function::ALL.iter().map(|(known, _)| *known).chain(["steps"]);
-            return Err(Mistake::new(place.0, place.1, format!("there is no function `{name}`"))
-                .maybe_hint(did_you_mean(name, known)));
-        };
-        if matches!(function, Function::All | Function::Any | Function::Share) {
-            let inner = self.or()?;
-            self.need_sign(")")?;
-            let inner = self.truth(inner, inner_place, &format!("`{name}`"))?;
-            let is_truth = *function != Function::Share;
-            let kind = if is_truth { Type::Truth } else { Type::Number(Some(Unit::NONE)) };
-            return Ok((Expr::Call(*function, vec![inner]), kind));
-        }
-        let inner = self.sum()?;
-        let (inner, mut unit) = self.number(inner, inner_place)?;
-        let mut arguments = vec![inner];
-        while self.take_sign(",") {
-            let here = self.here();
-            let more = self.sum()?;
-            let (more, more_unit) = self.number(more, here)?;
-            same_unit(&arguments[0], unit, &more, more_unit, here)?;
-            unit = unit.or(more_unit);
-            arguments.push(more);
-        }
-        self.need_sign(")")?;
-        if matches!(function, Function::Count | Function::Spread) {
-            unit = Some(Unit::NONE);
-        }
-        Ok((Expr::Call(*function, arguments), Type::Number(unit)))
-    }
 }
 
 /// Values that are added or compared have one unit. A bare number takes that of the other side, but for a time: what is meant
 /// is never guessed.
-fn same_unit(
+pub(super) fn same_unit(
     left: &Expr,
     left_unit: Option<Unit>,
     right: &Expr,

@@ -11,6 +11,9 @@ use serde_json::Value;
 /// What is known of a case beside quantities and findings.
 const OF_CASES: [&str; 3] = ["stalled_intervals", "begins_s", "duration_s"];
 
+/// Of every kind of finding: whether a case has one.
+const FOUND: &str = "found";
+
 /// Reads `name{inside}`; `inside_at` is where `inside` begins.
 pub(super) fn selector(
     name: &str,
@@ -22,7 +25,7 @@ pub(super) fn selector(
     let (source, unit) = source(name, at)?;
     let mut selector = Selector {
         source,
-        stage: String::new(),
+        stages: Vec::new(),
         load: None,
         filters: Vec::new(),
         window: None,
@@ -36,7 +39,7 @@ pub(super) fn selector(
         condition(&mut selector, part.trim(), from + indent, names)?;
         from += length + 1;
     }
-    if selector.stage.is_empty() {
+    if selector.stages.is_empty() {
         let message = "a selector names the stage";
         return Err(Mistake::new(at, name.chars().count(), message).hint(format!("`{name}{{stage=…}}`")));
     }
@@ -87,13 +90,17 @@ fn source(name: &str, at: usize) -> Result<(Source, Option<Unit>), Mistake> {
         let known = finding_fields().iter().map(|(kind, _)| *kind);
         return unknown(format!("there is no kind of finding `{kind}`"), did_you_mean(kind, known));
     };
+    if field == FOUND {
+        return Ok((Source::Found(kind), Some(Unit::NONE)));
+    }
     match fields.iter().find(|known| **known == field) {
         Some(field) => {
             let last = field.rsplit('.').next().unwrap_or(field);
             Ok((Source::Finding { kind, field }, Unit::of_field(last).0))
         }
         None => {
-            unknown(format!("`{kind}` has no number `{field}`"), did_you_mean(field, fields.iter().copied()))
+            let known = fields.iter().copied().chain([FOUND]);
+            unknown(format!("`{kind}` has no number `{field}`"), did_you_mean(field, known))
         }
     }
 }
@@ -110,7 +117,7 @@ const COMPARATORS: [(&str, Comparator); 7] = [
 
 fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) -> Result<(), Mistake> {
     let kind = match &selector.source {
-        Source::Finding { kind, .. } => Some(*kind),
+        Source::Finding { kind, .. } | Source::Found(kind) => Some(*kind),
         _ => None,
     };
     let is_finding = kind.is_some();
@@ -131,18 +138,37 @@ fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) 
         }
         if name == "load" {
             selector.load = Some(value.to_owned());
-        } else if names.stages.contains(&value) {
-            value.clone_into(&mut selector.stage);
-        } else {
-            return Err(Mistake::new(at, width, format!("the plan has no stage `{value}`"))
-                .maybe_hint(did_you_mean(value, names.stages.iter().copied())));
+            return Ok(());
+        }
+        for stage in value.split('|').map(str::trim) {
+            if !names.stages.contains(&stage) {
+                return Err(Mistake::new(at, width, format!("the plan has no stage `{stage}`"))
+                    .maybe_hint(did_you_mean(stage, names.stages.iter().copied())));
+            }
+            selector.stages.push(stage.to_owned());
         }
         return Ok(());
     }
+    let mut filter = Filter { name: name.to_owned(), comparator, values: Vec::new(), setting: None };
     let is_word = is_finding && finding_words().contains(&name);
     let is_field = finding_fields()
         .iter()
         .any(|(known, fields)| Some(*known) == kind && fields.contains(&name) && !name.contains('.'));
+    if value == "*" {
+        if comparator != Comparator::Equal || is_word || is_field {
+            let message = format!("`{name}=*` is for settings: any value of it");
+            return Err(Mistake::new(at, width, message));
+        }
+        known_setting(name, is_finding, (at, width))?;
+        selector.filters.push(Filter { comparator: Comparator::Any, ..filter });
+        return Ok(());
+    }
+    if let Some(other) = value.strip_prefix("settings.") {
+        known_setting(name, is_finding, (at, width))?;
+        filter.setting = Some(known_setting(other, false, (at, width))?.name);
+        selector.filters.push(filter);
+        return Ok(());
+    }
     let values = if is_word {
         value.split('|').map(|one| Value::from(one.trim())).collect()
     } else if is_field {
@@ -154,12 +180,7 @@ fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) 
             .map(Value::from)
             .collect()
     } else {
-        let Some(setting) = crate::setting(name) else {
-            let words = if is_finding { finding_words() } else { &[] };
-            let known = crate::SETTINGS.iter().map(|setting| setting.name).chain(words.iter().copied());
-            let hint = crate::suggest::nearest(name, known).map(|known| format!("did you mean `{known}`?"));
-            return Err(Mistake::new(at, width, format!("there is no setting `{name}`")).maybe_hint(hint));
-        };
+        let setting = known_setting(name, is_finding, (at, width))?;
         let parsed: Result<Vec<Value>, _> = value.split('|').map(|one| setting.parse(one.trim())).collect();
         parsed.map_err(|error| Mistake::new(at, width, error.message().to_owned()))?
     };
@@ -170,8 +191,22 @@ fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) 
     if comparator == Comparator::Near && !is_word {
         return Err(Mistake::new(at, width, "`~` is for words of findings").hint("`event~verif`"));
     }
-    selector.filters.push(Filter { name: name.to_owned(), comparator, values });
+    filter.values = values;
+    selector.filters.push(filter);
     Ok(())
+}
+
+fn known_setting(
+    name: &str,
+    is_finding: bool,
+    place: (usize, usize),
+) -> Result<&'static crate::Setting, Mistake> {
+    crate::setting(name).ok_or_else(|| {
+        let words = if is_finding { finding_words() } else { &[] };
+        let known = crate::SETTINGS.iter().map(|setting| setting.name).chain(words.iter().copied());
+        let hint = crate::suggest::nearest(name, known).map(|known| format!("did you mean `{known}`?"));
+        Mistake::new(place.0, place.1, format!("there is no setting `{name}`")).maybe_hint(hint)
+    })
 }
 
 impl Selector {

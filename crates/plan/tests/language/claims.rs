@@ -36,6 +36,17 @@ fn wrong_expressions_are_refused_with_their_place() {
         ("iops > 1", 12, "no value `iops`", "{stage=…}"),
         ("iops{bs=4k} > 1", 12, "names the stage", "stage="),
         ("write.errors{stage=one}[0:5s] > 1", 36, "no interval has this", "span"),
+        ("max(iops{stage=one} by bss) > 1", 35, "no setting `bss`", "`bs`"),
+        ("abs(iops{stage=one} by bs) > 1", 32, "no one value of several", ""),
+        ("at_max(iops{stage=one}) > 1", 34, "takes two values, and there are 1", "at_max("),
+        ("iops{stage=one, bs=settings.bss} > 1", 28, "no setting `bss`", "`bs`"),
+        ("iops{stage=one, bss=*} > 1", 28, "no setting `bss`", "`bs`"),
+        ("write-cliff.found{stage=one, onset_s=*} > 1", 41, "is for settings", ""),
+        ("write-cliff.fount{stage=one} > 1", 12, "has no number `fount`", "`found`"),
+        ("iops{stage=one|two} > 1", 17, "the plan has no stage `two`", "one"),
+        ("bw_bytes_per_s{stage=one} > 3 MB/h", 45, "`MB/s` is meant", ""),
+        ("iops{stage=one} in ..", 32, "not complete", ""),
+        ("measured(iops{stage=one}) > 1", 12, "this is a comparison", ""),
     ] {
         let error = refused(&format!("check: {check}"));
         let text = error.to_string();
@@ -76,6 +87,14 @@ fn expressions_that_are_taken() {
         "iops{stage=one}[5s:10s] < iops{stage=one}[10s:20s]",
         "iops{stage=one} * read.latency_ns.mean{stage=one} ~ settings.numjobs{stage=one} * settings.iodepth{stage=one}",
         "-1 * abs(iops{stage=one} - 3) < 0",
+        "max(iops{stage=one} by bs, stage) / min(iops{stage=one} by bs, stage) in 1..",
+        "iops{stage=one} in ..5e3 and (iops{stage=one} in 1..)",
+        "bw_bytes_per_s{stage=one} / 3_200 MB/s in 90%..105%",
+        "bw_bytes_per_s{stage=one} in 1.3 GB/s..1.6 GB/s",
+        "not measured(iops{stage=one}) or iops{stage=one, bs=settings.size, rw=*} > 1",
+        "sum(discordant(iops{stage=one, write_cache=on}, iops{stage=one, write_cache=off} by disks)) <= 0",
+        "at_max(iops{stage=one}, read.latency_ns.mean{stage=one} by bs) <= 2ms",
+        "write-cliff.found{stage=one} >= 1 and sum(limit.found{stage=one, by!=link|unknown}) <= 0",
     ] {
         let plan = plan::parse_plan("test", "test.yaml", &plan_with(&format!("check: \"{check}\"")));
         let plan = plan.unwrap_or_else(|error| panic!("{error}"));
@@ -93,6 +112,7 @@ proptest! {
             prop::sample::select(vec![
                 "iops", "{stage=one}", "{stage=one, bs>=4k}", "{", "}", "(", ")", "[", "]", ":", "..", " in ", " and ", " or ", "not ",
                 "1", "2ms", "5%", "1e", "_", "-", " - ", "/", "*", "<", "<=", "~", "max(", "share(", "steps(", ",", "numjobs", "settings.bs",
+                "write-cliff.found", "at_max(", " by ", "MB", "=*", "settings.bs", "measured(",
                 "write-cliff.onset_s", "conformance.allowed", "quantity=iops", "÷", "µs", "\u{301}", "𝄞", " ",
             ]).prop_map(str::to_owned),
             any::<char>().prop_map(String::from),
