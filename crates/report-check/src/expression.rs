@@ -166,6 +166,19 @@ fn decoded(path: &str) -> String {
     path.replace("%28", "(").replace("%29", ")").replace("%3B", ";").replace("%25", "%")
 }
 
+/// Pairs of pairs of values, of which the one grows and the other shrinks by more than a tolerance.
+fn discordant(tolerance: f64, values: &[f64]) -> f64 {
+    let pairs: Vec<(f64, f64)> = values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let mut count = 0;
+    for (place, (a, b)) in pairs.iter().enumerate() {
+        for (first_a, first_b) in &pairs[..place] {
+            let (here, there) = (a / first_a - 1.0, b / first_b - 1.0);
+            count += usize::from(here.abs() > tolerance && there.abs() > tolerance && here * there < 0.0);
+        }
+    }
+    f64::from(count as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,17 +201,4 @@ mod tests {
             assert!(value(wrong).is_err(), "{wrong}");
         }
     }
-}
-
-/// Pairs of pairs of values, of which the one grows and the other shrinks by more than a tolerance.
-fn discordant(tolerance: f64, values: &[f64]) -> f64 {
-    let pairs: Vec<(f64, f64)> = values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    let mut count = 0;
-    for (place, (a, b)) in pairs.iter().enumerate() {
-        for (first_a, first_b) in &pairs[..place] {
-            let (here, there) = (a / first_a - 1.0, b / first_b - 1.0);
-            count += usize::from(here.abs() > tolerance && there.abs() > tolerance && here * there < 0.0);
-        }
-    }
-    f64::from(count as u32)
 }
