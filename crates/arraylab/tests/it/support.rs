@@ -91,14 +91,16 @@ pub fn write_program(path: &Path, text: &str) {
 /// A loop device over a file in `/dev/shm`, with direct I/O.
 pub struct LoopDevice {
     pub path: String,
-    backing: tempfile::NamedTempFile,
+    /// Not held open: a device whose file another process has open for writing is never written.
+    backing: tempfile::TempPath,
 }
 
 impl LoopDevice {
     pub fn new(size_bytes: u64) -> LoopDevice {
-        let backing = tempfile::NamedTempFile::new_in("/dev/shm").expect("a file in /dev/shm");
-        backing.as_file().set_len(size_bytes).expect("a sparse file");
-        let file = backing.path().to_str().unwrap();
+        let file = tempfile::NamedTempFile::new_in("/dev/shm").expect("a file in /dev/shm");
+        file.as_file().set_len(size_bytes).expect("a sparse file");
+        let backing = file.into_temp_path();
+        let file = backing.to_str().unwrap();
         let path = tool("losetup", &["--find", "--show", "--direct-io=on", file]).trim().to_owned();
         LoopDevice { path, backing }
     }
@@ -113,12 +115,13 @@ impl LoopDevice {
 
     /// What the bytes of the device take up behind it: what was given up takes up nothing.
     pub fn allocated_bytes(&self) -> u64 {
-        std::os::unix::fs::MetadataExt::blocks(&self.backing.as_file().metadata().expect("metadata")) * 512
+        std::os::unix::fs::MetadataExt::blocks(&self.backing.metadata().expect("metadata")) * 512
     }
 
     /// Takes the bytes from here on away: the device answers with errors there, and still has its size.
     pub fn cut(&self, at_bytes: u64) {
-        self.backing.as_file().set_len(at_bytes).expect("a shorter file");
+        let file = std::fs::OpenOptions::new().write(true).open(&self.backing).expect("the file");
+        file.set_len(at_bytes).expect("a shorter file");
     }
 }
 

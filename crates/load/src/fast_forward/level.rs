@@ -56,9 +56,10 @@ const CHECKS_RATE: f64 = 0.005;
 const CHECKS_LATENCY: f64 = 0.02;
 
 /// Queue lengths of a closed network wander like diffusion: n outstanding I/Os need about n² completions to spread over its queues
-/// anew. A level is observed for so many times that, but for no longer than this.
+/// anew. A level is observed for so many times that, where it is no longer than this; queues that wander more slowly stay for
+/// most of a minute's load where they began.
 const DIFFUSION_TIMES: f64 = 6.0;
-const DIFFUSION_MOST_NS: f64 = 7.5e9;
+const DIFFUSION_MOST_NS: f64 = 15e9;
 
 /// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
 const RATE_FLOOR: f64 = 0.0005;
@@ -312,7 +313,7 @@ impl Level {
         let outstanding = outstanding.min(self.demand.outstanding);
         let diffusion_ns =
             DIFFUSION_TIMES * (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
-        let is_short = (self.observed_ns() as f64) < diffusion_ns.min(DIFFUSION_MOST_NS);
+        let is_short = diffusion_ns <= DIFFUSION_MOST_NS && (self.observed_ns() as f64) < diffusion_ns;
         if !is_rate_sure || has_silence || is_short || ios < TURNS * outstanding {
             return false;
         }
