@@ -50,10 +50,10 @@ stages:
   short: { matrix: { iodepth: [1, 2] } }
   curve: { settings: { runtime: 20 }, matrix: { rate_percent: [max, 10, 50] } }
   passes: { settings: { runtime: 30 }, continues: true, matrix: { pass: [1, 2, 3] } }
-  long: { settings: { runtime: 60 } }
+  long: { settings: { runtime: 70 } }
 ";
 
-    /// The longest chain begins first: three passes of 30 s that continue each other, then a minute alone, then a curve whose
+    /// The longest chain begins first: three passes of 30 s that continue each other, then 70 s alone, then a curve whose
     /// shares of a rate need its maximum; equals in the order of the plan.
     #[test]
     fn long_chains_come_first() {
