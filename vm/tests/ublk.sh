@@ -17,7 +17,7 @@ node_is_gone() { [ ! -e "$1" ]; }
 
 # Proves that an array is served as a block device, that what is written is read back, and that TERM ends the server and takes
 # the device away.
-smoke_serves_and_goes() {
+test_serves_and_goes() {
     serve_ublk
     dd if=/dev/urandom of=bytes bs=1M count=8 status=none
     dd if=bytes of="$DEVICE" bs=64k oflag=direct status=none
