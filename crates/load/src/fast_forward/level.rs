@@ -62,7 +62,7 @@ const DIFFUSION_TIMES: f64 = 6.0;
 const DIFFUSION_MOST_NS: f64 = 15e9;
 
 /// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
-const RATE_FLOOR: f64 = 0.0005;
+const RATE_FLOOR: f64 = 0.001;
 const MEAN_FLOOR: f64 = 0.003;
 const P99_FLOOR: f64 = 0.01;
 

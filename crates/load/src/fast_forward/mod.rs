@@ -24,9 +24,6 @@ use level::{Demand, Level, Spread};
 const WINDOW_IOS: u64 = 4000;
 /// I/Os of the shortest window that checks a level.
 const CHECK_IOS: u64 = 400;
-/// All windows that check a level are together as long as this part of what it was accepted on: a change of the rate shows in a
-/// short window, and what is counted in skipped time rests on the level.
-const CHECKS_SHARE: u64 = 4;
 /// Shorter loads are simulated whole: there is little to save.
 const LOAD_LEAST_NS: u64 = 60_000_000_000;
 /// The longest window of a load with few I/Os.
@@ -323,7 +320,8 @@ impl<'a> Progress<'a> {
             return least_ns;
         }
         let intervals = (self.spec.runtime_ns / self.spec.interval_ns).max(1);
-        (self.level.observed_ns() / CHECKS_SHARE / intervals).clamp(least_ns, self.spec.interval_ns)
+        // All windows that check a level are together as long as what it was accepted on.
+        (self.level.observed_ns() / intervals).clamp(least_ns, self.spec.interval_ns)
     }
 
     /// Skips, where it may, what comes before the interval's window or after it.
