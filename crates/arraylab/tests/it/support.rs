@@ -97,9 +97,13 @@ pub struct LoopDevice {
 
 impl LoopDevice {
     pub fn new(size_bytes: u64) -> LoopDevice {
-        let file = tempfile::NamedTempFile::new_in("/dev/shm").expect("a file in /dev/shm");
-        file.as_file().set_len(size_bytes).expect("a sparse file");
-        let backing = file.into_temp_path();
+        // Made by another process: a file open here is open, for a moment, in every process that another test starts.
+        let make = |path: &Path| -> std::io::Result<()> {
+            tool("truncate", &["--size", &size_bytes.to_string(), path.to_str().unwrap()]);
+            Ok(())
+        };
+        let made = tempfile::Builder::new().make_in("/dev/shm", make).expect("a file in /dev/shm");
+        let backing = made.into_temp_path();
         let file = backing.to_str().unwrap();
         let path = tool("losetup", &["--find", "--show", "--direct-io=on", file]).trim().to_owned();
         LoopDevice { path, backing }
