@@ -451,8 +451,10 @@ impl Level {
         let scatter = self.scatter(length_ns);
         let of_mean = deviation / (batches.max(1) as f64).sqrt();
         let variance = 2.0 * scatter * scatter + (skipped * of_mean).powi(2);
-        // I/Os under way at the interval's two ends fall on one side or the other by chance.
-        let under_way = 1.0 + (self.estimates.rate.mean * self.mean_latency_ns()).sqrt();
+        // I/Os under way at the interval's two ends fall on one side or the other by chance. In open loop their number at either end is
+        // that of a Poisson process; in closed loop it hardly varies.
+        let ends = if self.demand.is_open_loop { 1.96 * 2_f64.sqrt() } else { 1.0 };
+        let under_way = 1.0 + ends * (self.estimates.rate.mean * self.mean_latency_ns()).sqrt();
         student_975(batches) * variance.sqrt() + RATE_FLOOR + under_way / ios
     }
 
