@@ -317,6 +317,15 @@ impl Histogram {
         (None, 1.0)
     }
 
+    /// Share of the latencies that lie above `latency_ns`, as if what is in a bin were spread evenly over it; 0 of none.
+    pub fn share_above(&self, latency_ns: f64) -> f64 {
+        let above = |(index, count): (usize, u64)| {
+            let high_ns = (bin_low_ns(index) + bin_width_ns(index)) as f64;
+            count as f64 * ((high_ns - latency_ns) / bin_width_ns(index) as f64).clamp(0.0, 1.0)
+        };
+        self.filled_bins().map(above).sum::<f64>() / self.count.max(1) as f64
+    }
+
     /// The bins that are not empty, as (index, count), in order.
     pub fn filled_bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.bins.filled()
@@ -340,6 +349,20 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Proves that the share above a latency is the count above it, and that of a bin the latency cuts its upper part.
+    #[test]
+    fn share_above_counts_what_lies_above() {
+        let mut latencies = Histogram::new();
+        assert_eq!(latencies.share_above(1.0), 0.0);
+        [10_000, 20_000, 30_000, 40_000].into_iter().for_each(|latency_ns| latencies.record(latency_ns));
+        assert_eq!(latencies.share_above(0.0), 1.0);
+        assert_eq!(latencies.share_above(25_000.0), 0.5);
+        assert_eq!(latencies.share_above(100_000.0), 0.0);
+        let bin = bin_index(30_000);
+        let middle_ns = bin_low_ns(bin) as f64 + bin_width_ns(bin) as f64 / 2.0;
+        assert_eq!(latencies.share_above(middle_ns), 0.375);
+    }
 
     /// Proves that a percentile by rank lies where it would in an even spread, within its bin and the measured extremes.
     #[test]

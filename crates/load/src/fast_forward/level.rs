@@ -6,6 +6,7 @@
 //! (deletion of the initial transient).
 
 use super::Extrapolation;
+use super::checks::Checks;
 use crate::{Direction, Histogram, Sample};
 
 /// Batches that are kept, and those from which on a level can be accepted.
@@ -28,10 +29,10 @@ const MINUTE_NS: f64 = 60e9;
 const TOLERANCE_MOST: f64 = 4.0;
 /// A percentile is asked of a load in which so many latencies lie beyond it, and of batches with so many beyond it.
 const BEYOND_LEAST: f64 = 100.0;
-const BEYOND_IN_BATCH: f64 = 5.0;
+pub(super) const BEYOND_IN_BATCH: f64 = 5.0;
 /// Where batches have fewer, all of them together have at least so many; latencies beyond come in clusters of this size.
 const BEYOND_IN_ALL: f64 = 12.0;
-const BEYOND_CLUSTER: f64 = 3.0;
+pub(super) const BEYOND_CLUSTER: f64 = 3.0;
 /// A direction with a smaller share of the I/Os does not hold a level up.
 const DIRECTION_LEAST: f64 = 0.01;
 /// Turns of the queue in the batches of a level.
@@ -48,32 +49,28 @@ const OTHER_LATENCY: f64 = 0.04;
 /// Windows with fewer I/Os show chance more than the level.
 const OTHER_IOS: f64 = 200.0;
 
-/// Check windows that are looked at together, besides each alone: a small change shows in their mean, a slow one in many.
-const CHECKS_TOGETHER: [usize; 2] = [4, 16];
-/// They are of another level where they differ from it by so many standard deviations of the difference, and by this share.
-const CHECKS_SIGMAS: f64 = 4.0;
-const CHECKS_RATE: f64 = 0.005;
-const CHECKS_LATENCY: f64 = 0.02;
-
 /// Queue lengths of a closed network wander like diffusion: n outstanding I/Os need about n² completions to spread over its queues
 /// anew. A level is observed for so many times that, where it is no longer than this; queues that wander more slowly stay for
 /// most of a minute's load where they began.
 const DIFFUSION_TIMES: f64 = 6.0;
 const DIFFUSION_MOST_NS: f64 = 15e9;
 
+/// After a level that drifted, the next is observed for so many times as long.
+const DRIFT_TIMES: u64 = 2;
+
 /// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
 const RATE_FLOOR: f64 = 0.001;
 const MEAN_FLOOR: f64 = 0.003;
 const P99_FLOOR: f64 = 0.01;
 
-const P99: u32 = 990_000;
+pub(super) const P99: u32 = 990_000;
 const P99_9: u32 = 999_000;
-const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
+pub(super) const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
 #[derive(Debug, Default, Clone)]
-struct Batch {
-    sample: Sample,
-    ns: u64,
+pub(super) struct Batch {
+    pub sample: Sample,
+    pub ns: u64,
 }
 
 impl Batch {
@@ -86,18 +83,23 @@ impl Batch {
         self.sample.ios()
     }
 
-    fn rate(&self) -> f64 {
-        self.ios() as f64 / self.ns.max(1) as f64
+    pub fn rate(&self) -> f64 {
+        rate_of(&self.sample, self.ns)
     }
 
     /// Mean latency over all directions.
-    fn mean_ns(&self) -> f64 {
+    pub fn mean_ns(&self) -> f64 {
         mean_ns_of(&self.sample)
     }
 }
 
+/// I/Os a nanosecond of what completed in `duration_ns`.
+pub(super) fn rate_of(sample: &Sample, duration_ns: u64) -> f64 {
+    sample.ios() as f64 / duration_ns.max(1) as f64
+}
+
 /// Mean latency over reads and writes.
-fn mean_ns_of(sample: &Sample) -> f64 {
+pub(super) fn mean_ns_of(sample: &Sample) -> f64 {
     let sum = sample.read.latency.sum_ns() + sample.write.latency.sum_ns();
     let count = sample.read.latency.count() + sample.write.latency.count();
     sum as f64 / count.max(1) as f64
@@ -105,15 +107,15 @@ fn mean_ns_of(sample: &Sample) -> f64 {
 
 /// What batches say of one quantity.
 #[derive(Debug, Default, Clone, Copy)]
-struct Estimate {
-    mean: f64,
+pub(super) struct Estimate {
+    pub mean: f64,
     /// Standard deviation of a batch as a share of the mean, neighbours that go together counted in.
-    deviation: f64,
-    batches: usize,
+    pub deviation: f64,
+    pub batches: usize,
 }
 
 impl Estimate {
-    fn of(values: &[f64]) -> Estimate {
+    pub fn of(values: &[f64]) -> Estimate {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         if values.len() < 2 || mean <= 0.0 {
@@ -170,6 +172,8 @@ pub(super) struct Demand {
 #[derive(Debug)]
 pub(super) struct Level {
     demand: Demand,
+    /// Of the first level, before any drifted.
+    first_least_ns: u64,
     batch_ns: u64,
     batches: Vec<Batch>,
     open: Batch,
@@ -180,15 +184,14 @@ pub(super) struct Level {
     has_skipped: bool,
     /// Counted time that was skipped at this level.
     skipped_ns: u64,
-    /// What the level was like when it was accepted, and rate and mean latency of the windows that checked it since.
-    accepted: Estimates,
-    checks: Vec<[f64; 2]>,
+    checks: Checks,
 }
 
 impl Level {
     pub fn new(demand: Demand) -> Level {
         Level {
             demand,
+            first_least_ns: demand.least_ns,
             batch_ns: demand.least_ns.div_ceil(BATCHES_LEAST as u64).max(1),
             batches: Vec::new(),
             open: Batch::default(),
@@ -197,8 +200,7 @@ impl Level {
             joined: None,
             has_skipped: false,
             skipped_ns: 0,
-            accepted: Estimates::default(),
-            checks: Vec::new(),
+            checks: Checks::default(),
         }
     }
 
@@ -254,7 +256,7 @@ impl Level {
         self.estimates = self.estimate_all();
         if !is_on_its_way && self.is_sure() {
             self.is_accepted = true;
-            self.accepted = self.estimates;
+            self.checks = Checks::new(&self.batches, self.demand.is_open_loop);
         } else if self.batches.len() >= BATCHES {
             if is_on_its_way {
                 self.batches.drain(..BATCHES / 2);
@@ -388,32 +390,10 @@ impl Level {
         let is_other = |value: f64, known: &Estimate, share: f64| {
             (value / known.mean - 1.0).abs() > share.max(OTHER_SIGMAS * known.deviation * longer)
         };
-        let check = [window.ios() as f64 / window_ns as f64, mean_ns_of(window)];
-        self.checks.push(check);
-        (!self.demand.is_open_loop && is_other(check[0], &rate, OTHER_RATE))
-            || is_other(check[1], &latency, OTHER_LATENCY)
-            || self.has_drifted(longer)
-    }
-
-    /// Whether the last check windows, batches being longer by the square of `longer`, are together of another level than the one
-    /// that was accepted.
-    fn has_drifted(&self, longer: f64) -> bool {
-        let quantities = [
-            (0, self.accepted.rate, CHECKS_RATE, !self.demand.is_open_loop),
-            (1, self.accepted.latency, CHECKS_LATENCY, true),
-        ];
-        CHECKS_TOGETHER.into_iter().filter(|&count| self.checks.len() >= count).any(|count| {
-            let last = &self.checks[self.checks.len() - count..];
-            quantities.iter().filter(|quantity| quantity.3).any(|&(index, known, share, _)| {
-                let moments = Moments::of(&last.iter().map(|check| check[index]).collect::<Vec<_>>());
-                // Of a window: what the windows show, or what the level's batches say of one, whichever is more.
-                let of_window = (moments.variance.sqrt() / known.mean).max(known.deviation * longer);
-                let of_known = known.deviation / (known.batches.max(1) as f64).sqrt();
-                let chance = (of_window * of_window / count as f64 + of_known * of_known).sqrt();
-                let difference = (moments.mean / known.mean - 1.0).abs();
-                difference > share.max(CHECKS_SIGMAS * chance)
-            })
-        })
+        self.checks.add(window, window_ns);
+        (!self.demand.is_open_loop && is_other(rate_of(window, window_ns), &rate, OTHER_RATE))
+            || is_other(mean_ns_of(window), &latency, OTHER_LATENCY)
+            || self.checks.have_drifted(longer)
     }
 
     /// What the level is like, and the time in which that happened.
@@ -463,8 +443,9 @@ impl Level {
         latencies.iter().sum::<f64>() / latencies.len().max(1) as f64
     }
 
-    /// Ends the level: the next windows belong to another.
-    pub fn end(&mut self, spread: &mut Spread) {
+    /// Ends the level: the next windows belong to another. Where nothing is known to have changed, the load wanders more slowly
+    /// than this level was observed for, and the next one is observed for twice as long.
+    pub fn end(&mut self, has_drifted: bool, spread: &mut Spread) {
         if self.skipped_ns > 0 {
             spread.levels.push(LevelSpread {
                 skipped_ns: self.skipped_ns as f64,
@@ -473,7 +454,13 @@ impl Level {
                 is_open_loop: self.demand.is_open_loop,
             });
         }
-        *self = Level::new(self.demand);
+        let least_ns = if has_drifted {
+            self.demand.least_ns.max(DRIFT_TIMES * self.observed_ns())
+        } else {
+            self.first_least_ns
+        };
+        let next = Level::new(Demand { least_ns, ..self.demand });
+        *self = Level { first_least_ns: self.first_least_ns, ..next };
     }
 }
 
@@ -501,13 +488,13 @@ fn differs(values: &[f64], share: f64) -> bool {
     difference > share * mean && difference > TREND_SIGMAS * chance
 }
 
-struct Moments {
-    mean: f64,
-    variance: f64,
+pub(super) struct Moments {
+    pub mean: f64,
+    pub variance: f64,
 }
 
 impl Moments {
-    fn of(values: &[f64]) -> Moments {
+    pub fn of(values: &[f64]) -> Moments {
         let count = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -10,6 +10,7 @@
 //! about to change, until the load is stationary again; nor where a window differs from the level; nor while a rate limit is
 //! caught up with, or a queue of arrivals is worked off.
 
+mod checks;
 mod level;
 
 use std::ops::ControlFlow;
@@ -289,16 +290,16 @@ impl<'a> Progress<'a> {
         let change_count = load.device().change_count();
         if change_count != self.change_count {
             self.change_count = change_count;
-            self.end_level(load, 0.0);
+            self.end_level(load, None);
         } else if load.is_catching_up(ios, window_ns) {
             // What is made up for does not last.
-            self.end_level(load, 0.0);
+            self.end_level(load, None);
         } else if self.is_settled() {
             let is_check = self.level.is_accepted();
             if self.level.is_of_another(&window, window_ns) {
                 // It may have begun anywhere in what was skipped before the window.
                 let change = self.level.rate().map_or(0.0, |rate| ios as f64 / window_ns as f64 / rate - 1.0);
-                self.end_level(load, change.abs());
+                self.end_level(load, Some(change.abs()));
             }
             self.level.add(&window, window_ns);
             self.is_checked |= is_check && self.level.is_accepted();
@@ -404,12 +405,12 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Ends the level, to which the rate differs by the share `change` now.
-    fn end_level<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, change: f64) {
+    /// Ends the level: for a reason that is known, or because of windows that differ, the rate of the last by the share `change`.
+    fn end_level<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, change: Option<f64>) {
         load.device().begin_level();
         self.count_pending();
-        self.claim(change);
-        self.level.end(&mut self.spread);
+        self.claim(change.unwrap_or(0.0));
+        self.level.end(change.is_some(), &mut self.spread);
     }
 
     /// Says how sure the rate of the interval is, as far as it was skipped at this level; of several levels the least sure counts.
@@ -437,7 +438,7 @@ impl<'a> Progress<'a> {
     }
 
     fn extrapolation(&mut self) -> Extrapolation {
-        self.level.end(&mut self.spread);
+        self.level.end(false, &mut self.spread);
         let counted_ns = self.at_ns.saturating_sub(self.spec.ramp_ns).max(1);
         let carried_ns = self.at_ns - self.simulated_ns;
         if carried_ns == 0 {

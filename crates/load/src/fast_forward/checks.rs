@@ -1,0 +1,97 @@
+//! The windows that check a level after it was accepted: a small change shows in several of them together, a slow one in many.
+
+use super::level::{
+    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, Estimate, Moments, P99, mean_ns_of, rate_of,
+};
+use crate::{Histogram, Sample};
+
+/// Windows that are looked at together, besides each alone.
+const TOGETHER: [usize; 2] = [4, 16];
+/// They are of another level where they differ from it by so many standard deviations of the difference, and by this share of the
+/// rate, of the mean latency, and of how many latencies of a direction lie above the level's 99th percentile.
+const SIGMAS: f64 = 4.0;
+const RATE: f64 = 0.005;
+const LATENCY: f64 = 0.02;
+const BEYOND: f64 = 0.25;
+
+/// Rate, mean latency, and for reads and writes how many lie above the level's 99th percentile.
+const QUANTITIES: usize = 4;
+
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    /// What the level was like when it was accepted; `None` of what says nothing of it.
+    known: [Option<Known>; QUANTITIES],
+    /// The level's 99th percentile of reads and writes.
+    p99_ns: [f64; 2],
+    windows: Vec<[f64; QUANTITIES]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    estimate: Estimate,
+    /// The least difference that counts, as a share.
+    share: f64,
+}
+
+impl Checks {
+    /// Of a level that is accepted with these batches.
+    pub fn new(batches: &[Batch], is_open_loop: bool) -> Checks {
+        let known = |value: &dyn Fn(&Batch) -> f64, share: f64| {
+            Some(Known { estimate: Estimate::of(&batches.iter().map(value).collect::<Vec<_>>()), share })
+        };
+        let p99_ns = DIRECTIONS.map(|direction| {
+            let mut all = Histogram::new();
+            batches.iter().for_each(|batch| all.merge(&batch.sample.direction(direction).latency));
+            all.percentile_by_rank_ns(P99)
+        });
+        let beyond = |index: usize| {
+            let latency = |batch: &Batch| batch.sample.direction(DIRECTIONS[index]).latency.clone();
+            let least = batches.iter().map(|batch| latency(batch).count()).min().unwrap_or(0);
+            let expected = least as f64 * f64::from(1_000_000 - P99) / 1e6;
+            if expected < BEYOND_IN_BATCH {
+                return None;
+            }
+            let mut known = known(&|batch| latency(batch).share_above(p99_ns[index]), BEYOND)?;
+            // By chance alone they come in clusters; eight batches may show less.
+            known.estimate.deviation = known.estimate.deviation.max((BEYOND_CLUSTER / expected).sqrt());
+            (known.estimate.mean > 0.0).then_some(known)
+        };
+        Checks {
+            known: [
+                known(&Batch::rate, RATE).filter(|_| !is_open_loop),
+                known(&Batch::mean_ns, LATENCY),
+                beyond(0),
+                beyond(1),
+            ],
+            p99_ns,
+            windows: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, window: &Sample, window_ns: u64) {
+        let beyond =
+            |index: usize| window.direction(DIRECTIONS[index]).latency.share_above(self.p99_ns[index]);
+        self.windows.push([rate_of(window, window_ns), mean_ns_of(window), beyond(0), beyond(1)]);
+    }
+
+    /// Whether the last windows, batches being longer by the square of `longer`, are together of another level than the one that was
+    /// accepted.
+    pub fn have_drifted(&self, longer: f64) -> bool {
+        TOGETHER.into_iter().filter(|&count| self.windows.len() >= count).any(|count| {
+            let last = &self.windows[self.windows.len() - count..];
+            self.known.iter().enumerate().filter_map(|(index, known)| Some((index, (*known)?))).any(
+                |(index, known)| {
+                    let Known { estimate, share } = known;
+                    let moments = Moments::of(&last.iter().map(|window| window[index]).collect::<Vec<_>>());
+                    // Of a window: what the windows show, or what the level's batches say of one, whichever is more.
+                    let of_window =
+                        (moments.variance.sqrt() / estimate.mean).max(estimate.deviation * longer);
+                    let of_known = estimate.deviation / (estimate.batches.max(1) as f64).sqrt();
+                    let chance = (of_window * of_window / count as f64 + of_known * of_known).sqrt();
+                    let difference = (moments.mean / estimate.mean - 1.0).abs();
+                    difference > share.max(SIGMAS * chance)
+                },
+            )
+        })
+    }
+}
