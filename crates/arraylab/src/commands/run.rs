@@ -8,7 +8,7 @@ use crate::live::LiveView;
 use crate::output::{print_json_lines, say};
 use crate::progress::ProgressView;
 use campaign::{Campaign, EngineChoice, Request, Summary};
-use metrics::{Exposure, MetricsListener};
+use metrics::{AccessScope, MetricsListener};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,8 +56,8 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 fn metrics_listener(arguments: &RunArgs) -> Result<Option<MetricsListener>, Failure> {
-    let exposure = if arguments.metrics_network { Exposure::Network } else { Exposure::Loopback };
-    let bound = arguments.metrics.map(|address| MetricsListener::bind(address, exposure));
+    let access_scope = if arguments.metrics_network { AccessScope::Network } else { AccessScope::Loopback };
+    let bound = arguments.metrics.map(|address| MetricsListener::bind(address, access_scope));
     bound.transpose().map_err(|error| Failure::Refused(error.into()))
 }
 

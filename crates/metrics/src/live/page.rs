@@ -55,7 +55,7 @@ impl History {
 
 /// Something that was said, and when.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct EventLine {
     at_s: f64,
     text: String,
 }
@@ -72,7 +72,7 @@ impl LiveRun {
             state.events.pop_front();
         }
         let at_s = state.began_at.elapsed().as_secs_f64();
-        state.events.push_back(Said { at_s, text: text.to_owned() });
+        state.events.push_back(EventLine { at_s, text: text.to_owned() });
     }
 }
 

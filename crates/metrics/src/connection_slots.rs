@@ -18,7 +18,7 @@ pub(crate) enum Stage {
     Waiting,
 }
 
-struct Held {
+struct OpenConnection {
     number: u64,
     stage: Stage,
     /// A second handle, to hang up by.
@@ -26,72 +26,72 @@ struct Held {
 }
 
 #[derive(Default)]
-pub(crate) struct Places(Mutex<Taken>);
+pub(crate) struct ConnectionSlots(Mutex<SlotTable>);
 
 #[derive(Default)]
-struct Taken {
+struct SlotTable {
     next: u64,
     threads: usize,
     /// Oldest first.
-    held: VecDeque<Held>,
+    open: VecDeque<OpenConnection>,
 }
 
 /// A place among the connections, until it is dropped.
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     number: u64,
-    places: Arc<Places>,
+    slots: Arc<ConnectionSlots>,
 }
 
-impl Places {
+impl ConnectionSlots {
     /// A place for a connection; none while too many are still ending.
-    pub(crate) fn take(self: &Arc<Self>, stream: &TcpStream) -> Option<Place> {
+    pub(crate) fn take(self: &Arc<Self>, stream: &TcpStream) -> Option<ConnectionSlot> {
         let stream = stream.try_clone().ok()?;
-        let mut taken = self.lock();
-        if taken.threads >= THREADS_LIMIT {
+        let mut table = self.lock();
+        if table.threads >= THREADS_LIMIT {
             return None;
         }
-        if taken.held.len() >= CONNECTIONS_LIMIT {
-            taken.hang_up();
+        if table.open.len() >= CONNECTIONS_LIMIT {
+            table.hang_up();
         }
-        let number = taken.next;
-        taken.next += 1;
-        taken.threads += 1;
-        taken.held.push_back(Held { number, stage: Stage::Waiting, stream });
-        Some(Place { number, places: Arc::clone(self) })
+        let number = table.next;
+        table.next += 1;
+        table.threads += 1;
+        table.open.push_back(OpenConnection { number, stage: Stage::Waiting, stream });
+        Some(ConnectionSlot { number, slots: Arc::clone(self) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, SlotTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
+impl SlotTable {
     /// On the oldest of those that give way first.
     fn hang_up(&mut self) {
-        let first = self.held.iter().enumerate().min_by_key(|(index, held)| (held.stage, *index));
+        let first = self.open.iter().enumerate().min_by_key(|(index, open)| (open.stage, *index));
         let Some((index, _)) = first else { return };
-        if let Some(held) = self.held.remove(index) {
+        if let Some(open) = self.open.remove(index) {
             // Its thread wakes up and ends; a client that has gone by itself is no matter.
-            let _ = held.stream.shutdown(Shutdown::Both);
+            let _ = open.stream.shutdown(Shutdown::Both);
         }
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// The client has its answer.
     pub(crate) fn leave(&self) {
-        let mut taken = self.places.lock();
-        if let Some(held) = taken.held.iter_mut().find(|held| held.number == self.number) {
-            held.stage = Stage::Leaving;
+        let mut table = self.slots.lock();
+        if let Some(open) = table.open.iter_mut().find(|open| open.number == self.number) {
+            open.stage = Stage::Leaving;
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut taken = self.places.lock();
-        taken.threads -= 1;
-        taken.held.retain(|held| held.number != self.number);
+        let mut table = self.slots.lock();
+        table.threads -= 1;
+        table.open.retain(|open| open.number != self.number);
     }
 }
 
@@ -112,14 +112,14 @@ mod tests {
     #[test]
     fn whoever_has_its_answer_gives_way() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let places = Arc::new(Places::default());
+        let slots = Arc::new(ConnectionSlots::default());
         let enter = || {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (served, _) = listener.accept().unwrap();
-            let place = places.take(&served).unwrap();
+            let slot = slots.take(&served).unwrap();
             // The second handle is the one that hangs up.
             drop(served);
-            (client, place)
+            (client, slot)
         };
         let mut all: Vec<_> = (0..CONNECTIONS_LIMIT).map(|_| enter()).collect();
         all[7].1.leave();
@@ -136,11 +136,12 @@ mod tests {
     #[test]
     fn those_who_end_are_counted() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let places = Arc::new(Places::default());
+        let slots = Arc::new(ConnectionSlots::default());
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut held: Vec<Place> = (0..THREADS_LIMIT).map(|_| places.take(&client).unwrap()).collect();
-        assert!(places.take(&client).is_none());
-        held.pop();
-        assert!(places.take(&client).is_some());
+        let mut open: Vec<ConnectionSlot> =
+            (0..THREADS_LIMIT).map(|_| slots.take(&client).unwrap()).collect();
+        assert!(slots.take(&client).is_none());
+        open.pop();
+        assert!(slots.take(&client).is_some());
     }
 }

@@ -9,23 +9,23 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Says the same to everyone who asked before it began to be said, and never anything older.
 #[derive(Default)]
-pub(crate) struct Fresh(Mutex<Option<(Instant, Arc<str>)>>);
+pub(crate) struct CachedSnapshot(Mutex<Option<(Instant, Arc<str>)>>);
 
-impl Fresh {
-    pub(crate) fn get(&self, say: impl FnOnce() -> String) -> Arc<str> {
-        let asked_at = Instant::now();
+impl CachedSnapshot {
+    pub(crate) fn get(&self, render: impl FnOnce() -> String) -> Arc<str> {
+        let requested_at = Instant::now();
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((began_at, said)) = &*last {
-            if *began_at >= asked_at {
-                return Arc::clone(said);
+        if let Some((began_at, rendered)) = &*last {
+            if *began_at >= requested_at {
+                return Arc::clone(rendered);
             }
             // Whoever asks meanwhile waits at the lock, and shares what is said then.
             thread::sleep(INTERVAL.saturating_sub(began_at.elapsed()));
         }
         let began_at = Instant::now();
-        let said: Arc<str> = say().into();
-        *last = Some((began_at, Arc::clone(&said)));
-        said
+        let rendered: Arc<str> = render().into();
+        *last = Some((began_at, Arc::clone(&rendered)));
+        rendered
     }
 }
 
@@ -38,21 +38,22 @@ mod tests {
     /// it asked.
     #[test]
     fn many_share_one_answer() {
-        let (fresh, said) = (Fresh::default(), AtomicU64::new(0));
+        let (snapshot, rendered) = (CachedSnapshot::default(), AtomicU64::new(0));
         let began = Instant::now();
         thread::scope(|scope| {
             for _ in 0..16 {
                 scope.spawn(|| {
                     for _ in 0..5 {
-                        let before = said.load(Ordering::SeqCst);
-                        let heard = fresh.get(|| (said.fetch_add(1, Ordering::SeqCst) + 1).to_string());
-                        assert!(heard.parse::<u64>().unwrap() > before, "an old answer");
+                        let before = rendered.load(Ordering::SeqCst);
+                        let received =
+                            snapshot.get(|| (rendered.fetch_add(1, Ordering::SeqCst) + 1).to_string());
+                        assert!(received.parse::<u64>().unwrap() > before, "an old answer");
                     }
                 });
             }
         });
         let intervals = began.elapsed().as_millis() as u64 / INTERVAL.as_millis() as u64 + 1;
-        let said = said.load(Ordering::SeqCst);
-        assert!((5..=intervals).contains(&said), "{said} in {intervals} intervals");
+        let rendered = rendered.load(Ordering::SeqCst);
+        assert!((5..=intervals).contains(&rendered), "{rendered} in {intervals} intervals");
     }
 }
