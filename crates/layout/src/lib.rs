@@ -26,7 +26,7 @@ pub use error::{
 };
 pub use io::{DriveIo, IoList, Place, Role};
 pub use layout::{Layout, Missing, Raid, Redundancy};
-pub use pieces::{Move, Piece, Rehoming};
+pub use pieces::{Migration, Move, Piece};
 pub use plan::{ParityInitialisation, ParityUpdate};
 pub use pool::{POOL_PIECE_COUNT_LIMIT, PoolSpec};
 pub use replicas::ReplicaSpec;

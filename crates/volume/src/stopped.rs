@@ -6,7 +6,7 @@
 
 use crate::VolumeError;
 use crate::drive::DriveCondition;
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::map::Run;
 use crate::replay::sync_drives;
 use crate::stripe::Array;
@@ -173,7 +173,7 @@ impl Volume {
             if sources(member).any(|source| stripes.place_is_allocated(source, 0, segment_bytes)) {
                 lost_sectors += fill(&stripes, stripe, member, place)?;
             } else {
-                target.zero(place.offset_bytes, segment_bytes).while_doing("free a drive's space")?;
+                target.zero(place.offset_bytes, segment_bytes).context("free a drive's space")?;
             }
         }
         target.missed.has_caught_up(stripe);

@@ -105,7 +105,7 @@ impl Model {
         let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
         rehoming.moves.clear();
         while let Some(drive) = rehoming.drives.first().copied() {
-            let mut moves = self.arrangement.layout.plan_rehoming(drive, recovery.loss.failed()).moves;
+            let mut moves = self.arrangement.layout.plan_migration(drive, recovery.loss.failed()).moves;
             moves.retain(|movement| movement.group * rehoming.stripes_per_group < recovery.used_stripes);
             (rehoming.moves, rehoming.current) = (moves, 0);
             if !rehoming.moves.is_empty() {
@@ -126,7 +126,7 @@ impl Model {
         let layout = &self.arrangement.layout;
         let before = rehoming.replaced.len();
         rehoming.replaced.retain(|&drive| {
-            let rest = layout.plan_rehoming(drive, recovery.loss.failed());
+            let rest = layout.plan_migration(drive, recovery.loss.failed());
             let is_used = |group: u64| group * rehoming.stripes_per_group < recovery.used_stripes;
             let is_missed = rest.moves.iter().any(|movement| is_used(movement.group))
                 || rest.homeless.iter().any(|&group| is_used(group));

@@ -21,12 +21,12 @@ struct Stripes {
 
 /// Of one drive. A stripe is added or taken away only under its lock.
 #[derive(Default)]
-pub(crate) struct Missed(RwLock<Stripes>);
+pub(crate) struct StaleStripes(RwLock<Stripes>);
 
-impl Missed {
+impl StaleStripes {
     /// As the array's record has it.
-    pub(crate) fn recorded(stripes: &[u64]) -> Missed {
-        Missed(RwLock::new(Stripes { missed: stripes.iter().copied().collect(), ..Stripes::default() }))
+    pub(crate) fn recorded(stripes: &[u64]) -> StaleStripes {
+        StaleStripes(RwLock::new(Stripes { missed: stripes.iter().copied().collect(), ..Stripes::default() }))
     }
 
     pub(crate) fn contains(&self, stripe: u64) -> bool {
@@ -104,7 +104,7 @@ mod tests {
     /// one that misses another write meanwhile stays missed.
     #[test]
     fn the_record_waits_for_what_is_durable() {
-        let missed = Missed::recorded(&[3, 5]);
+        let missed = StaleStripes::recorded(&[3, 5]);
         missed.has_caught_up(3);
         missed.has_caught_up(4);
         assert_eq!((missed.first_of(0..9, 9), missed.to_record()), (vec![5], vec![3, 5]));

@@ -3,7 +3,7 @@
 
 use crate::VolumeError;
 use crate::drive::DriveCondition;
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::map::Run;
 use crate::replay::sync_drives;
 use crate::stripe::{Array, Moving};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How far the rehoming of lost drives' pieces is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct RehomeProgress {
+pub struct MigrationProgress {
     /// Pieces that found a new home in this step.
     pub moved_pieces: u64,
     /// Pieces that still wait for one.
@@ -37,8 +37,8 @@ fn unwell(array: &Array) -> DriveSet {
 impl Volume {
     /// Moves up to `pieces_limit` pieces of failed and pulled drives to new homes, most endangered first, while
     /// others read and write. Nothing is done in RAID levels, where [`Volume::replace_drive`] is the way.
-    pub fn rehome_step(&self, pieces_limit: u64) -> Result<RehomeProgress, VolumeError> {
-        let mut progress = RehomeProgress::default();
+    pub fn migration_step(&self, pieces_limit: u64) -> Result<MigrationProgress, VolumeError> {
+        let mut progress = MigrationProgress::default();
         loop {
             let (next, waiting, homeless) = self.next_move();
             (progress.waiting_pieces, progress.homeless_pieces) = (waiting, homeless);
@@ -138,10 +138,10 @@ impl Volume {
         let unwell = unwell(&array);
         let (mut next, mut waiting, mut homeless) = (None, 0, 0);
         for drive in unwell.iter().filter(|&drive| array.drives[usize::from(drive)].condition.is_lost()) {
-            let rehoming = array.layout.plan_rehoming(drive, &unwell);
-            waiting += rehoming.moves.len() as u64;
-            homeless += rehoming.homeless.len() as u64;
-            next = next.or(rehoming.moves.first().copied());
+            let migration = array.layout.plan_migration(drive, &unwell);
+            waiting += migration.moves.len() as u64;
+            homeless += migration.homeless.len() as u64;
+            next = next.or(migration.moves.first().copied());
         }
         (next, waiting, homeless)
     }
@@ -167,7 +167,7 @@ impl Volume {
             let piece_bytes = rows * segment_bytes;
             target
                 .zero(u64::from(movement.to.slot) * piece_bytes, piece_bytes)
-                .while_doing("clear a free piece")?;
+                .context("clear a free piece")?;
             let first = movement.group * rows;
             array.moving = Some(Moving { movement, arrived_below_stripe: AtomicU64::new(first) });
             (first, first + rows)

@@ -7,9 +7,9 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A drive's bytes, or the journal's. What was written may be lost in a power cut until [`Medium::sync`] returns,
+/// A drive's bytes, or the journal's. What was written may be lost in a power cut until [`BlockStore::sync`] returns,
 /// whole sectors of 512 bytes in any order; reads see it at once.
-pub trait Medium: Send + Sync {
+pub trait BlockStore: Send + Sync {
     /// Fills `buffer`; bytes never written are zero.
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()>;
     /// Writes all of `bytes`.
@@ -23,7 +23,7 @@ pub trait Medium: Send + Sync {
 }
 
 /// Where a volume keeps its drives, its journal and its record of their condition.
-pub trait Shelf: Send + Sync {
+pub trait BackingStore: Send + Sync {
     /// A name for messages.
     fn name(&self) -> String;
     /// The drive `drive` in its `generation`-th replacement; made `size_bytes` large if `is_new`.
@@ -33,9 +33,9 @@ pub trait Shelf: Send + Sync {
         generation: u32,
         size_bytes: u64,
         is_new: bool,
-    ) -> io::Result<Arc<dyn Medium>>;
+    ) -> io::Result<Arc<dyn BlockStore>>;
     /// The journal.
-    fn journal(&self) -> io::Result<Arc<dyn Medium>>;
+    fn journal(&self) -> io::Result<Arc<dyn BlockStore>>;
     /// The record as last written; `None` if there is none.
     fn read_record(&self) -> io::Result<Option<Vec<u8>>>;
     /// Replaces the record: durable when this returns, whole or not at all.
@@ -44,12 +44,12 @@ pub trait Shelf: Send + Sync {
 
 /// A file or a block device.
 #[derive(Debug)]
-pub struct FileMedium {
+pub struct FileBlockStore {
     file: File,
     is_device: bool,
 }
 
-impl FileMedium {
+impl FileBlockStore {
     /// Opens a file, or makes it (sparse) if `size_bytes` is given. A device must be at least that large.
     pub fn open(path: &Path, size_bytes: Option<u64>) -> io::Result<Self> {
         let file = OpenOptions::new()
@@ -68,11 +68,11 @@ impl FileMedium {
                 file.set_len(size_bytes)?;
             }
         }
-        Ok(FileMedium { file, is_device })
+        Ok(FileBlockStore { file, is_device })
     }
 }
 
-impl Medium for FileMedium {
+impl BlockStore for FileBlockStore {
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         while done < buffer.len() {
