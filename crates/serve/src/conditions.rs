@@ -4,7 +4,7 @@
 use crate::array::ServedArray;
 use crate::control::{Controlled, failed, refuse};
 use crate::live::LiveArray;
-use crate::losses::model_drive;
+use crate::reported_losses::model_drive;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};

@@ -3,10 +3,10 @@
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
-use crate::losses::ToldLosses;
 use crate::options::Options;
 use crate::paced::Pacer;
 use crate::replicated::drive_number;
+use crate::reported_losses::ReportedLosses;
 use crate::volumes::{LIMIT, TEMPLATE};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError, Verb};
@@ -28,7 +28,7 @@ pub(crate) struct Controlled {
     pub pacer: Option<Arc<Pacer>>,
     /// One change of the volumes at a time.
     pub changes: Mutex<()>,
-    pub told_losses: ToldLosses,
+    pub told_losses: ReportedLosses,
     /// As it is served.
     pub options: Options,
 }

@@ -4,10 +4,10 @@
 use crate::array::ServedArray;
 use crate::conditions::stop_drives;
 use crate::control::{Controlled, failed, refuse};
-use crate::losses::lost_drives;
 use crate::paced::KnownVolume;
-use crate::power::PoweredShelf;
+use crate::power::PowerCutStore;
 use crate::replicated::{drive_name, drives_of_free, drives_of_template};
+use crate::reported_losses::lost_drives;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
 use std::sync::PoisonError;
@@ -46,8 +46,8 @@ fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError>
 }
 
 /// Opens an array's bytes and says where they are to lie.
-pub(crate) fn open(shelf: PoweredShelf, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
-    let volume = Volume::open(shelf, array.spec.clone())?;
+pub(crate) fn open(store: PowerCutStore, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
+    let volume = Volume::open(store, array.spec.clone())?;
     let map = begin(&volume, array)?;
     prefer_by_template(&volume, array, &map);
     stop_drives(&volume, array)?;

@@ -1,19 +1,19 @@
 //! A served array as a block device of this machine, `/dev/ublkbN`, by the kernel's driver `ublk_drv`.
 //!
 //! Requests of the kernel are read (`request`) and carried out on the same exports that NBD serves, each reply leaving at
-//! the model's moment (`desk`). Only `device` speaks to the driver; it needs the feature `ublk`, because the library that
+//! the model's moment (`request_pool`). Only `device` speaks to the driver; it needs the feature `ublk`, because the library that
 //! knows the driver needs libclang to be built.
 
 #[cfg(test)]
 mod conformance;
 #[cfg(feature = "ublk")]
 mod control;
-#[cfg(any(feature = "ublk", test))]
-mod desk;
 #[cfg(feature = "ublk")]
 mod device;
 #[cfg(any(feature = "ublk", test))]
 mod request;
+#[cfg(any(feature = "ublk", test))]
+mod request_pool;
 
 #[cfg(feature = "ublk")]
 pub(crate) use device::Attached;

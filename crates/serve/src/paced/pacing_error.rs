@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Lateness of all replies since the start.
 #[derive(Debug, Default)]
-pub(crate) struct Lateness {
+pub(crate) struct PacingError {
     histogram: Histogram,
     bytes_late: u64,
     modelled_ns: u128,
@@ -13,7 +13,7 @@ pub(crate) struct Lateness {
 
 /// The same as numbers, in nanoseconds of the wall clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct LatenessReport {
+pub struct PacingErrorReport {
     /// Replies that were paced.
     pub replies: u64,
     /// Mean latency by the model, from arrival to the reply's moment: what clients would see were nothing late.
@@ -32,7 +32,7 @@ pub struct LatenessReport {
     pub bytes_late: u64,
 }
 
-impl Lateness {
+impl PacingError {
     /// A reply has left.
     pub(crate) fn count(&mut self, late: Duration, modelled: Duration) {
         self.histogram.record(late.as_nanos() as u64);
@@ -43,10 +43,10 @@ impl Lateness {
         self.bytes_late += 1;
     }
 
-    pub(crate) fn report(&self) -> LatenessReport {
+    pub(crate) fn report(&self) -> PacingErrorReport {
         let histogram = &self.histogram;
         let share = |millionths| histogram.known_percentile_ns(millionths).unwrap_or(0);
-        LatenessReport {
+        PacingErrorReport {
             replies: histogram.count(),
             modelled_mean_ns: (self.modelled_ns / u128::from(histogram.count().max(1))) as u64,
             mean_ns: histogram.mean_ns() as u64,
@@ -59,7 +59,7 @@ impl Lateness {
     }
 }
 
-impl LatenessReport {
+impl PacingErrorReport {
     /// In words, for the end.
     pub fn in_words(&self) -> String {
         let us = |ns: u64| format!("{:.1} µs", ns as f64 / 1000.0);

@@ -7,15 +7,15 @@ pub(super) const REMEMBERED: usize = 64;
 
 /// The last [`REMEMBERED`] times.
 #[derive(Debug)]
-pub(super) struct Lately {
+pub(super) struct RecentWindow {
     times: [Duration; REMEMBERED],
     next: usize,
 }
 
-impl Lately {
+impl RecentWindow {
     /// As if it had always taken this long.
     pub(super) fn new(guess: Duration) -> Self {
-        Lately { times: [guess; REMEMBERED], next: 0 }
+        RecentWindow { times: [guess; REMEMBERED], next: 0 }
     }
 
     pub(super) fn add(&mut self, time: Duration) {

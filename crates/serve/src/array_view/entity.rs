@@ -2,7 +2,7 @@
 
 /// A part of the model by the name of its counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Entity<'a> {
     /// `drive`, `link`, `controller`, `service`, `node` or `volume`.
     pub kind: &'static str,
     /// The node that it is in.
@@ -12,13 +12,13 @@ pub(crate) struct Place<'a> {
 }
 
 /// What a counter's entity is; none for what is of no known kind.
-pub(crate) fn place_of(entity: &str) -> Option<Place<'_>> {
+pub(crate) fn entity_of(entity: &str) -> Option<Entity<'_>> {
     if let Some((node, name)) = entity.split_once('/') {
         let kind = match name.split('-').next() {
             Some("nvme" | "hdd") => "drive",
             _ => "service",
         };
-        return Some(Place { kind, node: Some(node), name });
+        return Some(Entity { kind, node: Some(node), name });
     }
     let kind = match entity.split('-').next()? {
         "node" | "client" => "node",
@@ -29,7 +29,7 @@ pub(crate) fn place_of(entity: &str) -> Option<Place<'_>> {
         "volume" => "volume",
         _ => return None,
     };
-    Some(Place { kind, node: None, name: entity })
+    Some(Entity { kind, node: None, name: entity })
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ mod tests {
             ("volume-nvme", Some(("volume", None))),
             ("something", None),
         ] {
-            assert_eq!(place_of(entity).map(|place| (place.kind, place.node)), expected, "{entity}");
+            assert_eq!(entity_of(entity).map(|place| (place.kind, place.node)), expected, "{entity}");
         }
     }
 }

@@ -37,22 +37,22 @@ struct Shared {
 }
 
 /// Where requests are taken in.
-pub(super) struct Desk {
+pub(super) struct RequestPool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
 
-impl Desk {
-    pub fn open(export: Arc<dyn Export>) -> io::Result<Desk> {
+impl RequestPool {
+    pub fn open(export: Arc<dyn Export>) -> io::Result<RequestPool> {
         let shared = Arc::new(Shared { export, queue: Mutex::default(), wake: Condvar::new() });
         // Made first, so that those that started end with it where another does not.
-        let mut desk = Desk { shared, workers: Vec::with_capacity(WORKERS) };
+        let mut request_pool = RequestPool { shared, workers: Vec::with_capacity(WORKERS) };
         for _ in 0..WORKERS {
-            let shared = desk.shared.clone();
+            let shared = request_pool.shared.clone();
             let worker = Builder::new().name("ublk-worker".into()).stack_size(STACK_BYTES);
-            desk.workers.push(worker.spawn(move || shared.work())?);
+            request_pool.workers.push(worker.spawn(move || shared.work())?);
         }
-        Ok(desk)
+        Ok(request_pool)
     }
 
     /// Takes a request in, with its bytes or room for them. `connection` tells the device's queues apart.
@@ -76,7 +76,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for RequestPool {
     /// What was taken in is carried out before.
     fn drop(&mut self) {
         self.shared.queue().is_stopping = true;

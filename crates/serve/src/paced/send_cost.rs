@@ -5,7 +5,7 @@
 //! of the clock by as much, which a request that arrives meanwhile would be timed late by; so it is done only for a reply that
 //! nothing else is under way beside.
 
-use super::lately::Lately;
+use super::recent_window::RecentWindow;
 use std::time::Duration;
 
 /// Sending never begins earlier than this.
@@ -13,13 +13,13 @@ const AHEAD_LIMIT: Duration = Duration::from_micros(40);
 
 /// What sending one reply has cost lately.
 #[derive(Debug)]
-pub(super) struct Sending {
-    took: Lately,
+pub(super) struct SendCost {
+    took: RecentWindow,
 }
 
-impl Sending {
+impl SendCost {
     pub(super) fn new() -> Self {
-        Sending { took: Lately::new(Duration::ZERO) }
+        SendCost { took: RecentWindow::new(Duration::ZERO) }
     }
 
     /// How much before its moment a reply is begun.
@@ -34,14 +34,14 @@ impl Sending {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lately::REMEMBERED;
+    use super::super::recent_window::REMEMBERED;
     use super::*;
 
     /// Proves that no reply is begun so early that it could be with the kernel before its moment, as long as sending takes
     /// what it took lately, and none at all before that is known or where others are under way.
     #[test]
     fn no_reply_is_early() {
-        let mut sending = Sending::new();
+        let mut sending = SendCost::new();
         let us = Duration::from_micros;
         sending.took(us(20));
         assert_eq!(sending.ahead(1), Duration::ZERO);

@@ -11,16 +11,16 @@ use volume::DriveStatus;
 
 /// Losses that the model was told of.
 #[derive(Debug)]
-pub(crate) struct ToldLosses {
+pub(crate) struct ReportedLosses {
     /// By drive: how often its place has lost a drive.
     by_drive: Mutex<Vec<u32>>,
 }
 
-impl ToldLosses {
+impl ReportedLosses {
     /// Of a model that is new: it has lost nothing. What was lost and replaced before is nothing to tell of.
-    pub(crate) fn none(live: &LiveArray) -> ToldLosses {
+    pub(crate) fn none(live: &LiveArray) -> ReportedLosses {
         let drives = live.volume().map_or_else(Vec::new, |volume| volume.status().drives);
-        ToldLosses { by_drive: Mutex::new(drives.iter().map(|drive| drive.generation).collect()) }
+        ReportedLosses { by_drive: Mutex::new(drives.iter().map(|drive| drive.generation).collect()) }
     }
 }
 

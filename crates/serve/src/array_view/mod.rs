@@ -1,18 +1,18 @@
 //! A served array as a person sees it: what it is, and what happened between two answers to `status`. The page draws
 //! it, and `watch` writes it down.
 
+mod entity;
 mod part;
-mod place;
 
-pub(crate) use part::PartScene;
-pub(crate) use place::{Place, place_of};
+pub(crate) use entity::{Entity, entity_of};
+pub(crate) use part::PartView;
 
 use serde::Serialize;
 use serde_json::Value;
 
 /// An array over some time.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Scene {
+pub(crate) struct ArrayView {
     pub name: String,
     pub title: String,
     /// In a few words.
@@ -25,13 +25,13 @@ pub(crate) struct Scene {
     /// How long the time was.
     pub seconds: f64,
     /// Drives of the layout by number, then spares.
-    pub drives: Vec<DriveScene>,
-    pub volumes: Vec<VolumeScene>,
+    pub drives: Vec<DriveView>,
+    pub volumes: Vec<VolumeView>,
     /// Parts of the model.
-    pub parts: Vec<PartScene>,
+    pub parts: Vec<PartView>,
     /// What goes on in the background, and how much of it is done, 0 to 1.
     pub background: Vec<(&'static str, f64)>,
-    pub lateness: Option<LatenessScene>,
+    pub lateness: Option<PacingErrorView>,
     /// What has happened: seconds on the array's clock, and words. Newest last.
     pub notes: Vec<(f64, String)>,
     /// What went wrong last.
@@ -40,7 +40,7 @@ pub(crate) struct Scene {
 
 /// A drive.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct DriveScene {
+pub(crate) struct DriveView {
     /// Its number in the layout; none for a spare.
     pub number: Option<u64>,
     /// `ok`, `failed`, `pulled`, `rebuilding`, `slowed` or `spare`.
@@ -53,11 +53,11 @@ pub(crate) struct DriveScene {
 
 /// A volume.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct VolumeScene {
+pub(crate) struct VolumeView {
     pub name: String,
     pub size_bytes: f64,
-    pub read: MovedScene,
-    pub write: MovedScene,
+    pub read: DirectionView,
+    pub write: DirectionView,
     /// I/Os that have arrived and are not answered.
     pub queue: f64,
     /// By name; none where there is no limit.
@@ -68,7 +68,7 @@ pub(crate) struct VolumeScene {
 
 /// What a volume did in one direction.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(crate) struct MovedScene {
+pub(crate) struct DirectionView {
     pub iops: f64,
     pub bytes_per_s: f64,
     /// Mean; none without I/Os.
@@ -77,7 +77,7 @@ pub(crate) struct MovedScene {
 
 /// How late replies left, since the start.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct LatenessScene {
+pub(crate) struct PacingErrorView {
     pub p50_us: f64,
     pub p99_us: f64,
     pub max_us: f64,
@@ -85,10 +85,10 @@ pub(crate) struct LatenessScene {
     pub bytes_late: u64,
 }
 
-impl Scene {
+impl ArrayView {
     /// Of the time between two statuses, so many seconds apart. An answer that is not as expected is shown as far as
     /// it goes.
-    pub(crate) fn between(before: &Value, now: &Value, seconds: f64) -> Scene {
+    pub(crate) fn between(before: &Value, now: &Value, seconds: f64) -> ArrayView {
         let seconds = seconds.max(1e-3);
         let model = &now["model"];
         let span_ns = number(&model["clock_ns"]) - number(&before["model"]["clock_ns"]);
@@ -100,7 +100,7 @@ impl Scene {
         let in_layout = drives.iter().filter(|drive| drive.number.is_some()).count();
         let bytes = if lost.is_empty() { format!("{in_layout} drives, whole") } else { lost.join(", ") };
         let unlike = parts.iter().filter_map(|part| Some(format!("; {} {}", part.name, part.state?)));
-        Scene {
+        ArrayView {
             name: words(&now["array"]),
             title: words(&now["title"]),
             condition: bytes + &unlike.collect::<String>(),
@@ -111,7 +111,7 @@ impl Scene {
             volumes: list(&now["volumes"])
                 .iter()
                 .enumerate()
-                .map(|(index, volume)| volume_scene(&before["volumes"][index], volume, model, seconds))
+                .map(|(index, volume)| volume_view(&before["volumes"][index], volume, model, seconds))
                 .collect(),
             parts,
             background: background(now),
@@ -138,10 +138,10 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn drives(now: &Value, parts: &[PartScene]) -> Vec<DriveScene> {
+fn drives(now: &Value, parts: &[PartView]) -> Vec<DriveView> {
     let stripes = number(&now["volume"]["stripes"]).max(1.0);
     let all = list(&now["volume"]["drives"]);
-    let mut drives: Vec<DriveScene> = all
+    let mut drives: Vec<DriveView> = all
         .iter()
         .enumerate()
         .map(|(index, drive)| {
@@ -154,12 +154,12 @@ fn drives(now: &Value, parts: &[PartScene]) -> Vec<DriveScene> {
                 _ => condition,
             };
             let rebuilt = is_rebuilding.then(|| number(&drive["rebuilt_below_stripe"]) / stripes);
-            DriveScene { number: drive["drive"].as_u64(), state, part, rebuilt }
+            DriveView { number: drive["drive"].as_u64(), state, part, rebuilt }
         })
         .collect();
     let used: u64 = all.iter().filter_map(|drive| drive["generation"].as_u64()).sum();
     let spares = now["spares"].as_u64().unwrap_or(0).saturating_sub(used);
-    drives.extend((0..spares).map(|_| DriveScene {
+    drives.extend((0..spares).map(|_| DriveView {
         number: None,
         state: "spare".to_owned(),
         part: None,
@@ -168,14 +168,14 @@ fn drives(now: &Value, parts: &[PartScene]) -> Vec<DriveScene> {
     drives
 }
 
-fn volume_scene(before: &Value, volume: &Value, model: &Value, seconds: f64) -> VolumeScene {
+fn volume_view(before: &Value, volume: &Value, model: &Value, seconds: f64) -> VolumeView {
     let moved = |direction: &str| {
         let since = |field: &str| {
             (number(&volume["served"][direction][field]) - number(&before["served"][direction][field]))
                 .max(0.0)
         };
         let ios = since("ios");
-        MovedScene {
+        DirectionView {
             iops: ios / seconds,
             bytes_per_s: since("bytes") / seconds,
             latency_ms: (ios > 0.0).then(|| since("latency_ns") / ios / 1e6),
@@ -183,7 +183,7 @@ fn volume_scene(before: &Value, volume: &Value, model: &Value, seconds: f64) -> 
     };
     let limit = list(&model["limits"]).iter().find(|limit| limit["volume"] == volume["name"]);
     let limits = limit.and_then(|limit| limit["limit"].as_object()).into_iter().flatten();
-    VolumeScene {
+    VolumeView {
         name: words(&volume["name"]),
         size_bytes: number(&volume["size_bytes"]),
         read: moved("read"),
@@ -215,11 +215,11 @@ fn background(now: &Value) -> Vec<(&'static str, f64)> {
     under_way
 }
 
-fn lateness(model: &Value) -> Option<LatenessScene> {
+fn lateness(model: &Value) -> Option<PacingErrorView> {
     let late = model["lateness"].as_object()?;
     let us = |name: &str| late.get(name).map_or(0.0, number) / 1e3;
     let count = |name: &str| late.get(name).and_then(Value::as_u64).unwrap_or(0);
-    Some(LatenessScene {
+    Some(PacingErrorView {
         p50_us: us("p50_ns"),
         p99_us: us("p99_ns"),
         max_us: us("max_ns"),
@@ -274,20 +274,20 @@ mod tests {
     /// processors, a disk's time as a whole, and levels with their limits, all for the time between.
     #[test]
     fn a_scene_is_of_the_time_between() {
-        let scene = Scene::between(&status(1), &status(3), 2.0);
-        let states: Vec<&str> = scene.drives.iter().map(|drive| drive.state.as_str()).collect();
+        let array_view = ArrayView::between(&status(1), &status(3), 2.0);
+        let states: Vec<&str> = array_view.drives.iter().map(|drive| drive.state.as_str()).collect();
         assert_eq!(states, ["ok", "rebuilding", "failed", "slowed", "spare", "spare"]);
-        assert_eq!((scene.drives[1].rebuilt, scene.is_whole), (Some(0.25), false));
+        assert_eq!((array_view.drives[1].rebuilt, array_view.is_whole), (Some(0.25), false));
         let condition = "drive 1 rebuilding, drive 2 failed; node-0/server-1 stopped; drive-3 slowed";
-        assert_eq!(scene.condition, condition);
-        assert_eq!(scene.background, [("rebuild", 0.25), ("rehoming", 0.25), ("scrub", 0.5)]);
-        let volume = &scene.volumes[0];
+        assert_eq!(array_view.condition, condition);
+        assert_eq!(array_view.background, [("rebuild", 0.25), ("rehoming", 0.25), ("scrub", 0.5)]);
+        let volume = &array_view.volumes[0];
         assert_eq!(
             (volume.read.iops, volume.read.latency_ms, volume.write.latency_ms),
             (1.0, Some(1.0), None)
         );
         assert_eq!((volume.limits.as_slice(), volume.held_back), (&[("iops".to_owned(), 5.0)][..], 1.0));
-        let busy: Vec<_> = scene.parts.iter().map(|part| (part.name.as_str(), part.busy)).collect();
+        let busy: Vec<_> = array_view.parts.iter().map(|part| (part.name.as_str(), part.busy)).collect();
         let expected = [
             ("drive-0", Some(0.7)),
             ("controller-0", Some(0.5)),
@@ -295,10 +295,13 @@ mod tests {
             ("drive-3", None),
         ];
         assert_eq!(busy, expected);
-        assert_eq!((scene.parts[0].state, scene.parts[2].state), (None, Some("stopped")));
-        assert_eq!(scene.parts[0].rates, [("reads".to_owned(), 10.0)]);
-        assert_eq!((scene.parts[1].levels[0].value, scene.parts[1].levels[0].bound), (40.0, Some(100.0)));
-        assert_eq!(scene.notes, [(1.5, "drive-2 fails".to_owned())]);
-        assert_eq!((scene.speed, scene.last_error.as_deref()), (Some(2.0), Some("something")));
+        assert_eq!((array_view.parts[0].state, array_view.parts[2].state), (None, Some("stopped")));
+        assert_eq!(array_view.parts[0].rates, [("reads".to_owned(), 10.0)]);
+        assert_eq!(
+            (array_view.parts[1].levels[0].value, array_view.parts[1].levels[0].bound),
+            (40.0, Some(100.0))
+        );
+        assert_eq!(array_view.notes, [(1.5, "drive-2 fails".to_owned())]);
+        assert_eq!((array_view.speed, array_view.last_error.as_deref()), (Some(2.0), Some("something")));
     }
 }

@@ -1,7 +1,7 @@
 //! What one part of the model did between two answers.
 
+use super::entity::{Entity, entity_of};
 use super::number;
-use super::place::{Place, place_of};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -12,10 +12,10 @@ const STATES: [(&str, &str); 2] = [("fill_stopped", "stopped"), ("fill_slowness_
 
 /// A part of the model.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct PartScene {
+pub(crate) struct PartView {
     /// Its name among the twin's counters.
     pub name: String,
-    /// As in [`Place`].
+    /// As in [`Entity`].
     pub kind: &'static str,
     /// The node that it is in.
     pub node: Option<String>,
@@ -42,11 +42,11 @@ pub(crate) struct Level {
 }
 
 /// Every part of a model, in the order of its counters. `span_ns` is of the model's clock.
-pub(super) fn parts(before: &Value, model: &Value, span_ns: f64) -> Vec<PartScene> {
+pub(super) fn parts(before: &Value, model: &Value, span_ns: f64) -> Vec<PartView> {
     let none = Map::new();
     let entities = model["parts"].as_object().unwrap_or(&none);
     let of = |(entity, counters): (&String, &Value)| {
-        let place = place_of(entity).filter(|place| place.kind != "volume")?;
+        let place = entity_of(entity).filter(|place| place.kind != "volume")?;
         Some(part(entity, place, &before["parts"][entity], counters, &model["bounds"], span_ns))
     };
     entities.iter().filter_map(of).collect()
@@ -54,13 +54,13 @@ pub(super) fn parts(before: &Value, model: &Value, span_ns: f64) -> Vec<PartScen
 
 fn part(
     entity: &str,
-    place: Place<'_>,
+    place: Entity<'_>,
     before: &Value,
     counters: &Value,
     bounds: &Value,
     span_ns: f64,
-) -> PartScene {
-    let mut part = PartScene {
+) -> PartView {
+    let mut part = PartView {
         name: entity.to_owned(),
         kind: place.kind,
         node: place.node.map(str::to_owned),
@@ -104,7 +104,7 @@ fn busy_of(name: &str) -> Option<String> {
     }
 }
 
-fn bounds_of<'a>(bounds: &'a Value, place: Place<'_>) -> &'a Value {
+fn bounds_of<'a>(bounds: &'a Value, place: Entity<'_>) -> &'a Value {
     // Services and clients are by their own names, without their number.
     let name = place.name.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('-');
     bounds.get(name).or_else(|| bounds.get(place.kind)).unwrap_or(&Value::Null)

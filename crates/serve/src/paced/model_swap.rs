@@ -1,9 +1,9 @@
 //! A twin that takes another's place: with other settings, or with other volumes where the twin has them itself.
 
 use super::Model;
-use super::known::{KnownVolume, TwinSpec, described, limit_arguments};
 use super::limited::{LIMIT, Volume};
 use super::model::JOBS_OF_VOLUME;
+use super::twin_spec::{KnownVolume, TwinSpec, described, limit_arguments};
 use crate::ServeError;
 use load::Device as _;
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ impl Model {
         let limits: Vec<_> =
             self.volumes.iter().filter_map(|volume| limit_arguments(&volume.known)).collect();
         let limits = limits.into_iter().filter(|_| self.has_volumes).map(|told| (LIMIT.to_owned(), told));
-        for (action, arguments) in limits.chain(self.lasting.actions()).collect::<Vec<_>>() {
+        for (action, arguments) in limits.chain(self.persistent_faults.actions()).collect::<Vec<_>>() {
             // What this kind of array cannot do it could not do before.
             let _ = self.act_on_twin(now_ns, &action, &arguments);
         }
@@ -52,7 +52,7 @@ impl Model {
         let spec = TwinSpec { settings, ..self.spec.clone() };
         let known: Vec<KnownVolume> = self.volumes.iter().map(|volume| volume.known.clone()).collect();
         let twin = described(&spec, &known).build()?;
-        self.lasting.lost(lost);
+        self.persistent_faults.lost(lost);
         self.spec = spec;
         self.replace_twin(twin, known, now_ns)
     }
@@ -77,7 +77,7 @@ impl Model {
     ) -> Result<bool, ServeError> {
         if self.has_volumes {
             let twin = described(&self.spec, &known).build()?;
-            self.lasting.lost(lost);
+            self.persistent_faults.lost(lost);
             self.replace_twin(twin, known, now_ns)?;
             return Ok(true);
         }

@@ -19,7 +19,8 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// Looks after the array until it is told to stop.
 pub(crate) fn look_after(controlled: &Controlled, is_stopping: &AtomicBool) {
     let live = &*controlled.live;
-    let mut upkeep = Upkeep { controlled, live, resync_stripes: 16, rebuild_stripes: 16, scrub_stripes: 16 };
+    let mut upkeep =
+        Maintenance { controlled, live, resync_stripes: 16, rebuild_stripes: 16, scrub_stripes: 16 };
     while !is_stopping.load(Ordering::Acquire) {
         let Some(volume) = live.volume() else {
             live.wait(LOOK_EVERY);
@@ -40,7 +41,7 @@ pub(crate) fn look_after(controlled: &Controlled, is_stopping: &AtomicBool) {
     }
 }
 
-struct Upkeep<'a> {
+struct Maintenance<'a> {
     controlled: &'a Controlled,
     live: &'a LiveArray,
     resync_stripes: u64,
@@ -48,7 +49,7 @@ struct Upkeep<'a> {
     scrub_stripes: u64,
 }
 
-impl Upkeep<'_> {
+impl Maintenance<'_> {
     /// One step; `true` if there is more to do.
     fn step(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
         self.live.fail_broken_drives(volume);
@@ -57,7 +58,7 @@ impl Upkeep<'_> {
         self.put_spare_in(volume)?;
         let does_resync = self.resync(volume)?;
         let does_rebuild = self.rebuild(volume)?;
-        let does_rehome = !does_rebuild && self.rehome(volume)?;
+        let does_rehome = !does_rebuild && self.migrate(volume)?;
         let does_relocate = !does_rebuild && !does_rehome && volume.relocate_step(1)?;
         let does_scrub = self.scrub(volume)?;
         Ok(does_resync || does_rebuild || does_rehome || does_relocate || does_scrub)
@@ -121,17 +122,17 @@ impl Upkeep<'_> {
     }
 
     /// Pieces of lost drives go to preservation capacity.
-    fn rehome(&self, volume: &Volume) -> Result<bool, VolumeError> {
+    fn migrate(&self, volume: &Volume) -> Result<bool, VolumeError> {
         let is_table = self.live.array.spec.layout.groups().next().is_some();
         let is_lost = volume.status().drives.iter().any(|drive| drive.condition.is_lost());
         let has_redundancy = self.live.array.spec.layout.redundancy() != Redundancy::Copies(1);
         if !is_table || !is_lost || !has_redundancy {
             return Ok(false);
         }
-        let progress = volume.rehome_step(1)?;
+        let progress = volume.migration_step(1)?;
         let moved = self.live.background().rehoming.map_or(0, |before| before.moved_pieces);
         self.live.background().rehoming =
-            Some(volume::RehomeProgress { moved_pieces: moved + progress.moved_pieces, ..progress });
+            Some(volume::MigrationProgress { moved_pieces: moved + progress.moved_pieces, ..progress });
         Ok(progress.waiting_pieces > 0)
     }
 

@@ -4,7 +4,7 @@
 //! processor is awake, hundreds where a virtual machine's has gone to sleep. So the last wakes are remembered, and the
 //! next one is asked for as much earlier as nearly all of them were late. What is polled then is paid for from a budget.
 
-use super::lately::Lately;
+use super::recent_window::RecentWindow;
 use std::time::Duration;
 
 /// So many of the remembered wakes were no later than what the next wake is earlier by; the others were out of the ordinary.
@@ -22,17 +22,17 @@ const BUDGET_SAVED: Duration = Duration::from_millis(100);
 
 /// What waking has cost lately, and what may still be spent on waking earlier.
 #[derive(Debug)]
-pub(super) struct Waking {
-    late: Lately,
+pub(super) struct WakeLead {
+    late: RecentWindow,
     budget: Duration,
     /// Until when the budget has been counted, from the thread's start.
     counted_until: Duration,
 }
 
-impl Waking {
+impl WakeLead {
     pub(super) fn new() -> Self {
         let budget = BUDGET_SAVED / BUDGET_DIVISOR;
-        Waking { late: Lately::new(FIRST_GUESS), budget, counted_until: Duration::ZERO }
+        WakeLead { late: RecentWindow::new(FIRST_GUESS), budget, counted_until: Duration::ZERO }
     }
 
     /// How long before a moment to wake, and to poll from then on; `now` counts from the thread's start.
@@ -56,21 +56,21 @@ impl Waking {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lately::REMEMBERED;
+    use super::super::recent_window::REMEMBERED;
     use super::*;
 
     const US: Duration = Duration::from_micros(1);
 
     /// A machine on a clock of its own: each wake is late by what `late` says.
     struct Machine {
-        waking: Waking,
+        waking: WakeLead,
         now: Duration,
         polled_beyond: Duration,
     }
 
     impl Machine {
         fn new() -> Self {
-            Machine { waking: Waking::new(), now: Duration::ZERO, polled_beyond: Duration::ZERO }
+            Machine { waking: WakeLead::new(), now: Duration::ZERO, polled_beyond: Duration::ZERO }
         }
 
         /// Waits for a moment that is so far away; how late it got there.

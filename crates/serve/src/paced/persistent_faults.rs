@@ -10,11 +10,11 @@ const SERVICE_START: &str = "service-start";
 
 /// Actions that would bring a new twin into the state of the present one, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lasting {
+pub(super) struct PersistentFaults {
     actions: Vec<(String, Map<String, Value>)>,
 }
 
-impl Lasting {
+impl PersistentFaults {
     /// Something has happened.
     pub(super) fn note(&mut self, action: &str, arguments: &Map<String, Value>) {
         match action {
