@@ -1,6 +1,6 @@
 //! What is served: the boundary between the protocol and whatever keeps the bytes.
 
-use crate::held::HeldReply;
+use crate::held_reply::HeldReply;
 use std::sync::Arc;
 use std::time::Instant;
 

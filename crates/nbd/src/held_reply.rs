@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// A reply that is ready and leaves when this is dropped. Until then it counts as under way: the client has a limit of
 /// those, and ends only when all have left.
 pub struct HeldReply {
-    way: Way,
+    route: ReplyRoute,
 }
 
 /// How a reply leaves.
-enum Way {
+enum ReplyRoute {
     /// To a client of the server.
     Client(Arc<Connection>, Reply),
     /// By whatever front end has the request; none once it has left.
@@ -21,17 +21,18 @@ enum Way {
 
 impl HeldReply {
     pub(crate) fn new(connection: Arc<Connection>, reply: Reply) -> HeldReply {
-        HeldReply { way: Way::Client(connection, reply) }
+        HeldReply { route: ReplyRoute::Client(connection, reply) }
     }
 
     /// The reply of another front end to the same export: `leave` is called once, when its moment has come.
     pub fn calling(leave: impl FnOnce() + Send + 'static) -> HeldReply {
-        HeldReply { way: Way::Call(Some(Box::new(leave))) }
+        HeldReply { route: ReplyRoute::Call(Some(Box::new(leave))) }
     }
 
     /// Adds a reply that leaves at the same moment, to be sent together. Returns it where it is for another client.
     pub fn join(&mut self, mut other: HeldReply) -> Option<HeldReply> {
-        let (Way::Client(connection, reply), Way::Client(others, joined)) = (&mut self.way, &mut other.way)
+        let (ReplyRoute::Client(connection, reply), ReplyRoute::Client(others, joined)) =
+            (&mut self.route, &mut other.route)
         else {
             return Some(other);
         };
@@ -48,14 +49,14 @@ impl HeldReply {
 
 impl Drop for HeldReply {
     fn drop(&mut self) {
-        match &mut self.way {
-            Way::Client(connection, reply) => {
+        match &mut self.route {
+            ReplyRoute::Client(connection, reply) => {
                 let reply = std::mem::take(reply);
                 if !reply.is_empty() {
                     connection.send(reply, Sender::Worker);
                 }
             }
-            Way::Call(leave) => {
+            ReplyRoute::Call(leave) => {
                 if let Some(leave) = leave.take() {
                     leave();
                 }
@@ -66,9 +67,9 @@ impl Drop for HeldReply {
 
 impl fmt::Debug for HeldReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.way {
-            Way::Client(_, reply) => write!(f, "a reply of {} bytes", reply.bytes.len()),
-            Way::Call(_) => write!(f, "a reply of another front end"),
+        match &self.route {
+            ReplyRoute::Client(_, reply) => write!(f, "a reply of {} bytes", reply.bytes.len()),
+            ReplyRoute::Call(_) => write!(f, "a reply of another front end"),
         }
     }
 }
