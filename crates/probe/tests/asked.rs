@@ -1,8 +1,8 @@
 //! Sources that are asked, with real commands and real connections.
 
 use probe::{
-    Answer, AskedSettings, AskedSource, AskedSummary, AskedThread, CommandSettings, DeviceSelection,
-    HealthSettings, ProbeRoots, PrometheusSettings,
+    Answer, CollectorSettings, CollectorSource, CollectorSummary, CollectorThread, CommandSettings,
+    DeviceSelection, HealthSettings, ProbeRoots, PrometheusSettings,
 };
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -16,26 +16,33 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// Starts to ask, and gives what is heard.
 fn listen(
-    source: AskedSource,
+    source: CollectorSource,
     interval_ms: u64,
     timeout: Duration,
-) -> (AskedThread, Receiver<Result<Answer, String>>) {
+) -> (CollectorThread, Receiver<Result<Answer, String>>) {
     let (tell, told) = channel();
     let interval = Duration::from_millis(interval_ms);
-    let settings = AskedSettings { source, interval, timeout, run_start: Instant::now() };
-    (AskedThread::start(settings, move |heard| drop(tell.send(heard))).unwrap(), told)
+    let settings = CollectorSettings { source, interval, timeout, run_start: Instant::now() };
+    (CollectorThread::start(settings, move |heard| drop(tell.send(heard))).unwrap(), told)
 }
 
 /// Starts to ask, and gives the answers.
-fn start(source: AskedSource, interval_ms: u64, timeout: Duration) -> (AskedThread, Receiver<Answer>) {
+fn start(
+    source: CollectorSource,
+    interval_ms: u64,
+    timeout: Duration,
+) -> (CollectorThread, Receiver<Answer>) {
     let (tell, told) = channel();
     let interval = Duration::from_millis(interval_ms);
-    let settings = AskedSettings { source, interval, timeout, run_start: Instant::now() };
-    (AskedThread::start(settings, move |heard| drop(heard.map(|answer| tell.send(answer)))).unwrap(), told)
+    let settings = CollectorSettings { source, interval, timeout, run_start: Instant::now() };
+    (
+        CollectorThread::start(settings, move |heard| drop(heard.map(|answer| tell.send(answer)))).unwrap(),
+        told,
+    )
 }
 
-fn shell(script: &str) -> AskedSource {
-    AskedSource::Command(CommandSettings {
+fn shell(script: &str) -> CollectorSource {
+    CollectorSource::Command(CommandSettings {
         name: "array".into(),
         arguments: ["sh", "-c", script].map(str::to_owned).to_vec(),
         cumulative: vec!["*_ios".into()],
@@ -43,7 +50,7 @@ fn shell(script: &str) -> AskedSource {
 }
 
 /// Stops the source once it has failed.
-fn failure_of(source: AskedSource, timeout: Duration) -> AskedSummary {
+fn failure_of(source: CollectorSource, timeout: Duration) -> CollectorSummary {
     let (thread, told) = listen(source, 600_000, timeout);
     let why = told.recv_timeout(LONG).expect("an answer or a failure").expect_err("no answer");
     let summary = thread.stop();
@@ -123,7 +130,7 @@ fn failures_have_reasons() {
         let summary = failure_of(shell(script), LONG);
         assert!(summary.last_failure.as_ref().unwrap().contains(reason), "{summary:?}");
     }
-    let missing = AskedSource::Command(CommandSettings {
+    let missing = CollectorSource::Command(CommandSettings {
         name: "a".into(),
         arguments: vec!["/nonesuch".into()],
         cumulative: Vec::new(),
@@ -132,7 +139,7 @@ fn failures_have_reasons() {
 }
 
 /// An exporter that gives each connection the next of these answers.
-fn exporter(answers: Vec<Vec<u8>>) -> AskedSource {
+fn exporter(answers: Vec<Vec<u8>>) -> CollectorSource {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/metrics", listener.local_addr().unwrap()).parse().unwrap();
     thread::spawn(move || {
@@ -145,7 +152,7 @@ fn exporter(answers: Vec<Vec<u8>>) -> AskedSource {
             let _ = stream.write_all(&answer);
         }
     });
-    AskedSource::Prometheus(PrometheusSettings {
+    CollectorSource::Prometheus(PrometheusSettings {
         name: "a900".into(),
         address,
         metrics: vec!["volume_*".into(), "up".into()],
@@ -187,7 +194,7 @@ fn an_exporter_is_scraped() {
 fn a_bad_exporter_fails_in_its_time() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = |text: String| {
-        AskedSource::Prometheus(PrometheusSettings {
+        CollectorSource::Prometheus(PrometheusSettings {
             name: "a".into(),
             address: text.parse().unwrap(),
             metrics: vec!["*".into()],
@@ -243,7 +250,7 @@ fn health_is_read_from_sensors_and_programs() {
     };
     assert_eq!(settings.interval(), Duration::from_secs(60));
     // A quarter for each drive, in which a busy host starts the programs that do answer.
-    let (thread, told) = start(AskedSource::Health(settings), 60_000, Duration::from_secs(8));
+    let (thread, told) = start(CollectorSource::Health(settings), 60_000, Duration::from_secs(8));
     let answer = told.recv_timeout(LONG).unwrap();
     let values: Vec<String> = answer
         .values

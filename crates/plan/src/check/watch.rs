@@ -2,7 +2,7 @@
 
 use super::{Checker, INTERVAL_LEAST_NS, LIST_LIMIT};
 use crate::document::{WatchCommandDocument, WatchDocument, WatchPrometheusDocument};
-use crate::part::{Asked, Watch, WatchedAddress, WatchedCommand, WatchedDevices};
+use crate::part::{PollSettings, Watch, WatchedAddress, WatchedCommand, WatchedDevices};
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
 use std::collections::BTreeSet;
@@ -160,7 +160,7 @@ impl Checker<'_> {
         every: Option<&Located<Nanos>>,
         timeout: Option<&Located<Nanos>>,
         interval_ns: u64,
-    ) -> Result<Asked, PlanError> {
+    ) -> Result<PollSettings, PlanError> {
         let every_ns = match every {
             Some(every) if every.value.0 < EVERY_LEAST_NS => {
                 return Err(self.error(Kind::OutOfRange, every.place, "`every` must be at least 1s"));
@@ -176,6 +176,6 @@ impl Checker<'_> {
             Some(timeout) => timeout.value.0,
             None => every_ns.min(TIMEOUT_DEFAULT_NS),
         };
-        Ok(Asked { every_ns, timeout_ns })
+        Ok(PollSettings { every_ns, timeout_ns })
     }
 }

@@ -3,7 +3,7 @@
 use super::cumulative::Cumulative;
 use super::pattern::any_matches;
 use super::process::Runner;
-use super::{AskError, AskedValue, Patience, Source, keep};
+use super::{CollectError, CollectedValue, Deadline, Source, keep};
 use serde_json::Value;
 use std::time::Instant;
 
@@ -31,15 +31,15 @@ impl CommandSource {
 }
 
 impl Source for CommandSource {
-    fn ask(&mut self, patience: &Patience<'_>) -> Result<Vec<AskedValue>, AskError> {
-        let output = self.runner.run(&self.settings.arguments, patience)?;
+    fn collect(&mut self, deadline: &Deadline<'_>) -> Result<Vec<CollectedValue>, CollectError> {
+        let output = self.runner.run(&self.settings.arguments, deadline)?;
         let program = self.settings.arguments.first().map_or("", String::as_str);
         if !output.status.success() {
             return Err(output.failure(program));
         }
         let text = String::from_utf8_lossy(&output.stdout);
         let mut values = parse(&text, &self.settings.name)
-            .map_err(|problem| AskError::NoCounters { from: program.to_owned(), problem })?;
+            .map_err(|problem| CollectError::NoCounters { from: program.to_owned(), problem })?;
         let patterns = &self.settings.cumulative;
         self.cumulative.make_rates(&mut values, Instant::now(), |value| any_matches(patterns, &value.name));
         Ok(values)
@@ -48,7 +48,7 @@ impl Source for CommandSource {
 
 /// A JSON object of numbers, in which an object of numbers is an entity of its own, or lines: `name value` or
 /// `entity name value`.
-pub(super) fn parse(text: &str, default_entity: &str) -> Result<Vec<AskedValue>, String> {
+pub(super) fn parse(text: &str, default_entity: &str) -> Result<Vec<CollectedValue>, String> {
     let mut values = Vec::new();
     if text.trim_start().starts_with('{') {
         let object: Value = serde_json::from_str(text).map_err(|error| format!("broken JSON: {error}"))?;
@@ -80,7 +80,7 @@ pub(super) fn parse(text: &str, default_entity: &str) -> Result<Vec<AskedValue>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asked::{NAME_BYTES_LIMIT, VALUES_LIMIT};
+    use crate::collectors::{NAME_BYTES_LIMIT, VALUES_LIMIT};
     use proptest::prelude::*;
 
     fn all(text: &str) -> Vec<(String, String, f64)> {

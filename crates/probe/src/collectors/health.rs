@@ -1,7 +1,7 @@
 //! The health of drives: temperatures from hwmon, SMART counters from `nvme` or `smartctl` where installed.
 
 use super::process::Runner;
-use super::{AskError, AskedValue, Patience, Source, keep};
+use super::{CollectError, CollectedValue, Deadline, Source, keep};
 use crate::host::{DeviceSelection, ProbeRoots};
 use crate::topology::Topology;
 use serde_json::{Map, Value};
@@ -121,27 +121,27 @@ impl HealthSource {
 
 impl Source for HealthSource {
     /// What some drives said; a failure only where none said anything and one failed.
-    fn ask(&mut self, patience: &Patience<'_>) -> Result<Vec<AskedValue>, AskError> {
+    fn collect(&mut self, deadline: &Deadline<'_>) -> Result<Vec<CollectedValue>, CollectError> {
         let mut values = Vec::new();
         let mut failure = None;
         for drive in self.settings.drives() {
-            if patience.slice()?.is_none() {
+            if deadline.slice()?.is_none() {
                 break;
             }
             for parent in drive.hwmon_parents(&self.settings.roots.sysfs) {
                 push_temperatures(&parent, drive.name(), &mut values);
             }
             let Some(command) = self.command(&drive) else { continue };
-            let left = patience.deadline.saturating_duration_since(Instant::now());
-            let patience = Patience::new(left.min(patience.limit / SHARE_OF_A_DRIVE), patience.stopped);
-            match self.runner.run(&command, &patience) {
+            let left = deadline.at.saturating_duration_since(Instant::now());
+            let deadline = Deadline::new(left.min(deadline.limit / SHARE_OF_A_DRIVE), deadline.stopped);
+            match self.runner.run(&command, &deadline) {
                 // The status of smartctl is a set of findings about the drive, and not that it failed.
                 Ok(output) => match push_smart(&output.stdout, drive.name(), &mut values) {
                     // A virtual disk or a USB stick has no SMART, and nobody is told so once a minute.
                     Smart::Numbers | Smart::NotSupported => {}
                     Smart::NoAnswer => failure = Some(output.failure(&command[0])),
                 },
-                Err(AskError::Stopped) => return Err(AskError::Stopped),
+                Err(CollectError::Stopped) => return Err(CollectError::Stopped),
                 Err(error) => failure = Some(error),
             }
         }
@@ -153,7 +153,7 @@ impl Source for HealthSource {
 }
 
 /// `temp1_input` is in thousandths of a degree (Documentation/hwmon/sysfs-interface.rst).
-fn push_temperatures(parent: &Path, drive: &str, values: &mut Vec<AskedValue>) {
+fn push_temperatures(parent: &Path, drive: &str, values: &mut Vec<CollectedValue>) {
     let names = |directory: &Path| -> BTreeSet<String> {
         let entries = fs::read_dir(directory).into_iter().flatten();
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
@@ -188,7 +188,7 @@ const SMARTCTL_NOT_REACHED: u64 = 0b11;
 const ZERO_CELSIUS_KELVIN: f64 = 273.0;
 
 /// The numbers of `nvme smart-log` or `smartctl`, by their own names; temperatures in degrees Celsius.
-pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue>) -> Smart {
+pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<CollectedValue>) -> Smart {
     let before = values.len();
     let Ok(Value::Object(all)) = serde_json::from_slice(output) else { return Smart::NoAnswer };
     let mut was_reached = false;
@@ -228,7 +228,12 @@ pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<AskedValue
 
 /// Numbers, and the numbers that nvme-cli writes as text because they have 128 bits. `zero_celsius` is what the program
 /// says at 0 °C.
-fn push_numbers(object: &Map<String, Value>, zero_celsius: f64, drive: &str, values: &mut Vec<AskedValue>) {
+fn push_numbers(
+    object: &Map<String, Value>,
+    zero_celsius: f64,
+    drive: &str,
+    values: &mut Vec<CollectedValue>,
+) {
     for (name, value) in object {
         let number = match value {
             Value::String(text) => text.parse().ok(),

@@ -1,9 +1,9 @@
-//! A source that is asked in the background of a run.
+//! Collector thread: polls one telemetry source at a fixed interval while a run goes on.
 
 use super::command::CommandSource;
 use super::health::HealthSource;
 use super::prometheus::PrometheusSource;
-use super::{Answer, AskError, CommandSettings, HealthSettings, Patience, PrometheusSettings, Source};
+use super::{Answer, CollectError, CommandSettings, Deadline, HealthSettings, PrometheusSettings, Source};
 use crate::host::ProbeError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 const STOP_GRACE: Duration = Duration::from_secs(1);
 const STOP_STEP: Duration = Duration::from_millis(2);
 
-/// What is asked.
+/// Telemetry source of a collector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AskedSource {
+pub enum CollectorSource {
     /// A command.
     Command(CommandSettings),
     /// A Prometheus address.
@@ -26,38 +26,38 @@ pub enum AskedSource {
     Health(HealthSettings),
 }
 
-impl AskedSource {
+impl CollectorSource {
     /// The source of its values in the run.
     pub fn name(&self) -> &'static str {
         match self {
-            AskedSource::Command(_) => "command",
-            AskedSource::Prometheus(_) => "prometheus",
-            AskedSource::Health(_) => "smart",
+            CollectorSource::Command(_) => "command",
+            CollectorSource::Prometheus(_) => "prometheus",
+            CollectorSource::Health(_) => "smart",
         }
     }
 
     fn describe(&self) -> String {
         match self {
-            AskedSource::Command(command) => format!("the command `{}`", command.name),
-            AskedSource::Prometheus(settings) => format!("{}", settings.address),
-            AskedSource::Health(_) => "the health of the drives".into(),
+            CollectorSource::Command(command) => format!("the command `{}`", command.name),
+            CollectorSource::Prometheus(settings) => format!("{}", settings.address),
+            CollectorSource::Health(_) => "the health of the drives".into(),
         }
     }
 
     fn source(self) -> Box<dyn Source> {
         match self {
-            AskedSource::Command(settings) => Box::new(CommandSource::new(settings)),
-            AskedSource::Prometheus(settings) => Box::new(PrometheusSource::new(settings)),
-            AskedSource::Health(settings) => Box::new(HealthSource::new(settings)),
+            CollectorSource::Command(settings) => Box::new(CommandSource::new(settings)),
+            CollectorSource::Prometheus(settings) => Box::new(PrometheusSource::new(settings)),
+            CollectorSource::Health(settings) => Box::new(HealthSource::new(settings)),
         }
     }
 }
 
-/// What is asked, and when.
+/// Source, interval and timeout of a collector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedSettings {
+pub struct CollectorSettings {
     /// What.
-    pub source: AskedSource,
+    pub source: CollectorSource,
     /// Time between questions.
     pub interval: Duration,
     /// How long an answer may take.
@@ -66,9 +66,9 @@ pub struct AskedSettings {
     pub run_start: Instant,
 }
 
-/// How it went.
+/// Counts of answers and failures of a collector.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AskedSummary {
+pub struct CollectorSummary {
     /// What was asked, in words.
     pub asked: String,
     /// Answers that were given on.
@@ -79,10 +79,10 @@ pub struct AskedSummary {
     pub last_failure: Option<String>,
 }
 
-impl AskedSummary {
+impl CollectorSummary {
     /// In words, where something is missing.
     pub fn warning(&self) -> Option<String> {
-        let AskedSummary { asked, answers, failures, last_failure } = self;
+        let CollectorSummary { asked, answers, failures, last_failure } = self;
         let why = last_failure.as_ref()?;
         Some(format!("{asked} gave no counters {failures} times of {}: {why}", answers + failures))
     }
@@ -95,26 +95,26 @@ struct Shared {
     stop: AtomicBool,
     /// Taken away by the stop, so that a source which never comes back holds nothing that the run waits for.
     sink: Mutex<Option<Sink>>,
-    summary: Mutex<AskedSummary>,
+    summary: Mutex<CollectorSummary>,
 }
 
-/// A source that is being asked. Dropping it stops it.
-pub struct AskedThread {
+/// Running collector; dropping it stops its thread.
+pub struct CollectorThread {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl AskedThread {
+impl CollectorThread {
     /// Asks at once and then every interval, on a thread of its own. `sink` is given each answer and, once, why there was
     /// none; later failures are counted in the summary.
     pub fn start(
-        settings: AskedSettings,
+        settings: CollectorSettings,
         sink: impl FnMut(Result<Answer, String>) + Send + 'static,
     ) -> Result<Self, ProbeError> {
         if settings.interval < crate::INTERVAL_MINIMUM {
             return Err(ProbeError::Interval(settings.interval));
         }
-        let summary = AskedSummary { asked: settings.source.describe(), ..AskedSummary::default() };
+        let summary = CollectorSummary { asked: settings.source.describe(), ..CollectorSummary::default() };
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             sink: Mutex::new(Some(Box::new(sink))),
@@ -123,9 +123,9 @@ impl AskedThread {
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("asked-probe".into())
-            .spawn(move || ask_until_stopped(settings, &theirs))
+            .spawn(move || collect_until_stopped(settings, &theirs))
             .map_err(ProbeError::Thread)?;
-        Ok(AskedThread { shared, thread: Some(thread) })
+        Ok(CollectorThread { shared, thread: Some(thread) })
     }
 
     /// Tells it to end without waiting, so that several sources end at the same time.
@@ -137,7 +137,7 @@ impl AskedThread {
     }
 
     /// Ends it within about a second, whatever the source does, and says how it went.
-    pub fn stop(mut self) -> AskedSummary {
+    pub fn stop(mut self) -> CollectorSummary {
         self.end();
         lock(&self.shared.summary).clone()
     }
@@ -153,20 +153,20 @@ impl AskedThread {
     }
 }
 
-impl Drop for AskedThread {
+impl Drop for CollectorThread {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-fn ask_until_stopped(settings: AskedSettings, shared: &Shared) {
-    let AskedSettings { source, interval, timeout, run_start } = settings;
+fn collect_until_stopped(settings: CollectorSettings, shared: &Shared) {
+    let CollectorSettings { source, interval, timeout, run_start } = settings;
     let name = source.name();
     let mut source = source.source();
     let stopped = || shared.stop.load(Ordering::Relaxed);
     while !stopped() {
-        let patience = Patience::new(timeout, &stopped);
-        let answered = source.ask(&patience);
+        let deadline = Deadline::new(timeout, &stopped);
+        let answered = source.collect(&deadline);
         let at_ns = nanoseconds(run_start.elapsed());
         match answered {
             Ok(values) => {
@@ -175,7 +175,7 @@ fn ask_until_stopped(settings: AskedSettings, shared: &Shared) {
                     sink(Ok(Answer { at_ns, source: name, values }));
                 }
             }
-            Err(AskError::Stopped) => return,
+            Err(CollectError::Stopped) => return,
             Err(error) => {
                 let why = error.to_string();
                 let first = {

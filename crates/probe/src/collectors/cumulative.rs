@@ -1,6 +1,6 @@
 //! From cumulative counts to rates.
 
-use super::AskedValue;
+use super::CollectedValue;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -16,9 +16,9 @@ impl Cumulative {
     /// there then, or has begun anew, has no rate.
     pub(super) fn make_rates(
         &mut self,
-        values: &mut Vec<AskedValue>,
+        values: &mut Vec<CollectedValue>,
         now: Instant,
-        is_count: impl Fn(&AskedValue) -> bool,
+        is_count: impl Fn(&CollectedValue) -> bool,
     ) {
         let elapsed_s = self.before_at.map(|before| now.saturating_duration_since(before).as_secs_f64());
         let mut counts = BTreeMap::new();
@@ -55,9 +55,12 @@ mod tests {
         let start = Instant::now();
         let mut cumulative = Cumulative::default();
         let mut at = |second: u64, all: &[(&str, f64)]| -> Vec<(String, f64)> {
-            let value =
-                |&(name, value): &(&str, f64)| AskedValue { entity: "a".into(), name: name.into(), value };
-            let mut values: Vec<AskedValue> = all.iter().map(value).collect();
+            let value = |&(name, value): &(&str, f64)| CollectedValue {
+                entity: "a".into(),
+                name: name.into(),
+                value,
+            };
+            let mut values: Vec<CollectedValue> = all.iter().map(value).collect();
             cumulative.make_rates(&mut values, start + Duration::from_secs(second), |v| v.name != "gauge");
             values.into_iter().map(|value| (value.name, value.value)).collect()
         };

@@ -1,5 +1,7 @@
-//! Counters from sources that have to be asked and may answer late or never: commands, Prometheus addresses, the
-//! drives' own health. Each has a thread of its own, so that none keeps another, the host probe or the run waiting.
+//! Telemetry collectors that poll commands, Prometheus endpoints and drive health (SMART).
+//!
+//! A source may answer late or never, so each collector has its own thread: none delays another, the host probe or the
+//! run.
 
 mod command;
 mod cumulative;
@@ -15,7 +17,7 @@ pub use command::CommandSettings;
 pub use health::{HEALTH_INTERVAL_MINIMUM, HealthSettings};
 pub use http::{AddressError, HttpAddress};
 pub use prometheus::PrometheusSettings;
-pub use thread::{AskedSettings, AskedSource, AskedSummary, AskedThread};
+pub use thread::{CollectorSettings, CollectorSource, CollectorSummary, CollectorThread};
 
 use std::time::Instant;
 
@@ -38,9 +40,9 @@ pub const VALUES_LIMIT: usize = 10_000;
 /// Longer names of an entity or a counter make their value one that is left out.
 pub const NAME_BYTES_LIMIT: usize = 256;
 
-/// One number that somebody else counted.
+/// Counter value as its source reports it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AskedValue {
+pub struct CollectedValue {
     /// What it is about.
     pub entity: String,
     /// Its name there; `/s` is added where a cumulative count became a rate.
@@ -49,7 +51,7 @@ pub struct AskedValue {
     pub value: f64,
 }
 
-/// One answer.
+/// Values of one collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// On the run's clock, when it was complete.
@@ -57,12 +59,12 @@ pub struct Answer {
     /// `command`, `prometheus` or `smart`.
     pub source: &'static str,
     /// What it said.
-    pub values: Vec<AskedValue>,
+    pub values: Vec<CollectedValue>,
 }
 
-/// Why there was no answer.
+/// Error of one collection.
 #[derive(Debug, thiserror::Error)]
-enum AskError {
+enum CollectError {
     #[error("cannot start `{program}`: {source}")]
     Start { program: String, source: std::io::Error },
     #[error("`{program}` did not end within {limit:?}, and was killed")]
@@ -85,40 +87,40 @@ enum AskError {
     Stopped,
 }
 
-/// What a source is asked with: until when it may take, and whether anybody still waits.
-struct Patience<'a> {
+/// Deadline of one collection, with the stop signal of the run.
+struct Deadline<'a> {
     limit: std::time::Duration,
-    deadline: Instant,
+    at: Instant,
     stopped: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> Deadline<'a> {
     fn new(limit: std::time::Duration, stopped: &'a dyn Fn() -> bool) -> Self {
-        Patience { limit, deadline: Instant::now() + limit, stopped }
+        Deadline { limit, at: Instant::now() + limit, stopped }
     }
 
     /// How long to wait at once: the stop is looked at ten times a second. None when there is no time left.
-    fn slice(&self) -> Result<Option<std::time::Duration>, AskError> {
+    fn slice(&self) -> Result<Option<std::time::Duration>, CollectError> {
         const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
         if (self.stopped)() {
-            return Err(AskError::Stopped);
+            return Err(CollectError::Stopped);
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
         Ok((!left.is_zero()).then(|| left.min(SLICE)))
     }
 }
 
-/// Something that can be asked.
+/// Telemetry source that a collector polls.
 trait Source: Send {
-    fn ask(&mut self, patience: &Patience<'_>) -> Result<Vec<AskedValue>, AskError>;
+    fn collect(&mut self, deadline: &Deadline<'_>) -> Result<Vec<CollectedValue>, CollectError>;
 }
 
 /// Keeps what a run can keep: a finite number under names of a sane length, up to the limit of values.
-fn keep(values: &mut Vec<AskedValue>, entity: &str, name: &str, value: f64) {
+fn keep(values: &mut Vec<CollectedValue>, entity: &str, name: &str, value: f64) {
     let is_name = |text: &str| {
         !text.is_empty() && text.len() <= NAME_BYTES_LIMIT && !text.chars().any(char::is_control)
     };
     if value.is_finite() && values.len() < VALUES_LIMIT && is_name(entity) && is_name(name) {
-        values.push(AskedValue { entity: entity.to_owned(), name: name.to_owned(), value });
+        values.push(CollectedValue { entity: entity.to_owned(), name: name.to_owned(), value });
     }
 }

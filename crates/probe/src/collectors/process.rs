@@ -1,6 +1,6 @@
 //! Asking a program: a bound on its time, on what it writes, and on how long it is waited for.
 
-use super::{AskError, Patience};
+use super::{CollectError, Deadline};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -34,15 +34,19 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn run(&mut self, arguments: &[String], patience: &Patience<'_>) -> Result<Output, AskError> {
+    pub(super) fn run(
+        &mut self,
+        arguments: &[String],
+        deadline: &Deadline<'_>,
+    ) -> Result<Output, CollectError> {
         let program = arguments.first().map_or("", String::as_str).to_owned();
         if let Some(child) = &mut self.left_behind {
             match child.try_wait() {
-                Ok(None) => return Err(AskError::StillThere { program }),
+                Ok(None) => return Err(CollectError::StillThere { program }),
                 _ => self.left_behind = None,
             }
         }
-        let start_error = |source| AskError::Start { program: program.clone(), source };
+        let start_error = |source| CollectError::Start { program: program.clone(), source };
         let mut child = Command::new(&program)
             .args(arguments.get(1..).unwrap_or_default())
             .env("LC_ALL", "C")
@@ -53,25 +57,25 @@ impl Runner {
             .process_group(0)
             .spawn()
             .map_err(start_error)?;
-        let read = read_pipes(&mut child, patience);
+        let read = read_pipes(&mut child, deadline);
         let reaped = match &read {
-            Ok(Pipes { end: PipesEnd::Closed, .. }) => wait_until(&mut child, patience.deadline),
+            Ok(Pipes { end: PipesEnd::Closed, .. }) => wait_until(&mut child, deadline.at),
             _ => None,
         };
         let Some(status) = reaped else {
             self.kill(child);
             return Err(match read {
                 Ok(Pipes { end: PipesEnd::Overflowed, .. }) => {
-                    AskError::TooMuchOutput { program, limit_bytes: OUTPUT_LIMIT_BYTES }
+                    CollectError::TooMuchOutput { program, limit_bytes: OUTPUT_LIMIT_BYTES }
                 }
-                Ok(_) => AskError::TimedOut { program, limit: patience.limit },
+                Ok(_) => CollectError::TimedOut { program, limit: deadline.limit },
                 Err(ReadError::Stopped(error)) => error,
-                Err(ReadError::Pipe(source)) => AskError::Start { program, source },
+                Err(ReadError::Pipe(source)) => CollectError::Start { program, source },
             });
         };
         match read {
             Ok(pipes) => Ok(Output { status, stdout: pipes.stdout, stderr: pipes.stderr }),
-            Err(_) => Err(AskError::Stopped),
+            Err(_) => Err(CollectError::Stopped),
         }
     }
 
@@ -86,10 +90,10 @@ impl Runner {
 
 impl Output {
     /// That the program says it failed.
-    pub(super) fn failure(&self, program: &str) -> AskError {
+    pub(super) fn failure(&self, program: &str) -> CollectError {
         let text = String::from_utf8_lossy(&self.stderr);
         let line = text.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
-        AskError::Failed {
+        CollectError::Failed {
             program: program.to_owned(),
             status: self.status.to_string(),
             stderr: line.unwrap_or_default(),
@@ -110,7 +114,7 @@ enum PipesEnd {
 }
 
 enum ReadError {
-    Stopped(AskError),
+    Stopped(CollectError),
     Pipe(io::Error),
 }
 
@@ -121,11 +125,11 @@ impl From<io::Error> for ReadError {
 }
 
 /// Reads both pipes until they are closed, or the program has ended: what it left behind may hold them.
-fn read_pipes(child: &mut Child, patience: &Patience<'_>) -> Result<Pipes, ReadError> {
+fn read_pipes(child: &mut Child, deadline: &Deadline<'_>) -> Result<Pipes, ReadError> {
     let mut stdout = Pipe::of(child.stdout.take().map(OwnedFd::from))?;
     let mut stderr = Pipe::of(child.stderr.take().map(OwnedFd::from))?;
     let end = loop {
-        let Some(slice) = patience.slice().map_err(ReadError::Stopped)? else { break PipesEnd::TimedOut };
+        let Some(slice) = deadline.slice().map_err(ReadError::Stopped)? else { break PipesEnd::TimedOut };
         // Before the pipes are drained: what a program wrote before it ended is then in them.
         let has_ended = child.try_wait()?.is_some();
         stdout.drain(OUTPUT_LIMIT_BYTES + 1)?;

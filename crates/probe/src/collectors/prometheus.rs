@@ -4,7 +4,7 @@ use super::cumulative::Cumulative;
 use super::exposition;
 use super::http::{self, HttpAddress};
 use super::pattern::any_matches;
-use super::{AskError, AskedValue, Patience, Source, keep};
+use super::{CollectError, CollectedValue, Deadline, Source, keep};
 use std::time::Instant;
 
 /// An address with Prometheus text.
@@ -30,8 +30,8 @@ impl PrometheusSource {
 }
 
 impl Source for PrometheusSource {
-    fn ask(&mut self, patience: &Patience<'_>) -> Result<Vec<AskedValue>, AskError> {
-        let body = http::get(&self.settings.address, patience)?;
+    fn collect(&mut self, deadline: &Deadline<'_>) -> Result<Vec<CollectedValue>, CollectError> {
+        let body = http::get(&self.settings.address, deadline)?;
         let now = Instant::now();
         let text = String::from_utf8_lossy(&body);
         let (mut values, mut counts) = (Vec::new(), Vec::new());
@@ -43,7 +43,7 @@ impl Source for PrometheusSource {
         });
         if values.is_empty() && counts.is_empty() {
             let problem = format!("it has no metric named {}", self.settings.metrics.join(" or "));
-            return Err(AskError::NoCounters { from: self.settings.address.to_string(), problem });
+            return Err(CollectError::NoCounters { from: self.settings.address.to_string(), problem });
         }
         self.cumulative.make_rates(&mut counts, now, |_| true);
         values.extend(counts);

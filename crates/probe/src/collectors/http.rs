@@ -1,7 +1,7 @@
 //! Asking an `http://` address, with limits (RFC 9112). One request a connection; redirects, proxies and TLS are not
 //! for a telemetry address on a laboratory's network.
 
-use super::{AskError, Patience};
+use super::{CollectError, Deadline};
 use std::fmt;
 use std::io::{self, Read, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -90,9 +90,9 @@ impl FromStr for HttpAddress {
 const PORT: AddressError = AddressError("a port is a number from 1 to 65535");
 
 /// The body that the address answers with.
-pub(super) fn get(address: &HttpAddress, patience: &Patience<'_>) -> Result<Vec<u8>, AskError> {
-    let asking = Asking { address, patience };
-    let mut stream = asking.connect()?;
+pub(super) fn get(address: &HttpAddress, deadline: &Deadline<'_>) -> Result<Vec<u8>, CollectError> {
+    let exchange = HttpExchange { address, deadline };
+    let mut stream = exchange.connect()?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: arraylab/{}\r\n\
          Accept: text/plain;version=0.0.4, */*;q=0.1\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n",
@@ -101,26 +101,26 @@ pub(super) fn get(address: &HttpAddress, patience: &Patience<'_>) -> Result<Vec<
         env!("CARGO_PKG_VERSION")
     );
     // The request fits the socket's buffer, so this does not wait for the other side to read.
-    stream.write_all(request.as_bytes()).map_err(|source| asking.unreachable(source))?;
-    let mut wire = Wire { asking: &asking, stream, bytes: Vec::new(), at: 0 };
-    let head = wire.head()?;
-    read_body(&mut wire, &head)
+    stream.write_all(request.as_bytes()).map_err(|source| exchange.unreachable(source))?;
+    let mut response = ResponseStream { exchange: &exchange, stream, bytes: Vec::new(), at: 0 };
+    let head = response.head()?;
+    read_body(&mut response, &head)
 }
 
-struct Asking<'a> {
+struct HttpExchange<'a> {
     address: &'a HttpAddress,
-    patience: &'a Patience<'a>,
+    deadline: &'a Deadline<'a>,
 }
 
-impl Asking<'_> {
-    fn connect(&self) -> Result<TcpStream, AskError> {
+impl HttpExchange<'_> {
+    fn connect(&self) -> Result<TcpStream, CollectError> {
         let unreachable = |source| self.unreachable(source);
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in
             (self.address.host.as_str(), self.address.port).to_socket_addrs().map_err(unreachable)?
         {
-            let left = self.patience.deadline.saturating_duration_since(Instant::now());
-            if self.patience.slice()?.is_none() {
+            let left = self.deadline.at.saturating_duration_since(Instant::now());
+            if self.deadline.slice()?.is_none() {
                 return Err(self.late());
             }
             match TcpStream::connect_timeout(&address, left) {
@@ -131,22 +131,22 @@ impl Asking<'_> {
         Err(self.unreachable(last))
     }
 
-    fn unreachable(&self, source: io::Error) -> AskError {
-        AskError::Unreachable { address: self.address.to_string(), source }
+    fn unreachable(&self, source: io::Error) -> CollectError {
+        CollectError::Unreachable { address: self.address.to_string(), source }
     }
 
-    fn late(&self) -> AskError {
-        AskError::Late { address: self.address.to_string(), limit: self.patience.limit }
+    fn late(&self) -> CollectError {
+        CollectError::Late { address: self.address.to_string(), limit: self.deadline.limit }
     }
 
-    fn broken(&self, problem: impl Into<String>) -> AskError {
-        AskError::Http { address: self.address.to_string(), problem: problem.into() }
+    fn broken(&self, problem: impl Into<String>) -> CollectError {
+        CollectError::Http { address: self.address.to_string(), problem: problem.into() }
     }
 }
 
 /// What comes over the connection.
-struct Wire<'a, S> {
-    asking: &'a Asking<'a>,
+struct ResponseStream<'a, S> {
+    exchange: &'a HttpExchange<'a>,
     stream: S,
     bytes: Vec<u8>,
     /// What is before it has been consumed.
@@ -164,12 +164,12 @@ impl Slow for TcpStream {
     }
 }
 
-impl<S: Slow> Wire<'_, S> {
+impl<S: Slow> ResponseStream<'_, S> {
     /// Reads more; false at the end.
-    fn more(&mut self) -> Result<bool, AskError> {
+    fn more(&mut self) -> Result<bool, CollectError> {
         let mut buffer = [0; 16 << 10];
         loop {
-            let Some(slice) = self.asking.patience.slice()? else { return Err(self.asking.late()) };
+            let Some(slice) = self.exchange.deadline.slice()? else { return Err(self.exchange.late()) };
             let read = self.stream.give_up_after(slice).and_then(|()| self.stream.read(&mut buffer));
             match read {
                 Ok(0) => return Ok(false),
@@ -182,17 +182,17 @@ impl<S: Slow> Wire<'_, S> {
                         error.kind(),
                         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
                     ) => {}
-                Err(error) => return Err(self.asking.unreachable(error)),
+                Err(error) => return Err(self.exchange.unreachable(error)),
             }
         }
     }
 
-    fn must_have_more(&mut self) -> Result<(), AskError> {
-        if self.more()? { Ok(()) } else { Err(self.asking.broken("it ended in the middle")) }
+    fn must_have_more(&mut self) -> Result<(), CollectError> {
+        if self.more()? { Ok(()) } else { Err(self.exchange.broken("it ended in the middle")) }
     }
 
     /// The bytes up to `end`, of which there must be no more than `limit`.
-    fn until(&mut self, end: &[u8], limit: usize) -> Result<String, AskError> {
+    fn until(&mut self, end: &[u8], limit: usize) -> Result<String, CollectError> {
         let mut searched = self.at;
         loop {
             let found = self.bytes[searched..].windows(end.len()).position(|window| window == end);
@@ -202,47 +202,47 @@ impl<S: Slow> Wire<'_, S> {
                 return Ok(text);
             }
             if self.bytes.len() - self.at > limit {
-                return Err(self.asking.broken(format!("a head or a line has more than {limit} bytes")));
+                return Err(self.exchange.broken(format!("a head or a line has more than {limit} bytes")));
             }
             searched = self.bytes.len().saturating_sub(end.len() - 1).max(self.at);
             self.must_have_more()?;
         }
     }
 
-    fn head(&mut self) -> Result<Head, AskError> {
+    fn head(&mut self) -> Result<Head, CollectError> {
         let text = self.until(b"\r\n\r\n", HEAD_LIMIT_BYTES)?;
         let mut lines = text.split("\r\n");
         let mut status = lines.next().unwrap_or("").splitn(3, ' ');
         if !status.next().is_some_and(|version| version.starts_with("HTTP/1.")) {
-            return Err(self.asking.broken("its first line is no status of HTTP/1"));
+            return Err(self.exchange.broken("its first line is no status of HTTP/1"));
         }
         let code = status.next().unwrap_or("");
         if code != "200" {
             let reason = status.next().unwrap_or("");
             let (code, reason) = (code.chars().take(8), reason.chars().take(80));
             let said: String = code.chain([' ']).chain(reason).filter(|c| !c.is_control()).collect();
-            return Err(self.asking.broken(format!("its status is {}, not 200", said.trim())));
+            return Err(self.exchange.broken(format!("its status is {}, not 200", said.trim())));
         }
         let mut head = Head { length: None, is_chunked: false };
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             let value = value.trim();
             if name.eq_ignore_ascii_case("content-length") {
-                let length = value.parse().map_err(|_| self.asking.broken("its length is no number"))?;
+                let length = value.parse().map_err(|_| self.exchange.broken("its length is no number"))?;
                 head.length = Some(length);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 if !value.eq_ignore_ascii_case("chunked") {
-                    return Err(self.asking.broken("its transfer encoding is not `chunked`"));
+                    return Err(self.exchange.broken("its transfer encoding is not `chunked`"));
                 }
                 head.is_chunked = true;
             } else if name.eq_ignore_ascii_case("content-encoding") && !value.eq_ignore_ascii_case("identity")
             {
-                return Err(self.asking.broken("it is compressed, which was not asked for"));
+                return Err(self.exchange.broken("it is compressed, which was not asked for"));
             }
         }
         Ok(head)
     }
 
-    fn take(&mut self, count: usize, body: &mut Vec<u8>) -> Result<(), AskError> {
+    fn take(&mut self, count: usize, body: &mut Vec<u8>) -> Result<(), CollectError> {
         if count > BODY_LIMIT_BYTES - body.len() {
             return Err(self.too_long());
         }
@@ -255,8 +255,8 @@ impl<S: Slow> Wire<'_, S> {
         Ok(())
     }
 
-    fn too_long(&self) -> AskError {
-        self.asking.broken(format!("its body has more than {BODY_LIMIT_BYTES} bytes"))
+    fn too_long(&self) -> CollectError {
+        self.exchange.broken(format!("its body has more than {BODY_LIMIT_BYTES} bytes"))
     }
 }
 
@@ -265,36 +265,36 @@ struct Head {
     is_chunked: bool,
 }
 
-fn read_body<S: Slow>(wire: &mut Wire<'_, S>, head: &Head) -> Result<Vec<u8>, AskError> {
+fn read_body<S: Slow>(response: &mut ResponseStream<'_, S>, head: &Head) -> Result<Vec<u8>, CollectError> {
     let mut body = Vec::new();
     if head.is_chunked {
         loop {
-            let size = wire.until(b"\r\n", HEAD_LIMIT_BYTES)?;
+            let size = response.until(b"\r\n", HEAD_LIMIT_BYTES)?;
             let digits = size.split(';').next().unwrap_or("").trim();
             // `from_str_radix` takes a sign, which no size has.
             let size = Some(digits)
                 .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
                 .and_then(|digits| usize::from_str_radix(digits, 16).ok())
-                .ok_or_else(|| wire.asking.broken("a chunk's size is no hexadecimal number"))?;
+                .ok_or_else(|| response.exchange.broken("a chunk's size is no hexadecimal number"))?;
             if size == 0 {
                 return Ok(body);
             }
-            wire.take(size, &mut body)?;
+            response.take(size, &mut body)?;
             let mut end = Vec::new();
-            wire.take(2, &mut end)?;
+            response.take(2, &mut end)?;
             if end != b"\r\n" {
-                return Err(wire.asking.broken("a chunk is longer than it says"));
+                return Err(response.exchange.broken("a chunk is longer than it says"));
             }
         }
     } else if let Some(length) = head.length {
-        wire.take(length, &mut body)?;
+        response.take(length, &mut body)?;
     } else {
-        while wire.more()? {
-            if wire.bytes.len() - wire.at > BODY_LIMIT_BYTES {
-                return Err(wire.too_long());
+        while response.more()? {
+            if response.bytes.len() - response.at > BODY_LIMIT_BYTES {
+                return Err(response.too_long());
             }
         }
-        body.extend_from_slice(&wire.bytes[wire.at..]);
+        body.extend_from_slice(&response.bytes[response.at..]);
     }
     Ok(body)
 }
@@ -331,12 +331,12 @@ mod tests {
 
     fn answer(pieces: Vec<Vec<u8>>) -> Result<Vec<u8>, String> {
         let address: HttpAddress = "http://x/".parse().unwrap();
-        let patience = Patience::new(Duration::from_secs(10), &|| false);
-        let asking = Asking { address: &address, patience: &patience };
+        let deadline = Deadline::new(Duration::from_secs(10), &|| false);
+        let exchange = HttpExchange { address: &address, deadline: &deadline };
         let pieces = Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect());
-        let mut wire = Wire { asking: &asking, stream: pieces, bytes: Vec::new(), at: 0 };
-        let head = wire.head().map_err(|error| error.to_string())?;
-        read_body(&mut wire, &head).map_err(|error| error.to_string())
+        let mut response = ResponseStream { exchange: &exchange, stream: pieces, bytes: Vec::new(), at: 0 };
+        let head = response.head().map_err(|error| error.to_string())?;
+        read_body(&mut response, &head).map_err(|error| error.to_string())
     }
 
     fn whole(text: &str) -> Result<String, String> {
