@@ -1,4 +1,4 @@
-//! Several loads at once on one device in simulated time.
+//! Concurrent loads on one device in simulated time.
 //!
 //! Each load has jobs and tags of its own: those of the first begin at 0, those of the next where the ones before end. What a
 //! load issues depends on its own seed and on the answers that it gets, so that a load beside others issues the operations that
@@ -9,9 +9,9 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use crate::recorder::Recorder;
-use crate::{Device, LoadSpec, OUTSTANDING_LIMIT, Planned, Sample, Schedule, SpecError};
+use crate::{Device, LoadSpec, OUTSTANDING_LIMIT, PlannedIo, Sample, Schedule, SpecError};
 
-/// One of several loads.
+/// Load that shares its device with others.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedLoad<'a> {
     /// What it issues. Its ramp begins when it does.
@@ -22,15 +22,15 @@ pub struct SharedLoad<'a> {
     pub capacity_bytes: u64,
 }
 
-/// What comes after a sample.
+/// Decision of the caller after a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Going {
-    /// Everything goes on.
-    On,
-    /// The load of the sample ends; the others go on.
-    LoadEnds,
+pub enum LoadControl {
+    /// All loads continue.
+    Continue,
+    /// The load of the sample ends; the others continue.
+    EndLoad,
     /// All loads end.
-    AllEnd,
+    EndAll,
 }
 
 /// The number of each load's first job on the shared device.
@@ -46,19 +46,19 @@ pub fn first_jobs<'a>(specs: impl Iterator<Item = &'a LoadSpec>) -> Vec<u32> {
 
 /// Runs several loads at once, each as [`crate::run_simulated`] runs one. `on_sample` is handed the number of the load that
 /// a sample is of; samples count from the start of all. The device's clock stands at the end of the sample's interval then.
-pub fn run_simulated_together<D: Device>(
+pub fn run_concurrent<D: Device>(
     device: &mut D,
     loads: &[SharedLoad<'_>],
-    on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> Going,
+    on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> LoadControl,
 ) -> Result<(), SpecError> {
-    let mut run = Together::new(device, loads)?;
+    let mut run = ConcurrentRun::new(device, loads)?;
     run.begin();
     run.run(on_sample);
     run.drain();
     Ok(())
 }
 
-struct Party {
+struct ConcurrentLoad {
     schedule: Schedule,
     recorder: Recorder,
     /// Where on the device's clock it begins and ends.
@@ -69,24 +69,24 @@ struct Party {
     is_over: bool,
 }
 
-impl Party {
+impl ConcurrentLoad {
     /// When its current interval ends, on the device's clock.
     fn interval_end_ns(&self) -> u64 {
         self.start_ns.saturating_add(self.recorder.interval_end_ns())
     }
 }
 
-/// One place in a job's queue, and the I/O that waits for it or is in flight there.
+/// Slot of a job's queue with the I/O that waits or is in flight in it.
 struct Slot {
-    party: u32,
-    planned: Planned,
+    load_number: u32,
+    planned: PlannedIo,
 }
 
-struct Together<'a, D> {
+struct ConcurrentRun<'a, D> {
     device: &'a mut D,
     /// Where the device's clock stood when the first load could begin.
     start_ns: u64,
-    parties: Vec<Party>,
+    loads: Vec<ConcurrentLoad>,
     /// By tag.
     slots: Vec<Slot>,
     /// Tags whose I/O waits for its moment.
@@ -96,9 +96,9 @@ struct Together<'a, D> {
     boundary_ns: u64,
 }
 
-impl<'a, D: Device> Together<'a, D> {
-    fn new(device: &'a mut D, loads: &[SharedLoad<'_>]) -> Result<Self, SpecError> {
-        let outstanding = loads.iter().map(|load| load.spec.outstanding()).fold(0, u64::saturating_add);
+impl<'a, D: Device> ConcurrentRun<'a, D> {
+    fn new(device: &'a mut D, specs: &[SharedLoad<'_>]) -> Result<Self, SpecError> {
+        let outstanding = specs.iter().map(|load| load.spec.outstanding()).fold(0, u64::saturating_add);
         if outstanding > OUTSTANDING_LIMIT {
             return Err(SpecError::OutOfRange {
                 setting: "numjobs × iodepth",
@@ -107,25 +107,25 @@ impl<'a, D: Device> Together<'a, D> {
             });
         }
         let begun_ns = device.now_ns();
-        let first_jobs = first_jobs(loads.iter().map(|load| load.spec));
-        let mut parties = Vec::with_capacity(loads.len());
+        let first_jobs = first_jobs(specs.iter().map(|load| load.spec));
+        let mut loads = Vec::with_capacity(specs.len());
         let mut slots = Vec::with_capacity(outstanding as usize);
-        for (index, (load, first_job)) in loads.iter().zip(first_jobs).enumerate() {
+        for (index, (load, first_job)) in specs.iter().zip(first_jobs).enumerate() {
             let spec = load.spec;
             let mut schedule = Schedule::new(spec, load.capacity_bytes)?;
             // Slot by slot over all jobs, so that jobs start together as fio's do.
             let jobs = (0..spec.iodepth).flat_map(|_| 0..spec.numjobs);
-            slots.extend(jobs.map(|job| Slot { party: index as u32, planned: schedule.next(job) }));
+            slots.extend(jobs.map(|job| Slot { load_number: index as u32, planned: schedule.next(job) }));
             let recorder = Recorder::new(spec);
             let start_ns = begun_ns.saturating_add(load.start_ns);
             let end_ns = start_ns.saturating_add(recorder.end_ns());
-            parties.push(Party { schedule, recorder, start_ns, end_ns, first_job, is_over: false });
+            loads.push(ConcurrentLoad { schedule, recorder, start_ns, end_ns, first_job, is_over: false });
         }
-        let boundary_ns = parties.iter().map(Party::interval_end_ns).min().unwrap_or(0);
-        Ok(Together {
+        let boundary_ns = loads.iter().map(ConcurrentLoad::interval_end_ns).min().unwrap_or(0);
+        Ok(ConcurrentRun {
             start_ns: begun_ns,
             device,
-            parties,
+            loads,
             slots,
             waiting: BinaryHeap::with_capacity(outstanding as usize),
             in_flight: 0,
@@ -139,8 +139,8 @@ impl<'a, D: Device> Together<'a, D> {
         }
     }
 
-    fn run(&mut self, on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> Going) {
-        while self.parties.iter().any(|party| !party.is_over) {
+    fn run(&mut self, on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> LoadControl) {
+        while self.loads.iter().any(|load| !load.is_over) {
             let next_issue_ns = self.waiting.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
             // The end of an interval is not in it, and a moment's completions come before its issues.
             let until_ns = next_issue_ns.min(self.boundary_ns - 1);
@@ -160,54 +160,57 @@ impl<'a, D: Device> Together<'a, D> {
     /// Counts a completion, and issues the next I/O of its place.
     fn count(&mut self, tag: u32, completion: &crate::Completion) {
         let slot = &mut self.slots[tag as usize];
-        let party = &mut self.parties[slot.party as usize];
-        if party.is_over {
+        let load = &mut self.loads[slot.load_number as usize];
+        if load.is_over {
             return;
         }
-        let Planned { operation, not_before_ns } = slot.planned;
+        let PlannedIo { operation, not_before_ns } = slot.planned;
         let (direction, length_bytes) = (operation.direction, operation.length_bytes);
         let service_ns = completion.at_ns - completion.issued_at_ns;
         match completion.outcome {
-            Ok(()) if party.schedule.is_open_loop() => {
-                let latency_ns = completion.at_ns - party.start_ns - not_before_ns;
-                party.recorder.record_open(direction, length_bytes, latency_ns, service_ns);
+            Ok(()) if load.schedule.is_open_loop() => {
+                let latency_ns = completion.at_ns - load.start_ns - not_before_ns;
+                load.recorder.record_open(direction, length_bytes, latency_ns, service_ns);
             }
-            Ok(()) => party.recorder.record(direction, length_bytes, service_ns),
-            Err(_) => party.recorder.record_error(direction),
+            Ok(()) => load.recorder.record(direction, length_bytes, service_ns),
+            Err(_) => load.recorder.record_error(direction),
         }
-        slot.planned = party.schedule.next(operation.job);
+        slot.planned = load.schedule.next(operation.job);
         self.issue_or_wait(completion.at_ns, tag);
     }
 
     /// Hands out the intervals that end now, load by load.
-    fn hand_out(&mut self, on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> Going) -> ControlFlow<()> {
+    fn hand_out(
+        &mut self,
+        on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> LoadControl,
+    ) -> ControlFlow<()> {
         let now_ns = self.boundary_ns;
-        for (index, party) in self.parties.iter_mut().enumerate() {
-            if party.is_over || party.interval_end_ns() > now_ns {
+        for (index, load) in self.loads.iter_mut().enumerate() {
+            if load.is_over || load.interval_end_ns() > now_ns {
                 continue;
             }
-            let since_start_ns = party.start_ns - self.start_ns;
+            let since_start_ns = load.start_ns - self.start_ns;
             let device = &mut *self.device;
-            let mut going = Going::On;
-            let _ = party.recorder.advance(now_ns - party.start_ns, &mut |mut sample| {
+            let mut control = LoadControl::Continue;
+            let _ = load.recorder.advance(now_ns - load.start_ns, &mut |mut sample| {
                 sample.start_ns += since_start_ns;
                 sample.end_ns += since_start_ns;
-                going = on_sample(device, index, sample);
+                control = on_sample(device, index, sample);
                 ControlFlow::Continue(())
             });
-            if going == Going::AllEnd {
+            if control == LoadControl::EndAll {
                 return ControlFlow::Break(());
             }
-            party.is_over = going == Going::LoadEnds || now_ns >= party.end_ns;
+            load.is_over = control == LoadControl::EndLoad || now_ns >= load.end_ns;
         }
-        let under_way = self.parties.iter().filter(|party| !party.is_over);
-        self.boundary_ns = under_way.map(Party::interval_end_ns).min().unwrap_or(u64::MAX);
+        let under_way = self.loads.iter().filter(|load| !load.is_over);
+        self.boundary_ns = under_way.map(ConcurrentLoad::interval_end_ns).min().unwrap_or(u64::MAX);
         ControlFlow::Continue(())
     }
 
     fn issue_or_wait(&mut self, now_ns: u64, tag: u32) {
         let slot = &self.slots[tag as usize];
-        let start_ns = self.parties[slot.party as usize].start_ns;
+        let start_ns = self.loads[slot.load_number as usize].start_ns;
         let moment_ns = start_ns.saturating_add(slot.planned.not_before_ns);
         if moment_ns > now_ns {
             self.waiting.push(Reverse((moment_ns, tag)));
@@ -218,13 +221,13 @@ impl<'a, D: Device> Together<'a, D> {
 
     fn issue(&mut self, at_ns: u64, tag: u32) {
         let slot = &self.slots[tag as usize];
-        let party = &self.parties[slot.party as usize];
+        let load = &self.loads[slot.load_number as usize];
         // What waits for a moment after its load's end is never issued.
-        if party.is_over {
+        if load.is_over {
             return;
         }
         let mut operation = slot.planned.operation;
-        operation.job += party.first_job;
+        operation.job += load.first_job;
         self.in_flight += 1;
         self.device.submit(at_ns, tag, operation);
     }

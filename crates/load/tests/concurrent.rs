@@ -1,11 +1,11 @@
-//! What `run_simulated_together` promises, on a device that answers every operation after the same time.
+//! What `run_concurrent` promises, on a device that answers every operation after the same time.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use load::{
-    Completion, Device, Going, LoadSpec, Operation, Pattern, Sample, SharedLoad, first_jobs, run_simulated,
-    run_simulated_together,
+    Completion, Device, LoadControl, LoadSpec, Operation, Pattern, Sample, SharedLoad, first_jobs,
+    run_concurrent, run_simulated,
 };
 
 const LATENCY_NS: u64 = 100_000;
@@ -82,15 +82,15 @@ fn alone(spec: &LoadSpec) -> (Steady, Vec<Sample>) {
 
 fn together(
     loads: &[SharedLoad<'_>],
-    going: &mut dyn FnMut(usize, &Sample) -> Going,
+    control: &mut dyn FnMut(usize, &Sample) -> LoadControl,
 ) -> (Steady, Vec<Vec<Sample>>) {
     let mut device = Steady::default();
     let mut samples = vec![Vec::new(); loads.len()];
-    run_simulated_together(&mut device, loads, &mut |device: &mut Steady, load, sample| {
+    run_concurrent(&mut device, loads, &mut |device: &mut Steady, load, sample| {
         assert_eq!(device.now_ns + 1, sample.end_ns, "the clock stands where the interval ends");
-        let going = going(load, &sample);
+        let control = control(load, &sample);
         samples[load].push(sample);
-        going
+        control
     })
     .unwrap();
     assert!(device.coming.is_empty(), "the device is idle afterwards");
@@ -106,7 +106,7 @@ fn shared(spec: &LoadSpec, start_ns: u64) -> SharedLoad<'_> {
 fn one_load_is_as_alone() {
     for rate_iops in [None, Some(3000.0)] {
         let spec = LoadSpec { rate_iops, ..spec(Pattern::Randrw, 3, 4, 5) };
-        let (_, together) = together(&[shared(&spec, 0)], &mut |_, _| Going::On);
+        let (_, together) = together(&[shared(&spec, 0)], &mut |_, _| LoadControl::Continue);
         assert_eq!(together[0], alone(&spec).1);
     }
 }
@@ -119,7 +119,8 @@ fn loads_do_not_mix() {
     let second =
         LoadSpec { bs_bytes: 65_536, ramp_ns: 0, runtime_ns: 90_000_000, ..spec(Pattern::Write, 2, 8, 6) };
     let start_ns = 130_000_000;
-    let (device, samples) = together(&[shared(&first, 0), shared(&second, start_ns)], &mut |_, _| Going::On);
+    let (device, samples) =
+        together(&[shared(&first, 0), shared(&second, start_ns)], &mut |_, _| LoadControl::Continue);
 
     assert_eq!(first_jobs([&first, &second].into_iter()), [0, 3]);
     assert_eq!(samples[0], alone(&first).1, "a device without contention shows no company");
@@ -158,13 +159,13 @@ fn loads_end_alone_or_together() {
     let spec = spec(Pattern::Randread, 1, 4, 5);
     let loads = [shared(&spec, 0), shared(&spec, 0)];
     let (_, samples) = together(&loads, &mut |load, sample| match (load, sample.start_ns) {
-        (1, 20_000_000) => Going::LoadEnds,
-        _ => Going::On,
+        (1, 20_000_000) => LoadControl::EndLoad,
+        _ => LoadControl::Continue,
     });
     assert_eq!((samples[0].len(), samples[1].len()), (4, 2));
     let (device, samples) = together(&loads, &mut |_, sample| match sample.is_ramp {
-        true => Going::On,
-        false => Going::AllEnd,
+        true => LoadControl::Continue,
+        false => LoadControl::EndAll,
     });
     assert_eq!((samples[0].len(), samples[1].len()), (2, 1));
     assert!(device.submitted.iter().all(|&(at_ns, _, _)| at_ns < 90_000_000));
@@ -179,7 +180,7 @@ fn impossible_loads_are_refused() {
     let too_small = SharedLoad { capacity_bytes: 1024, ..shared(&small, 0) };
     for loads in [[shared(&deep, 0), shared(&small, 0)], [shared(&small, 0), too_small]] {
         let mut device = Steady::default();
-        let ran = run_simulated_together(&mut device, &loads, &mut |_, _, _| Going::On);
+        let ran = run_concurrent(&mut device, &loads, &mut |_, _, _| LoadControl::Continue);
         assert!(ran.is_err());
         assert!(device.submitted.is_empty());
     }
