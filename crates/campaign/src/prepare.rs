@@ -3,7 +3,7 @@
 use crate::executor::Executor;
 use crate::load_choice::Load;
 use crate::real::{
-    ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, Watched,
+    ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, WatchSettings,
     may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
 };
 use crate::simulated::Simulator;
@@ -94,7 +94,7 @@ impl Campaign {
 }
 
 /// What is the same for a run that begins and one that goes on.
-struct Asked<'a> {
+struct RunRequest<'a> {
     loaded: &'a LoadedPlan,
     selection: &'a plan::Selection,
     seed: u64,
@@ -128,7 +128,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     if request.exact {
         targets = exact(targets)?;
     }
-    let asked = Asked {
+    let asked = RunRequest {
         loaded: &loaded,
         selection: &request.selection,
         seed: request.seed,
@@ -218,7 +218,7 @@ pub fn resume(
     let mut consents: Vec<String> = given.chain(consents.iter().cloned()).collect();
     consents.sort();
     consents.dedup();
-    let asked = Asked {
+    let asked = RunRequest {
         loaded: &loaded,
         selection: &selection,
         seed: manifest.seed,
@@ -327,7 +327,7 @@ fn check_twins(option: &str, targets: &[(String, TargetSpec)]) -> Result<(), Cam
 
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
 /// alone, among others, after a resume, and on any number of threads.
-fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
+fn expand(asked: &RunRequest<'_>) -> Result<Vec<Case>, CampaignError> {
     let mut cases = plan::expand(&asked.loaded.plan, asked.selection)?;
     if cases.is_empty() {
         return Err(CampaignError::Refused(
@@ -348,7 +348,7 @@ fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
 /// What of the cases fits into the time, where there is a limit. Writes before cases take as long as a target of
 /// this size needs at the rate that estimates assume.
 fn fit(
-    asked: &Asked<'_>,
+    asked: &RunRequest<'_>,
     cases: Vec<Case>,
     capacity_bytes: u64,
 ) -> Result<(Vec<Case>, Vec<LeftOutCase>), CampaignError> {
@@ -384,7 +384,11 @@ fn interval_ns(plan: &Plan, cases: &[Case]) -> u64 {
 }
 
 /// Checks cases against their targets. `array` is the array of a run that goes on.
-fn check(asked: &Asked<'_>, cases: Vec<Case>, array: Option<SourceText>) -> Result<Checked, CampaignError> {
+fn check(
+    asked: &RunRequest<'_>,
+    cases: Vec<Case>,
+    array: Option<SourceText>,
+) -> Result<Checked, CampaignError> {
     if asked.speed_millionths.is_some() {
         check_twins("--speed", &asked.targets)?;
     }
@@ -395,7 +399,7 @@ fn check(asked: &Asked<'_>, cases: Vec<Case>, array: Option<SourceText>) -> Resu
 }
 
 fn check_twin(
-    asked: &Asked<'_>,
+    asked: &RunRequest<'_>,
     cases: Vec<Case>,
     text: &str,
     twin: &TwinSpec,
@@ -443,7 +447,7 @@ fn check_twin(
     })
 }
 
-fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
+fn check_real(asked: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
     let mut notices = Vec::new();
     let is_nbd = |(_, spec): &(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)));
     let engine = RealEngine::choose(asked.engine, asked.targets.iter().any(is_nbd), &mut notices)?;
@@ -509,7 +513,7 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         .collect();
     let devices = targets.device_paths();
     let interval_ns = interval_ns(&asked.loaded.plan, &cases);
-    let watched = Watched {
+    let watched = WatchSettings {
         interval: Duration::from_nanos(interval_ns),
         devices: watched_devices,
         plan: watch.clone(),
@@ -548,7 +552,11 @@ fn declared(selection: &plan::Selection) -> SettingValues {
 }
 
 /// For each target whether any case writes to it.
-fn written_targets(asked: &Asked<'_>, cases: &[Case], texts: &[&str]) -> Result<Vec<bool>, CampaignError> {
+fn written_targets(
+    asked: &RunRequest<'_>,
+    cases: &[Case],
+    texts: &[&str],
+) -> Result<Vec<bool>, CampaignError> {
     let mut written = vec![false; texts.len()];
     if asked.loaded.plan.read_only {
         return Ok(written);

@@ -18,7 +18,7 @@ pub struct Progress {
     pub time_left_ns: Option<u64>,
 }
 
-/// Hears what happens. All calls come from the thread that called [`crate::carry_out`].
+/// Hears what happens. All calls come from the thread that called [`crate::run_campaign`].
 pub trait Watcher {
     /// A case begins.
     fn case_started(&mut self, _case: &CaseRecord, _progress: &Progress) {}

@@ -33,7 +33,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         say(&format!("metrics: http://{address}/metrics"));
         say(&format!("page: http://{address}/"));
     }
-    let carried = campaign::carry_out(campaign, &interrupt, &mut view);
+    let carried = campaign::run_campaign(campaign, &interrupt, &mut view);
     view.end();
     if carried.is_err() {
         say_how_to_resume(&directory);

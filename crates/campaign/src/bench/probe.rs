@@ -2,7 +2,7 @@
 
 use super::process::thread_processor_ns;
 use crate::CampaignError;
-use crate::carry_out::borrowed;
+use crate::coordinator::borrowed;
 use crate::real::owned;
 use probe::{DeviceSelection, HostProbe, ProbeRoots};
 use std::fmt::Write as _;

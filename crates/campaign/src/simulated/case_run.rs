@@ -1,7 +1,7 @@
 //! How a case runs on a twin: its load or loads, and what is done to the twin meanwhile.
 
-use super::together;
-use crate::conditions::Watched;
+use super::concurrent;
+use crate::conditions::WatchedCondition;
 use load::{Device as _, Extrapolation, Sample};
 use plan::{Amount, Case, ConditionalEvent};
 use std::ops::ControlFlow;
@@ -11,12 +11,12 @@ use twin::Twin;
 pub(super) type OnSample<'a> = dyn FnMut(&mut Twin, usize, Sample) -> bool + 'a;
 
 /// What is done to a twin while a case runs.
-pub(super) struct Course<'a> {
-    waiting: Vec<(&'a ConditionalEvent, Watched<'a>)>,
+pub(super) struct TimedEvents<'a> {
+    waiting: Vec<(&'a ConditionalEvent, WatchedCondition<'a>)>,
     failed: Option<String>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> TimedEvents<'a> {
     /// Plans what has a time. Conditions are about a load with a range of `range_bytes`.
     pub fn begin(twin: &mut Twin, case: &'a Case, range_bytes: u64) -> Result<Self, String> {
         let begun_ns = twin.time_ns();
@@ -24,8 +24,9 @@ impl<'a> Course<'a> {
             twin.act(begun_ns + event.at_ns, &event.action, &event.arguments)
                 .map_err(|error| error.to_string())?;
         }
-        let watched = |event: &'a ConditionalEvent| (event, Watched::new(&event.condition, range_bytes));
-        Ok(Course { waiting: case.conditional_events.iter().map(watched).collect(), failed: None })
+        let watched =
+            |event: &'a ConditionalEvent| (event, WatchedCondition::new(&event.condition, range_bytes));
+        Ok(TimedEvents { waiting: case.conditional_events.iter().map(watched).collect(), failed: None })
     }
 
     /// Does what a sample is the condition for. False where that failed and the case must end.
@@ -54,21 +55,21 @@ impl<'a> Course<'a> {
 }
 
 /// How a case ran.
-pub(super) struct Ran {
+pub(super) struct CaseRun {
     pub extrapolation: Extrapolation,
     /// What is to be said of events that did not take place.
     pub missed: Vec<String>,
 }
 
 /// Says when a load has moved the bytes after which it ends.
-pub(super) struct Moved {
+pub(super) struct BytesMoved {
     bytes: u64,
     ends_after_bytes: Option<u64>,
 }
 
-impl Moved {
+impl BytesMoved {
     pub fn new(ends_after: Option<Amount>, range_bytes: u64) -> Self {
-        Moved { bytes: 0, ends_after_bytes: ends_after.map(|amount| amount.resolve(range_bytes)) }
+        BytesMoved { bytes: 0, ends_after_bytes: ends_after.map(|amount| amount.resolve(range_bytes)) }
     }
 
     /// Counts a sample; true where the load is over.
@@ -84,15 +85,15 @@ pub(super) fn range_bytes(load: &load::LoadSpec, capacity_bytes: u64) -> u64 {
 }
 
 /// Runs a case on a twin.
-pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<Ran, String> {
+pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, String> {
     if !case.loads.is_empty() {
-        return together::run(twin, case, on_sample);
+        return concurrent::run(twin, case, on_sample);
     }
     let range_bytes = range_bytes(&case.load, twin.capacity_bytes());
-    let mut course = Course::begin(twin, case, range_bytes)?;
-    let mut moved = Moved::new(case.ends_after, range_bytes);
+    let mut timed_events = TimedEvents::begin(twin, case, range_bytes)?;
+    let mut moved = BytesMoved::new(case.ends_after, range_bytes);
     let ran = twin.run(&case.load, &mut |twin: &mut Twin, sample| {
-        let goes_on = course.look(twin, &sample);
+        let goes_on = timed_events.look(twin, &sample);
         let is_over = moved.is_over_after(&sample);
         if on_sample(twin, 0, sample) || is_over || !goes_on {
             ControlFlow::Break(())
@@ -100,6 +101,6 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
             ControlFlow::Continue(())
         }
     });
-    let missed = course.end()?;
-    ran.map(|extrapolation| Ran { extrapolation, missed }).map_err(|error| error.to_string())
+    let missed = timed_events.end()?;
+    ran.map(|extrapolation| CaseRun { extrapolation, missed }).map_err(|error| error.to_string())
 }

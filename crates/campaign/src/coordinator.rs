@@ -26,10 +26,10 @@ pub(crate) const ONLY_LOAD: &str = "load";
 /// After so many cases in a row that failed, the target is taken to be gone and the rest is left for a resume.
 const FAILURES_IN_A_ROW_LIMIT: u32 = 3;
 
-/// Messages that may wait for the keeper; workers wait beyond that, so that memory stays bounded.
+/// Messages that may wait for the coordinator; workers wait beyond that, so that memory stays bounded.
 const MESSAGES_LIMIT: usize = 64;
 
-/// How often the keeper looks at the interruption flag and tells the watcher about progress.
+/// How often the coordinator looks at the interruption flag and tells the watcher about progress.
 const TICK: Duration = Duration::from_millis(100);
 
 /// How a campaign ended.
@@ -54,29 +54,29 @@ pub struct Summary {
 }
 
 /// What a worker is asked to do.
-pub(crate) struct Order {
+pub(crate) struct CaseJob {
     pub case_index: u32,
     /// Where the engine's files go; none for a twin.
     pub directory: Option<PathBuf>,
     /// The cases that this one continues, the first of them first. Only for a twin, which keeps their state and passes
     /// the pauses in simulated time.
-    pub led_here: Vec<Before>,
+    pub predecessors: Vec<Predecessor>,
     /// What stands in for the case, where results of others give it its rate or its jobs and depth.
-    pub stand_in: Option<Box<Case>>,
+    pub resolved_case: Option<Box<Case>>,
 }
 
 /// A case before one that continues it.
 #[derive(Debug, Clone)]
-pub(crate) struct Before {
+pub(crate) struct Predecessor {
     pub case_index: u32,
     /// What stood in for it.
-    pub stand_in: Option<Box<Case>>,
+    pub resolved_case: Option<Box<Case>>,
     /// The pause after it.
     pub pause_ns: u64,
 }
 
 /// What stands in for a case that rests on the results of others.
-struct StandIn {
+struct ResolvedCase {
     case: Case,
     /// What results gave it: the kind of the event that says so.
     kind: &'static str,
@@ -91,8 +91,8 @@ pub(crate) trait Worker: Sync {
         &self,
         case: &Case,
         cases: &[Case],
-        order: &Order,
-        tell: &SyncSender<Message>,
+        job: &CaseJob,
+        tx: &SyncSender<Message>,
         stop: &AtomicBool,
     ) -> Ended;
 
@@ -101,7 +101,7 @@ pub(crate) trait Worker: Sync {
 }
 
 /// Carries out what is pending of a campaign, until all is done, `interrupt` is raised, or it cannot go on.
-pub fn carry_out(
+pub fn run_campaign(
     campaign: Campaign,
     interrupt: &AtomicBool,
     watcher: &mut dyn Watcher,
@@ -120,22 +120,22 @@ pub fn carry_out(
     if workers > 1 {
         longest_first::sort(&mut pending, &cases, &records);
     }
-    let kept = std::thread::scope(|scope| {
-        let (tell, told) = sync_channel(MESSAGES_LIMIT);
-        let orders: Vec<Sender<Order>> = (0..workers)
+    let ending = std::thread::scope(|scope| {
+        let (tx, rx) = sync_channel(MESSAGES_LIMIT);
+        let job_senders: Vec<Sender<CaseJob>> = (0..workers)
             .map(|number| {
-                let (order, ordered) = channel();
-                let (tell, stop, cases) = (tell.clone(), &stop, &cases);
-                scope.spawn(move || work(number, worker, cases, &ordered, &tell, stop));
-                order
+                let (job, jobs) = channel();
+                let (tx, stop, cases) = (tx.clone(), &stop, &cases);
+                scope.spawn(move || work(number, worker, cases, &jobs, &tx, stop));
+                job
             })
             .collect();
-        let (host_watch, not_watched) = match executor.watch_host(run.clock(), &tell) {
+        let (host_watch, not_watched) = match executor.watch_host(run.clock(), &tx) {
             Some((watch, problems)) => (Some(watch), problems),
             None => (None, Vec::new()),
         };
-        drop(tell);
-        let mut keeper = Keeper {
+        drop(tx);
+        let mut coordinator = Coordinator {
             pace: Pace::new(&records, executor.is_real_time()),
             run: &mut run,
             plan: &plan,
@@ -154,17 +154,17 @@ pub fn carry_out(
             watcher,
         };
         for notice in &notices {
-            keeper.watcher.notice(notice);
+            coordinator.watcher.notice(notice);
         }
-        let kept = keeper
+        let ending = coordinator
             .end_stages()
-            .and_then(|()| keeper.warn_all(&not_watched))
-            .and_then(|()| keeper.keep(&orders, &told, interrupt, &stop));
+            .and_then(|()| coordinator.warn_all(&not_watched))
+            .and_then(|()| coordinator.coordinate(&job_senders, &rx, interrupt, &stop));
         // Workers and the probe may be waiting for room in the queue: they are told to stop, and it is emptied.
         stop.store(true, Ordering::Relaxed);
-        drop(orders);
+        drop(job_senders);
         let stopped = scope.spawn(move || host_watch.map(HostWatch::stop).unwrap_or_default());
-        while let Ok(message) = told.recv() {
+        while let Ok(message) = rx.recv() {
             let is_late_word = matches!(
                 message,
                 Message::HostCounters { .. }
@@ -172,15 +172,15 @@ pub fn carry_out(
                     | Message::Changed { .. }
                     | Message::Warning { .. }
             );
-            if kept.is_ok() && is_late_word {
-                keeper.hear(message)?;
+            if ending.is_ok() && is_late_word {
+                coordinator.handle(message)?;
             }
         }
         let missed = stopped.join().unwrap_or_default();
-        if kept.is_ok() {
-            keeper.warn_all(&missed)?;
+        if ending.is_ok() {
+            coordinator.warn_all(&missed)?;
         }
-        kept.map(|kept| (kept, keeper.not_needed.len()))
+        ending.map(|ending| (ending, coordinator.not_needed.len()))
     });
     if executor.is_real_time() {
         for said in inventory::take(&plan.inventory, InventoryMoment::End, &devices) {
@@ -199,13 +199,13 @@ pub fn carry_out(
     });
     let pending = count(|state| matches!(state, CaseState::Pending | CaseState::Begun));
     let directory = run.directory().to_owned();
-    let (kept, not_needed) = kept?;
+    let (ending, not_needed) = ending?;
     let pending = pending.saturating_sub(not_needed);
-    let end = match kept {
-        Kept::All if failed > 0 => RunEnd::Failed(format!("{failed} of {} cases failed", records.len())),
-        Kept::All => RunEnd::Done,
-        Kept::Interrupted => RunEnd::Interrupted("interrupted".into()),
-        Kept::GaveUp(why) => RunEnd::Failed(why),
+    let end = match ending {
+        RunEnding::All if failed > 0 => RunEnd::Failed(format!("{failed} of {} cases failed", records.len())),
+        RunEnding::All => RunEnd::Done,
+        RunEnding::Interrupted => RunEnd::Interrupted("interrupted".into()),
+        RunEnding::GaveUp(why) => RunEnd::Failed(why),
     };
     run.end(&end)?;
     Ok(Summary { directory, end, done, failed, not_run, pending, not_needed, late_ns: executor.late_ns() })
@@ -215,21 +215,21 @@ fn work(
     number: usize,
     worker: &dyn Worker,
     cases: &[Case],
-    ordered: &Receiver<Order>,
-    tell: &SyncSender<Message>,
+    jobs: &Receiver<CaseJob>,
+    tx: &SyncSender<Message>,
     stop: &AtomicBool,
 ) {
-    while let Ok(order) = ordered.recv() {
-        let case_index = order.case_index;
-        let case = order.stand_in.as_deref().unwrap_or(&cases[case_index as usize]);
+    while let Ok(job) = jobs.recv() {
+        let case_index = job.case_index;
+        let case = job.resolved_case.as_deref().unwrap_or(&cases[case_index as usize]);
         let ended = match &case.find {
-            Some(find) => search::measure(worker, cases, find, &order, tell, stop),
-            None => worker.measure(case, cases, &order, tell, stop),
+            Some(find) => search::measure(worker, cases, find, &job, tx, stop),
+            None => worker.measure(case, cases, &job, tx, stop),
         };
-        // The keeper listens until every worker has hung up.
-        let _ = tell.send(Message::Ended { worker: number, case_index, ended });
+        // The coordinator receives until every worker has hung up.
+        let _ = tx.send(Message::Ended { worker: number, case_index, ended });
     }
-    worker.close(tell);
+    worker.close(tx);
 }
 
 /// The outcome of a case that could not be begun.
@@ -247,14 +247,14 @@ pub(crate) fn failed(error: String) -> CaseOutcome {
 }
 
 /// How the keeping ended.
-enum Kept {
+enum RunEnding {
     All,
     Interrupted,
     GaveUp(String),
 }
 
 /// Keeps the run directory, hands out cases, and tells the watcher.
-struct Keeper<'a> {
+struct Coordinator<'a> {
     run: &'a mut Run,
     plan: &'a Plan,
     pauses: Pauses,
@@ -277,44 +277,44 @@ struct Keeper<'a> {
     watcher: &'a mut dyn Watcher,
 }
 
-impl Keeper<'_> {
-    fn keep(
+impl Coordinator<'_> {
+    fn coordinate(
         &mut self,
-        orders: &[Sender<Order>],
-        told: &Receiver<Message>,
+        job_senders: &[Sender<CaseJob>],
+        rx: &Receiver<Message>,
         interrupt: &AtomicBool,
         stop: &AtomicBool,
-    ) -> Result<Kept, StoreError> {
-        let mut ending: Option<Kept> = None;
+    ) -> Result<RunEnding, StoreError> {
+        let mut ending: Option<RunEnding> = None;
         loop {
             if ending.is_none() && interrupt.load(Ordering::Relaxed) {
                 stop.store(true, Ordering::Relaxed);
-                ending = Some(Kept::Interrupted);
+                ending = Some(RunEnding::Interrupted);
             }
             if let (None, Some(why)) = (&ending, self.gave_up.take()) {
-                ending = Some(Kept::GaveUp(why));
+                ending = Some(RunEnding::GaveUp(why));
             }
             if ending.is_none() && self.failures_in_a_row >= FAILURES_IN_A_ROW_LIMIT {
                 stop.store(true, Ordering::Relaxed);
                 let why = format!("{FAILURES_IN_A_ROW_LIMIT} cases in a row failed; the rest was left");
-                ending = Some(Kept::GaveUp(why));
+                ending = Some(RunEnding::GaveUp(why));
             }
             if ending.is_none() {
-                self.hand_out(orders)?;
+                self.hand_out(job_senders)?;
             }
             if self.under_way.is_empty() {
                 if let Some(ending) = ending {
                     return Ok(ending);
                 }
                 if self.pending.is_empty() {
-                    return Ok(Kept::All);
+                    return Ok(RunEnding::All);
                 }
             }
-            match told.recv_timeout(TICK) {
-                Ok(message) => self.hear(message)?,
-                Err(RecvTimeoutError::Timeout) => self.tell_progress(),
+            match rx.recv_timeout(TICK) {
+                Ok(message) => self.handle(message)?,
+                Err(RecvTimeoutError::Timeout) => self.report_progress(),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(Kept::GaveUp("a worker ended without a word".into()));
+                    return Ok(RunEnding::GaveUp("a worker ended without a word".into()));
                 }
             }
         }
@@ -332,12 +332,12 @@ impl Keeper<'_> {
     }
 
     /// Gives every idle worker a case, once the pause after the last one is over.
-    fn hand_out(&mut self, orders: &[Sender<Order>]) -> Result<(), StoreError> {
+    fn hand_out(&mut self, job_senders: &[Sender<CaseJob>]) -> Result<(), StoreError> {
         while !self.idle.is_empty() && Instant::now() >= self.not_before {
             let ready = self.pending.iter().position(|&case_index| self.may_begin(case_index));
             let Some(case_index) = ready.and_then(|place| self.pending.remove(place)) else { return Ok(()) };
-            let led_here = self.led_to(case_index)?;
-            let stand_in = self.stand_in(case_index)?;
+            let predecessors = self.led_to(case_index)?;
+            let resolved_case = self.resolved_case(case_index)?;
             self.run.begin_case(case_index)?;
             let directory =
                 if self.needs_directories { Some(self.run.create_case_directory(case_index)?) } else { None };
@@ -345,13 +345,13 @@ impl Keeper<'_> {
             self.under_way.insert(case_index, None);
             self.pace.begin(record);
             self.watcher.case_started(record, &self.pace.progress());
-            let stand_in = match stand_in {
+            let resolved_case = match resolved_case {
                 None => None,
                 Some(Err(why)) => {
                     self.keep_outcome(case_index, &failed(why))?;
                     continue;
                 }
-                Some(Ok(StandIn { case, kind, text })) => {
+                Some(Ok(ResolvedCase { case, kind, text })) => {
                     self.run.set_settings(case_index, &case.settings)?;
                     let event = CaseEvent { case_at_ns: 0, kind: kind.into(), text, data: None };
                     self.keep_event(case_index, &event)?;
@@ -359,29 +359,34 @@ impl Keeper<'_> {
                 }
             };
             if let Some(worker) = self.idle.pop() {
-                // A worker that is gone shows as a closed channel in `keep`.
-                let _ = orders[worker].send(Order { case_index, directory, led_here, stand_in });
+                // A worker that is gone shows as a closed channel in `coordinate`.
+                let _ =
+                    job_senders[worker].send(CaseJob { case_index, directory, predecessors, resolved_case });
             }
         }
         Ok(())
     }
 
     /// What stands in for a case that rests on the results of others, or why it cannot be run.
-    fn stand_in(&self, case_index: u32) -> Result<Option<Result<StandIn, String>>, StoreError> {
+    fn resolved_case(&self, case_index: u32) -> Result<Option<Result<ResolvedCase, String>>, StoreError> {
         let case = &self.cases[case_index as usize];
         if let Some(share) = &case.rate_share {
             let Some(rates) = rate_share::rates(self.run, self.cases, case)? else {
                 return Ok(Some(Err(rate_share::unknown(share))));
             };
             let text = rate_share::in_words(share, &rates);
-            return Ok(Some(Ok(StandIn { case: rate_share::with_rates(case, &rates), kind: "rate", text })));
+            return Ok(Some(Ok(ResolvedCase {
+                case: rate_share::with_rates(case, &rates),
+                kind: "rate",
+                text,
+            })));
         }
         let Some(choice) = &case.load_of else { return Ok(None) };
         let window = self.stage_ends.window(&choice.stage);
         let Some((load, text)) = load_choice::choose(self.run, choice, window.as_deref())? else {
             return Ok(Some(Err(load_choice::unknown(choice))));
         };
-        Ok(Some(Ok(StandIn { case: load.put_into(case), kind: "load", text })))
+        Ok(Some(Ok(ResolvedCase { case: load.put_into(case), kind: "load", text })))
     }
 
     /// A case that continues another waits for it, and for the case whose rate the pause between them rests on.
@@ -408,27 +413,27 @@ impl Keeper<'_> {
     }
 
     /// The cases that lead to one that continues them, with the pauses between them.
-    fn led_to(&mut self, case_index: u32) -> Result<Vec<Before>, StoreError> {
+    fn led_to(&mut self, case_index: u32) -> Result<Vec<Predecessor>, StoreError> {
         let last = case_index as usize;
         if self.needs_directories {
             return Ok(Vec::new());
         }
         let first = (1..=last).rev().find(|&index| !self.cases[index].continues).unwrap_or(0);
-        let mut led_here = Vec::new();
+        let mut predecessors = Vec::new();
         for case in &self.cases[first..last] {
             let case_index = case.index as u32;
             if !self.not_needed.contains(&case_index) {
                 let pause_ns = self.pauses.after(case, self.cases, self.run, self.plan)?;
-                let stand_in = match &case.load_of {
+                let resolved_case = match &case.load_of {
                     // Its record says which load was chosen.
                     Some(_) => Load::of(&self.run.case(case_index)?.settings)
                         .map(|load| Box::new(load.put_into(case))),
                     None => None,
                 };
-                led_here.push(Before { case_index, stand_in, pause_ns });
+                predecessors.push(Predecessor { case_index, resolved_case, pause_ns });
             }
         }
-        Ok(led_here)
+        Ok(predecessors)
     }
 
     /// Takes out what is pending of stages whose rounds are enough.
@@ -463,7 +468,7 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    fn hear(&mut self, message: Message) -> Result<(), StoreError> {
+    fn handle(&mut self, message: Message) -> Result<(), StoreError> {
         match message {
             Message::Sample { case_index, load, sample, counters, events } => {
                 self.keep_sample(case_index, &load, &sample, &counters, &events)?;
@@ -483,7 +488,7 @@ impl Keeper<'_> {
             }
             Message::Progress { case_index, share } => {
                 self.pace.advance(case_index, share);
-                self.tell_progress();
+                self.report_progress();
             }
             Message::HostCounters { at_ns, counters } => {
                 let case = self.under_way.iter().next().map(|(&index, &loaded_ns)| (index, loaded_ns));
@@ -537,7 +542,7 @@ impl Keeper<'_> {
         let case = &self.cases[case_index as usize];
         let whole_ns = (case.load.ramp_ns + case.load.runtime_ns).max(1);
         self.pace.advance(case_index, sample.end_ns as f64 / whole_ns as f64);
-        self.tell_progress();
+        self.report_progress();
         Ok(())
     }
 
@@ -608,7 +613,7 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    fn tell_progress(&mut self) {
+    fn report_progress(&mut self) {
         let progress = self.pace.progress();
         if let Some(&case_index) = self.under_way.keys().next() {
             let share = self.pace.share_of(case_index);

@@ -1,9 +1,9 @@
 //! Several loads at once on a twin, each with jobs of its own for its volume and host.
 
-use super::course::{Course, Moved, OnSample, Ran, range_bytes};
+use super::case_run::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
 use super::twin_error;
 use crate::CampaignError;
-use load::{Extrapolation, Generator, Going, LoadSpec, SharedLoad, first_jobs, run_simulated_together};
+use load::{Extrapolation, Generator, LoadControl, LoadSpec, SharedLoad, first_jobs, run_concurrent};
 use plan::{Case, NamedLoad, SettingValues};
 use twin::{Twin, TwinError};
 
@@ -53,7 +53,7 @@ pub(super) fn check(twin: &mut Twin, case: &Case) -> Result<(), CampaignError> {
 }
 
 /// Runs the loads of a case, all of them simulated from end to end. Conditions of events are about the first load.
-pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<Ran, String> {
+pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, String> {
     attach(twin, case).map_err(|error| error.to_string())?;
     let capacities = first_jobs(specs(case)).into_iter().map(|job| twin.capacity_of_job_bytes(job));
     let shared: Vec<SharedLoad<'_>> = case
@@ -67,21 +67,25 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
         })
         .collect();
     let ranges: Vec<u64> = shared.iter().map(|load| range_bytes(load.spec, load.capacity_bytes)).collect();
-    let mut course = Course::begin(twin, case, ranges.first().copied().unwrap_or(0))?;
-    let mut moved: Vec<Moved> =
-        case.loads.iter().zip(&ranges).map(|(load, &range)| Moved::new(load.ends_after, range)).collect();
-    let ran = run_simulated_together(twin, &shared, &mut |twin: &mut Twin, number, sample| {
-        let goes_on = number > 0 || course.look(twin, &sample);
+    let mut timed_events = TimedEvents::begin(twin, case, ranges.first().copied().unwrap_or(0))?;
+    let mut moved: Vec<BytesMoved> = case
+        .loads
+        .iter()
+        .zip(&ranges)
+        .map(|(load, &range)| BytesMoved::new(load.ends_after, range))
+        .collect();
+    let ran = run_concurrent(twin, &shared, &mut |twin: &mut Twin, number, sample| {
+        let goes_on = number > 0 || timed_events.look(twin, &sample);
         let is_over = moved[number].is_over_after(&sample);
         match on_sample(twin, number, sample) || !goes_on {
-            true => Going::AllEnd,
-            false if is_over => Going::LoadEnds,
-            false => Going::On,
+            true => LoadControl::EndAll,
+            false if is_over => LoadControl::EndLoad,
+            false => LoadControl::Continue,
         }
     });
-    let missed = course.end()?;
+    let missed = timed_events.end()?;
     ran.map_err(|error| error.to_string())?;
     let simulated_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
     let extrapolation = Extrapolation { simulated_ns, ..Extrapolation::default() };
-    Ok(Ran { extrapolation, missed })
+    Ok(CaseRun { extrapolation, missed })
 }
