@@ -1,7 +1,7 @@
 //! What a report says, before it is HTML or Markdown. Nothing here knows where the facts came from.
 
-use crate::bench::Drawing;
 use crate::chart::Chart;
+use crate::topology::Drawing;
 use findings::Cited;
 use serde_json::{Map, Value};
 

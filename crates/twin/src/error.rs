@@ -26,7 +26,7 @@ pub enum TwinError {
         /// The values that it takes.
         allowed: String,
     },
-    /// An event that the description gives no course for.
+    /// An event that the description does not model.
     #[error("this array cannot do `{event}`; {remedy}")]
     NoSuchEvent {
         /// The event.

@@ -363,7 +363,7 @@ fn an_array_is_of_one_kind() {
 #[test]
 fn the_bench_counts_its_parts() {
     let bench = description().bench();
-    let counts = |parts: &[twin::BenchPart]| parts.iter().map(|part| part.count).collect::<Vec<_>>();
+    let counts = |parts: &[twin::TopologyPart]| parts.iter().map(|part| part.count).collect::<Vec<_>>();
     assert_eq!(counts(&bench.hosts), [2]);
     assert_eq!(counts(&bench.links), [8]);
     assert_eq!(counts(&bench.controllers), [2]);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::description::WriteBuffer;
-use super::happening::ReplicaOf;
+use super::model_event::ReplicaOf;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
 
@@ -77,7 +77,7 @@ impl Buffer {
         self.used_at_window_bytes = self.used_bytes;
     }
 
-    /// Whether it can go on as it has since then: where it stays empty or full. A level between has a course.
+    /// Whether it can go on as it has since then: where it stays empty or full. A level between changes over time.
     pub fn is_steady(&self) -> bool {
         // What batches take out at once, and what is under way: a twentieth of the buffer.
         let near = |bytes: u64, level: u64| bytes.abs_diff(level) <= self.capacity_bytes / 20;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use load::Direction;
 
 use super::description::{HardDisks, WriteBuffer};
-use super::happening::ReplicaOf;
+use super::model_event::ReplicaOf;
 use super::settings::Settings;
 use crate::DescriptionError;
 use crate::drive::Slowness;

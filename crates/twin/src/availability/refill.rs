@@ -2,7 +2,7 @@
 
 use layout::{DriveIndex, IoList, Layout};
 
-use super::rebuild::Turn;
+use super::rebuild::RebuildStep;
 use super::recovery::Recovery;
 use crate::TwinNote;
 
@@ -67,8 +67,8 @@ pub(crate) trait Refill: Rebuilds {
 
     /// The rebuild may go on: its moment has come.
     fn rebuild_is_due(&mut self) {
-        if let Some(course) = &mut self.refilling().recovery.rebuild {
-            course.timer_is_due();
+        if let Some(failover) = &mut self.refilling().recovery.rebuild {
+            failover.timer_is_due();
         }
         self.rebuild_on();
     }
@@ -84,11 +84,11 @@ pub(crate) trait Refill: Rebuilds {
     fn rebuild_on(&mut self) {
         loop {
             let Refilling { now_ns, recovery, .. } = self.refilling();
-            let Some(course) = &mut recovery.rebuild else { return };
-            match course.turn(now_ns) {
-                Turn::Stripe(stripe) => self.rebuild_stripe(stripe),
-                Turn::At(at_ns) => return self.rebuild_at(at_ns),
-                Turn::Rest => return,
+            let Some(failover) = &mut recovery.rebuild else { return };
+            match failover.turn(now_ns) {
+                RebuildStep::Stripe(stripe) => self.rebuild_stripe(stripe),
+                RebuildStep::At(at_ns) => return self.rebuild_at(at_ns),
+                RebuildStep::Rest => return,
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Drives that are lost, and how far what has taken their places is filled.
+//! Lost drives of a RAID group, and the progress of their replacements.
 
 use layout::{Condition, DriveIndex, DriveSet};
 use load::IoError;
@@ -10,7 +10,7 @@ const FIRST_TO_FAIL: DriveIndex = 0;
 /// The outcome of an I/O whose data is lost: EIO.
 pub(crate) const DATA_LOST: IoError = IoError::Os(5);
 
-/// What an event is told: which drive.
+/// Argument of an event: the drive's number.
 pub(crate) const DRIVE: &str = "drive";
 
 /// The drive of a set that an event is told, or the first.

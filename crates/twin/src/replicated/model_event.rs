@@ -1,4 +1,4 @@
-//! What happens next, and to what.
+//! Events of the replicated model, packed into queue payloads.
 
 use crate::payload::{NUMBER_BITS, Numbered, payloads};
 
@@ -34,8 +34,8 @@ impl Numbered for ReplicaOf {
 }
 
 payloads! {
-    /// What happens next.
-    Happening {
+    /// Event of the replicated model.
+    ModelEvent {
         /// The initiator has prepared an I/O.
         0 => GoOut(u32),
         /// The first byte of a request reaches the node of a replica.
@@ -76,8 +76,8 @@ mod tests {
     fn replicas_survive_packing() {
         for request in [0, REQUESTS_LIMIT as u32 - 1] {
             for replica in 0..super::super::COPIES as u32 {
-                let happening = Happening::ComeBack(ReplicaOf { request, replica });
-                assert_eq!(Happening::unpack(happening.pack()), happening);
+                let event = ModelEvent::ComeBack(ReplicaOf { request, replica });
+                assert_eq!(ModelEvent::unpack(event.pack()), event);
             }
         }
     }

@@ -3,7 +3,7 @@
 use layout::{DriveIndex, IoList, Layout};
 
 use super::loss::Loss;
-use super::rebuild::{Rebuild, RebuildCourse};
+use super::rebuild::{Rebuild, RebuildScheduler};
 use crate::TwinNote;
 
 /// The drives of a set, lost and fitted, and the rebuild of what is lost.
@@ -19,7 +19,7 @@ pub(crate) struct Recovery {
     /// Stripes from here on hold no volume.
     pub used_stripes: u64,
     /// None where lost drives stay lost.
-    pub rebuild: Option<RebuildCourse>,
+    pub rebuild: Option<RebuildScheduler>,
 }
 
 impl Recovery {
@@ -37,7 +37,7 @@ impl Recovery {
             fitted: (0..set.drives()).collect(),
             spares: (set.drives()..fitted).rev().collect(),
             used_stripes: used_bytes.div_ceil(set.stripe_bytes()),
-            rebuild: rebuild.map(|rebuild| RebuildCourse::new(rebuild, set.segment_bytes())),
+            rebuild: rebuild.map(|rebuild| RebuildScheduler::new(rebuild, set.segment_bytes())),
         }
     }
 
@@ -105,7 +105,7 @@ impl Recovery {
 
     /// Whether a rebuild runs or is about to begin.
     pub fn is_rebuilding(&self) -> bool {
-        self.rebuild.as_ref().is_some_and(RebuildCourse::is_running)
+        self.rebuild.as_ref().is_some_and(RebuildScheduler::is_running)
     }
 
     /// Plans a stripe of the rebuild: every lost drive counts, wherever the mark stands.

@@ -1,4 +1,4 @@
-//! The pace of a rebuild: so many stripes at a time, no faster than a given rate.
+//! Rebuild scheduler: stripes in parallel, and an upper limit of the rate.
 
 use std::ops::Range;
 
@@ -29,9 +29,9 @@ impl Rebuild {
     }
 }
 
-/// What a rebuild does next.
+/// Next step of a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum RebuildStep {
     /// Begins this stripe.
     Stripe(u64),
     /// Is asked again at this moment, and not before.
@@ -40,9 +40,9 @@ pub(crate) enum Turn {
     Rest,
 }
 
-/// A rebuild over a range of stripes.
+/// Scheduler of a rebuild over a range of stripes.
 #[derive(Debug, Clone)]
-pub(crate) struct RebuildCourse {
+pub(crate) struct RebuildScheduler {
     begins_after_ns: u64,
     stripes_limit: u32,
     /// Between the starts of two stripes.
@@ -54,9 +54,9 @@ pub(crate) struct RebuildCourse {
     is_running: bool,
 }
 
-impl RebuildCourse {
-    pub fn new(description: &Rebuild, segment_bytes: u32) -> RebuildCourse {
-        RebuildCourse {
+impl RebuildScheduler {
+    pub fn new(description: &Rebuild, segment_bytes: u32) -> RebuildScheduler {
+        RebuildScheduler {
             begins_after_ns: (description.begins_after_s.get() * 1e9) as u64,
             stripes_limit: description.stripes.get(),
             pace_ns: (f64::from(segment_bytes) * 1000.0 / description.mb_per_s.get()) as u64,
@@ -98,18 +98,18 @@ impl RebuildCourse {
     }
 
     /// What is to be done next.
-    pub fn turn(&mut self, now_ns: u64) -> Turn {
+    pub fn turn(&mut self, now_ns: u64) -> RebuildStep {
         let rests = !self.is_running || self.timer_is_set || self.under_way >= self.stripes_limit;
         if rests || self.stripes.is_empty() {
-            return Turn::Rest;
+            return RebuildStep::Rest;
         }
         if self.next_allowed_ns > now_ns {
             self.timer_is_set = true;
-            return Turn::At(self.next_allowed_ns);
+            return RebuildStep::At(self.next_allowed_ns);
         }
         self.next_allowed_ns = self.next_allowed_ns.max(now_ns) + self.pace_ns;
         self.under_way += 1;
-        self.stripes.next().map_or(Turn::Rest, Turn::Stripe)
+        self.stripes.next().map_or(RebuildStep::Rest, RebuildStep::Stripe)
     }
 
     /// A stripe that was begun is whole. True where the range is done with it.
@@ -133,46 +133,46 @@ mod tests {
         Parameter { value, origin: Origin::Assumed, from: String::new() }
     }
 
-    fn course() -> RebuildCourse {
+    fn failover() -> RebuildScheduler {
         let description =
             Rebuild { begins_after_s: parameter(2.0), stripes: parameter(2), mb_per_s: parameter(1.0) };
-        RebuildCourse::new(&description, 1000)
+        RebuildScheduler::new(&description, 1000)
     }
 
     /// Proves that a rebuild begins when it may, keeps to its rate and to its stripes at a time, and ends with its last.
     #[test]
     fn a_rebuild_keeps_its_pace() {
-        let mut course = course();
-        assert_eq!(course.begin(0, 10..13), Some(2_000_000_000));
-        assert_eq!(course.turn(1), Turn::Rest);
-        course.timer_is_due();
+        let mut failover = failover();
+        assert_eq!(failover.begin(0, 10..13), Some(2_000_000_000));
+        assert_eq!(failover.turn(1), RebuildStep::Rest);
+        failover.timer_is_due();
         let now_ns = 2_000_000_000;
-        assert_eq!(course.turn(now_ns), Turn::Stripe(10));
+        assert_eq!(failover.turn(now_ns), RebuildStep::Stripe(10));
         // A thousand bytes at 10^6 a second.
-        assert_eq!(course.turn(now_ns), Turn::At(now_ns + 1_000_000));
-        assert_eq!(course.turn(now_ns + 500_000), Turn::Rest);
-        course.timer_is_due();
-        assert_eq!(course.turn(now_ns + 1_000_000), Turn::Stripe(11));
-        assert_eq!(course.turn(now_ns + 9_000_000), Turn::Rest);
-        assert_eq!(course.whole_below(), 10);
-        assert!(!course.stripe_is_whole());
-        assert_eq!(course.whole_below(), 11);
-        assert_eq!(course.turn(now_ns + 9_000_000), Turn::Stripe(12));
-        assert!(!course.stripe_is_whole());
-        assert!(course.stripe_is_whole());
+        assert_eq!(failover.turn(now_ns), RebuildStep::At(now_ns + 1_000_000));
+        assert_eq!(failover.turn(now_ns + 500_000), RebuildStep::Rest);
+        failover.timer_is_due();
+        assert_eq!(failover.turn(now_ns + 1_000_000), RebuildStep::Stripe(11));
+        assert_eq!(failover.turn(now_ns + 9_000_000), RebuildStep::Rest);
+        assert_eq!(failover.whole_below(), 10);
+        assert!(!failover.stripe_is_whole());
+        assert_eq!(failover.whole_below(), 11);
+        assert_eq!(failover.turn(now_ns + 9_000_000), RebuildStep::Stripe(12));
+        assert!(!failover.stripe_is_whole());
+        assert!(failover.stripe_is_whole());
     }
 
     /// Proves that a rebuild that begins again with stripes under way counts these and does not end before its own.
     #[test]
     fn a_rebuild_may_begin_again() {
-        let mut course = course();
-        course.begin(0, 0..2);
-        course.timer_is_due();
-        assert_eq!(course.turn(0), Turn::Stripe(0));
-        course.begin(5, 0..2);
-        assert_eq!(course.whole_below(), 0);
-        assert!(!course.stripe_is_whole());
-        course.stop();
-        assert!(!course.is_running());
+        let mut failover = failover();
+        failover.begin(0, 0..2);
+        failover.timer_is_due();
+        assert_eq!(failover.turn(0), RebuildStep::Stripe(0));
+        failover.begin(5, 0..2);
+        assert_eq!(failover.whole_below(), 0);
+        assert!(!failover.stripe_is_whole());
+        failover.stop();
+        assert!(!failover.is_running());
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::event::Faculties;
+use super::fault_event::Capabilities;
 use crate::description::{PHASE_LIMIT_S, rate, refuse, whole, within};
 use crate::{DescriptionError, Parameter};
 
@@ -55,9 +55,9 @@ enum Presence {
     },
 }
 
-/// Where the course is.
+/// Next step of a failover or an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum FailoverStep {
     /// Controller so-and-so leaves.
     Leave(u32),
     /// Controller so-and-so comes back.
@@ -66,14 +66,14 @@ enum Step {
     Verify,
 }
 
-/// What the array has to do now.
+/// Action that a step requires of the array model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum ControllerEvent {
     /// A controller has left; what waits in it goes to its peers.
     Left(u32),
     /// This stripe is read for verification.
     Verify(u64),
-    /// Nothing beyond what the course knows itself.
+    /// No action.
     Nothing,
 }
 
@@ -89,14 +89,14 @@ struct Update {
     stripes: u64,
 }
 
-/// Which controllers are there, and what happens to them next.
+/// Failover and update state of the controllers: which are up, and the next step.
 #[derive(Debug, Clone)]
-pub(crate) struct ControllerCourse {
+pub(crate) struct Failover {
     update: Option<Update>,
     presence: Box<[Presence]>,
     is_any_away: bool,
     /// When it goes on, and how. Apart from the queue: carried time brings it nearer, and nothing else.
-    next_step: Option<(u64, Step)>,
+    next_step: Option<(u64, FailoverStep)>,
     /// Stripes still to verify.
     stripes_left: u64,
     /// One controller leaves and comes back, and that is all.
@@ -105,7 +105,7 @@ pub(crate) struct ControllerCourse {
     serves_on: bool,
 }
 
-impl ControllerCourse {
+impl Failover {
     /// All controllers up. `stripes` is how many the set has.
     pub fn new(
         description: Option<&FirmwareUpdate>,
@@ -121,7 +121,7 @@ impl ControllerCourse {
             stripe_ns: (segment_bytes as f64 * 1000.0 / update.verification_mb_per_s.get()).round() as u64,
             stripes: (update.verification_bytes.get() / segment_bytes).min(stripes),
         });
-        ControllerCourse {
+        Failover {
             update,
             presence: vec![Presence::Up; controllers as usize].into(),
             is_any_away: false,
@@ -139,8 +139,8 @@ impl ControllerCourse {
 
     /// What can happen to an array of these controllers and so many drives. `update_remedy` lets its controllers leave, where
     /// its description does not.
-    pub fn faculties(&self, drives: u32, update_remedy: &'static str) -> Faculties {
-        Faculties {
+    pub fn capabilities(&self, drives: u32, update_remedy: &'static str) -> Capabilities {
+        Capabilities {
             drives,
             controllers: self.presence.len() as u32,
             update_remedy: self.update.is_none().then_some(update_remedy),
@@ -151,13 +151,13 @@ impl ControllerCourse {
     /// Begins an update at a moment.
     pub fn begin_update(&mut self, at_ns: u64) {
         self.is_failover = false;
-        self.next_step = Some((at_ns, Step::Leave(0)));
+        self.next_step = Some((at_ns, FailoverStep::Leave(0)));
     }
 
     /// Begins a failover of one controller at a moment.
     pub fn begin_failover(&mut self, at_ns: u64, controller: u32) {
         self.is_failover = true;
-        self.next_step = Some((at_ns, Step::Leave(controller)));
+        self.next_step = Some((at_ns, FailoverStep::Leave(controller)));
     }
 
     /// When the next step is due; `u64::MAX` for never.
@@ -167,36 +167,36 @@ impl ControllerCourse {
     }
 
     /// Takes the step that is due now; says what has happened, where that is worth a note.
-    pub fn step(&mut self, now_ns: u64) -> (Due, Option<String>) {
+    pub fn step(&mut self, now_ns: u64) -> (ControllerEvent, Option<String>) {
         let (Some((_, step)), Some(update)) = (self.next_step.take(), &self.update) else {
-            return (Due::Nothing, None);
+            return (ControllerEvent::Nothing, None);
         };
         match step {
-            Step::Leave(index) => {
+            FailoverStep::Leave(index) => {
                 let why = if self.is_failover { "fails" } else { "leaves for its new firmware" };
-                self.next_step = Some((now_ns + update.away_ns, Step::Return(index)));
+                self.next_step = Some((now_ns + update.away_ns, FailoverStep::Return(index)));
                 let note = Some(format!("controller-{index} {why}"));
                 if self.serves_on && !self.is_failover {
-                    return (Due::Nothing, note);
+                    return (ControllerEvent::Nothing, note);
                 }
                 let noticed_at_ns = now_ns + update.failover_ns;
                 self.presence[index as usize] = Presence::Away { noticed_at_ns };
                 self.is_any_away = true;
-                (Due::Left(index), note)
+                (ControllerEvent::Left(index), note)
             }
-            Step::Return(index) => {
+            FailoverStep::Return(index) => {
                 self.presence[index as usize] = Presence::Up;
                 self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
                 let next = index + 1;
                 if !self.is_failover && (next as usize) < self.presence.len() {
-                    self.next_step = Some((now_ns + update.gap_ns, Step::Leave(next)));
+                    self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Leave(next)));
                 } else if !self.is_failover {
                     self.stripes_left = update.stripes;
-                    self.next_step = Some((now_ns + update.gap_ns, Step::Verify));
+                    self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Verify));
                 }
-                (Due::Nothing, Some(format!("controller-{index} is back")))
+                (ControllerEvent::Nothing, Some(format!("controller-{index} is back")))
             }
-            Step::Verify => {
+            FailoverStep::Verify => {
                 let (all, left) = (update.stripes, self.stripes_left);
                 let note = if left == all {
                     Some("verification of the RAID stripes begins".to_owned())
@@ -206,11 +206,11 @@ impl ControllerCourse {
                     None
                 };
                 if left == 0 {
-                    return (Due::Nothing, note);
+                    return (ControllerEvent::Nothing, note);
                 }
                 self.stripes_left -= 1;
-                self.next_step = Some((now_ns + update.stripe_ns, Step::Verify));
-                (Due::Verify(all - left), note)
+                self.next_step = Some((now_ns + update.stripe_ns, FailoverStep::Verify));
+                (ControllerEvent::Verify(all - left), note)
             }
         }
     }
@@ -270,7 +270,7 @@ impl ControllerCourse {
     fn verifying(&self) -> Option<&Update> {
         let update = self.update.as_ref()?;
         let is_within = (1..update.stripes).contains(&self.stripes_left);
-        (is_within && matches!(self.next_step, Some((_, Step::Verify)))).then_some(update)
+        (is_within && matches!(self.next_step, Some((_, FailoverStep::Verify)))).then_some(update)
     }
 
     /// As [`load::FastForward::steady_for_ns`].

@@ -1,4 +1,4 @@
-//! Events that arrays of drives behind controllers know, as plans tell them.
+//! Fault and maintenance events of arrays of drives behind controllers, parsed from plans.
 
 use layout::DriveIndex;
 use serde_json::{Map, Value};
@@ -8,12 +8,12 @@ use crate::settings::bad;
 use crate::slow::DRIVE_SLOW;
 use crate::{Event, TwinError};
 
-/// What an event is told: which controller.
+/// Argument of an event: the controller's number.
 const CONTROLLER: &str = "controller";
 
-/// What happens to an array of drives behind controllers.
+/// Fault or maintenance event of an array of drives behind controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occurrence {
+pub(crate) enum FaultEvent {
     /// A drive is lost.
     DriveFails(DriveIndex),
     /// A new drive takes the place of a lost one.
@@ -24,9 +24,9 @@ pub(crate) enum Occurrence {
     ControllerFails(u32),
 }
 
-/// What an array can have happen to it.
+/// Capabilities of an array that decide which events it accepts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Faculties {
+pub(crate) struct Capabilities {
     /// Drives of its set.
     pub drives: u32,
     pub controllers: u32,
@@ -36,9 +36,9 @@ pub(crate) struct Faculties {
     pub is_busy: bool,
 }
 
-impl Faculties {
+impl Capabilities {
     /// Reads an event and what it is told; refuses what this array cannot do.
-    pub fn occurrence(&self, action: &str, arguments: &Map<String, Value>) -> Result<Occurrence, TwinError> {
+    pub fn fault_event(&self, action: &str, arguments: &Map<String, Value>) -> Result<FaultEvent, TwinError> {
         let Some(event) = Event::from_name(action) else {
             let known = Event::ALL.map(Event::name).into_iter().chain([DRIVE_SLOW]);
             let known = known.collect::<Vec<_>>().join(", ");
@@ -50,8 +50,8 @@ impl Faculties {
                 self.check_number(event, DRIVE, self.drives, arguments)?;
                 let drive = drive_of(arguments);
                 Ok(match event {
-                    Event::DriveFailure => Occurrence::DriveFails(drive),
-                    _ => Occurrence::DriveIsReplaced(drive),
+                    Event::DriveFailure => FaultEvent::DriveFails(drive),
+                    _ => FaultEvent::DriveIsReplaced(drive),
                 })
             }
             Event::FirmwareUpdate | Event::ControllerFailover => {
@@ -66,8 +66,8 @@ impl Faculties {
                 self.check_number(event, CONTROLLER, controllers, arguments)?;
                 let controller = arguments.get(CONTROLLER).and_then(Value::as_u64).unwrap_or(0);
                 Ok(match event {
-                    Event::ControllerFailover => Occurrence::ControllerFails(controller as u32),
-                    _ => Occurrence::FirmwareUpdate,
+                    Event::ControllerFailover => FaultEvent::ControllerFails(controller as u32),
+                    _ => FaultEvent::FirmwareUpdate,
                 })
             }
         }
@@ -98,7 +98,7 @@ impl Faculties {
 mod tests {
     use super::*;
 
-    const ALL: Faculties = Faculties { drives: 6, controllers: 2, update_remedy: None, is_busy: false };
+    const ALL: Capabilities = Capabilities { drives: 6, controllers: 2, update_remedy: None, is_busy: false };
 
     fn told(name: &str, value: Value) -> Map<String, Value> {
         Map::from_iter([(name.to_owned(), value)])
@@ -108,16 +108,16 @@ mod tests {
     /// there, things nobody asked for and unknown events are refused.
     #[test]
     fn events_name_their_parts() {
-        let read = |action: &str, arguments: Map<String, Value>| ALL.occurrence(action, &arguments);
+        let read = |action: &str, arguments: Map<String, Value>| ALL.fault_event(action, &arguments);
         let none = Map::new;
-        assert_eq!(read("drive-failure", none()), Ok(Occurrence::DriveFails(0)));
-        assert_eq!(read("drive-failure", told("drive", 5.into())), Ok(Occurrence::DriveFails(5)));
-        assert_eq!(read("drive-replacement", told("drive", 5.into())), Ok(Occurrence::DriveIsReplaced(5)));
+        assert_eq!(read("drive-failure", none()), Ok(FaultEvent::DriveFails(0)));
+        assert_eq!(read("drive-failure", told("drive", 5.into())), Ok(FaultEvent::DriveFails(5)));
+        assert_eq!(read("drive-replacement", told("drive", 5.into())), Ok(FaultEvent::DriveIsReplaced(5)));
         assert_eq!(
             read("controller-failover", told("controller", 1.into())),
-            Ok(Occurrence::ControllerFails(1))
+            Ok(FaultEvent::ControllerFails(1))
         );
-        assert_eq!(read("firmware-update", none()), Ok(Occurrence::FirmwareUpdate));
+        assert_eq!(read("firmware-update", none()), Ok(FaultEvent::FirmwareUpdate));
         for (action, arguments) in [
             ("drive-failure", told("drive", 6.into())),
             ("drive-failure", told("drive", "x".into())),
@@ -133,11 +133,11 @@ mod tests {
     /// Proves that what an array is not described for, and what has to wait, is refused with the reason.
     #[test]
     fn what_cannot_be_is_refused() {
-        let lone = Faculties { update_remedy: Some("describe it"), ..ALL };
-        let says = |faculties: &Faculties, action: &str| {
-            faculties.occurrence(action, &Map::new()).unwrap_err().to_string()
+        let lone = Capabilities { update_remedy: Some("describe it"), ..ALL };
+        let says = |capabilities: &Capabilities, action: &str| {
+            capabilities.fault_event(action, &Map::new()).unwrap_err().to_string()
         };
         assert!(says(&lone, "controller-failover").contains("describe it"));
-        assert!(says(&Faculties { is_busy: true, ..ALL }, "firmware-update").contains("has to wait"));
+        assert!(says(&Capabilities { is_busy: true, ..ALL }, "firmware-update").contains("has to wait"));
     }
 }

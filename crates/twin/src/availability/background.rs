@@ -1,13 +1,13 @@
-//! What an array does about its drives on its own account: it loses them, gets new ones, and rebuilds stripe by stripe.
+//! Background tasks of an array: drive loss, drive replacement, and rebuild stripe by stripe.
 
 use layout::DriveIndex;
 
 use super::refill::{Rebuilds, Refill, Refilling};
 use crate::engine::{EventQueue, Slab};
 
-/// Something that an array does on its own account.
+/// Background task of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum BackgroundTask {
     /// A drive is lost.
     DriveFails(DriveIndex),
     /// A new drive takes the place of a lost one.
@@ -22,19 +22,19 @@ pub(crate) enum Own {
     StripeWritten,
 }
 
-/// Where an array keeps what it is going to do, borrowed from it.
-pub(crate) struct Agenda<'a> {
+/// Pending background tasks and their queue, borrowed from the array.
+pub(crate) struct BackgroundSchedule<'a> {
     /// By the number under which it is in the queue.
-    pub own: &'a mut Slab<Own>,
+    pub own: &'a mut Slab<BackgroundTask>,
     pub queue: &'a mut EventQueue,
     /// What such a number is among the queue's payloads.
     pub payload_of: fn(u32) -> u32,
 }
 
-/// An array whose rebuild takes each stripe through steps: what is left is read, what was lost is computed and written.
-pub(crate) trait OwnAccount: Refill {
-    /// Its own.
-    fn agenda(&mut self) -> Agenda<'_>;
+/// Array whose rebuild takes each stripe through three steps: read the survivors, compute the lost data, write it.
+pub(crate) trait BackgroundRebuild: Refill {
+    /// The array's pending tasks.
+    fn background_schedule(&mut self) -> BackgroundSchedule<'_>;
 
     /// Reads what is left of the stripe that is planned; returns when it is there.
     fn read_left(&mut self) -> u64;
@@ -48,31 +48,31 @@ pub(crate) trait OwnAccount: Refill {
     /// Writes what the stripe that is planned had lost to drives that are there; returns when it is in them.
     fn write_lost(&mut self) -> u64;
 
-    /// Something of the array's own happens at a moment.
-    fn plan_own(&mut self, at_ns: u64, own: Own) {
-        let Agenda { own: kept, queue, payload_of } = self.agenda();
+    /// Schedules a background task.
+    fn schedule_task(&mut self, at_ns: u64, own: BackgroundTask) {
+        let BackgroundSchedule { own: kept, queue, payload_of } = self.background_schedule();
         queue.push(at_ns, payload_of(kept.keep(own)));
     }
 
-    /// Something of the array's own happens now.
-    fn own_happens(&mut self, index: u32) {
-        match self.agenda().own.take(index) {
-            Own::DriveFails(drive) => self.drive_is_lost(drive),
-            Own::DriveIsReplaced(drive) => self.drive_is_new(drive),
-            Own::Rebuild => self.rebuild_is_due(),
-            Own::StripeRead(stripe) => match self.compute_lost(stripe) {
-                Some(done_ns) => self.plan_own(done_ns, Own::StripeComputed(stripe)),
+    /// Runs a background task that is due.
+    fn run_task(&mut self, index: u32) {
+        match self.background_schedule().own.take(index) {
+            BackgroundTask::DriveFails(drive) => self.drive_is_lost(drive),
+            BackgroundTask::DriveIsReplaced(drive) => self.drive_is_new(drive),
+            BackgroundTask::Rebuild => self.rebuild_is_due(),
+            BackgroundTask::StripeRead(stripe) => match self.compute_lost(stripe) {
+                Some(done_ns) => self.schedule_task(done_ns, BackgroundTask::StripeComputed(stripe)),
                 None => self.write_stripe(stripe),
             },
-            Own::StripeComputed(stripe) => self.write_stripe(stripe),
-            Own::StripeWritten => self.stripe_is_whole(),
+            BackgroundTask::StripeComputed(stripe) => self.write_stripe(stripe),
+            BackgroundTask::StripeWritten => self.stripe_is_whole(),
         }
     }
 
     /// The last step of a stripe.
     fn write_stripe(&mut self, stripe: u64) {
         let done_ns = self.in_stripe(stripe, Self::write_lost);
-        self.plan_own(done_ns, Own::StripeWritten);
+        self.schedule_task(done_ns, BackgroundTask::StripeWritten);
     }
 
     /// Takes a step with a stripe and returns when it is done: at once where the stripe cannot be planned, since too much is lost.
@@ -82,14 +82,14 @@ pub(crate) trait OwnAccount: Refill {
     }
 }
 
-impl<Array: OwnAccount> Rebuilds for Array {
+impl<Array: BackgroundRebuild> Rebuilds for Array {
     fn rebuild_at(&mut self, at_ns: u64) {
-        self.plan_own(at_ns, Own::Rebuild);
+        self.schedule_task(at_ns, BackgroundTask::Rebuild);
     }
 
     /// The first step of a stripe.
     fn rebuild_stripe(&mut self, stripe: u64) {
         let done_ns = self.in_stripe(stripe, Self::read_left);
-        self.plan_own(done_ns, Own::StripeRead(stripe));
+        self.schedule_task(done_ns, BackgroundTask::StripeRead(stripe));
     }
 }

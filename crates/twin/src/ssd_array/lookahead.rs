@@ -1,4 +1,4 @@
-//! How long before its moment an event is seen to.
+//! Conservative lookahead: how long before its time an event may be handled.
 //!
 //! A resource that serves in order of arrival must be asked in that order; it need not be asked at that moment. No command reaches
 //! a controller sooner after its issue than the shortest way takes, so whatever reaches one within that time from now on has been
@@ -14,15 +14,15 @@
 //! nothing is seen ahead; nor from the first event on, since drives and controllers that come and go act on what is under way.
 
 use super::Model;
-use super::command::Happening;
+use super::command::ModelEvent;
 use super::controller::Timing;
 use super::host::Host;
 use super::settings::Settings;
 use load::Operation;
 
-/// Distances from the clock.
+/// Lookahead of each resource, as a distance from the clock.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Foresight {
+pub(crate) struct Lookahead {
     /// From an issue until a command can be at its controller.
     arrival_ns: u64,
     /// From an issue until one can be at the drives.
@@ -31,23 +31,23 @@ pub(crate) struct Foresight {
     links_ns: u64,
 }
 
-impl Foresight {
-    /// Everything is seen to at its moment.
-    const NONE: Foresight = Foresight { arrival_ns: 0, drives_ns: 0, links_ns: 0 };
+impl Lookahead {
+    /// No lookahead: every event is handled at its own time.
+    const NONE: Lookahead = Lookahead { arrival_ns: 0, drives_ns: 0, links_ns: 0 };
 
-    pub fn new(host: &Host, timing: &Timing, settings: Settings) -> Foresight {
+    pub fn new(host: &Host, timing: &Timing, settings: Settings) -> Lookahead {
         if settings.on.write_cache || timing.is_crowded() || timing.limits_parity_updates {
-            return Foresight::NONE;
+            return Lookahead::NONE;
         }
         let arrival_ns = host.command_ns();
-        Foresight { arrival_ns, drives_ns: arrival_ns + timing.quickest_command_ns(), links_ns: 0 }
+        Lookahead { arrival_ns, drives_ns: arrival_ns + timing.quickest_command_ns(), links_ns: 0 }
     }
 
     /// The same with so long a quickest read.
-    fn with_reads_ns(self, quickest_ns: u64) -> Foresight {
+    fn with_reads_ns(self, quickest_ns: u64) -> Lookahead {
         // Where nothing is seen ahead, or nothing but what takes no time, reads are not either.
         let links_ns = if self.drives_ns == 0 { 0 } else { self.drives_ns + quickest_ns };
-        Foresight { links_ns, ..self }
+        Lookahead { links_ns, ..self }
     }
 
     /// When an arrival at `at_ns` is seen to; `None` for now.
@@ -96,11 +96,11 @@ impl Foresight {
     }
 
     /// How long before its moment something is seen to.
-    fn lead_ns(self, happening: Happening) -> u64 {
-        match happening {
-            Happening::Arrive(_) => self.arrival_ns,
-            Happening::Start(_) | Happening::OldRead(_) | Happening::ParityDone(_) => self.drives_ns,
-            Happening::ReadDone(_) => self.links_ns,
+    fn lead_ns(self, event: ModelEvent) -> u64 {
+        match event {
+            ModelEvent::Arrive(_) => self.arrival_ns,
+            ModelEvent::Start(_) | ModelEvent::OldRead(_) | ModelEvent::ParityDone(_) => self.drives_ns,
+            ModelEvent::ReadDone(_) => self.links_ns,
             _ => 0,
         }
     }
@@ -110,25 +110,25 @@ impl Model {
     /// From now on everything is seen to at its moment. Resources keep their order: what was seen to ahead of time comes before
     /// whatever is still to come.
     #[cold]
-    pub(super) fn stop_foreseeing(&mut self) {
-        self.foresee_less(Foresight::NONE);
+    pub(super) fn stop_lookahead(&mut self) {
+        self.shorten_lookahead(Lookahead::NONE);
     }
 
-    fn foresee_less(&mut self, foresight: Foresight) {
-        let before = std::mem::replace(&mut self.foresight, foresight);
+    fn shorten_lookahead(&mut self, lookahead: Lookahead) {
+        let before = std::mem::replace(&mut self.lookahead, lookahead);
         self.queue.put_all_off(|payload| {
-            let happening = Happening::unpack(payload);
-            before.lead_ns(happening) - foresight.lead_ns(happening)
+            let event = ModelEvent::unpack(payload);
+            before.lead_ns(event) - lookahead.lead_ns(event)
         });
     }
 
     /// From now on all I/Os begin and end at multiples of `grain_bytes`. Nothing is under way.
-    pub(super) fn foresee_reads(&mut self, grain_bytes: u32) {
+    pub(super) fn look_ahead_to_reads(&mut self, grain_bytes: u32) {
         if self.host.shares_adapters() {
             return;
         }
         self.grain_bytes = grain_bytes;
-        self.foresight = self.foresight.with_reads_ns(self.quickest_read_ns(grain_bytes));
+        self.lookahead = self.lookahead.with_reads_ns(self.quickest_read_ns(grain_bytes));
     }
 
     /// Both stripes cut I/Os where their segments end, and a drive by its pages: pieces are not smaller than the smallest of them.
@@ -149,8 +149,8 @@ impl Model {
     #[cold]
     fn expect_anything(&mut self) {
         self.grain_bytes = 1;
-        if self.foresight.links_ns > 0 {
-            self.foresee_less(self.foresight.with_reads_ns(self.quickest_read_ns(1)));
+        if self.lookahead.links_ns > 0 {
+            self.shorten_lookahead(self.lookahead.with_reads_ns(self.quickest_read_ns(1)));
         }
     }
 }
@@ -197,11 +197,11 @@ mod tests {
         }
         let settings: Map<String, Value> = Map::from_iter([("host".to_owned(), Value::from("off"))]);
         let mut model = Model::build(&array, &settings, 1).unwrap();
-        assert!(model.foresight.arrival_ns >= 500 && model.foresight.drives_ns >= 12_500);
+        assert!(model.lookahead.arrival_ns >= 500 && model.lookahead.drives_ns >= 12_500);
         model.expect(4096);
-        assert!(model.foresight.links_ns >= 80_000);
+        assert!(model.lookahead.links_ns >= 80_000);
         if ahead_in_samples == 0 {
-            model.stop_foreseeing();
+            model.stop_lookahead();
         }
         let runtime_ns = (10e6 * longer) as u64;
         let spec = LoadSpec {
@@ -223,7 +223,7 @@ mod tests {
         run_simulated(&mut model, &spec, &mut |model, sample| {
             samples.push(sample);
             if samples.len() == ahead_in_samples {
-                model.stop_foreseeing();
+                model.stop_lookahead();
             }
             ControlFlow::Continue(())
         })
