@@ -105,7 +105,7 @@ impl<'a> Deadline<'a> {
         if (self.stopped)() {
             return Err(CollectError::Stopped);
         }
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let left = self.at.saturating_duration_since(Instant::now());
         Ok((!left.is_zero()).then(|| left.min(SLICE)))
     }
 }

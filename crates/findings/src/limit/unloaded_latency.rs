@@ -1,4 +1,4 @@
-//! How long an I/O takes where nothing or little waits: what a queue is told by.
+//! Unloaded latency: the latency of an I/O that hardly queues, the reference for telling queueing time.
 
 use crate::level::total;
 use crate::observation::{Observation, ObservedCase};
@@ -13,9 +13,9 @@ const QUEUED_BESIDE_ANOTHER: f64 = 10.0;
 /// Settings that say how much is outstanding and for how long, not what is done.
 const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_time"];
 
-/// The cases of a run by what they do. They are sorted when the first case asks, and only once: a run has more than a thousand of
+/// Unloaded latencies of a run, indexed by workload. They are sorted when the first case asks, and only once: a run has more than a thousand of
 /// them, and most are told by a part that is full.
-pub(crate) struct Calm<'a> {
+pub(crate) struct UnloadedLatencies<'a> {
     observation: &'a Observation,
     cases: OnceCell<Cases>,
 }
@@ -28,8 +28,8 @@ struct Cases {
     least_ns: BTreeMap<Option<u64>, (f64, usize)>,
 }
 
-/// The latency of a case where little waits.
-pub(super) struct CalmLatency {
+/// Unloaded latency of a case.
+pub(super) struct UnloadedLatency {
     pub latency_ns: f64,
     /// The case, as `stage/case`.
     pub path: String,
@@ -39,13 +39,13 @@ pub(super) struct CalmLatency {
     pub of: &'static str,
 }
 
-impl<'a> Calm<'a> {
+impl<'a> UnloadedLatencies<'a> {
     pub fn new(observation: &'a Observation) -> Self {
-        Calm { observation, cases: OnceCell::new() }
+        UnloadedLatencies { observation, cases: OnceCell::new() }
     }
 
     /// That of the same case with at most half as much outstanding; else the least of its block size.
-    pub(super) fn beside(&self, case: &ObservedCase, outstanding: f64) -> CalmLatency {
+    pub(super) fn beside(&self, case: &ObservedCase, outstanding: f64) -> UnloadedLatency {
         let cases = self.cases.get_or_init(|| Cases::of(self.observation));
         let alike = cases.alike.get(&what(case)).into_iter().flatten();
         let alone = alike
@@ -61,7 +61,7 @@ impl<'a> Calm<'a> {
         };
         let (latency_ns, place) = found.unwrap_or((f64::INFINITY, 0));
         let path = self.observation.cases.get(place).map(ObservedCase::path).unwrap_or_default();
-        CalmLatency { latency_ns, path, factor, of }
+        UnloadedLatency { latency_ns, path, factor, of }
     }
 }
 
