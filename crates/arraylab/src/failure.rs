@@ -1,4 +1,4 @@
-//! How a command fails: one message on stderr, and the exit status that scripts rely on.
+//! Command failures: one message on stderr, and the exit status that scripts rely on.
 
 use campaign::CampaignError;
 use std::error::Error;

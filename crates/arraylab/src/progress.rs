@@ -1,4 +1,4 @@
-//! What a person sees while a campaign runs: a line for each case that ends and, on a terminal, a bar with the time left.
+//! Progress display: a line for each case that ends and, on a terminal, a bar with the remaining time.
 
 use crate::output::say;
 use campaign::{Progress, Watcher};

@@ -1,4 +1,4 @@
-//! Conditions on the samples of a case, looked at whenever one ends.
+//! Conditions on the samples of a case, evaluated at the end of each interval.
 
 use findings::{WINDOW_ROUNDS, Window};
 use load::{DirectionSample, Sample};

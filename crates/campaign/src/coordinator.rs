@@ -1,4 +1,4 @@
-//! The loop that carries out a campaign: one thread keeps the run directory, workers measure.
+//! Coordinator of a campaign: one thread writes the run directory, workers measure.
 
 use crate::load_choice::Load;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};

@@ -1,4 +1,4 @@
-//! What carries out cases: twins on several threads, or engines on real targets.
+//! Executors of cases: twins on several threads, or engines on real targets.
 
 use crate::coordinator::Worker;
 use crate::message::Message;

@@ -1,4 +1,4 @@
-//! What commands say about the host and the array, kept with the run.
+//! Inventory commands of host and array, stored with the run.
 
 use plan::{InventoryCommand, InventoryMoment};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};

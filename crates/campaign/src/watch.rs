@@ -1,4 +1,4 @@
-//! What a campaign tells whoever watches it.
+//! Progress events of a campaign for its watcher.
 
 use load::Sample;
 use store::{CaseRecord, CaseResult, Counter};

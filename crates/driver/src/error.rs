@@ -1,4 +1,4 @@
-//! Why an array could not be set or asked.
+//! Errors of array drivers.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,6 @@
-//! `exec:PROGRAM`: a program of the user's sets the array. The contract is `docs/array-drivers.md`.
+//! `exec:PROGRAM` driver: a user's program configures the array; its contract is `docs/array-drivers.md`.
+//!
+//! The contract is `docs/array-drivers.md`.
 
 use crate::command::{Answer, CommandLimits, run};
 use crate::{ArrayDriver, Change, CreatedDevice, DriverError, Progress, Readiness, SetOutcome, Settings};

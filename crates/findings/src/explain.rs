@@ -1,4 +1,4 @@
-//! What each kind of finding is, how it is found, and an experiment that shows it.
+//! Explanations of finding kinds: definition, method, and an experiment that shows it.
 
 use crate::Kind;
 use serde::Serialize;

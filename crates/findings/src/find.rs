@@ -1,4 +1,4 @@
-//! Everything that can be found in a run.
+//! Analysis of a run: every finding in it.
 
 use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};

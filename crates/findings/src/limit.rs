@@ -1,4 +1,4 @@
-//! What bounds the rate of a case.
+//! Bottleneck of a case.
 
 mod unloaded_latency;
 

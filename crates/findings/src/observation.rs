@@ -1,4 +1,4 @@
-//! What a run offers to look at: its finished cases with their intervals, part uses, moments and limits.
+//! Observation: finished cases of a run with intervals, utilisation, events and limits.
 //!
 //! Read once from the run directory and light enough to keep whole: intervals without histograms, counters reduced to
 //! how busy each part was. Everything that finds facts works on this and never on the store.

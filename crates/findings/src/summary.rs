@@ -1,4 +1,4 @@
-//! The run in three answers, for a reader who has a minute: what the target sustains, when it falls, what limits it.
+//! Summary of a run in three answers: sustained rate, degradation, bottleneck.
 
 use crate::cited::{Cited, Quantity, Source};
 use crate::facts::Map;

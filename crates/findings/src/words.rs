@@ -1,4 +1,4 @@
-//! Cases and parts as a person would say them: no `bs=4096,iodepth=32`, and each noun with its number.
+//! Prose names of cases and parts: no `bs=4096,iodepth=32`, and each noun with its number.
 
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::{PartUse, cited};

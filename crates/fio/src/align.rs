@@ -1,4 +1,4 @@
-//! From the rows of many jobs' logs to one sample an interval.
+//! Alignment of per-job log rows into one sample an interval.
 //!
 //! A row holds what one job completed in one direction since its previous row. fio makes a row when an I/O completes
 //! after the interval is over, with two consequences:

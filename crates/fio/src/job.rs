@@ -1,4 +1,4 @@
-//! A case as a fio job file.
+//! fio job file of a case.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a run of fio came to.
+//! Outcome of a fio run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Which numbers of a description are fitted, and within which bounds.
+//! Fitted parameters of a description, and their bounds.
 
 use serde_json::Value;
 use twin::ArrayDescription;

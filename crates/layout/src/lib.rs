@@ -1,4 +1,4 @@
-//! Where a logical byte lives on an array's drives, and which drive I/Os a host I/O needs.
+//! Data placement: where a logical byte lies on an array's drives, and the drive I/Os of a host I/O.
 //!
 //! Pure functions: no time and no bytes. The twins plan with them what they time, the byte path what it moves, so
 //! that both are the same array. A [`Layout`] is made once from a checked geometry; planning then fills an

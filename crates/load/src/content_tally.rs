@@ -1,4 +1,4 @@
-//! What written content came to: measured on the bytes that were made, not on what was meant.
+//! Measured compressibility and duplicates of written content.
 //!
 //! Blocks are kept in mind by a hash, to find those that occur more than once, and some are copied and compressed when
 //! the load is over, so that no compressor works while it runs.

@@ -1,4 +1,4 @@
-//! Which operation a job issues next: addresses, directions, and the moments a rate limit allows.
+//! Operation generator of a job: addresses, directions, and rate-limited issue times.
 
 use crate::{Direction, LoadSpec, Operation, Pattern, Random, SpecError};
 

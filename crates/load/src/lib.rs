@@ -1,4 +1,4 @@
-//! What to issue and when, and how it is counted.
+//! Load definition, issue and counting.
 //!
 //! One definition of "64 jobs of depth 64, 70 % reads, 4k random" serves real devices in real time and twins in
 //! simulated time. This room never knows what answers: it hands operations to a [`Device`] and counts what

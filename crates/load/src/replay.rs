@@ -1,4 +1,4 @@
-//! A recorded trace as a load: which I/O each job issues next, and when.
+//! Trace replay as a load.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What each job issues next and when, for every shape of load: one definition for rings and twins.
+//! Issue schedule of each job, for every shape of load.
 
 use std::ops::Range;
 

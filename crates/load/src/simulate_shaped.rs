@@ -1,4 +1,4 @@
-//! A load of any shape on a device in simulated time.
+//! Simulated run of a load of any shape.
 //!
 //! The plain closed loop has a loop of its own (`simulate`), because twins answer millions of I/Os a second there.
 

@@ -1,4 +1,4 @@
-//! What is answered to whom.
+//! HTTP responses by path.
 
 use crate::Source;
 use crate::cached_snapshot::CachedSnapshot;

@@ -1,4 +1,4 @@
-//! Something that costs work to say, and is asked for by whoever likes.
+//! Snapshot shared by concurrent readers, rendered at most once every 50 ms and never older than the request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

@@ -1,5 +1,7 @@
-//! Clients whose request has not come yet. One thread reads from all of them: whoever sends nothing, or a byte now and
-//! then, costs a file descriptor and no thread, and keeps nobody from being heard.
+//! Connections whose request is incomplete, read by one thread.
+//!
+//! One thread reads from all of them: whoever sends nothing, or a byte now and then, costs a file descriptor and no
+//! thread, and keeps nobody from being heard.
 
 use crate::request::{HEAD_LIMIT_BYTES, TOO_LONG, TOO_SLOW, head_end};
 use rustix::event::PollFlags;

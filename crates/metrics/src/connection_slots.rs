@@ -1,4 +1,4 @@
-//! Who is being answered: a bounded number of connections, of which one that has its answer gives way first.
+//! Bounded slots for connections in service; a connection that has its response is evicted first.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,4 @@
-//! What is under way, over HTTP: as Prometheus text for a scraper, and as a page for people.
+//! HTTP server for a live view: Prometheus text for scrapers and a page for people.
 //!
 //! [`MetricsServer`] answers `GET /metrics`, `GET /` and `GET /state.json` with what a [`Source`] says at that moment,
 //! and hands it the commands of whoever has the [`Token`]. [`LiveRun`] is such a source: whoever watches a campaign

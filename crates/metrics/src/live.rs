@@ -1,4 +1,4 @@
-//! What a run under way has to say.
+//! Live state of a run.
 
 mod page;
 

@@ -1,4 +1,4 @@
-//! The answer to one client that has asked, within its time.
+//! Response to one request, within its time limit.
 
 use crate::answer::{Answer, Routes};
 use crate::connection::Connection;

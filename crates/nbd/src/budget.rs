@@ -1,4 +1,4 @@
-//! How much memory requests under way may hold.
+//! Memory budget of requests in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

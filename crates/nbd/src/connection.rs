@@ -1,4 +1,4 @@
-//! One connection after its handshake: what its reader and the workers share.
+//! Connection after its handshake, shared by its reader and the workers.
 
 use crate::budget::{Budget, Claim, SharedBudget};
 use crate::decode::{Command, Request};

@@ -1,4 +1,4 @@
-//! One request carried out, and its reply.
+//! Execution of one request.
 
 use crate::decode::{Command, ReplyHeader, Request};
 use crate::export::{Errno, Export, ExportError};

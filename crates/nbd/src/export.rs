@@ -1,4 +1,4 @@
-//! What is served: the boundary between the protocol and whatever keeps the bytes.
+//! Export trait: the boundary between the protocol and the backing store.
 
 use crate::held_reply::HeldReply;
 use std::sync::Arc;

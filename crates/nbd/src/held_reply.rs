@@ -1,4 +1,4 @@
-//! A reply that waits for its moment.
+//! Held reply: a reply that waits for its send time.
 
 use crate::connection::Connection;
 use crate::outbox::{Reply, Sender};

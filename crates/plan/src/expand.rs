@@ -1,4 +1,4 @@
-//! From a plan and a selection to cases.
+//! Expansion of a plan and a selection into cases.
 
 use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, RateShare, mark_preconditioning};
 use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, Trigger};

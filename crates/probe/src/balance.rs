@@ -1,4 +1,4 @@
-//! How I/O is spread over the paths to a device and over the ports of the host.
+//! Distribution of I/O over the paths of a device and the ports of the host.
 
 use crate::counter::Counter;
 use crate::diskstats::{DiskStats, Disks};

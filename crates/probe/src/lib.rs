@@ -1,4 +1,4 @@
-//! What the host did while a case ran: block devices, processors, pressure, on the run's clock.
+//! Telemetry of the host during a case: block devices, processors, pressure, on the run's clock.
 //!
 //! [`HostProbe`] reads `/proc` at the end of each interval and gives the columns of `iostat -x`, the processor
 //! shares of `iostat -c`, load and pressure; [`ProbeThread`] does so in the background. Volumes of the device mapper,

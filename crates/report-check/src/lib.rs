@@ -1,4 +1,4 @@
-//! A checker of reports that shares nothing with what writes them.
+//! Report checker that shares no code with the report writer.
 //!
 //! It reads a run's SQLite and the report's JSON (`arraylab report RUN --format json`), recomputes every number from samples,
 //! and holds each text against its value, each sentence against what it cites, and each tile and table row against its

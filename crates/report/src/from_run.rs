@@ -1,4 +1,4 @@
-//! A report from a run: what the store holds, with the words of the plan and the parts of the array.
+//! Report model built from a run, its plan and the parts of the array.
 
 mod asked;
 mod asked_tables;

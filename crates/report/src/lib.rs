@@ -1,4 +1,4 @@
-//! The report: what a run shows, as one self-contained HTML page or as Markdown.
+//! Report of a run: one self-contained HTML page, Markdown, or JSON.
 //!
 //! A [`Report`] is a tree of words, tables and charts that knows nothing of where its facts came from. The page
 //! loads nothing from outside: charts are static SVG with a table under each; uPlot, embedded once, adds zoom

@@ -1,4 +1,4 @@
-//! The bench as a drawing: layers from the hosts at the top to the drives at the bottom.
+//! Topology drawing: layers from the hosts at the top to the drives at the bottom.
 
 use crate::escape::html;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What the engine costs, beside the installed fio: rounds of both in turn, so that a busy host troubles both.
+//! Engine benchmark against the installed fio, in alternating rounds.
 
 mod scratch;
 

@@ -1,4 +1,4 @@
-//! One load on its targets: workers, and their common start.
+//! Run of one load: workers and their common start.
 
 mod collector;
 

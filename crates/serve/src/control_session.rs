@@ -1,4 +1,4 @@
-//! The control socket: JSON lines as in `driver::protocol`, for the owner only.
+//! Control socket sessions: JSON lines as in `driver::protocol`, for the owner only.
 
 use crate::control::{Controlled, refuse};
 use driver::protocol::{ErrorKind, Request, Response, ResponseResult, read_line, to_line};

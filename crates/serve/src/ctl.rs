@@ -1,4 +1,4 @@
-//! `ctl CONTROL_SOCKET VERB…`: what a user says to a served array.
+//! `ctl CONTROL_SOCKET VERB…`: client of a served array's control socket.
 
 use crate::ServeError;
 use crate::array::typed;

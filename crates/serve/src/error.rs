@@ -1,4 +1,4 @@
-//! Why an array is not served.
+//! Errors of serving an array.
 
 use std::io;
 use std::path::PathBuf;

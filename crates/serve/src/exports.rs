@@ -1,4 +1,4 @@
-//! What clients see: the whole array under the empty name, and its volumes, which may change while they are used.
+//! NBD exports: the whole array under the empty name, and its volumes, which may change under I/O.
 
 use crate::live::LiveArray;
 use crate::paced::{Pacer, RequestTarget, Tally};

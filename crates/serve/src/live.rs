@@ -1,4 +1,4 @@
-//! The array while it is served: its volume, which a power cut takes away for a moment, and its condition.
+//! Live array: its volume, which a power cut takes away for a while, and its condition.
 
 use crate::array::ServedArray;
 use crate::error::in_words;

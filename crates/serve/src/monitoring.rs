@@ -1,4 +1,4 @@
-//! A served array as Prometheus sees it: volumes as they were served, and every part of the model.
+//! Prometheus metrics of a served array: volumes and every part of the model.
 
 use crate::array_view::{Entity, entity_of};
 use crate::control::Controlled;

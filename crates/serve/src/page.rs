@@ -1,4 +1,4 @@
-//! What the page of a served array shows, and what its buttons do.
+//! Page of a served array and its controls.
 //!
 //! One thread looks at the array once a second, whoever watches: a page costs the array nothing.
 

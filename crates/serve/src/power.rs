@@ -1,4 +1,4 @@
-//! The shelf of a served array: a directory whose power can be cut, and whose drives can break.
+//! Backing store with power cuts and drive failures: a directory of a served array.
 //!
 //! Files cannot be made to forget what they were told, so each write keeps what it overwrote until it is synced. A
 //! power cut then takes back any of the sectors that were not synced, as a drive's volatile cache would lose them.

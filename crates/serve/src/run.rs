@@ -1,4 +1,4 @@
-//! An array served from start to stop.
+//! Lifecycle of a served array.
 
 use crate::ServeError;
 use crate::array::ServedArray;

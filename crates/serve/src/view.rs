@@ -1,4 +1,4 @@
-//! A served array in a terminal: what happened between two answers to `status`.
+//! Terminal view of a served array.
 
 use crate::array_view::{ArrayView, PartView, VolumeView};
 use serde_json::Value;

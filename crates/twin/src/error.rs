@@ -1,4 +1,4 @@
-//! Why a twin could not be built or asked to do something.
+//! Twin errors.
 
 use crate::DescriptionError;
 

@@ -1,4 +1,4 @@
-//! How long it takes: an array brought to life in simulated time.
+//! Digital twins: simulation of storage arrays in nanoseconds.
 //!
 //! An [`ArrayDescription`] says what parts an array has; [`Twin::build`] makes resources of them, and commands
 //! travel through these as small state machines. Nothing here knows bytes, plans or real devices; whatever

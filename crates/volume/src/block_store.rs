@@ -1,4 +1,4 @@
-//! What bytes are kept on: the boundary below the volume.
+//! Block stores and backing stores: the boundary below the volume.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,4 +1,4 @@
-//! What the journal holds goes to the drives: each drive's part by one thread, several drives at a time.
+//! Destaging of the journal to the drives, one thread a drive, several drives at a time.
 
 use crate::VolumeError;
 use crate::error::ErrorContext;

@@ -1,4 +1,4 @@
-//! One drive: a superblock that says whose it is, its data, and a checksum for each sector.
+//! Drive: a superblock with its identity, its data, and a checksum for each sector.
 //!
 //! ```text
 //! 0            superblock

@@ -1,4 +1,4 @@
-//! What can go wrong with a volume, and what state it leaves.
+//! Volume errors and the state that each leaves.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! A shelf in memory whose power can be cut: for tests of everything that must survive one.
+//! In-memory backing store with simulated power cuts, for tests of durability.
 
 use crate::block_store::{BackingStore, BlockStore};
 use crate::drive::SECTOR_BYTES;

@@ -1,5 +1,4 @@
-//! Pieces that move: to the drives that they are to lie on; and rebuild into preservation capacity, where what a lost
-//! drive of a pool, or of a replicated volume, held is made anew in the free pieces of the others.
+//! Piece migration: relocation to target drives, and rebuild into preservation capacity.
 
 use crate::VolumeError;
 use crate::drive::DriveCondition;

@@ -1,4 +1,4 @@
-//! How a volume is made, and found again: its record, its drives, and what its journal holds carried out.
+//! Creation and opening of a volume: record, drives, and replay of the journal.
 
 use crate::VolumeError;
 use crate::block_store::BackingStore;

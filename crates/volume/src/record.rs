@@ -1,4 +1,4 @@
-//! The record of an array's condition: what must survive stopping beyond the bytes.
+//! Condition record of an array: persistent state besides the bytes.
 
 use crate::block_store::BackingStore;
 use crate::drive::{DriveCondition, FORMAT_VERSION};

@@ -1,4 +1,4 @@
-//! What the journal says, done to the drives.
+//! Journal replay.
 
 use crate::VolumeError;
 use crate::drive::{Drive, DriveCondition};

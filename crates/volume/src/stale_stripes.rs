@@ -1,4 +1,4 @@
-//! The stripes of which a drive has missed writes while it was stopped.
+//! Stale stripes: stripes whose writes a stopped drive has missed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

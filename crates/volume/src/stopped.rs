@@ -1,4 +1,4 @@
-//! Drives that stop for a while, as when the service before them does, and catch up afterwards.
+//! Stopped drives, as after the failure of their service, and their catch-up.
 //!
 //! What a stopped drive holds stays. Which stripes it misses writes of is said in the journal with each write, so that a
 //! crash forgets none, and in the array's record before the journal is emptied. A stripe that lacks writes is not read

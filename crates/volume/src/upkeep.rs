@@ -1,4 +1,4 @@
-//! What is done to an array besides reading and writing: faults, replacement, rebuild, scrub.
+//! Maintenance operations: faults, replacement, rebuild, scrub.
 
 use crate::VolumeError;
 use crate::drive::{DriveCondition, SECTOR_BYTES};

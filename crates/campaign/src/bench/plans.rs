@@ -1,4 +1,4 @@
-//! Whole shipped plans, each on the twin of its name.
+//! Benchmark of whole shipped plans, each on its own twin.
 
 use super::process::{forget_peak_memory, peak_memory_bytes};
 use crate::{CampaignError, Request, Summary, prepare, run_campaign};

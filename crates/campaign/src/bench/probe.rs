@@ -1,4 +1,4 @@
-//! What it costs to watch a host with many devices: reading it, and keeping what was read.
+//! Cost of host telemetry with many devices: reading and storing.
 
 use super::process::thread_processor_ns;
 use crate::CampaignError;

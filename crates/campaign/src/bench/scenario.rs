@@ -1,4 +1,4 @@
-//! Loads on shipped arrays, simulated as fast as one core can.
+//! Benchmark loads on shipped arrays, simulated on one core.
 
 use super::process::{forget_peak_memory, peak_memory_bytes, thread_processor_ns};
 use crate::CampaignError;

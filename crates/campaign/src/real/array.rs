@@ -1,4 +1,4 @@
-//! Setting the array between cases.
+//! Array settings between cases.
 
 use crate::message::Message;
 use crate::real::worker::{CaseStop, Reporter};

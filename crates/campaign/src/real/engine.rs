@@ -1,4 +1,4 @@
-//! What issues loads on real targets: our own engine or fio.
+//! Load engines for real targets: io_uring or fio.
 
 use plan::{SettingScope, SettingValues};
 use ring::{ErrorPolicy, RingOptions, TrimKind};

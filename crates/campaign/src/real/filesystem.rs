@@ -1,4 +1,4 @@
-//! A file system on the target, for as long as a case needs it.
+//! File system on a target for the duration of a case.
 
 use plan::Filesystem;
 use std::fs::{File, OpenOptions};

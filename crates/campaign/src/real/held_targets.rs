@@ -1,4 +1,4 @@
-//! The targets that a campaign holds, and may have to let go for a while.
+//! Targets held by a campaign, which it can release for a while.
 
 use driver::CreatedDevice;
 use ring::OpenTarget;

@@ -1,4 +1,4 @@
-//! Settings of the host, made before a case and put back at the end.
+//! Host settings, applied before a case and restored at the end.
 
 use crate::message::Message;
 use crate::real::worker::{CaseStop, Reporter};

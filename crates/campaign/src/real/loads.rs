@@ -1,4 +1,4 @@
-//! Several loads at once on real targets: each by a ring of our own or by a fio of its own.
+//! Concurrent loads on real targets, each by its own engine.
 
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};

@@ -1,4 +1,4 @@
-//! What is done for one case on real targets, in order.
+//! Worker for cases on real targets.
 
 use crate::coordinator::{CaseJob, ONLY_LOAD, Worker};
 use crate::message::{CaseEvent, Ended, Message};

@@ -1,4 +1,4 @@
-//! How a case runs on a twin: its load or loads, and what is done to the twin meanwhile.
+//! Run of a case on a twin: its loads and timed events.
 
 use super::concurrent;
 use crate::conditions::WatchedCondition;

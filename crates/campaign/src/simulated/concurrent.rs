@@ -1,4 +1,4 @@
-//! Several loads at once on a twin, each with jobs of its own for its volume and host.
+//! Concurrent loads on a twin, each with its own jobs for its volume and host.
 
 use super::case_run::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
 use super::twin_error;

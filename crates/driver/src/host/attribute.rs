@@ -1,4 +1,4 @@
-//! One thing of the host that is changed and put back: a file of the kernel that holds a setting, or a mount point.
+//! Host attributes that are changed and restored: sysfs and procfs files, and mount points.
 
 use crate::host::HostError;
 use crate::host::setting::is_path;

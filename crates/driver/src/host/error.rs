@@ -1,4 +1,4 @@
-//! Why a setting of the host could not be made.
+//! Errors of host settings.
 
 use std::io;
 use std::path::PathBuf;

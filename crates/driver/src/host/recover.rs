@@ -1,4 +1,4 @@
-//! Putting back.
+//! Restoring host settings, also those of interrupted runs.
 
 use crate::Change;
 use crate::host::attribute::{Attribute, HostRoots, same_value};

@@ -1,4 +1,4 @@
-//! What differences beyond noise mean for each metric, and together for a case.
+//! Verdicts of differences beyond noise, by metric and by case.
 //!
 //! A change for the worse by the bound or more is a regression, with one exception. In a closed loop a change of load or of
 //! how an array divides its time can raise the rate and a latency at once. A latency that rises by no more than the rate

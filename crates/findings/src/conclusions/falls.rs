@@ -1,4 +1,4 @@
-//! What does not last: write cliffs, events, limits that were not kept, means that never settled.
+//! Conclusions on degradation: write cliffs, events, exceeded limits, unsettled means.
 
 use super::{Conclusion, OF_A_KIND_LIMIT, one};
 use crate::cited::{Cited, Quantity, Source, Unit};

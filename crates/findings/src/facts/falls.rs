@@ -1,4 +1,4 @@
-//! Lasting falls of the write rate.
+//! Degradation facts: lasting falls of the write rate.
 
 use super::Rate;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Counters, reduced to what findings need: how busy parts were, and what paths carried.
+//! Counters reduced to utilisation of parts and traffic of paths.
 
 use super::{Busy, Carried};
 use store::{CounterPoint, CounterSeries};

@@ -1,4 +1,4 @@
-//! Limits that a plan changes while a case runs.
+//! Rate limits that a plan changes while a case runs.
 //!
 //! A limit is an event with the action `limit`; its arguments say `iops` and `bw_bytes_per_s`, `none` lifts one, and one
 //! that is not named stays. `volume` names whose limit it is: that of the load on this volume, where a case has

@@ -1,4 +1,4 @@
-//! From statements to targets, patterns and phases.
+//! Parser of vdbench statements.
 
 use super::lex::{Parameter, Statement, statements};
 use super::parameters::{Parameters, Seek, StorageDefinition, TransferSize, WorkloadDefinition};

@@ -1,4 +1,4 @@
-//! A run under way as its page shows it.
+//! Page of a live run.
 
 use super::{DIRECTIONS, LiveCase, LiveRun, RunProgress, SECOND_NS, State};
 use load::{Direction, DirectionSample, Sample};

@@ -1,4 +1,4 @@
-//! From a plan as written to a plan whose every value has been checked.
+//! Plan validation: from the document to a plan whose every value is checked.
 
 mod claims;
 mod condition;

@@ -1,4 +1,4 @@
-//! What is counted beside the load.
+//! Checks of `watch:`.
 
 use super::{Checker, INTERVAL_LEAST_NS, LIST_LIMIT};
 use crate::document::{WatchCommandDocument, WatchDocument, WatchPrometheusDocument};

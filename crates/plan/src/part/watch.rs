@@ -1,4 +1,4 @@
-//! What is counted beside the load.
+//! Telemetry sources of a run.
 
 use probe::HttpAddress;
 

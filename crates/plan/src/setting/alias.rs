@@ -1,4 +1,4 @@
-//! What other tools call a setting: fio's long forms, vdbench, Iometer, diskspd, and what people write.
+//! Setting aliases: fio's long forms, vdbench, Iometer, diskspd, and common spellings.
 
 use crate::suggest::nearest;
 

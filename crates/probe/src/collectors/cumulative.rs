@@ -1,4 +1,4 @@
-//! From cumulative counts to rates.
+//! Conversion of cumulative counts to rates.
 
 use super::CollectedValue;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the plan's inventory commands said, before the first case and after the last.
+//! Inventory output before the first case and after the last.
 
 use super::{ReportError, Source};
 use crate::model::Output;

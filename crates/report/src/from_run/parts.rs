@@ -1,4 +1,4 @@
-//! The bench of a run: a twin's parts, or the way to a real target.
+//! Topology of a run: parts of a twin, or the path to a real target.
 
 use crate::topology::{Drawing, Layer, LayerKind};
 use serde_json::Value;

@@ -1,4 +1,6 @@
-//! What is read while measuring: a file of our own, and a loop device over it. Both go with their values.
+//! Scratch file and loop device of the benchmark, removed on drop.
+//!
+//! Both go with their values.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What the workers of a load tell, put together: samples interval by interval, and in the end one outcome.
+//! Collector of worker results: one sample an interval, and one outcome.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Which part of an array a twin's counters are of.
+//! Entities of a twin's counters: the kind and node of a part.
 
 /// A part of the model by the name of its counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

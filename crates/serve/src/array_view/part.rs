@@ -1,4 +1,4 @@
-//! What one part of the model did between two answers.
+//! View of one part of the model between two states.
 
 use super::entity::{Entity, entity_of};
 use super::number;

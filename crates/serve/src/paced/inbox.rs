@@ -1,4 +1,4 @@
-//! What others tell the thread that owns the twin, and how they wake it.
+//! Inbox of the thread that owns the twin.
 
 use super::{Paced, RequestTarget, Tally};
 use nbd::{Access, HeldReply};

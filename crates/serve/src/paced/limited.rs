@@ -1,4 +1,4 @@
-//! Volumes and their limits: what a limit holds back waits here, where the twin has no volumes of its own.
+//! Rate-limited volumes: queues of I/Os that a limit holds back where the twin models no volumes.
 
 use super::Model;
 use super::twin_spec::KnownVolume;

@@ -1,4 +1,4 @@
-//! The time of a served array: each reply leaves when the twin says.
+//! Pacing of a served array: each reply is sent at the time that the twin gives.
 //!
 //! Readers tell the [`Pacer`] of a request when it has arrived and hand it the reply when the bytes are done. One
 //! thread owns the twin, runs it on the wall clock, and lets go of each reply at the twin's moment.

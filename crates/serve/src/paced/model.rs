@@ -1,4 +1,4 @@
-//! The twin of a served array, its volumes and their limits.
+//! Twin of a served array, with its volumes and limits.
 
 use super::limited::{LIMIT, Volume};
 use super::persistent_faults::PersistentFaults;

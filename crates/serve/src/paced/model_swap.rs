@@ -1,4 +1,4 @@
-//! A twin that takes another's place: with other settings, or with other volumes where the twin has them itself.
+//! Replacement of a running twin by one with other settings or volumes.
 
 use super::Model;
 use super::limited::{LIMIT, Volume};

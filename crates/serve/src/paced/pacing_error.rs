@@ -1,4 +1,4 @@
-//! How late replies leave: the moment that a reply is with the kernel less the moment that the twin gave for it.
+//! Pacing error: the time at which the kernel has a reply, minus the time that the twin gave.
 
 use load::Histogram;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What has happened to parts of an array and lasts: a twin that takes another's place is told of it.
+//! Persistent faults: the state of parts that a replacement twin has to take over.
 
 use serde_json::{Map, Value};
 

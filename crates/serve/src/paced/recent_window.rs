@@ -1,4 +1,4 @@
-//! How long something took lately.
+//! Sliding window of recent durations.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How early to begin a reply so that the kernel has it at its moment.
+//! Send cost: how early to begin a reply so that the kernel has it in time.
 //!
 //! Handing a reply over takes the kernel tens of microseconds where it has to wake the client's processor for it. The
 //! quickest of the last times is what every reply needs, so sending begins that much earlier. The model then runs ahead

@@ -1,4 +1,4 @@
-//! What a volume has served, counted by whoever answers and read by whoever asks.
+//! Volume counters, written by workers and read by any thread.
 
 use nbd::Access;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The thread that owns the twin.
+//! Pacer thread, which owns the twin.
 
 use super::inbox::{ArrivedRequest, Inbox, Messages};
 use super::pacing_error::PacingError;

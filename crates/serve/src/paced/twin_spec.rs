@@ -1,4 +1,4 @@
-//! What a model is built from: a description, settings, and the volumes as they are now.
+//! Twin specification: description, settings, and the current volumes.
 
 use crate::ServeError;
 use serde_json::{Map, Value};

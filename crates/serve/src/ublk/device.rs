@@ -1,4 +1,4 @@
-//! The driver's side: a device of the kernel whose queues hand their requests to the desk.
+//! Kernel block device whose queues hand their requests to the request pool.
 
 use super::control;
 use super::request::{Request, SECTOR_BYTES, failure, flag, operation};

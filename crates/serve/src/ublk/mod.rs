@@ -1,4 +1,4 @@
-//! A served array as a block device of this machine, `/dev/ublkbN`, by the kernel's driver `ublk_drv`.
+//! Block device front end `/dev/ublkbN`, by the kernel's driver `ublk_drv`.
 //!
 //! Requests of the kernel are read (`request`) and carried out on the same exports that NBD serves, each reply leaving at
 //! the model's moment (`request_pool`). Only `device` speaks to the driver; it needs the feature `ublk`, because the library that

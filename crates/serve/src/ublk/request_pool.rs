@@ -1,4 +1,5 @@
-//! Requests of a block device, carried out by threads on an export and answered at the export's moments.
+//! Request pool: threads that execute block device requests on an export and complete them at the export's
+//! time.
 
 use super::request::{Request, failure};
 use nbd::{Arrival, Errno, Export, ExportError, HeldReply};

@@ -1,4 +1,5 @@
-//! What becomes of a set that loses drives: spares and new drives take empty places and are filled, stripe by stripe.
+//! Recovery of a RAID group: spares and new drives take the slots of lost drives and are rebuilt stripe by
+//! stripe.
 
 use layout::{DriveIndex, IoList, Layout};
 

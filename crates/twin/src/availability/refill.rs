@@ -1,4 +1,4 @@
-//! How an array fills the places of its lost drives: the same turns, whatever its drives are.
+//! Rebuild steps of an array, the same for every kind of drive.
 
 use layout::{DriveIndex, IoList, Layout};
 

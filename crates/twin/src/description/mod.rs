@@ -1,4 +1,6 @@
-//! What an array is: the top of a YAML file in `arrays/`. What kinds of arrays there are, each with its own parts.
+//! Array description: the top of a YAML file in `arrays/`, and the kinds of arrays.
+//!
+//! What kinds of arrays there are, each with its own parts.
 
 mod check;
 mod parameter;

@@ -1,4 +1,4 @@
-//! What the description of an array of flash modules must satisfy.
+//! Checks of the description of a flash module array.
 
 use super::Description;
 use crate::DescriptionError;

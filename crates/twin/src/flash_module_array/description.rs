@@ -1,4 +1,4 @@
-//! What an array of flash modules is made of: the keys under `flash_modules:`.
+//! Description of a flash module array: the keys under `flash_modules:`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What happens beside the load: limits that change, volumes that move, drives that fail.
+//! Scheduled events of a replicated system: limits, templates, services and drives.
 
 use load::Direction;
 use serde_json::{Map, Value};

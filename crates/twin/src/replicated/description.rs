@@ -1,4 +1,4 @@
-//! What a replicated system is made of: the keys under `replicated:`.
+//! Description of a replicated system: the keys under `replicated:`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A hard disk behind the protected buffer: reads at once, writes in sequential batches.
+//! Hard disk behind the protected buffer: reads at once, writes in sequential batches.
 
 use std::collections::VecDeque;
 

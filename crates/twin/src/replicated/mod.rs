@@ -1,4 +1,5 @@
-//! A replicated system: nodes that keep copies of objects on each other's drives, and how I/Os travel through it.
+//! Replicated system: nodes that keep copies of objects on each other's drives, and the path of I/Os through
+//! it.
 //!
 //! A read: initiator → network → server of the tail → drive → network → initiator. A write: initiator → head → all →
 //! tail, each of which forwards it at once, puts it on its drive or into its protected buffer, and answers the

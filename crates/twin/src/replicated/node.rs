@@ -1,4 +1,4 @@
-//! A node: its storage servers, its NVMe service, and the buffer before its hard disks.
+//! Node: storage servers, NVMe service, and the buffer before its hard disks.
 
 use super::Description;
 use super::buffer::Buffer;

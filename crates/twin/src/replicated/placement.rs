@@ -1,4 +1,4 @@
-//! Which drives hold the replicas of which object, and what a change of template or the loss of a drive moves.
+//! Replica placement, and the moves after a template change or a drive loss.
 
 use layout::{DriveIndex, Layout, ReplicaSpec};
 

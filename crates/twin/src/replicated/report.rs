@@ -1,4 +1,4 @@
-//! What the parts of the system have counted, as its own monitoring lists them.
+//! Counters of the parts of a replicated system, as its own monitoring lists them.
 
 use super::Model;
 use super::placement::{DriveSlot, Drives};

@@ -1,4 +1,4 @@
-//! What the description of an array of solid-state drives must satisfy.
+//! Checks of the description of an SSD array.
 
 use super::Description;
 use crate::DescriptionError;

@@ -1,4 +1,4 @@
-//! What an array of solid-state drives is made of: the keys under `ssd_array:`.
+//! Description of an SSD array: the keys under `ssd_array:`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
