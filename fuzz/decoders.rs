@@ -66,12 +66,12 @@ pub fn nbd_messages(bytes: &[u8]) {
 
 /// A server that says anything at all: the client refuses it or takes what it says, within its limits.
 pub fn nbd_servers(bytes: &[u8]) {
-    let (Some((&shape, said)), Ok((ours, mut theirs))) = (bytes.split_first(), UnixStream::pair()) else {
+    let (Some((&shape, message)), Ok((ours, mut theirs))) = (bytes.split_first(), UnixStream::pair()) else {
         return;
     };
     // What the buffer of a socket does not take, nobody would read.
     let _ = theirs.set_nonblocking(true);
-    let _ = theirs.write_all(said);
+    let _ = theirs.write_all(message);
     let _ = theirs.shutdown(Shutdown::Write);
     let is_structured = shape & 1 == 0;
     let Ok(mut client) = nbd::Client::connect(ours, "vol0", is_structured, CLIENT_PATIENCE) else { return };

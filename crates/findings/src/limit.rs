@@ -154,15 +154,17 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
         let source = Source::setting(&case.stage, &case.name, name);
         Some(Quantity::new(case.number(name)?, unit, source))
     };
-    let asked = setting("rate_iops", Unit::Iops).map(|rate| match setting("numjobs", Unit::Count) {
+    let requested = setting("rate_iops", Unit::Iops).map(|rate| match setting("numjobs", Unit::Count) {
         Some(jobs) => rate.times(&jobs),
         None => rate,
     });
-    if let Some(asked) = asked.filter(|asked| numbers.level.iops >= RATE_REACHED * asked.value()) {
+    if let Some(requested) =
+        requested.filter(|requested| numbers.level.iops >= RATE_REACHED * requested.value())
+    {
         return Some(Reason {
             by: "rate",
             part: "rate_iops".into(),
-            because: cited!("{} were asked for and {} delivered", asked.iops(), numbers.iops()),
+            because: cited!("{} were asked for and {} delivered", requested.iops(), numbers.iops()),
         });
     }
     let is_limited = case

@@ -217,12 +217,13 @@ fn warn(
         warnings.push(format!("{RAN_SHORT} {} ms instead of {asked_ms} ms", grid.runtime_ms));
     }
     let ios: u64 = totals.iter().map(|totals| totals.ios).fold(0, u64::saturating_add);
-    if let Some(asked) = load.rate_iops
+    if let Some(requested) = load.rate_iops
         && grid.runtime_ms > 0
     {
         let reached = ios as f64 * 1000.0 / grid.runtime_ms as f64;
-        if reached * 100.0 < asked * SHORTFALL_PERCENT as f64 {
-            warnings.push(format!("{reached:.1} I/Os a second were reached instead of rate_iops {asked}"));
+        if reached * 100.0 < requested * SHORTFALL_PERCENT as f64 {
+            warnings
+                .push(format!("{reached:.1} I/Os a second were reached instead of rate_iops {requested}"));
         }
     }
     for (direction, totals) in DIRECTIONS.into_iter().zip(totals) {
@@ -365,8 +366,8 @@ pub(crate) mod tests {
         let load = LoadSpec { ramp_ns: 1_000_000_000, runtime_ns: 4_000_000_000, ..load(Pattern::Randrw) };
         let outcome = assemble(report, &[], Context::of(&load));
         assert_eq!(outcome.samples.iter().map(|sample| sample.read.ios).sum::<u64>(), 8000);
-        let told = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
-        assert_eq!(outcome.warnings[0], told);
+        let reported = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
+        assert_eq!(outcome.warnings[0], reported);
     }
 
     /// Proves that percentiles of the merged bins are within one bin of those that fio printed.

@@ -361,17 +361,17 @@ mod tests {
             }
         }
         // 4 blocks a job in 1 s; a period of 10 blocks.
-        let mut told = Vec::new();
+        let mut arguments = Vec::new();
         let mut skip = |generator: &mut Generator, seconds: u64| {
             generator.skip_sequential(&mut positions, seconds, 1, 40_960, &mut |offset, length| {
-                told.push(((offset - (1 << 20)) / 4096, length / 4096));
+                arguments.push(((offset - (1 << 20)) / 4096, length / 4096));
             })
         };
         assert!(!skip(&mut generator, 2), "8 of 10 blocks");
         assert!(skip(&mut generator, 1), "12 of 10 blocks");
         assert!(!skip(&mut generator, 1), "as many more as before the move");
         assert_eq!(
-            told,
+            arguments,
             [(4, 8), (337, 8), (670, 8), (12, 4), (345, 4), (678, 4), (16, 4), (349, 4), (682, 4)],
             "each block once"
         );

@@ -80,7 +80,7 @@ fn alone(spec: &LoadSpec) -> (Steady, Vec<Sample>) {
     (device, samples)
 }
 
-fn together(
+fn run_loads(
     loads: &[SharedLoad<'_>],
     control: &mut dyn FnMut(usize, &Sample) -> LoadControl,
 ) -> (Steady, Vec<Vec<Sample>>) {
@@ -106,8 +106,8 @@ fn shared(spec: &LoadSpec, start_ns: u64) -> SharedLoad<'_> {
 fn one_load_is_as_alone() {
     for rate_iops in [None, Some(3000.0)] {
         let spec = LoadSpec { rate_iops, ..spec(Pattern::Randrw, 3, 4, 5) };
-        let (_, together) = together(&[shared(&spec, 0)], &mut |_, _| LoadControl::Continue);
-        assert_eq!(together[0], alone(&spec).1);
+        let (_, run_loads) = run_loads(&[shared(&spec, 0)], &mut |_, _| LoadControl::Continue);
+        assert_eq!(run_loads[0], alone(&spec).1);
     }
 }
 
@@ -120,7 +120,7 @@ fn loads_do_not_mix() {
         LoadSpec { bs_bytes: 65_536, ramp_ns: 0, runtime_ns: 90_000_000, ..spec(Pattern::Write, 2, 8, 6) };
     let start_ns = 130_000_000;
     let (device, samples) =
-        together(&[shared(&first, 0), shared(&second, start_ns)], &mut |_, _| LoadControl::Continue);
+        run_loads(&[shared(&first, 0), shared(&second, start_ns)], &mut |_, _| LoadControl::Continue);
 
     assert_eq!(first_jobs([&first, &second].into_iter()), [0, 3]);
     assert_eq!(samples[0], alone(&first).1, "a device without contention shows no company");
@@ -158,12 +158,12 @@ fn loads_do_not_mix() {
 fn loads_end_alone_or_together() {
     let spec = spec(Pattern::Randread, 1, 4, 5);
     let loads = [shared(&spec, 0), shared(&spec, 0)];
-    let (_, samples) = together(&loads, &mut |load, sample| match (load, sample.start_ns) {
+    let (_, samples) = run_loads(&loads, &mut |load, sample| match (load, sample.start_ns) {
         (1, 20_000_000) => LoadControl::EndLoad,
         _ => LoadControl::Continue,
     });
     assert_eq!((samples[0].len(), samples[1].len()), (4, 2));
-    let (device, samples) = together(&loads, &mut |_, sample| match sample.is_ramp {
+    let (device, samples) = run_loads(&loads, &mut |_, sample| match sample.is_ramp {
         true => LoadControl::Continue,
         false => LoadControl::EndAll,
     });

@@ -89,7 +89,7 @@ impl Routes {
 
     pub(crate) fn command(&self, body: &[u8]) -> Answer {
         match self.source.command(body) {
-            Ok(said) => Answer { status: OK, kind: JSON_TYPE, body: said.to_string().into() },
+            Ok(message) => Answer { status: OK, kind: JSON_TYPE, body: message.to_string().into() },
             Err(why) => Answer::error(NOT_DONE, &why),
         }
     }

@@ -217,14 +217,14 @@ fn slow_clients_keep_nobody_out() {
         if index % 16 != 0 {
             continue;
         }
-        let asked = Instant::now();
+        let requested = Instant::now();
         // Its request does not come with it: it needs a place meanwhile.
         let mut honest = connect(&server);
         std::thread::sleep(Duration::from_millis(20));
         honest.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let answer = rest(honest);
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("# EOF\n"), "{index}: {answer}");
-        assert!(asked.elapsed() < REQUEST_TIME_LIMIT / 2, "{index}: {:?}", asked.elapsed());
+        assert!(requested.elapsed() < REQUEST_TIME_LIMIT / 2, "{index}: {:?}", requested.elapsed());
         for stream in slow.iter_mut().skip(2).step_by(3) {
             // It may have been hung up on.
             let _ = stream.write_all(b"G");

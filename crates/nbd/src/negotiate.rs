@@ -145,15 +145,17 @@ impl<S: Upgrade> Negotiation<'_, S> {
     }
 
     fn start_tls(&mut self, data: &[u8]) -> io::Result<()> {
-        let asked = option::STARTTLS;
+        let requested = option::STARTTLS;
         match self.tls {
-            _ if !data.is_empty() => self.refuse(asked, option_reply::ERR_INVALID, "this option has no data"),
-            _ if self.is_encrypted => {
-                self.refuse(asked, option_reply::ERR_INVALID, "the connection is encrypted already")
+            _ if !data.is_empty() => {
+                self.refuse(requested, option_reply::ERR_INVALID, "this option has no data")
             }
-            None => self.refuse(asked, option_reply::ERR_POLICY, "this server has no certificate"),
+            _ if self.is_encrypted => {
+                self.refuse(requested, option_reply::ERR_INVALID, "the connection is encrypted already")
+            }
+            None => self.refuse(requested, option_reply::ERR_POLICY, "this server has no certificate"),
             Some(settings) => {
-                self.reply(asked, option_reply::ACK, &[])?;
+                self.reply(requested, option_reply::ACK, &[])?;
                 self.stream.start_tls(settings)?;
                 self.is_encrypted = true;
                 // What was agreed in clear may have been put there by somebody else.
@@ -180,61 +182,61 @@ impl<S: Upgrade> Negotiation<'_, S> {
         Ok(HandshakeStep::Transmission(self.negotiated(name, export)))
     }
 
-    fn info_or_go(&mut self, asked: u32, data: &[u8]) -> io::Result<HandshakeStep> {
+    fn info_or_go(&mut self, requested: u32, data: &[u8]) -> io::Result<HandshakeStep> {
         let query = match ExportQuery::decode(data) {
             Ok(query) => query,
             Err(error) => {
-                self.refuse(asked, option_reply::ERR_INVALID, error.0)?;
+                self.refuse(requested, option_reply::ERR_INVALID, error.0)?;
                 return Ok(HandshakeStep::Option);
             }
         };
         let Some(export) = self.exports.find(&query.name) else {
-            self.refuse(asked, option_reply::ERR_UNKNOWN, "there is no such export")?;
+            self.refuse(requested, option_reply::ERR_UNKNOWN, "there is no such export")?;
             return Ok(HandshakeStep::Option);
         };
         let mut replies = Vec::new();
         let flags = transmission_flags(&*export, self.is_structured);
         let sizes = [BLOCK_BYTES_MINIMUM, BLOCK_BYTES_PREFERRED, PAYLOAD_BYTES_LIMIT];
-        for told in [
+        for arguments in [
             Information::Export { size_bytes: export.size_bytes(), flags },
             // Also to who has not asked: what does not fit these sizes is refused.
             Information::BlockSize(sizes),
         ] {
-            append(&mut replies, asked, option_reply::INFO, &told.encode());
+            append(&mut replies, requested, option_reply::INFO, &arguments.encode());
         }
         for (kind, text) in
             [(information::NAME, query.name.clone()), (information::DESCRIPTION, export.description())]
         {
             if query.information.contains(&kind) {
-                let mut told = kind.to_be_bytes().to_vec();
-                told.extend(text.bytes().take(NAME_BYTES_LIMIT));
-                append(&mut replies, asked, option_reply::INFO, &told);
+                let mut arguments = kind.to_be_bytes().to_vec();
+                arguments.extend(text.bytes().take(NAME_BYTES_LIMIT));
+                append(&mut replies, requested, option_reply::INFO, &arguments);
             }
         }
-        append(&mut replies, asked, option_reply::ACK, &[]);
+        append(&mut replies, requested, option_reply::ACK, &[]);
         self.stream.write_all(&replies)?;
-        Ok(if asked == option::GO {
+        Ok(if requested == option::GO {
             HandshakeStep::Transmission(self.negotiated(&query.name, export))
         } else {
             HandshakeStep::Option
         })
     }
 
-    fn meta_context(&mut self, asked: u32, data: &[u8]) -> io::Result<()> {
-        let is_set = asked == option::SET_META_CONTEXT;
+    fn meta_context(&mut self, requested: u32, data: &[u8]) -> io::Result<()> {
+        let is_set = requested == option::SET_META_CONTEXT;
         if is_set {
             // Whatever comes of it, an earlier choice no longer counts.
             self.allocation_context_of = None;
         }
         let query = match ContextQuery::decode(data) {
             Ok(query) => query,
-            Err(error) => return self.refuse(asked, option_reply::ERR_INVALID, error.0),
+            Err(error) => return self.refuse(requested, option_reply::ERR_INVALID, error.0),
         };
         if !self.is_structured {
-            return self.refuse(asked, option_reply::ERR_INVALID, "structured replies come first");
+            return self.refuse(requested, option_reply::ERR_INVALID, "structured replies come first");
         }
         if self.exports.find(&query.name).is_none() {
-            return self.refuse(asked, option_reply::ERR_UNKNOWN, "there is no such export");
+            return self.refuse(requested, option_reply::ERR_UNKNOWN, "there is no such export");
         }
         let is_wanted =
             query.queries.iter().any(|context| context == BASE_ALLOCATION || (!is_set && context == "base:"))
@@ -243,12 +245,12 @@ impl<S: Upgrade> Negotiation<'_, S> {
         if is_wanted {
             let mut context = BASE_ALLOCATION_ID.to_be_bytes().to_vec();
             context.extend_from_slice(BASE_ALLOCATION.as_bytes());
-            append(&mut replies, asked, option_reply::META_CONTEXT, &context);
+            append(&mut replies, requested, option_reply::META_CONTEXT, &context);
             if is_set {
                 self.allocation_context_of = Some(query.name);
             }
         }
-        append(&mut replies, asked, option_reply::ACK, &[]);
+        append(&mut replies, requested, option_reply::ACK, &[]);
         self.stream.write_all(&replies)
     }
 
@@ -260,13 +262,13 @@ impl<S: Upgrade> Negotiation<'_, S> {
         }
     }
 
-    fn refuse(&mut self, asked: u32, error: u32, words: &str) -> io::Result<()> {
-        self.reply(asked, error, words.as_bytes())
+    fn refuse(&mut self, requested: u32, error: u32, words: &str) -> io::Result<()> {
+        self.reply(requested, error, words.as_bytes())
     }
 
-    fn reply(&mut self, asked: u32, reply: u32, data: &[u8]) -> io::Result<()> {
+    fn reply(&mut self, requested: u32, reply: u32, data: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::new();
-        append(&mut bytes, asked, reply, data);
+        append(&mut bytes, requested, reply, data);
         self.stream.write_all(&bytes)
     }
 }

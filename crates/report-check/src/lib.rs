@@ -113,9 +113,9 @@ fn verdict(found: &mut Findings, resolver: &Resolver<'_>, report: &Value) {
     } else {
         "none"
     };
-    let said = report["verdict"].as_str().unwrap_or_default();
-    if said != expected {
-        found.add("verdict", format!("it is {said}, the requirements give {expected}"));
+    let message = report["verdict"].as_str().unwrap_or_default();
+    if message != expected {
+        found.add("verdict", format!("it is {message}, the requirements give {expected}"));
     }
 }
 

@@ -334,8 +334,8 @@ fn measure_fio(
         })
         .filter(|_| output.status.success())
         .ok_or_else(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            format!("fio failed: {}", said.lines().next().unwrap_or("it said nothing"))
+            let message = String::from_utf8_lossy(&output.stderr);
+            format!("fio failed: {}", message.lines().next().unwrap_or("it said nothing"))
         })
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Assignment<'a> {
     pub jobs: Vec<u32>,
     pub capacity_bytes: u64,
     pub start: Instant,
-    pub halt: &'a AtomicBool,
+    pub stop_signal: &'a AtomicBool,
     /// The user wants the run to end: nothing that is in flight is waited for.
     pub hurry: &'a AtomicBool,
     /// Bytes of all jobs of all workers after which the load ends.
@@ -209,7 +209,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             if self.in_flight == 0 && !self.has_more() {
                 self.ended.get_or_insert(Ended::Completed);
             }
-            if self.ended.is_none() && self.assignment.halt.load(Ordering::Relaxed) {
+            if self.ended.is_none() && self.assignment.stop_signal.load(Ordering::Relaxed) {
                 self.ended = Some(Ended::Interrupted);
             }
             if self.ended.is_some() {

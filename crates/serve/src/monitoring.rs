@@ -42,12 +42,12 @@ struct Part<'a> {
 impl Source for Monitoring {
     fn exposition(&self) -> String {
         let moment = self.controlled.pacer.as_ref().and_then(|pacer| {
-            let asked = pacer.ask(|paced| Moment {
+            let requested = pacer.ask(|paced| Moment {
                 lateness: paced.lateness,
                 limits: paced.model.limits(),
                 counters: paced.model.counters(),
             });
-            asked.ok()
+            requested.ok()
         });
         exposition(Scrape { controlled: self.controlled.clone(), moment })
     }

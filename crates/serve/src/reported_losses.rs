@@ -46,10 +46,10 @@ impl Controlled {
     /// The model loses the drives that the bytes have lost since it was last told.
     pub(crate) fn tell_of_losses(&self) {
         let Some(volume) = self.live.volume().filter(|_| self.pacer.is_some()) else { return };
-        let mut told = self.told_losses.by_drive.lock().unwrap_or_else(PoisonError::into_inner);
-        for (drive, told) in volume.status().drives.iter().zip(told.iter_mut()) {
-            if losses(drive) > *told {
-                *told = losses(drive);
+        let mut reported = self.told_losses.by_drive.lock().unwrap_or_else(PoisonError::into_inner);
+        for (drive, reported) in volume.status().drives.iter().zip(reported.iter_mut()) {
+            if losses(drive) > *reported {
+                *reported = losses(drive);
                 self.tell_model_of("drive-failure", drive.drive);
             }
         }
@@ -60,8 +60,8 @@ impl Controlled {
         let Some(pacer) = &self.pacer else { return };
         let drive = model_drive(&self.live, drive);
         let arguments = Settings::from_iter([("drive".to_owned(), drive.clone())]);
-        let asked = pacer.ask(move |paced| paced.model.act(paced.now_ns, action, &arguments));
-        if let Ok(Err(problem)) | Err(problem) = asked {
+        let requested = pacer.ask(move |paced| paced.model.act(paced.now_ns, action, &arguments));
+        if let Ok(Err(problem)) | Err(problem) = requested {
             self.live.note(&format!("the time of `{action}` of drive {drive} is not modelled: {problem}"));
         }
     }

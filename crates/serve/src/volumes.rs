@@ -156,8 +156,8 @@ impl Controlled {
             self.exports.adopt(&after);
             self.server.drop_gone();
         }
-        let told = if takes_away { self.tell_model(&after) } else { Ok(()) };
-        let outcome = told.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
+        let reported = if takes_away { self.tell_model(&after) } else { Ok(()) };
+        let outcome = reported.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
         let outcome = outcome.and_then(|()| {
             self.exports.adopt(&after);
             if takes_away {
@@ -245,8 +245,9 @@ impl Controlled {
         let number_of = |name: &str| self.exports.volume(name).map(|volume| volume.number);
         let known = known(&self.live.array, map, &number_of);
         let lost = lost_drives(&self.live);
-        let told = pacer.ask(move |paced| paced.volumes_are(known, &lost));
-        told.map_err(|problem| refuse(ErrorKind::Failed, problem))?
+        let reported = pacer.ask(move |paced| paced.volumes_are(known, &lost));
+        reported
+            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
             .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::ResultsArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub fn results_of(run: &Path) -> Result<Vec<CaseResult>, Failure> {
     // costs the level that lasts, no more.
     match super::findings::found(&reader) {
         Ok(found) => findings::add_sustained(&mut results, &found),
-        Err(_) => say("warning: the run's plan cannot be read any more; `sustained` is left out"),
+        Err(_) => print_notice("warning: the run's plan cannot be read any more; `sustained` is left out"),
     }
     Ok(results)
 }

@@ -124,9 +124,9 @@ pub(crate) fn recovered() -> Result<Recovered, HostError> {
 
 /// Keeps in a run what was put back before it, and returns what to say about it.
 pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<String>, StoreError> {
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for change in recovered.put_back.changes {
-        said.push(format!(
+        reported.push(format!(
             "{} was put back to {}: a run that was killed had left it at {}",
             change.name,
             change.after.as_deref().unwrap_or("nothing"),
@@ -134,8 +134,8 @@ pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<
         ));
         append_change(run, None, change)?;
     }
-    said.extend(recovered.put_back.problems);
-    Ok(said)
+    reported.extend(recovered.put_back.problems);
+    Ok(reported)
 }
 
 /// Keeps a change in the run.

@@ -25,7 +25,7 @@ pub(crate) struct WatchSettings {
 /// Everything that is read while a campaign runs. Each source has a thread, so that none keeps another waiting.
 pub(crate) struct HostWatch {
     host: Option<ProbeThread>,
-    asked: Vec<CollectorThread>,
+    collectors: Vec<CollectorThread>,
 }
 
 impl HostWatch {
@@ -45,21 +45,21 @@ impl HostWatch {
                 None
             }
         };
-        let mut asked = Vec::new();
+        let mut collectors = Vec::new();
         for (source, interval, timeout) in sources(watched) {
             let name = source.name();
             let settings = CollectorSettings { source, interval, timeout, run_start: origin.start };
             match start_collector(settings, origin, tx.clone()) {
-                Ok(thread) => asked.push(thread),
+                Ok(thread) => collectors.push(thread),
                 Err(error) => problems.push(format!("counters of `{name}` are not read: {error}")),
             }
         }
-        (HostWatch { host, asked }, problems)
+        (HostWatch { host, collectors }, problems)
     }
 
     /// Takes a last reading of the host and ends; what was missed is said in words.
     pub fn stop(self) -> Vec<String> {
-        self.asked.iter().for_each(CollectorThread::tell_to_stop);
+        self.collectors.iter().for_each(CollectorThread::tell_to_stop);
         let mut missed = Vec::new();
         match self.host.map(ProbeThread::stop) {
             Some(Ok(summary)) if summary.late > 0 => missed.push(format!(
@@ -69,7 +69,7 @@ impl HostWatch {
             Some(Ok(_)) | None => {}
             Some(Err(error)) => missed.push(format!("the host's counters ended early: {error}")),
         }
-        missed.extend(self.asked.into_iter().filter_map(|thread| thread.stop().warning()));
+        missed.extend(self.collectors.into_iter().filter_map(|thread| thread.stop().warning()));
         missed
     }
 }
@@ -124,8 +124,8 @@ fn start_collector(
     origin: Origin,
     tx: SyncSender<Message>,
 ) -> Result<CollectorThread, probe::ProbeError> {
-    CollectorThread::start(settings, move |heard| {
-        let message = match heard {
+    CollectorThread::start(settings, move |received| {
+        let message = match received {
             Ok(Answer { at_ns, source, values }) => {
                 let owned = |value: probe::CollectedValue| OwnedCounter {
                     source,
@@ -146,11 +146,11 @@ fn start_collector(
 /// What is asked, how often, and how long an answer may take.
 fn sources(watched: WatchSettings) -> Vec<(CollectorSource, Duration, Duration)> {
     let WatchSettings { devices, plan, .. } = watched;
-    let times = |asked: plan::PollSettings| {
-        (Duration::from_nanos(asked.every_ns), Duration::from_nanos(asked.timeout_ns))
+    let times = |poll: plan::PollSettings| {
+        (Duration::from_nanos(poll.every_ns), Duration::from_nanos(poll.timeout_ns))
     };
     let commands = plan.commands.into_iter().map(|command| {
-        let (every, timeout) = times(command.asked);
+        let (every, timeout) = times(command.poll);
         let settings = CommandSettings {
             name: command.name,
             arguments: command.arguments,
@@ -159,7 +159,7 @@ fn sources(watched: WatchSettings) -> Vec<(CollectorSource, Duration, Duration)>
         (CollectorSource::Command(settings), every, timeout)
     });
     let addresses = plan.addresses.into_iter().map(|address| {
-        let (every, timeout) = times(address.asked);
+        let (every, timeout) = times(address.poll);
         let settings =
             PrometheusSettings { name: address.name, address: address.address, metrics: address.metrics };
         (CollectorSource::Prometheus(settings), every, timeout)

@@ -578,10 +578,10 @@ impl Testbed {
 /// What the content that a load wrote came to, in words and figures.
 fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)> {
     let (compress, dedupe) = (content.compress_percent()?, content.dedupe_percent()?);
-    let asked = load.load.shape.content;
+    let requested = load.load.shape.content;
     let text = format!(
         "what `{}` wrote shrinks by {compress:.1} % under deflate ({} % asked) and has {dedupe:.1} % duplicates ({} % asked)",
-        load.name, asked.compress_percent, asked.dedupe_percent
+        load.name, requested.compress_percent, requested.dedupe_percent
     );
     let data = json!({
         "load": load.name, "blocks": content.blocks, "compress_percent": compress, "dedupe_percent": dedupe,

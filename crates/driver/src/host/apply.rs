@@ -252,12 +252,12 @@ impl Drop for HostSettings {
 }
 
 /// A number is rounded or limited; a scheduler is there or is not.
-fn not_taken(roots: &HostRoots, wanted: &TargetSettings, found: String) -> HostError {
-    let (name, asked) = (wanted.attribute.name(), wanted.value.clone());
-    if wanted.attribute.is_scheduler() {
-        return HostError::NoSuchScheduler { name, asked, choices: wanted.attribute.choices(roots) };
+fn not_taken(roots: &HostRoots, setting: &TargetSettings, found: String) -> HostError {
+    let (name, wanted) = (setting.attribute.name(), setting.value.clone());
+    if setting.attribute.is_scheduler() {
+        return HostError::NoSuchScheduler { name, wanted, choices: setting.attribute.choices(roots) };
     }
-    HostError::NotTaken { name, asked, found }
+    HostError::NotTaken { name, wanted, found }
 }
 
 /// Modules show a switch as Y or N, and take 1 or 0.

@@ -84,8 +84,12 @@ impl State {
         let charted = self.cases.values().find(|case| !case.history.0.is_empty()).or(self.last.as_ref());
         let chart = charted
             .map(|case| json!({"stage": case.stage, "case": case.name, "points": case.history.points()}));
-        let events: Vec<Value> =
-            self.events.iter().rev().map(|said| json!({"at_s": said.at_s, "says": said.text})).collect();
+        let events: Vec<Value> = self
+            .events
+            .iter()
+            .rev()
+            .map(|message| json!({"at_s": message.at_s, "says": message.text}))
+            .collect();
         json!({
             "kind": "run",
             "plan": self.labels.plan,

@@ -101,7 +101,7 @@ impl Checker<'_> {
             name: document.name.value.clone(),
             arguments: self.arguments(&document.command)?,
             cumulative: self.patterns(&document.cumulative)?,
-            asked: self.asked(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
+            poll: self.poll_settings(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
         })
     }
 
@@ -124,7 +124,7 @@ impl Checker<'_> {
                     .hint("for example http://127.0.0.1:9100/metrics")
             })?,
             metrics: self.patterns(&document.metrics.value)?,
-            asked: self.asked(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
+            poll: self.poll_settings(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
         })
     }
 
@@ -155,7 +155,7 @@ impl Checker<'_> {
         Ok(list.iter().map(|pattern| pattern.value.clone()).collect())
     }
 
-    fn asked(
+    fn poll_settings(
         &self,
         every: Option<&Located<Nanos>>,
         timeout: Option<&Located<Nanos>>,

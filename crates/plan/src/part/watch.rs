@@ -40,7 +40,7 @@ pub struct WatchedCommand {
     /// Counters, by their names with `*`, that count since some start.
     pub cumulative: Vec<String>,
     /// When it is run.
-    pub asked: PollSettings,
+    pub poll: PollSettings,
 }
 
 /// An address with counters as Prometheus text.
@@ -53,7 +53,7 @@ pub struct WatchedAddress {
     /// The metrics that are kept, by their names with `*`.
     pub metrics: Vec<String>,
     /// When it is asked.
-    pub asked: PollSettings,
+    pub poll: PollSettings,
 }
 
 /// When something is asked, and how long it may take.

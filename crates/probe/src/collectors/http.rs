@@ -220,8 +220,8 @@ impl<S: Slow> ResponseStream<'_, S> {
         if code != "200" {
             let reason = status.next().unwrap_or("");
             let (code, reason) = (code.chars().take(8), reason.chars().take(80));
-            let said: String = code.chain([' ']).chain(reason).filter(|c| !c.is_control()).collect();
-            return Err(self.exchange.broken(format!("its status is {}, not 200", said.trim())));
+            let message: String = code.chain([' ']).chain(reason).filter(|c| !c.is_control()).collect();
+            return Err(self.exchange.broken(format!("its status is {}, not 200", message.trim())));
         }
         let mut head = Head { length: None, is_chunked: false };
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {

@@ -70,7 +70,7 @@ pub struct CollectorSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectorSummary {
     /// What was asked, in words.
-    pub asked: String,
+    pub source: String,
     /// Answers that were given on.
     pub answers: u64,
     /// Questions without an answer.
@@ -82,9 +82,9 @@ pub struct CollectorSummary {
 impl CollectorSummary {
     /// In words, where something is missing.
     pub fn warning(&self) -> Option<String> {
-        let CollectorSummary { asked, answers, failures, last_failure } = self;
+        let CollectorSummary { source, answers, failures, last_failure } = self;
         let why = last_failure.as_ref()?;
-        Some(format!("{asked} gave no counters {failures} times of {}: {why}", answers + failures))
+        Some(format!("{source} gave no counters {failures} times of {}: {why}", answers + failures))
     }
 }
 
@@ -114,7 +114,7 @@ impl CollectorThread {
         if settings.interval < crate::INTERVAL_MINIMUM {
             return Err(ProbeError::Interval(settings.interval));
         }
-        let summary = CollectorSummary { asked: settings.source.describe(), ..CollectorSummary::default() };
+        let summary = CollectorSummary { source: settings.source.describe(), ..CollectorSummary::default() };
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             sink: Mutex::new(Some(Box::new(sink))),
@@ -182,7 +182,7 @@ fn collect_until_stopped(settings: CollectorSettings, shared: &Shared) {
                     let mut summary = lock(&shared.summary);
                     summary.failures += 1;
                     summary.last_failure = Some(why.clone());
-                    (summary.failures == 1).then(|| format!("{} gave no counters: {why}", summary.asked))
+                    (summary.failures == 1).then(|| format!("{} gave no counters: {why}", summary.source))
                 };
                 if let (Some(sink), Some(first)) = (lock(&shared.sink).as_mut(), first) {
                     sink(Err(first));

@@ -15,7 +15,8 @@ impl Model {
         self.attach()?;
         let limits: Vec<_> =
             self.volumes.iter().filter_map(|volume| limit_arguments(&volume.known)).collect();
-        let limits = limits.into_iter().filter(|_| self.has_volumes).map(|told| (LIMIT.to_owned(), told));
+        let limits =
+            limits.into_iter().filter(|_| self.has_volumes).map(|reported| (LIMIT.to_owned(), reported));
         for (action, arguments) in limits.chain(self.persistent_faults.actions()).collect::<Vec<_>>() {
             // What this kind of array cannot do it could not do before.
             let _ = self.act_on_twin(now_ns, &action, &arguments);

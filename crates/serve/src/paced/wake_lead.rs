@@ -77,9 +77,9 @@ mod tests {
         fn wait(&mut self, away: Duration, late: Duration) -> Duration {
             let due = self.now + away;
             let lead = self.waking.lead(self.now);
-            let asked = due.saturating_sub(lead).max(self.now);
-            let woke = if asked > self.now { asked + late } else { self.now };
-            if asked > self.now {
+            let requested = due.saturating_sub(lead).max(self.now);
+            let woke = if requested > self.now { requested + late } else { self.now };
+            if requested > self.now {
                 self.waking.woke_late(late);
             }
             let polled = due.saturating_sub(woke);

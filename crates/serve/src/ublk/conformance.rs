@@ -262,11 +262,11 @@ fn replies_to_the_driver_are_paced() {
     let by_ublk = seen[seen.len() - 1].1;
     // A reply is counted when it has left.
     let counted = || paced.exports.volumes().iter().map(|volume| volume.tally.read().read.ios).sum::<u64>();
-    let (asked, deadline) = (80 * seen.len() as u64, Instant::now() + PATIENCE);
-    while counted() < asked && Instant::now() < deadline {
+    let (requested, deadline) = (80 * seen.len() as u64, Instant::now() + PATIENCE);
+    while counted() < requested && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(counted(), asked, "each is counted with its volume");
+    assert_eq!(counted(), requested, "each is counted with its volume");
     let mut untimed = serve(text, false);
     let at_once = (0..ROUNDS)
         .map(|_| mean_ms(&mut untimed.kernel, size_bytes))

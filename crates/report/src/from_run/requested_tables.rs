@@ -18,20 +18,21 @@ pub fn tables(source: &Source<'_>, found: Option<&Findings>, stage: Option<&str>
     if let (Some(found), Some(stage)) = (found, stage) {
         tables.extend(verification(found, stage));
     }
-    let asked = source.plan.iter().flat_map(|plan| &plan.tables).filter(|asked| match stage {
-        Some(stage) => asked.stages.len() == 1 && asked.stages[0] == stage,
-        None => asked.stages.len() > 1,
+    let requested = source.plan.iter().flat_map(|plan| &plan.tables).filter(|requested| match stage {
+        Some(stage) => requested.stages.len() == 1 && requested.stages[0] == stage,
+        None => requested.stages.len() > 1,
     });
-    for asked in asked {
-        let rows = rows(source, found, asked);
+    for requested in requested {
+        let rows = rows(source, found, requested);
         if rows.is_empty() {
             continue;
         }
-        match asked.columns {
-            None => tables.push(plain_table(source, asked, &rows)),
+        match requested.columns {
+            None => tables.push(plain_table(source, requested, &rows)),
             Some(columns) => {
-                tables
-                    .extend(asked.quantities.iter().filter_map(|q| crossed(asked, &rows, columns, q.name())));
+                tables.extend(
+                    requested.quantities.iter().filter_map(|q| crossed(requested, &rows, columns, q.name())),
+                );
             }
         }
     }
@@ -74,13 +75,14 @@ impl Row<'_> {
 }
 
 /// The rows of a table in order of appearance.
-fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Table) -> Vec<Row<'a>> {
-    let is_by_round = asked.rows.contains(&"repeat");
+fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, requested: &plan::Table) -> Vec<Row<'a>> {
+    let is_by_round = requested.rows.contains(&"repeat");
     let cases = source.done().map(|(_, result)| result).filter(|result| {
-        asked.shows(&result.stage, &result.settings) && (is_by_round || is_in_window(source, found, result))
+        requested.shows(&result.stage, &result.settings)
+            && (is_by_round || is_in_window(source, found, result))
     });
-    let mut keys: Vec<&str> = asked.rows.clone();
-    keys.extend(asked.columns);
+    let mut keys: Vec<&str> = requested.rows.clone();
+    keys.extend(requested.columns);
     let mut groups: Vec<(String, Vec<&CaseResult>)> = Vec::new();
     for case in cases {
         let key: Vec<String> = keys
@@ -96,7 +98,7 @@ fn rows<'a>(source: &'a Source<'_>, found: Option<&Findings>, asked: &plan::Tabl
     let is_of_rounds = |case: &&CaseResult| is_round(source, case) && !keys.contains(&"repeat");
     let mut rows = Vec::new();
     for (_, cases) in groups {
-        match &asked.pick {
+        match &requested.pick {
             Some(pick) => {
                 rows.extend(picked(pick, points(cases, is_of_rounds)));
             }
@@ -168,25 +170,26 @@ fn is_in_window(source: &Source<'_>, found: Option<&Findings>, case: &CaseResult
     round.is_none_or(|round| steady.window_rounds.contains(&round))
 }
 
-fn caption(asked: &plan::Table) -> Cited {
+fn caption(requested: &plan::Table) -> Cited {
     let quote = |text: &str| Cited::quote(text, findings::Source::quote("plan"));
-    match &asked.published_as {
-        Some(name) => cited!("{} (in the published test: {})", quote(&asked.title), quote(name)),
-        None => quote(&asked.title),
+    match &requested.published_as {
+        Some(name) => cited!("{} (in the published test: {})", quote(&requested.title), quote(name)),
+        None => quote(&requested.title),
     }
 }
 
 /// A row for each combination, quantities beside it, published figures beside those.
-fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Table {
-    let mut columns: Vec<Column> = asked.rows.iter().map(|name| Column::words(axes::title(name))).collect();
-    let at: Vec<&str> = asked.stages.iter().flat_map(|stage| source.axes_of(stage)).collect();
+fn plain_table(source: &Source<'_>, requested: &plan::Table, rows: &[Row<'_>]) -> Table {
+    let mut columns: Vec<Column> =
+        requested.rows.iter().map(|name| Column::words(axes::title(name))).collect();
+    let at: Vec<&str> = requested.stages.iter().flat_map(|stage| source.axes_of(stage)).collect();
     let at: Vec<&str> =
-        at.into_iter().filter(|name| !asked.rows.contains(name) && *name != "repeat").collect();
-    let has_at = asked.pick.is_some() && !at.is_empty();
+        at.into_iter().filter(|name| !requested.rows.contains(name) && *name != "repeat").collect();
+    let has_at = requested.pick.is_some() && !at.is_empty();
     if has_at {
         columns.push(Column::words("At"));
     }
-    let used: Vec<&str> = asked
+    let used: Vec<&str> = requested
         .quantities
         .iter()
         .map(|quantity| quantity.name())
@@ -194,7 +197,7 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
         .collect();
     let published: Vec<Vec<Option<Quantity>>> = used
         .iter()
-        .map(|path| rows.iter().map(|row| published(source, asked, row, path)).collect())
+        .map(|path| rows.iter().map(|row| published(source, requested, row, path)).collect())
         .collect();
     for (path, figures) in used.iter().zip(&published) {
         columns.push(Column::numbers(cited!("{}{}", words(path), unit(path))));
@@ -206,7 +209,7 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
         .iter()
         .enumerate()
         .map(|(place, row)| {
-            let mut cells: Vec<Cited> = asked.rows.iter().map(|name| row.setting(name)).collect();
+            let mut cells: Vec<Cited> = requested.rows.iter().map(|name| row.setting(name)).collect();
             if has_at {
                 let case = row.cases[0];
                 cells.push(axes::cited_label(&case.stage, &case.case, &case.settings, &at));
@@ -221,11 +224,11 @@ fn plain_table(source: &Source<'_>, asked: &plan::Table, rows: &[Row<'_>]) -> Ta
             cells
         })
         .collect();
-    Table { id: String::new(), caption: caption(asked), columns, rows: cells }
+    Table { id: String::new(), caption: caption(requested), columns, rows: cells }
 }
 
 /// The published figure beside a row: that of its case, or the extreme that the row picks.
-fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str) -> Option<Quantity> {
+fn published(source: &Source<'_>, requested: &plan::Table, row: &Row<'_>, path: &str) -> Option<Quantity> {
     let plan = source.plan.as_ref()?;
     let case = row.cases[0];
     let figures = plan.published_for(&case.stage, &case.settings);
@@ -237,7 +240,7 @@ fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str
         .iter()
         .find(|figure| figure.quantity.name() == path)
         .map(|figure| cite(figure.value, &figure.file));
-    let pick = asked.pick.as_ref().filter(|pick| pick.at_most.is_empty());
+    let pick = requested.pick.as_ref().filter(|pick| pick.at_most.is_empty());
     of_case.or_else(|| {
         let pick = pick?;
         let extremes = plan
@@ -256,10 +259,11 @@ fn published(source: &Source<'_>, asked: &plan::Table, row: &Row<'_>, path: &str
 }
 
 /// One quantity: a row for each combination, a column for each value of a setting.
-fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Option<Table> {
+fn crossed(requested: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Option<Table> {
     let settings: Vec<&Map<String, Value>> = rows.iter().map(Row::settings).collect();
     let across = axes::values(&settings, by);
-    let mut columns: Vec<Column> = asked.rows.iter().map(|name| Column::words(axes::title(name))).collect();
+    let mut columns: Vec<Column> =
+        requested.rows.iter().map(|name| Column::words(axes::title(name))).collect();
     columns.extend(across.iter().map(|value| {
         let row = rows.iter().find(|row| row.settings().get(by) == Some(value));
         Column::numbers(row.map(|row| row.setting(by)).unwrap_or_default())
@@ -267,7 +271,7 @@ fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Optio
     let mut lines: Vec<(Vec<Cited>, Vec<Cited>)> = Vec::new();
     let mut is_empty = true;
     for row in rows {
-        let head: Vec<Cited> = asked.rows.iter().map(|name| row.setting(name)).collect();
+        let head: Vec<Cited> = requested.rows.iter().map(|name| row.setting(name)).collect();
         let place = across.iter().position(|value| row.settings().get(by) == Some(value))?;
         let is_its =
             |line: &(Vec<Cited>, Vec<Cited>)| line.0.iter().map(Cited::text).eq(head.iter().map(Cited::text));
@@ -285,7 +289,7 @@ fn crossed(asked: &plan::Table, rows: &[Row<'_>], by: &str, path: &str) -> Optio
     }
     (!is_empty).then(|| Table {
         id: String::new(),
-        caption: cited!("{}: {}{}", caption(asked), words(path), unit(path)),
+        caption: cited!("{}: {}{}", caption(requested), words(path), unit(path)),
         columns,
         rows: lines.into_iter().map(|(head, cells)| head.into_iter().chain(cells).collect()).collect(),
     })

@@ -3,7 +3,7 @@
 
 use super::quantity::{self, Kind};
 use super::time_charts::{self, Direction, Line, Shown};
-use super::{ReportError, Source, asked_tables, axes, section_id};
+use super::{ReportError, Source, axes, requested_tables, section_id};
 use crate::chart::{Axis, Chart, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use findings::Findings;
 use plan::ChartAxis;
@@ -26,8 +26,8 @@ pub fn is_plain(chart: &plan::Chart) -> bool {
 
 /// True where the plan itself says which charts a stage has.
 pub fn decides(source: &Source<'_>, stage: &str) -> bool {
-    let mut asked = source.plan.iter().flat_map(|plan| &plan.charts);
-    asked.any(|chart| !is_plain(chart) && chart.stages.len() == 1 && chart.stages[0] == stage)
+    let mut requested = source.plan.iter().flat_map(|plan| &plan.charts);
+    requested.any(|chart| !is_plain(chart) && chart.stages.len() == 1 && chart.stages[0] == stage)
         || source.stage_of_plan(stage).is_some_and(|stage| stage.repeats.is_some())
 }
 
@@ -43,22 +43,22 @@ pub fn charts(
     let mut charts = Vec::new();
     let Some(plan) = &source.plan else { return Ok(charts) };
     let prefix = stage.map_or_else(|| "across".to_owned(), section_id);
-    for asked in &plan.charts {
+    for requested in &plan.charts {
         let is_here = match stage {
-            Some(stage) => asked.stages.len() == 1 && asked.stages[0] == stage,
-            None => asked.stages.len() > 1,
+            Some(stage) => requested.stages.len() == 1 && requested.stages[0] == stage,
+            None => requested.stages.len() > 1,
         };
         if !is_here {
             continue;
         }
         let cases: Cases<'_> =
-            source.done().filter(|(_, result)| asked.shows(&result.stage, &result.settings)).collect();
-        for (heading, cases) in split(cases, &asked.each) {
-            let drawn = match asked.x {
-                ChartAxis::Time | ChartAxis::Written => over_time(source, asked, &cases)?,
-                ChartAxis::Latency => vec![response_times(source, found, asked, &cases)?],
-                ChartAxis::Setting(name) => against(source, asked, name, &cases),
-                ChartAxis::Quantity(x) => trade(source, asked, x.name(), &cases),
+            source.done().filter(|(_, result)| requested.shows(&result.stage, &result.settings)).collect();
+        for (heading, cases) in split(cases, &requested.each) {
+            let drawn = match requested.x {
+                ChartAxis::Time | ChartAxis::Written => over_time(source, requested, &cases)?,
+                ChartAxis::Latency => vec![response_times(source, found, requested, &cases)?],
+                ChartAxis::Setting(name) => against(source, requested, name, &cases),
+                ChartAxis::Quantity(x) => trade(source, requested, x.name(), &cases),
             };
             let several = drawn.len();
             for (part, mut chart) in drawn.into_iter().enumerate() {
@@ -68,11 +68,12 @@ pub fn charts(
                 }
                 chart.id = format!("{prefix}-asked-{}", charts.len() + 1);
                 chart.title = match (heading.is_empty(), several) {
-                    (true, 1) => asked.title.clone(),
-                    (false, 1) => format!("{}, {heading}", asked.title),
-                    _ => format!("{} {heading} ({} of {several})", asked.title, part + 1),
+                    (true, 1) => requested.title.clone(),
+                    (false, 1) => format!("{}, {heading}", requested.title),
+                    _ => format!("{} {heading} ({} of {several})", requested.title, part + 1),
                 };
-                chart.caption = format!("{} {}", super::published_as(asked), chart.caption).trim().to_owned();
+                chart.caption =
+                    format!("{} {}", super::published_as(requested), chart.caption).trim().to_owned();
                 charts.push(chart);
             }
         }
@@ -94,30 +95,39 @@ fn split<'a>(cases: Cases<'a>, names: &[&str]) -> Vec<(String, Cases<'a>)> {
 }
 
 /// The settings that tell the lines of a chart apart.
-fn line_names<'a>(source: &'a Source<'_>, asked: &plan::Chart, cases: &[(u32, &CaseResult)]) -> Vec<&'a str> {
-    if let Some(series) = asked.series {
+fn line_names<'a>(
+    source: &'a Source<'_>,
+    requested: &plan::Chart,
+    cases: &[(u32, &CaseResult)],
+) -> Vec<&'a str> {
+    if let Some(series) = requested.series {
         return vec![series];
     }
     let settings: Vec<&Map<String, Value>> = cases.iter().map(|(_, result)| &result.settings).collect();
-    let of_x = if let ChartAxis::Setting(name) = asked.x { name } else { "repeat" };
-    let mut names: Vec<&str> = asked.stages.iter().flat_map(|stage| source.axes_of(stage)).collect();
+    let of_x = if let ChartAxis::Setting(name) = requested.x { name } else { "repeat" };
+    let mut names: Vec<&str> = requested.stages.iter().flat_map(|stage| source.axes_of(stage)).collect();
     names.dedup();
     names.retain(|name| *name != of_x && *name != "repeat" && axes::values(&settings, name).len() > 1);
     names
 }
 
 /// Lines of points against a setting, or bars where its values are words.
-fn against(source: &Source<'_>, asked: &plan::Chart, name: &str, cases: &[(u32, &CaseResult)]) -> Vec<Chart> {
+fn against(
+    source: &Source<'_>,
+    requested: &plan::Chart,
+    name: &str,
+    cases: &[(u32, &CaseResult)],
+) -> Vec<Chart> {
     let settings: Vec<&Map<String, Value>> = cases.iter().map(|(_, result)| &result.settings).collect();
     let values = axes::values(&settings, name);
     let is_bars = !axes::is_numeric(name, &values);
-    let names = line_names(source, asked, cases);
+    let names = line_names(source, requested, cases);
     let mut lines: Vec<(String, &'static str, Cases<'_>)> = Vec::new();
     for (label, cases) in split(cases.to_vec(), &names) {
-        for y in &asked.y {
+        for y in &requested.y {
             let has_any = cases.iter().any(|(_, result)| quantity::value(result, y.name()).is_some());
             if has_any {
-                let label = match (asked.y.len(), label.is_empty()) {
+                let label = match (requested.y.len(), label.is_empty()) {
                     (1, _) => label.clone(),
                     (_, true) => quantity::words(y.name()),
                     _ => format!("{label}, {}", quantity::words(y.name())),
@@ -126,7 +136,7 @@ fn against(source: &Source<'_>, asked: &plan::Chart, name: &str, cases: &[(u32, 
             }
         }
     }
-    let kind = asked.y.first().map_or(Kind::Iops, |y| Kind::of(y.name()));
+    let kind = requested.y.first().map_or(Kind::Iops, |y| Kind::of(y.name()));
     let draw = |lines: &[(String, &'static str, Cases<'_>)]| {
         let mut series = Vec::new();
         for (style, (label, path, cases)) in lines.iter().enumerate() {
@@ -167,21 +177,27 @@ const HOW_MUCH: [&str; 4] = ["numjobs", "iodepth", "rate_iops", "rate_percent"];
 
 /// Points of two measured quantities, as latency against IOPS. Cases that differ only in how much load there is are one line, in
 /// the order of the load, so that a line which turns back shows where more load gives less.
-fn trade(source: &Source<'_>, asked: &plan::Chart, x_path: &str, cases: &[(u32, &CaseResult)]) -> Vec<Chart> {
-    let mut names = line_names(source, asked, cases);
-    if asked.series.is_none() {
+fn trade(
+    source: &Source<'_>,
+    requested: &plan::Chart,
+    x_path: &str,
+    cases: &[(u32, &CaseResult)],
+) -> Vec<Chart> {
+    let mut names = line_names(source, requested, cases);
+    if requested.series.is_none() {
         names.retain(|name| !HOW_MUCH.contains(name));
     }
-    let (x_kind, y_kind) = (Kind::of(x_path), asked.y.first().map_or(Kind::Latency, |y| Kind::of(y.name())));
+    let (x_kind, y_kind) =
+        (Kind::of(x_path), requested.y.first().map_or(Kind::Latency, |y| Kind::of(y.name())));
     let mut series = Vec::new();
     for (label, cases) in split(cases.to_vec(), &names) {
-        for y in &asked.y {
+        for y in &requested.y {
             let point = |result: &CaseResult| {
                 Some(Point::new(quantity::value(result, x_path)?, Some(quantity::value(result, y.name())?)))
             };
             let points: Vec<Point> = cases.iter().filter_map(|(_, result)| point(result)).collect();
             let words = quantity::words(y.name());
-            let label = match (asked.y.len(), label.is_empty()) {
+            let label = match (requested.y.len(), label.is_empty()) {
                 (1, _) => label.clone(),
                 (_, true) => words,
                 _ => format!("{label}, {words}"),
@@ -225,16 +241,16 @@ fn blank(x: Axis, y: Axis, series: Vec<Series>) -> Chart {
 /// Lines against time or against bytes written. Cases that go on from one another are one line.
 fn over_time(
     source: &Source<'_>,
-    asked: &plan::Chart,
+    requested: &plan::Chart,
     cases: &[(u32, &CaseResult)],
 ) -> Result<Vec<Chart>, ReportError> {
-    let is_one = asked
+    let is_one = requested
         .stages
         .iter()
         .all(|stage| source.stage_of_plan(stage).is_some_and(|stage| stage.continues != plan::Continues::No));
-    let names = line_names(source, asked, cases);
+    let names = line_names(source, requested, cases);
     let mut lines = Vec::new();
-    if is_one && asked.series.is_none() {
+    if is_one && requested.series.is_none() {
         lines.extend(time_charts::joined(source, cases)?);
     } else {
         for (index, result) in cases {
@@ -243,15 +259,15 @@ fn over_time(
     }
     lines.retain(|line: &Line| line.intervals.len() > 1);
     let events = source.run.events()?;
-    let against_written = asked.x == ChartAxis::Written;
+    let against_written = requested.x == ChartAxis::Written;
     let mut charts = Vec::new();
-    for lines in lines.chunks((SERIES_LIMIT / asked.y.len().max(1)).max(1)) {
-        let span = time_charts::span(asked, lines, cases);
+    for lines in lines.chunks((SERIES_LIMIT / requested.y.len().max(1)).max(1)) {
+        let span = time_charts::span(requested, lines, cases);
         let part: Vec<Line> = match span {
             Some((from_ns, to_ns)) => lines.iter().map(|line| line.between(from_ns, to_ns)).collect(),
             None => lines.to_vec(),
         };
-        let shown: Vec<Shown> = asked
+        let shown: Vec<Shown> = requested
             .y
             .iter()
             .map(|y| Shown { kind: Kind::of(y.name()), direction: Direction::of(y.name()), path: y.name() })
@@ -265,12 +281,12 @@ fn over_time(
 fn response_times(
     source: &Source<'_>,
     found: Option<&Findings>,
-    asked: &plan::Chart,
+    requested: &plan::Chart,
     cases: &[(u32, &CaseResult)],
 ) -> Result<Chart, ReportError> {
-    let mut names = line_names(source, asked, cases);
-    let lines: Vec<Cases<'_>> = match &asked.pick {
-        Some(pick) => vec![asked_tables::chosen(source, found, pick, cases)],
+    let mut names = line_names(source, requested, cases);
+    let lines: Vec<Cases<'_>> = match &requested.pick {
+        Some(pick) => vec![requested_tables::chosen(source, found, pick, cases)],
         None => cases.iter().map(|case| vec![*case]).collect(),
     };
     // One that was chosen from the results says which it is; one that is all there is need not.
@@ -287,7 +303,7 @@ fn response_times(
             totals.extend(source.run.totals(*index)?);
         }
         for load in totals {
-            let is_wanted = |name| asked.y.iter().any(|y| Direction::of(y.name()).has(name));
+            let is_wanted = |name| requested.y.iter().any(|y| Direction::of(y.name()).has(name));
             let directions = [(Direction::Read, &load.read), (Direction::Write, &load.write)];
             for (_, totals) in directions.iter().filter(|(direction, _)| is_wanted(*direction)) {
                 let Some(totals) = totals else { continue };
