@@ -208,7 +208,7 @@ fn measured(figure: &PublishedValue) -> Option<MeasuredFigure> {
     (value > 0.0).then_some(MeasuredFigure { quantity, value, half_digit, of })
 }
 
-/// Where the most IOPS are known with their latency, Little's law says how many I/Os were outstanding: of each block size the
+/// Where the peak IOPS are known with their latency, Little's law says how many I/Os were outstanding: of each block size the
 /// cases nearest to that are kept. Else all are.
 fn near_its_population(figures: &[MeasuredFigure], cases: Vec<Case>) -> Vec<Case> {
     let of = |of: FigureOf, ends: &str| {

@@ -113,7 +113,7 @@ const EXACT: Setting = Setting {
     says: "on: all of a load is simulated, nothing is carried over",
 };
 
-/// An array brought to life in simulated time.
+/// Digital twin: a simulated array.
 #[derive(Debug, Clone)]
 pub struct Twin {
     model: Model,

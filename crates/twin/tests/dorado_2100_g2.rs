@@ -119,8 +119,8 @@ fn the_cliff_and_the_level_after_it_are_those_published() {
             most / mean
         );
         assert!(least > 0.94 * mean && most < 1.06 * mean, "{bs_bytes} B: {least} to {most}, mean {mean}");
-        let lasting = all[first + 6..].chunks(12).map(iops).fold(0.0, f64::max);
-        assert!(lasting < 0.6 * before, "{bs_bytes} B: a minute at {lasting} after {before}");
+        let sustained = all[first + 6..].chunks(12).map(iops).fold(0.0, f64::max);
+        assert!(sustained < 0.6 * before, "{bs_bytes} B: a minute at {sustained} after {before}");
         let settled = iops(&all[(first + 2 + all.len()) / 2..]);
         let what = format!("RAID {raid}, {bs_bytes} B, MB/s");
         if misses(&what, row[2].parse().unwrap(), settled * f64::from(bs_bytes) / 1e6, 0.05) {

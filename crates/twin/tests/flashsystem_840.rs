@@ -140,7 +140,7 @@ fn published_claims_hold() {
     assert!((0.45..0.55).contains(&half), "F6 {half}");
 }
 
-/// Proves that a single I/O takes what the vendor gives as least latency: 90 µs a write, 135 µs a read.
+/// Proves that a single I/O takes what the vendor gives as lowest latency: 90 µs a write, 135 µs a read.
 #[test]
 fn an_idle_array_answers_at_the_vendors_latency() {
     let alone = |pattern| measure(&[], &LoadSpec { numjobs: 1, iodepth: 1, ..spec(pattern, 4096, 100) });

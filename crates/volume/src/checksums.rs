@@ -26,7 +26,7 @@ pub(crate) struct Checksums {
 }
 
 impl Checksums {
-    /// Those that begin at `start_bytes` of the medium.
+    /// Those that begin at `start_bytes` of the store.
     pub(crate) fn new(start_bytes: u64) -> Self {
         Checksums { start_bytes, slots: (0..SLOTS).map(|_| Mutex::default()).collect() }
     }
@@ -149,12 +149,12 @@ mod tests {
     use super::*;
     use crate::memory::MemoryBlockStore;
 
-    /// Proves that what was put is read at once, reaches the medium with a flush or when another page needs the
-    /// slot, that a range made zero is zero, and that what the medium holds counts after forgetting.
+    /// Proves that what was put is read at once, reaches the store with a flush or when another page needs the
+    /// slot, that a range made zero is zero, and that what the store holds counts after forgetting.
     #[test]
-    fn memory_and_medium_agree() {
+    fn memory_and_store_agree() {
         let block_store = MemoryBlockStore::default();
-        let on_medium = |at: u64| {
+        let on_store = |at: u64| {
             let mut sums = [0; 4];
             block_store.read_at(100 * 512 + at, &mut sums).unwrap();
             sums
@@ -166,19 +166,19 @@ mod tests {
             sums
         };
         checksums.put(&block_store, 4092, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-        assert_eq!((read(4092), read(4096), on_medium(4092)), ([1, 2, 3, 4], [5, 6, 7, 8], [0; 4]));
+        assert_eq!((read(4092), read(4096), on_store(4092)), ([1, 2, 3, 4], [5, 6, 7, 8], [0; 4]));
         // Page 256 takes the slot of page 0.
         assert_eq!(read((SLOTS * PAGE_BYTES) as u64), [0; 4]);
-        assert_eq!((on_medium(4092), on_medium(4096)), ([1, 2, 3, 4], [0; 4]));
+        assert_eq!((on_store(4092), on_store(4096)), ([1, 2, 3, 4], [0; 4]));
         checksums.flush(&block_store).unwrap();
-        assert_eq!((on_medium(4096), read(4092)), ([5, 6, 7, 8], [1, 2, 3, 4]));
+        assert_eq!((on_store(4096), read(4092)), ([5, 6, 7, 8], [1, 2, 3, 4]));
         checksums.write(&block_store, 8, &[9; 4]).unwrap();
-        assert_eq!(on_medium(8), [9; 4]);
+        assert_eq!(on_store(8), [9; 4]);
         block_store.write_at(100 * 512 + 8, &[7; 4]).unwrap();
         assert_eq!(read(8), [9; 4]);
         checksums.forget(&block_store).unwrap();
         assert_eq!(read(8), [7; 4]);
         checksums.zero(&block_store, 8, 4096).unwrap();
-        assert_eq!((read(8), read(4092), read(4096), on_medium(8)), ([0; 4], [0; 4], [0; 4], [0; 4]));
+        assert_eq!((read(8), read(4092), read(4096), on_store(8)), ([0; 4], [0; 4], [0; 4], [0; 4]));
     }
 }

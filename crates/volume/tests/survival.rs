@@ -321,7 +321,7 @@ fn power_cuts_inside_a_checkpoint_are_survived() {
 /// drives as before may fail again without a wrong byte, also after a restart; and that a rehoming of drives that
 /// hold more than there is room for says so.
 #[test]
-fn rehoming_restores_the_redundancy() {
+fn migration_restores_the_redundancy() {
     for (name, spec, tolerated) in
         arrays().into_iter().filter(|(name, _, _)| ["pool", "replicas"].contains(name))
     {

@@ -138,7 +138,7 @@ fn cross_stimulus_recovery() {
 }
 
 /// Proves that threads by depth are tabled, that each round of cells is preceded by writes at the largest load, and that the
-/// three points are measured anew: the cell of most IOPS within 5 ms, that nearest to half-way, and the least, by the means of the
+/// three points are measured anew: the cell of peak IOPS within 5 ms, that nearest to half-way, and the least, by the means of the
 /// measurement window.
 #[test]
 fn demand_intensity() {

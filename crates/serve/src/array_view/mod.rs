@@ -273,7 +273,7 @@ mod tests {
     /// Proves that a scene has each drive's state, spares that are left, what goes on, shares by the number of
     /// processors, a disk's time as a whole, and levels with their limits, all for the time between.
     #[test]
-    fn a_scene_is_of_the_time_between() {
+    fn a_view_is_of_the_time_between() {
         let array_view = ArrayView::between(&status(1), &status(3), 2.0);
         let states: Vec<&str> = array_view.drives.iter().map(|drive| drive.state.as_str()).collect();
         assert_eq!(states, ["ok", "rebuilding", "failed", "slowed", "spare", "spare"]);

@@ -56,7 +56,7 @@ payloads! {
         4 => WriteDone(u32),
         /// The host has its answer.
         5 => Complete(u32),
-        /// The array does something on its own account.
+        /// A background task is due.
         6 => BackgroundTask(u32),
     }
 }

@@ -39,7 +39,7 @@ pub use description::{Controllers, Description, FlashModules, Hosts, Layout};
 /// What lets such an array be updated.
 const UPDATE_REMEDY: &str = "describe the update under `flash_modules.firmware_update`";
 
-/// An array of flash modules brought to life in simulated time.
+/// Simulated array of flash modules.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Model {
     set: layout::Layout,
     recovery: Recovery,
     plan: IoList,
-    /// What the array does on its own account, by the number under which it is in the queue.
+    /// Pending background tasks, by their number in the queue.
     own: Slab<BackgroundTask>,
     failover: Failover,
     notes: Vec<TwinNote>,

@@ -77,7 +77,7 @@ struct Attachment {
     host: u32,
 }
 
-/// A replicated system brought to life in simulated time.
+/// Simulated replicated system.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,

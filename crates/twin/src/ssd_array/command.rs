@@ -119,7 +119,7 @@ payloads! {
         7 => Destaged(u32),
         /// The host has the answer to the command.
         8 => Answer(u32),
-        /// The array does something on its own account.
+        /// A background task is due.
         9 => BackgroundTask(u32),
     }
 }

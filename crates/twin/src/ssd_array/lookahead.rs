@@ -11,7 +11,7 @@
 //! then go on at once as well. Not where adapters limit what goes both ways: writes come to them at another distance.
 //!
 //! Where something counts what is at the controllers at this moment (crowding, room in the cache, places for changes of parity),
-//! nothing is seen ahead; nor from the first event on, since drives and controllers that come and go act on what is under way.
+//! there is no lookahead; nor from the first event on, since drives and controllers that come and go act on what is under way.
 
 use super::Model;
 use super::command::ModelEvent;
@@ -27,7 +27,7 @@ pub(crate) struct Lookahead {
     arrival_ns: u64,
     /// From an issue until one can be at the drives.
     drives_ns: u64,
-    /// From an issue until a read's data can be at their link; 0 where that is not seen ahead.
+    /// From an issue until a read's data can be at their link; 0 without lookahead.
     links_ns: u64,
 }
 
@@ -45,19 +45,19 @@ impl Lookahead {
 
     /// The same with so long a quickest read.
     fn with_reads_ns(self, quickest_ns: u64) -> Lookahead {
-        // Where nothing is seen ahead, or nothing but what takes no time, reads are not either.
+        // Without lookahead at the drives there is none for reads.
         let links_ns = if self.drives_ns == 0 { 0 } else { self.drives_ns + quickest_ns };
         Lookahead { links_ns, ..self }
     }
 
-    /// When an arrival at `at_ns` is seen to; `None` for now.
+    /// Time at which an arrival at `at_ns` is handled; `None` for now.
     #[inline]
     pub fn until_arrival(self, now_ns: u64, at_ns: u64) -> Option<u64> {
         let seen_ns = at_ns - self.arrival_ns;
         (seen_ns > now_ns).then_some(seen_ns)
     }
 
-    /// When what reaches the drives at `at_ns` is seen to; `None` for now.
+    /// Time at which a command for the drives at `at_ns` is handled; `None` for now.
     #[inline]
     pub fn until_drives(self, now_ns: u64, at_ns: u64) -> Option<u64> {
         let seen_ns = self.drives_seen_ns(at_ns);
@@ -71,19 +71,19 @@ impl Lookahead {
         (seen_ns > now_ns).then_some(seen_ns)
     }
 
-    /// When what happens in the drives at `at_ns` is seen to.
+    /// Time at which an event in the drives at `at_ns` is handled.
     #[inline]
     pub fn drives_seen_ns(self, at_ns: u64) -> u64 {
         at_ns - self.drives_ns
     }
 
-    /// The arrival that is seen to now.
+    /// Time of arrivals that are handled now.
     #[inline]
     pub fn arrival_ns(self, now_ns: u64) -> u64 {
         now_ns + self.arrival_ns
     }
 
-    /// The moment in the drives that is seen to now.
+    /// Time of drive events that are handled now.
     #[inline]
     pub fn drives_ns(self, now_ns: u64) -> u64 {
         now_ns + self.drives_ns
@@ -95,7 +95,7 @@ impl Lookahead {
         now_ns + self.links_ns
     }
 
-    /// How long before its moment something is seen to.
+    /// Lookahead of an event.
     fn lead_ns(self, event: ModelEvent) -> u64 {
         match event {
             ModelEvent::Arrive(_) => self.arrival_ns,
@@ -107,7 +107,7 @@ impl Lookahead {
 }
 
 impl Model {
-    /// From now on everything is seen to at its moment. Resources keep their order: what was seen to ahead of time comes before
+    /// Stops the lookahead: from now on every event is handled at its own time. Resources keep their order: what was handled ahead of time comes before
     /// whatever is still to come.
     #[cold]
     pub(super) fn stop_lookahead(&mut self) {
@@ -163,7 +163,7 @@ mod tests {
     use serde_json::{Map, Value};
     use std::ops::ControlFlow;
 
-    /// Samples of a load on the composite flash array, all of whose times are so many times as long, with foresight in the
+    /// Samples of a load on the composite flash array, all of whose times are so many times as long, with lookahead in the
     /// first of ten samples and without in the others.
     fn samples(rwmixread: u8, longer: f64, shape: LoadShape, ahead_in_samples: usize) -> Vec<Sample> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/composite-flash.yaml");
@@ -231,9 +231,9 @@ mod tests {
         samples
     }
 
-    /// Proves that every I/O has the same latency to the nanosecond whether or not its way is seen to ahead of time, reads, mixed load
+    /// Proves that every I/O has the same latency to the nanosecond whether or not its path is handled ahead of time, reads, mixed load
     /// and writes, thousands of them under contention: where chance alone says when each begins, and times are so long that no two meet
-    /// in one nanosecond, nothing differs, nor where foresight ends under way.
+    /// in one nanosecond, nothing differs, nor where lookahead ends under way.
     #[test]
     fn what_is_seen_ahead_is_the_same() {
         let longer = 703.7;

@@ -47,7 +47,7 @@ pub use settings::SHRINK_LIMIT;
 /// What lets such an array lose a controller for a while.
 const UPDATE_REMEDY: &str = "describe the update under `ssd_array.firmware_update`";
 
-/// An array of solid-state drives brought to life in simulated time.
+/// Simulated array of solid-state drives.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Model {
     notes: Vec<TwinNote>,
     recovery: Recovery,
     failover: Failover,
-    /// What the array does on its own account, by the number under which it is in the queue.
+    /// Pending background tasks, by their number in the queue.
     own: Slab<BackgroundTask>,
     /// What is carried next was told as ranges already.
     is_told: bool,
