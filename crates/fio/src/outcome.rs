@@ -53,7 +53,7 @@ pub struct FioOutcome {
     /// Time that was counted: the longest of all jobs.
     pub runtime_ns: u64,
     /// When the load (with its ramp) began, in milliseconds since 1970; before fio 3.37 derived from the end of the
-    /// run, late by what fio needs to print its report (around 10 ms).
+    /// run, delayed by what fio needs to print its report (around 10 ms).
     pub start_unix_ms: Option<u64>,
     /// CPU use of the jobs.
     pub cpu: CpuUse,

@@ -40,7 +40,7 @@ fn write_view(text: &mut String, array_view: &ArrayView) -> std::fmt::Result {
     write_parts(text, &array_view.parts)?;
     writeln!(
         text,
-        "\nreplies leave late by {:.1} µs (median), {:.1} µs (p99); {} so far",
+        "\npacing error {:.1} µs (median), {:.1} µs (p99); {} replies so far",
         late.p50_us, late.p99_us, late.replies
     )?;
     for (second, says) in array_view.notes.iter().rev().take(NOTES_SHOWN).rev() {
@@ -158,7 +158,7 @@ mod tests {
             "link-0 to host                 [#####...............]  25.0 % busy",
             "controller-0 processors        [#####...............]  25.0 % busy",
             "controller-0 dirty bytes       [#####...............]  25.0 % full",
-            "replies leave late by 12.3 µs (median), 456.0 µs (p99); 3000 so far",
+            "pacing error 12.3 µs (median), 456.0 µs (p99); 3000 replies so far",
             "1.5 s  drive-1 fails",
         ] {
             assert!(text.contains(words), "{words}:\n{text}");

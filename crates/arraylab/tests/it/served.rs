@@ -28,7 +28,7 @@ fn serve_takes_the_models_time() {
         "{printed_text}"
     );
     assert!(printed_text.contains("drives, whole") && printed_text.contains("iops 500.0"), "{printed_text}");
-    assert!(also.contains("paced replies; late by"), "{also}");
+    assert!(also.contains("paced replies; pacing error"), "{also}");
 }
 
 /// Proves that an array is served while a command runs, that the command finds it by its environment, that `ctl` reaches

@@ -64,7 +64,7 @@ impl PacingErrorReport {
     pub fn in_words(&self) -> String {
         let us = |ns: u64| format!("{:.1} µs", ns as f64 / 1000.0);
         format!(
-            "{} paced replies; late by {} (median), {} (p99), {} (p99.9), {} at most; bytes not ready in time: {}",
+            "{} paced replies; pacing error {} (median), {} (p99), {} (p99.9), {} at most; bytes not ready in time: {}",
             self.replies,
             us(self.p50_ns),
             us(self.p99_ns),

@@ -2,7 +2,7 @@
 //!
 //! Handing a reply over takes the kernel tens of microseconds where it has to wake the client's processor for it. The
 //! quickest of the last times is what every reply needs, so sending begins that much earlier. The model then runs ahead
-//! of the clock by as much, which a request that arrives meanwhile would be timed late by; so it is done only for a reply that
+//! of the clock by as much, which a request that arrives meanwhile would be timed wrongly by; so it is done only for a reply that
 //! nothing else is under way beside.
 
 use super::recent_window::RecentWindow;

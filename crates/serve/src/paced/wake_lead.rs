@@ -61,7 +61,7 @@ mod tests {
 
     const US: Duration = Duration::from_micros(1);
 
-    /// A machine on a clock of its own: each wake is late by what `late` says.
+    /// A machine on a clock of its own: each wake is delayed by what `late` says.
     struct Machine {
         waking: WakeLead,
         now: Duration,
