@@ -32,7 +32,7 @@ const MESSAGES_LIMIT: usize = 64;
 /// How often the coordinator looks at the interruption flag and tells the watcher about progress.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How a campaign ended.
+/// Summary of a campaign at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The run directory.
@@ -53,7 +53,7 @@ pub struct Summary {
     pub late_ns: Option<u64>,
 }
 
-/// What a worker is asked to do.
+/// Job of a worker: one case to measure.
 pub(crate) struct CaseJob {
     pub case_index: u32,
     /// Where the engine's files go; none for a twin.

@@ -1,6 +1,6 @@
 //! Campaign errors.
 
-/// What went wrong, classed by what it leaves behind.
+/// Campaign errors, by the state that each leaves behind.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// The plan or the array cannot be used.

@@ -7,7 +7,7 @@ use crate::simulated::Simulator;
 use std::sync::mpsc::SyncSender;
 use store::RunClock;
 
-/// What carries out the cases of a campaign.
+/// Executor of a campaign's cases.
 #[derive(Debug)]
 pub(crate) enum Executor {
     /// Twins in simulated time.

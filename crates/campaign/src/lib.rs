@@ -8,6 +8,8 @@
 //!
 //! Everything that can be refused is refused by [`prepare`] or [`resume`], before a byte is written anywhere.
 
+#![doc = include_str!("../README.md")]
+
 mod bench;
 mod conditions;
 mod coordinator;

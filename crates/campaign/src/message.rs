@@ -15,7 +15,7 @@ pub(crate) struct OwnedCounter {
     pub value: f64,
 }
 
-/// Something that happened to the target while a case ran.
+/// Event on the target during a case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CaseEvent {
     /// Since the start of the case's load.
@@ -55,7 +55,7 @@ pub(crate) enum Message {
     Ended { worker: usize, case_index: u32, ended: Ended },
 }
 
-/// How a case ended.
+/// End of a case.
 pub(crate) enum Ended {
     /// With an outcome, good or bad.
     Outcome(Box<CaseOutcome>),

@@ -31,7 +31,7 @@ const EXACT: &str = "exact";
 /// The most targets of a run.
 const TARGETS_LIMIT: usize = 1024;
 
-/// What was asked for.
+/// Request for a campaign.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// A shipped plan's name, or a file.

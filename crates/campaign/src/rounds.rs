@@ -5,7 +5,7 @@ use plan::{Case, Plan};
 use serde_json::Value;
 use store::{CaseState, CaseStatus, RunReader, StoreError};
 
-/// What the stages of a campaign have measured that may end early.
+/// Round measurements of the stages that may end early.
 #[derive(Debug, Default)]
 pub(crate) struct StageEnds {
     stages: Vec<StageEnd>,

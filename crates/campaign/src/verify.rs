@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use store::{CaseState, RunReader};
 use target::{Guard, Roots, TargetSpec};
 
-/// What was found on the targets of one load.
+/// Verification result of one load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VerifiedLoad {
     /// The stage of the case that wrote it.

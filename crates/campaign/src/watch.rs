@@ -3,7 +3,7 @@
 use load::Sample;
 use store::{CaseRecord, CaseResult, Counter};
 
-/// How far a campaign is.
+/// Progress of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Cases of the run.

@@ -25,7 +25,7 @@ pub trait ArrayDriver: Send {
     fn event(&mut self, name: &str, arguments: &Settings) -> Result<(), DriverError>;
 }
 
-/// How an attempt to make settings ended.
+/// Result of an attempt to make settings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SetOutcome {
     /// All of them are made.
@@ -80,7 +80,7 @@ impl Change {
     }
 }
 
-/// Whether an array is ready for load.
+/// Readiness of an array for load.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Readiness {
     /// It is.
@@ -89,7 +89,7 @@ pub enum Readiness {
     Busy(Progress),
 }
 
-/// How far an array is with what it is doing.
+/// Progress of an array's current work.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     /// Of 100, where the array says so.

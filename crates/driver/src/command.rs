@@ -20,7 +20,7 @@ const PIPE_GRACE: Duration = Duration::from_secs(1);
 const POLL_FIRST: Duration = Duration::from_millis(1);
 const POLL_LONGEST: Duration = Duration::from_millis(20);
 
-/// How long a program may take.
+/// Time limits of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandLimits {
     /// It is killed, with all that it started, after this.
@@ -34,7 +34,7 @@ impl Default for CommandLimits {
     }
 }
 
-/// What a program answered.
+/// Output of a command.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// The command line, for messages.

@@ -5,6 +5,8 @@
 //! of a served array ([`CtlDriver`]), or one of the drivers that ship ([`shipped`]). [`DriverSpec`] reads what
 //! `--array` was given and opens it. [`host`] changes settings of the host and puts them back.
 
+#![doc = include_str!("../README.md")]
+
 mod array;
 mod command;
 mod ctl;

@@ -22,7 +22,7 @@ pub trait Protection: Send {
     fn identity(&self, device: &Path) -> Result<(u64, Option<String>), DriverError>;
 }
 
-/// The same guard that stands before targets.
+/// Protection by the data guard of targets.
 #[derive(Debug, Clone, Default)]
 pub struct HostProtection {
     roots: Roots,

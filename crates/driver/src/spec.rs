@@ -31,7 +31,7 @@ enum Kind {
     Ctl { socket: PathBuf },
 }
 
-/// What a driver needs besides its name.
+/// Resources that a driver needs besides its name.
 pub struct Opening<'a> {
     /// All IDs that were given with `--overwrite-data`.
     pub consents: &'a [String],

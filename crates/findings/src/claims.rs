@@ -26,7 +26,7 @@ use view::View;
 pub use known::Known;
 pub use plan::claim::{Origin, Reason};
 
-/// What a run says of a claim.
+/// Verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

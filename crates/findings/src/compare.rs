@@ -15,7 +15,7 @@ use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{t_quantile, t_two_sided_p};
 use serde::Serialize;
 
-/// What a comparison calls a change, and what a regression.
+/// Thresholds of change and regression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// A change for the worse of at least this many percent, beyond noise, is a regression.
@@ -30,7 +30,7 @@ impl Default for Bounds {
     }
 }
 
-/// What is compared.
+/// Compared metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -90,7 +90,7 @@ impl Metric {
     }
 }
 
-/// What the difference of a metric, or of a case, means.
+/// Verdict on the difference of a metric or a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {

@@ -40,7 +40,7 @@ pub struct Basis {
 /// Declares [`Fact`] and [`Kind`] from one list, so that a kind without a fact or an explanation cannot be.
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What was found.
+        /// Fact by kind.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Fact {
             $($(#[$doc])* $variant($variant),)*

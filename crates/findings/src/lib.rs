@@ -5,6 +5,8 @@
 //! shown), [`Findings::conclusions`] (what a reader takes away, in words) and [`compare`] (two runs of the same
 //! cases). Fields, definitions and constants are described in `docs/findings.md`.
 
+#![doc = include_str!("../README.md")]
+
 mod bounds;
 mod change_point;
 mod cited;

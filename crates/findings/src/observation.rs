@@ -65,7 +65,7 @@ pub struct ObservedCase {
     pub found_load: Option<FoundLoad>,
 }
 
-/// What one direction did in an interval.
+/// Counts of one direction in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Flow {
     /// Operations that completed without error.
@@ -93,7 +93,7 @@ pub struct Interval {
     pub write: Flow,
 }
 
-/// How busy one resource of one part was, 0 to 1.
+/// Utilisation of one resource of one part, 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Busy {
     /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
@@ -106,7 +106,7 @@ pub struct Busy {
     pub share: f64,
 }
 
-/// What one path carried.
+/// Traffic of one path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathTraffic {
     /// The kind of path.
@@ -117,7 +117,7 @@ pub struct PathTraffic {
     pub bytes: f64,
 }
 
-/// Something that happened while a case ran.
+/// Event during a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moment {
     /// When, since the start of the case's load.

@@ -5,7 +5,7 @@ use plan::{Bound, Plan, Requirement};
 use serde::Serialize;
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, RunReader, StoreError};
 
-/// Whether a case keeps a limit.
+/// Verdict on a case's requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequirementVerdict {

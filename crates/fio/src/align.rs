@@ -126,7 +126,7 @@ fn origin_ms(
     }
 }
 
-/// What could not be made to fit, in words.
+/// Alignment warnings.
 pub(crate) type Warnings = Vec<String>;
 
 /// The samples of a case. Over all samples, counts, bytes, latency sums and extremes of a direction are exactly

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{FioOutcome, Version};
 
-/// Why a load was not carried out by fio.
+/// Errors of running fio.
 #[derive(Debug, thiserror::Error)]
 pub enum FioError {
     /// There is no fio where it was looked for.

@@ -9,7 +9,7 @@ use crate::align::INTERVAL_LIMIT;
 use crate::shape::{self, block_bytes, used_bytes};
 use crate::{Engine, FioError};
 
-/// What the load is issued to.
+/// Target of a fio job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A file or block device that exists.

@@ -52,7 +52,7 @@ impl JobOption {
     }
 }
 
-/// Why a job file could not be read.
+/// Errors of job files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}line {line}: {reason}", file.as_deref().map(|file| format!("{file}, ")).unwrap_or_default())]
 pub struct JobFileError {

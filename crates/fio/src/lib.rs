@@ -8,6 +8,8 @@
 //! Counts, bytes, means and extremes are fio's own; histograms of all jobs are merged bin by bin, and a
 //! percentile is only ever taken from a merged histogram, never averaged.
 
+#![doc = include_str!("../README.md")]
+
 mod align;
 mod engine;
 mod error;

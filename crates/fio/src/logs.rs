@@ -14,7 +14,7 @@ const COARSENESS_LIMIT: u32 = 6;
 /// far from overflow.
 pub(crate) const IO_LIMIT: u64 = 1 << 40;
 
-/// Why a log could not be read.
+/// Errors of fio logs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct LogError {
@@ -33,7 +33,7 @@ pub struct HistogramLog {
     pub rows: Vec<HistogramRow>,
 }
 
-/// What one job completed in one direction since its previous row.
+/// Completions of one job and direction since its previous row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistogramRow {
     /// When the row was made, on the log's clock.
@@ -141,7 +141,7 @@ pub fn read_histogram_log(text: &[u8]) -> Result<HistogramLog, LogError> {
     Ok(HistogramLog { coarseness: columns.map_or(0, |columns| columns.coarseness), rows })
 }
 
-/// What an interval log holds.
+/// Quantity of an interval log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
     /// `write_bw_log`, in KiB/s.

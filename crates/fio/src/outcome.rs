@@ -36,7 +36,7 @@ pub struct CpuUse {
     pub context_switches: u64,
 }
 
-/// What a run of fio came to.
+/// Outcome of a fio run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioOutcome {
     /// As fio prints it.
@@ -92,7 +92,7 @@ pub(crate) struct JobLogs {
     pub bandwidth: Option<IntervalLog>,
 }
 
-/// What is known beside fio's own files.
+/// Context of a fio run beyond its own files.
 pub(crate) struct Context<'a> {
     pub load: &'a LoadSpec,
     pub interval_ms: u64,

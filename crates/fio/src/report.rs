@@ -20,7 +20,7 @@ const TEXT_LINE_LIMIT: usize = 200;
 /// The longest such line that is kept, in bytes.
 const TEXT_LINE_LENGTH_LIMIT: usize = 1000;
 
-/// What one run of fio reported.
+/// JSON report of a fio run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// As printed, such as `fio-3.42-135-gf5344`; empty where it is missing.
@@ -131,7 +131,7 @@ pub struct SteadyState {
     pub iops: Vec<u64>,
 }
 
-/// What `/proc/diskstats` counted for a block device under the target while fio ran, the ramp included.
+/// `/proc/diskstats` counts of a block device while fio ran, ramp included.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DiskUse {
     /// The kernel's name.
@@ -148,7 +148,7 @@ pub struct DiskUse {
     pub util_percent: f64,
 }
 
-/// Why fio's output could not be read.
+/// Errors of fio's output.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The output is longer than what is read.

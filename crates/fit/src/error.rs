@@ -1,6 +1,6 @@
 //! Fit errors.
 
-/// Why nothing was fitted.
+/// Errors of a fit.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// The plan or the array cannot be read, or does not fit the rows.

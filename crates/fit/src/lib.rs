@@ -1,6 +1,8 @@
 //! Fitting an array's parameters to measured rows: which numbers of the description make its twin measure what was
 //! measured, and how well the twin then does on rows that it was not fitted to.
 
+#![doc = include_str!("../README.md")]
+
 mod columns;
 mod error;
 mod measured;

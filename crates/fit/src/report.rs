@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::FittedParameter;
 
-/// How a search ended.
+/// End of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {

@@ -37,7 +37,7 @@ pub const STALL_EVALUATIONS_PER_PARAMETER: u32 = 15;
 /// What values cost that no array can have.
 const IMPOSSIBLE: f64 = 1e6;
 
-/// What is to be fitted, to what.
+/// Fit problem: array, parameters and measured rows.
 #[derive(Debug, Clone)]
 pub struct Fit<'a> {
     /// The array.
@@ -60,7 +60,7 @@ pub struct Fit<'a> {
     pub threads: usize,
 }
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
     /// Evaluations done.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a file could not be imported.
+/// Errors of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// More files than are read at once.

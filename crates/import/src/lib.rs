@@ -11,6 +11,8 @@
 //! Nothing is dropped silently: an option is carried over, named as not carried over, or changes nothing. No figure
 //! is made up: results that hold no percentiles have none here.
 
+#![doc = include_str!("../README.md")]
+
 mod acceptable;
 mod detect;
 mod draft;
@@ -37,7 +39,7 @@ use std::path::{Path, PathBuf};
 /// The most files of one import.
 const FILES_LIMIT: usize = 1000;
 
-/// What became of the files.
+/// Result of an import.
 #[derive(Debug, Default)]
 pub struct Imported {
     /// One for each job file and parameter file, in their order.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something in a file that the plan or run does not say.
+/// Content of a file that the plan or run does not represent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NotCarried {
     /// The file; an included one where the line is there.
@@ -22,7 +22,7 @@ impl fmt::Display for NotCarried {
     }
 }
 
-/// Something that looks wrong in a file.
+/// Warning about a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportWarning {
     /// The file.

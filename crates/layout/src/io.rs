@@ -11,7 +11,7 @@ pub struct Place {
     pub offset_bytes: u64,
 }
 
-/// What a drive I/O carries.
+/// Role of the data in a drive I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Data of a stripe, by its data member; in mirrored layouts also the first copy (the head of a chain).

@@ -19,7 +19,7 @@ pub struct Raid {
     pub segment_bytes: u64,
 }
 
-/// How a layout survives the loss of drives.
+/// Redundancy of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redundancy {
     /// Every segment exists this many times; 1 is RAID 0.

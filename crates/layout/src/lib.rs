@@ -4,6 +4,8 @@
 //! that both are the same array. A [`Layout`] is made once from a checked geometry; planning then fills an
 //! [`IoList`] that the caller keeps, and allocates nothing once that has grown.
 
+#![doc = include_str!("../README.md")]
+
 mod band;
 mod condition;
 mod divisor;

@@ -57,7 +57,7 @@ pub(crate) struct PieceTable {
     preferences: Vec<Vec<Vec<DriveIndex>>>,
 }
 
-/// What makes a table, beyond its entries.
+/// Shape of a piece table.
 pub(crate) struct TableShape {
     pub width: u32,
     pub piece_bytes: u64,

@@ -4,7 +4,7 @@ use crate::band::{Band, Bands};
 use crate::layout::{Layout, Missing, Redundancy, Row};
 use crate::{Condition, Healthy, IoList, Place, StripeLost};
 
-/// How the parity of a band of rows is brought up to date.
+/// Method of a parity update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParityUpdate {
     /// No parity segment is left: data is written, nothing is read.
@@ -17,7 +17,7 @@ pub enum ParityUpdate {
     DecodeWrite,
 }
 
-/// What an array does with the parity of a stripe that was never written.
+/// Parity policy for stripes that were never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParityInitialisation {
     /// Reads the rest of the stripe as it is on the drives and writes the whole parity.

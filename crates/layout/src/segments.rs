@@ -3,7 +3,7 @@
 
 use crate::{DriveIndex, Layout};
 
-/// What a range covers of one segment.
+/// Part of a segment that a range covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoveredSegment {
     /// The stripe that it belongs to.

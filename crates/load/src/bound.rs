@@ -11,7 +11,7 @@ use crate::bound_confidence::{
     BoundConfidence, ConfidenceMethod, SectionedError, by_regression, latency_of, sectioned_error,
 };
 
-/// What must stay under the bound.
+/// Latency measure that must stay under the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundMeasure {
     /// The mean.
@@ -20,7 +20,7 @@ pub enum BoundMeasure {
     Percentile(u32),
 }
 
-/// What is searched for.
+/// Bound of a load search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
     /// Of what.
@@ -29,7 +29,7 @@ pub struct Bound {
     pub latency_ns: u64,
 }
 
-/// How the search goes.
+/// State of a load search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundSearch {
     /// The first load that is measured.
@@ -72,7 +72,7 @@ impl BoundSearch {
     }
 }
 
-/// What was measured at one load.
+/// Measurement at one load.
 #[derive(Debug, Clone)]
 pub struct BoundMeasurement {
     /// Latencies, from the intended arrival in open loop.
@@ -104,7 +104,7 @@ pub struct BoundPoint {
     pub holds: bool,
 }
 
-/// How a search ended.
+/// End of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundEnd {
     /// The bracket is as narrow as was asked for.

@@ -18,7 +18,7 @@ const NEAR: f64 = 0.25;
 /// So many of the nearest points are taken wherever they lie.
 const LEAST_POINTS: usize = 3;
 
-/// How the interval was found.
+/// Method of a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfidenceMethod {
     /// By sections of the points and a line through those near the answer.

@@ -91,7 +91,7 @@ fn hash(block: &[u8]) -> u64 {
     })
 }
 
-/// What written content came to, over one worker or several.
+/// Measured content of writes, over one worker or several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ContentTally {
     /// Blocks that were made.

@@ -1,6 +1,6 @@
 //! Device trait: submit operations, take completions.
 
-/// What an operation does to the data.
+/// Direction of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -25,7 +25,7 @@ pub struct Operation {
     pub job: u32,
 }
 
-/// Why an operation failed.
+/// Error of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
     /// The device answered with an error number of the operating system.
@@ -50,7 +50,7 @@ pub struct Completion {
     pub outcome: Result<(), IoError>,
 }
 
-/// Something that carries out operations: a twin in simulated time, a ring on a real device, a null device.
+/// Device that executes operations: a twin in simulated time, a real device, a null device.
 ///
 /// A caller never has two operations with the same tag in flight, and never submits at a moment before the
 /// last completion it was given: time does not go back.

@@ -4,6 +4,8 @@
 //! simulated time. This room never knows what answers: it hands operations to a [`Device`] and counts what
 //! comes back into [`Sample`]s.
 
+#![doc = include_str!("../README.md")]
+
 mod arrival;
 mod bound;
 mod bound_confidence;

@@ -10,7 +10,7 @@ use crate::{LoadSpec, Operation, SpecError};
 /// The slowest replay, in percent of the recorded time between I/Os.
 pub const REPLAY_SCALE_LIMIT_PERCENT: u32 = 1_000_000;
 
-/// When the I/Os of a trace are issued.
+/// Issue times of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayTiming {
     /// At the recorded moments, stretched to this share of the recorded time (fio's `replay_time_scale`): 100 is as
@@ -23,7 +23,7 @@ pub enum ReplayTiming {
     AsFastAsPossible,
 }
 
-/// What happens to I/Os beyond the end of the target.
+/// Policy for I/Os beyond the end of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReplayBeyond {
     /// The load is refused.

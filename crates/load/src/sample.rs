@@ -61,7 +61,7 @@ impl DirectionSample {
     }
 }
 
-/// What happened in one interval, over all jobs of a load.
+/// Counts and latencies of one interval, over all jobs of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// Start of the interval, since the start of the case's load (its ramp begins at 0).

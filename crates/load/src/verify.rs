@@ -26,7 +26,7 @@ const MAGIC: [u8; 8] = *b"arraylab";
 const HEADER_BYTES: usize = 40;
 const CHECKSUM: Range<usize> = 32..36;
 
-/// What a unit says it is.
+/// Stamp of a verification unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Its first byte on the target.
@@ -37,7 +37,7 @@ pub struct Stamp {
     pub generation: u32,
 }
 
-/// What is wrong with a unit.
+/// Fault of a verification unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
     /// It carries no header of ours.
@@ -135,7 +135,7 @@ const UNDER_WAY: u32 = 1 << 31;
 /// The last generation.
 const GENERATION_LIMIT: u32 = UNKNOWN - 1;
 
-/// What was written and acknowledged in a part of the target, by unit.
+/// Acknowledged writes in a part of the target, by unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     base_bytes: u64,

@@ -38,7 +38,7 @@ pub(crate) struct Answer {
     pub(crate) body: Arc<str>,
 }
 
-/// Everything that is served.
+/// Routes of the server.
 pub(crate) struct Routes {
     source: Arc<dyn Source>,
     /// Without one nothing can be changed.

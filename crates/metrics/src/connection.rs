@@ -23,7 +23,7 @@ pub(crate) struct Connection {
     pub deadline: Instant,
 }
 
-/// What has become of one that was asking.
+/// Result of reading a request head.
 pub(crate) enum ReadOutcome {
     /// Its head is whole.
     Whole(Connection),

@@ -9,7 +9,7 @@ pub const CONNECTIONS_LIMIT: usize = 64;
 /// Threads of connections that were hung up on need a moment to end; with so many of them nobody is let in.
 const THREADS_LIMIT: usize = 2 * CONNECTIONS_LIMIT;
 
-/// How far a connection is, in the order in which they give way.
+/// Stage of a connection, in the order of eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// It has its answer.

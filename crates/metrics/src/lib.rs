@@ -4,6 +4,8 @@
 //! and hands it the commands of whoever has the [`Token`]. [`LiveRun`] is such a source: whoever watches a campaign
 //! tells it what happens. A served array is another.
 
+#![doc = include_str!("../README.md")]
+
 mod answer;
 mod cached_snapshot;
 mod connection;
@@ -23,7 +25,7 @@ pub use request::{RequestKind, decode_head};
 pub use server::{AccessScope, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
 pub use token::{Token, TokenError};
 
-/// Something that can be exposed.
+/// Source of a live view.
 pub trait Source: Send + Sync {
     /// Everything it has to say now, as OpenMetrics text, `# EOF` included.
     fn exposition(&self) -> String;

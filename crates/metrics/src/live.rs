@@ -27,7 +27,7 @@ const DIRECTIONS: [(Direction, &str); 3] =
     [(Direction::Read, "read"), (Direction::Write, "write"), (Direction::Trim, "trim")];
 const SECOND_NS: f64 = 1e9;
 
-/// What does not change while a run lasts.
+/// Constant labels of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLabels {
     /// Name of the plan.
@@ -38,7 +38,7 @@ pub struct RunLabels {
     pub version: String,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunProgress {
     /// Cases of the run.

@@ -24,7 +24,7 @@ pub(crate) const TOO_LONG: &str = "431 Request Header Fields Too Large";
 pub(crate) const TOO_MANY: &str = "503 Service Unavailable";
 const WRONG_VERSION: &str = "505 HTTP Version Not Supported";
 
-/// What is asked for.
+/// Kind of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestKind {
     /// To be shown something.

@@ -26,7 +26,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// So many are let in before those that are there already are heard again.
 const ACCEPTED_AT_ONCE: usize = 64;
 
-/// Who may reach the server.
+/// Clients that may reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessScope {
     /// Programs on this host only.
@@ -35,7 +35,7 @@ pub enum AccessScope {
     Network,
 }
 
-/// Why there is no server.
+/// Errors of starting the server.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The address is not a local one.

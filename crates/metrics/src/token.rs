@@ -14,7 +14,7 @@ const RANDOM_BYTES: usize = 32;
 const LENGTH_LIMITS_BYTES: std::ops::RangeInclusive<usize> = 16..=256;
 const OWNER_ONLY: u32 = 0o600;
 
-/// What whoever wants to change something must show.
+/// Token that a client shows to change something.
 pub struct Token(String);
 
 impl fmt::Debug for Token {
@@ -23,7 +23,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why there is no token.
+/// Errors of the token file.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read or made.

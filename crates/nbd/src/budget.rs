@@ -13,7 +13,7 @@ const CONNECTION_REQUESTS_LIMIT: u32 = 256;
 /// How long a large request waits for others before it is refused.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is shared by the connections of a server.
+/// Budget shared by the connections of a server.
 #[derive(Default)]
 pub(crate) struct SharedBudget(AtomicU64);
 
@@ -26,7 +26,7 @@ impl SharedBudget {
     }
 }
 
-/// What one connection holds.
+/// Budget of one connection.
 #[derive(Default)]
 pub(crate) struct Budget {
     used: Mutex<BudgetUse>,

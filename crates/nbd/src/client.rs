@@ -21,7 +21,7 @@ const OPTION_REPLIES_LIMIT: u32 = 1024;
 /// A chunk beside a read's bytes: extents, or an error's words.
 const CHUNK_OVERHEAD_LIMIT: u32 = 64 << 10;
 
-/// What a client meets.
+/// Errors of a client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The connection broke.

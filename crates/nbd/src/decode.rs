@@ -149,7 +149,7 @@ impl ContextQuery {
     }
 }
 
-/// What a request asks for.
+/// Command of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Bytes from the export.

@@ -64,7 +64,7 @@ pub struct Arrival {
     pub connection: u64,
 }
 
-/// What a request does to the data.
+/// Direction of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Data goes to the client.

@@ -3,6 +3,8 @@
 //!
 //! After doc/proto.md of NetworkBlockDevice/nbd.
 
+#![doc = include_str!("../README.md")]
+
 mod budget;
 mod client;
 mod connection;

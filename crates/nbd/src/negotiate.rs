@@ -19,7 +19,7 @@ const OPTIONS_LIMIT: u32 = 256;
 /// Longer data of an option are not even thrown away: the client is hung up on.
 const DISCARD_BYTES_LIMIT: u32 = 1 << 20;
 
-/// What was agreed.
+/// Result of the handshake.
 pub(crate) struct Negotiated {
     pub export: Arc<dyn Export>,
     pub is_structured: bool,

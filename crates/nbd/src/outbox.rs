@@ -41,7 +41,7 @@ pub(crate) struct Outbox {
     changed: Condvar,
 }
 
-/// Who sends.
+/// Sender of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
     /// The connection's reader, which may wait for its client.

@@ -25,7 +25,7 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const READER_STACK_BYTES: usize = 256 << 10;
 
-/// Where clients come in.
+/// Listening socket.
 #[derive(Debug)]
 pub enum Listener {
     /// A Unix socket.

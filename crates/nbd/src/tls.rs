@@ -23,7 +23,7 @@ const SEND_BYTES: usize = 64 << 10;
 /// What is received at a time: a record and its overhead fit.
 const RECEIVE_BYTES: usize = 32 << 10;
 
-/// Why a directory gives no TLS.
+/// Errors of a TLS directory.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read or holds no certificate or key.

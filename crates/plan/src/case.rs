@@ -99,7 +99,7 @@ pub struct PauseRate {
     pub quantity: Quantity,
 }
 
-/// Something that is done to the target while a case runs.
+/// Event of a case at a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseEvent {
     /// When, since the start of the case's load: its ramp begins at 0, as in `load::Sample`.
@@ -110,7 +110,7 @@ pub struct CaseEvent {
     pub arguments: Map<String, Value>,
 }
 
-/// Something that is done to the target once a condition holds.
+/// Event of a case that waits for a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionalEvent {
     /// The condition, looked at whenever a sample ends.

@@ -17,7 +17,7 @@ const RATE_PERCENT: &str = "rate_percent";
 /// The most cases that a plan may have. Counted before any of them is made.
 pub const CASES_LIMIT: u64 = 1_000_000;
 
-/// Which cases of a plan are wanted, and with what changed: `--stage`, `--only`, `--set`.
+/// Selection of cases and changed settings: `--stage`, `--only`, `--set`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The stages; all where empty. The order stays that of the plan.

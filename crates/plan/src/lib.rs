@@ -2,6 +2,8 @@
 //!
 //! This room reads and refuses; it never knows how anything runs. All YAML of the product is read here.
 
+#![doc = include_str!("../README.md")]
+
 mod budget;
 mod case;
 mod check;

@@ -99,7 +99,7 @@ pub fn parse_plan_with_table(
 /// Settings of one case of each stage.
 pub type KeptSettings = BTreeMap<String, SettingValues>;
 
-/// What is known beside the plan's text and need not be read from files.
+/// Texts supplied beside the plan, which need not be read from files.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SuppliedFiles<'a> {
     /// A published table: its name in the plan, and its CSV.

@@ -2,7 +2,7 @@
 
 use crate::document::PlanDocument;
 
-/// What there is a schema of.
+/// Document with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A test plan.

@@ -28,7 +28,7 @@ impl ProbeRoots {
     }
 }
 
-/// Which block devices to report.
+/// Selection of block devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceSelection {
     /// Every whole device, no partitions.
@@ -37,7 +37,7 @@ pub enum DeviceSelection {
     Named(Vec<String>),
 }
 
-/// Why the host cannot be read.
+/// Errors of reading the host.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// A file that every Linux has.

@@ -6,6 +6,8 @@
 //! [`CollectorThread`] asks what may answer late or never: a command, a Prometheus address, the drives' health.
 //! [`host_facts`] describes the host for the manifest.
 
+#![doc = include_str!("../README.md")]
+
 mod balance;
 mod collectors;
 mod counter;

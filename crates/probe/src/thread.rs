@@ -12,7 +12,7 @@ pub const INTERVAL_MINIMUM: Duration = Duration::from_millis(10);
 /// A last, shorter interval is given when the probe is stopped, if it is at least this share of a full one.
 const LAST_INTERVAL_SHARE: u32 = 10;
 
-/// What to probe, and when.
+/// Devices and interval of a probe.
 #[derive(Debug, Clone)]
 pub struct ProbeSettings {
     /// Where the host is read.
@@ -25,7 +25,7 @@ pub struct ProbeSettings {
     pub run_start: Instant,
 }
 
-/// How it went.
+/// Summary of a probe at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeSummary {
     /// Intervals given.

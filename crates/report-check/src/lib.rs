@@ -4,6 +4,8 @@
 //! and holds each text against its value, each sentence against what it cites, and each tile and table row against its
 //! case. What it finds are contradictions; a right report has none.
 
+#![doc = include_str!("../README.md")]
+
 mod claims;
 mod expression;
 mod facts;
@@ -29,7 +31,7 @@ const EXACT: f64 = 1e-6;
 /// Rows of a published table that may be about one case.
 const PUBLISHED_ROWS: usize = 60;
 
-/// Something in a report that is not so.
+/// Contradiction in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
     /// Where: the part of the report, with the text.

@@ -82,7 +82,7 @@ impl Point {
     }
 }
 
-/// Something that happened: a labelled line across the plot, or a band where it lasted.
+/// Marked event: a labelled line across the plot, or a band where it lasted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
     /// When it was, or began.

@@ -39,7 +39,7 @@ pub enum EntryOrigin {
     Measured,
 }
 
-/// What an array, or whatever a run was made on, reached.
+/// Figures of an array or of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The array's or the target's name.
@@ -112,7 +112,7 @@ const MEASURES: [Measure; 6] = [
     },
 ];
 
-/// Where a run stands among the others in one quantity.
+/// Rank of a run in one quantity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rating {
     /// The quantity.

@@ -4,6 +4,8 @@
 //! loads nothing from outside: charts are static SVG with a table under each; uPlot, embedded once, adds zoom
 //! where scripts run. The same report gives the same bytes.
 
+#![doc = include_str!("../README.md")]
+
 mod chart;
 mod escape;
 mod from_run;

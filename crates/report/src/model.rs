@@ -54,7 +54,7 @@ pub struct Report {
     pub claims: Vec<Value>,
 }
 
-/// What came of the run, in one word and in sentences.
+/// Verdict on a run, in one word and in sentences.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Verdict {
     /// `None` where the plan requires nothing, or nothing of what it requires can be judged.
@@ -87,7 +87,7 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
-/// What a command said.
+/// Output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// The command, and when it was run.
@@ -96,7 +96,7 @@ pub struct Output {
     pub text: String,
 }
 
-/// Where the figures come from.
+/// Origin of figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A model answered in simulated time.

@@ -3,7 +3,7 @@
 use crate::escape::html;
 use std::fmt::Write as _;
 
-/// What stands between load and data.
+/// Topology between load and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
     /// Said to those who cannot see the drawing, and in Markdown.
@@ -25,7 +25,7 @@ pub struct Layer {
     pub count: u32,
 }
 
-/// How things are drawn.
+/// Kind of a layer, which decides its drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerKind {
     /// Boxes.

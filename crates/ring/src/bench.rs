@@ -21,7 +21,7 @@ const DEVICE_DEPTH: u32 = 64;
 /// Samples of the measured engine: it counts into histograms that change hands this often.
 const INTERVAL_NS: u64 = 100_000_000;
 
-/// How long to measure.
+/// Settings of the benchmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchSettings {
     /// Rounds of each scenario; the median counts.

@@ -6,7 +6,7 @@ use io_uring::{IoUring, Probe, cqueue, opcode, squeue};
 
 use crate::{Interface, RingError};
 
-/// What the engine can use here.
+/// Capabilities of the engine on this kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// io_uring works.

@@ -15,6 +15,8 @@
 //! Where io_uring is absent or forbidden, threads with `pread` and `pwrite` take its place, and the outcome says so.
 //! This room never knows plans.
 
+#![doc = include_str!("../README.md")]
+
 mod arena;
 mod bench;
 mod capabilities;

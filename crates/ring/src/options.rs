@@ -10,7 +10,7 @@ pub const HANG_LIMIT: Duration = Duration::from_secs(35);
 /// The most workers (threads) of a run.
 pub const WORKERS_LIMIT: u32 = 1024;
 
-/// Which way operations go to the kernel.
+/// System interface of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Interface {
     /// io_uring where it works, otherwise threads.
@@ -22,7 +22,7 @@ pub enum Interface {
     Threads,
 }
 
-/// What a trim does to the device.
+/// Kind of a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TrimKind {
     /// Gives the range up (`FALLOC_FL_PUNCH_HOLE`; on a block device zeroing that may unmap).

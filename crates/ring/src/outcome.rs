@@ -4,7 +4,7 @@ use load::{ContentTally, Direction, DirectionSample, Histogram, IoError, Written
 
 use crate::Interface;
 
-/// How a run came to its end.
+/// End of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// After its time.
@@ -86,7 +86,7 @@ pub struct Hang {
     pub is_over: bool,
 }
 
-/// What a run did.
+/// Outcome of a run.
 #[derive(Debug, Clone)]
 pub struct RingOutcome {
     /// How it ended.

@@ -4,7 +4,7 @@ use load::IoError;
 
 use crate::RingError;
 
-/// What to do with a range of the targets.
+/// Kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,

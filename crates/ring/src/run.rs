@@ -25,7 +25,7 @@ use crate::uring::{Backing, Uring, build_ring};
 use crate::worker::{Assignment, WorkerOutcome, drive};
 use crate::{Engine, Interface, OpenTarget, RingError, RingOptions};
 
-/// What a load is driven on.
+/// Targets of a load.
 #[derive(Debug, Clone, Copy)]
 pub enum RingTargets<'a> {
     /// Open targets; several are striped.
@@ -57,7 +57,7 @@ pub struct RingCase<'a> {
     pub journal: Option<&'a Path>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Since its start.

@@ -21,7 +21,7 @@ pub(crate) const SQPOLL_IDLE_MS: u32 = 1000;
 /// Marks the completion of a cancellation; places are far below.
 const CANCELLATION: u32 = u32::MAX;
 
-/// What the ring talks to.
+/// Target of the ring.
 pub(crate) enum Backing<'a> {
     /// Open targets and how operations are spread over them.
     Targets(&'a [OpenTarget], &'a Striping),

@@ -14,7 +14,7 @@ const READ_BYTES: u64 = 1 << 20;
 /// Wrong blocks that are named; all are counted.
 const NAMED_LIMIT: usize = 100;
 
-/// What verification found.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyReport {
     /// Blocks that were checked.

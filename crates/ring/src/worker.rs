@@ -26,7 +26,7 @@ use crate::{ErrorPolicy, OpenTarget, RingError, RingOptions, RingTargets};
 
 /// The longest wait, so that a stop is noticed while a device does not answer.
 const WAIT_LIMIT_NS: u64 = 50_000_000;
-/// What a worker found, beside its samples.
+/// Outcome of a worker, besides its samples.
 #[derive(Debug)]
 pub(crate) struct WorkerOutcome {
     pub ended: Ended,
@@ -44,7 +44,7 @@ pub(crate) struct WorkerOutcome {
     pub warnings: Vec<String>,
 }
 
-/// What a worker is told at its start.
+/// Assignment of a worker.
 pub(crate) struct Assignment<'a> {
     pub spec: &'a LoadSpec,
     pub options: &'a RingOptions,

@@ -19,7 +19,7 @@ use volume::VolumeError;
 /// The setting that chooses the volume under load, where volumes have names.
 pub(crate) const VOLUME: &str = "volume";
 
-/// What the control socket acts on.
+/// State that the control socket acts on.
 pub(crate) struct Controlled {
     pub live: Arc<LiveArray>,
     pub exports: Arc<ArrayExports>,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use volume::VolumeError;
 
-/// Why an array is not, or no longer, served.
+/// Errors of serving an array.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The description or a setting.

@@ -1,6 +1,8 @@
 //! An array you can attach: a description's layout over real bytes, served over NBD, with a control socket for its
 //! faults. `docs/served-arrays.md` tells how to use it.
 
+#![doc = include_str!("../README.md")]
+
 mod array;
 mod array_view;
 mod bench;

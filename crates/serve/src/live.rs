@@ -18,7 +18,7 @@ use volume::{
 /// How long requests under way may take to notice that the power is off.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
 
-/// What the background does.
+/// Progress of background tasks.
 #[derive(Default, Clone, serde::Serialize)]
 pub(crate) struct Background {
     pub rebuild: Option<RebuildProgress>,

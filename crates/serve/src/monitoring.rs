@@ -19,7 +19,7 @@ const SECOND_NS: f64 = 1e9;
 /// Levels of a twin's counters, as opposed to counts.
 const LEVEL: &str = "fill_";
 
-/// What is scraped and looked at.
+/// Source of metrics and of the page.
 pub(crate) struct Monitoring {
     pub controlled: Arc<Controlled>,
     pub page: Page,

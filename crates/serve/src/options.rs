@@ -6,7 +6,7 @@ use load::{REAL_SPEED, SPEEDS};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
-/// Where clients connect.
+/// Endpoint for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// A Unix socket.

@@ -120,7 +120,7 @@ pub const PACED_POINTS: [PacedPoint; 8] = [
     },
 ];
 
-/// What was seen at a point.
+/// Measurement at one point.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct PacedRow {
     /// Which point.

@@ -34,7 +34,7 @@ use volume::{Directory, VolumeMap};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How serving ended.
+/// End of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It was told to stop.
@@ -43,7 +43,7 @@ pub enum Outcome {
     CommandEnded(u8),
 }
 
-/// Where a served array is.
+/// Addresses of a served array.
 #[derive(Debug, Clone, Copy)]
 pub struct Announcement<'a> {
     /// NBD address.

@@ -20,7 +20,7 @@ pub(crate) struct VerbSpec {
     pub is_harmful: bool,
 }
 
-/// Who carries out what was said.
+/// Executor of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Scope {
@@ -45,7 +45,7 @@ pub(crate) struct Argument {
     pub is_optional: bool,
 }
 
-/// What an argument is chosen from.
+/// Choices of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {

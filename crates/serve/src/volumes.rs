@@ -18,7 +18,7 @@ use volume::{MapError, MappedVolume, Run, Volume, VolumeChange, VolumeError, Vol
 pub(crate) const LIMIT: &str = "limit";
 pub(crate) const TEMPLATE: &str = "template";
 
-/// What is to become of the volumes.
+/// Change of the volumes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum VolumeOrder {
     /// A new one.

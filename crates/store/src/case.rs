@@ -54,7 +54,7 @@ impl CaseStatus {
     }
 }
 
-/// How far a case is.
+/// State of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaseState {
     /// No attempt has been made.
@@ -90,7 +90,7 @@ pub struct CaseRecord {
     pub error: Option<String>,
 }
 
-/// What one direction of a load did over the counted part of a case.
+/// Totals of one direction over the counted part of a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DirectionTotals {
     /// Operations that completed without error.
@@ -132,7 +132,7 @@ impl DirectionTotals {
     }
 }
 
-/// What one load did over the counted part of a case.
+/// Totals of one load over the counted part of a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadOutcome {
     /// The name under which its samples were appended.
@@ -184,7 +184,7 @@ impl LoadOutcome {
     }
 }
 
-/// How a case ended, and its totals.
+/// Outcome and totals of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseOutcome {
     /// How it ended.

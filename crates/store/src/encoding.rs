@@ -21,7 +21,7 @@ const FORMAT_VERSION: u128 = 1;
 /// The version of histograms that hold latencies without bins; all others stay as they were.
 const UNBINNED_FORMAT_VERSION: u128 = 2;
 
-/// Why bytes are no histogram.
+/// Errors of histogram bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end too early.

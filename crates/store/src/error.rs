@@ -4,7 +4,7 @@ use crate::directory::has_room_beside;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong, with enough context for one clear message.
+/// Errors of run directories.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk under the run is full. The run is intact up to its last commit and can be resumed.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 use std::path::Path;
 
-/// Something that happened at a time: a plan's event, a mark, a phase.
+/// Event of a run: a plan's event, a mark, a phase.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
     /// On the run's clock.
@@ -24,7 +24,7 @@ pub struct Event {
     pub data: Option<Value>,
 }
 
-/// Something that the reader of the results should know.
+/// Warning to the reader of the results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Warning {
     /// On the run's clock.

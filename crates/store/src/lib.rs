@@ -5,6 +5,8 @@
 //! inserted, so that whatever a killed process left behind is either whole or absent. The schema is documented
 //! for other programs in `docs/run-directory.md`.
 
+#![doc = include_str!("../README.md")]
+
 mod case;
 mod clock;
 mod counters;

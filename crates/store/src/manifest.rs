@@ -33,7 +33,7 @@ pub struct ManifestTarget {
     pub identity: Value,
 }
 
-/// Which cases of the plan were chosen, as on the command line.
+/// Selected cases, as on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// `--stage`.

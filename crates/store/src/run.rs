@@ -15,7 +15,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The most cases of a run; the same limit as a plan's matrix has.
 pub const CASES_LIMIT: usize = 1_000_000;
 
-/// How a process stopped writing a run.
+/// End of writing a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
     /// Every case has an outcome.
@@ -26,7 +26,7 @@ pub enum RunEnd {
     Interrupted(String),
 }
 
-/// Whether a commit has to outlast a power loss. Every commit outlasts `kill -9`.
+/// Durability of a commit. Every commit outlasts `kill -9`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// `synchronous=NORMAL`: the database stays whole, but a power loss may take back the last commits. For samples

@@ -5,7 +5,7 @@ use crate::{CaseState, CaseStatus, RunReader, StoreError, lock};
 use rusqlite::OptionalExtension;
 use serde::Serialize;
 
-/// What becomes of a run.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
@@ -36,7 +36,7 @@ pub struct CurrentCase {
     pub elapsed_ns: u64,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunStatus {
     /// What becomes of it.

@@ -44,7 +44,7 @@ impl Serialize for DeviceNumber {
     }
 }
 
-/// What made the device.
+/// Kind of a block device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum DeviceKind {
@@ -74,7 +74,7 @@ pub enum DeviceKind {
     },
 }
 
-/// Who made a device-mapper device, told by the prefix of `dm/uuid`.
+/// Owner of a device-mapper device, by the prefix of `dm/uuid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapperKind {

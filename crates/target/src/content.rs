@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// What was recognised.
+/// Recognised signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "each variant is the name of a format")]
@@ -61,7 +61,7 @@ impl Signature {
     }
 }
 
-/// What a look at the first bytes (and, for old md metadata, the last) shows.
+/// Content found in the first bytes (and, for old md metadata, the last).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Content {
     /// Formats recognised.

@@ -7,7 +7,7 @@ use crate::usage::kernel_name_of_node;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Something that the kernel exports.
+/// Export of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Export {
     /// As the kernel was told: `/dev/sdb`, `/srv/image`; `host:channel:target:lun` of LIO's pscsi.

@@ -14,7 +14,7 @@ pub struct Guard {
     pub(crate) roots: Roots,
 }
 
-/// Why a target is not written. Nothing has been touched.
+/// Reason why a target is not written. Nothing has been touched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardRefusal {
     /// No consent helps.

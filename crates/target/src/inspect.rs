@@ -49,7 +49,7 @@ pub struct NbdTarget {
     pub export: NbdExport,
 }
 
-/// What an engine opens.
+/// Address that an engine opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A block device or a file, without links.

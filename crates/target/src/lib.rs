@@ -10,6 +10,8 @@
 //! size, the same NVMe identifier). Anything else that may hold data (every block device, every NBD export, every
 //! non-empty file that arraylab did not create) is written only with the consent ID that arraylab printed for it.
 
+#![doc = include_str!("../README.md")]
+
 mod block;
 mod classify;
 mod content;

@@ -42,7 +42,7 @@ const INFO_BLOCK_SIZE: u16 = 3;
 const CMD_DISC: u16 = 2;
 const TRANSMISSION_READ_ONLY: u16 = 1 << 1;
 
-/// What a server says about an export.
+/// Export as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NbdExport {
     /// Capacity.
@@ -59,7 +59,7 @@ pub struct NbdExport {
     pub maximum_payload_bytes: Option<u32>,
 }
 
-/// Why a server could not be asked.
+/// Errors of querying a server.
 #[derive(Debug, thiserror::Error)]
 pub enum NbdHandshakeError {
     /// Nobody listens, or the host is unknown.

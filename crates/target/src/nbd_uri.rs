@@ -11,7 +11,7 @@ pub const EXPORT_NAME_LIMIT_BYTES: usize = 4096;
 /// `sun_path` of `sockaddr_un` without its final zero.
 const UNIX_PATH_LIMIT_BYTES: usize = 107;
 
-/// Where an NBD server listens and which of its exports is meant.
+/// Address of an NBD server, with the name of the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NbdAddress {
     /// As typed; engines get this text unchanged.

@@ -18,7 +18,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Why there is no permit.
+/// Reason why there is no permit.
 #[derive(Debug, thiserror::Error)]
 pub enum PermitError {
     /// The guard refused. Nothing has been touched.

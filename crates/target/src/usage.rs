@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Who uses a block device, its partitions, and what is built on them.
+/// Users of a block device, its partitions, and devices built on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Partitions that the kernel knows.

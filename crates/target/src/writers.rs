@@ -12,7 +12,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// What is looked for.
+/// Devices and files that are searched for.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
     /// Block devices: their numbers and kernel names.

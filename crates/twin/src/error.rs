@@ -2,7 +2,7 @@
 
 use crate::DescriptionError;
 
-/// Why a twin could not be built or asked to do something.
+/// Errors of building or controlling a twin.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TwinError {
     /// The description makes no array.

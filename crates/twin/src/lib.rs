@@ -4,6 +4,8 @@
 //! travel through these as small state machines. Nothing here knows bytes, plans or real devices; whatever
 //! drives a real device through [`load::Device`] drives a twin.
 
+#![doc = include_str!("../README.md")]
+
 mod availability;
 mod bench;
 mod counters;

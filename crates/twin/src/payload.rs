@@ -12,7 +12,7 @@ pub(crate) fn number_in(payload: u32) -> u32 {
     payload & ((1 << NUMBER_BITS) - 1)
 }
 
-/// What a kind of thing is about.
+/// Number that a payload carries.
 pub(crate) trait Numbered: Copy {
     /// As a number of [`NUMBER_BITS`].
     fn number(self) -> u32;

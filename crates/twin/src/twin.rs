@@ -17,7 +17,7 @@ use crate::{
     ssd_array,
 };
 
-/// What every kind of array brings.
+/// Operations that every kind of array model provides.
 pub(crate) trait ArrayModel: Device + Sized {
     /// Its part of an [`ArrayDescription`].
     type Description;

@@ -3,6 +3,8 @@
 //! Sizes follow fio's `kb_base=1024`: `4k` is 4096. Times follow fio: a bare number is seconds.
 //! Simulated time is integer nanoseconds, so that results do not depend on floating-point order.
 
+#![doc = include_str!("../README.md")]
+
 mod bytes;
 mod print;
 mod time;

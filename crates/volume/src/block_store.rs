@@ -22,7 +22,7 @@ pub trait BlockStore: Send + Sync {
     fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool>;
 }
 
-/// Where a volume keeps its drives, its journal and its record of their condition.
+/// Backing store of a volume: its drives, its journal and its condition record.
 pub trait BackingStore: Send + Sync {
     /// A name for messages.
     fn name(&self) -> String;

@@ -23,7 +23,7 @@ const SUPERBLOCK_MAGIC: &[u8; 8] = b"arraylab";
 /// Version of everything a volume stores. Another version is refused.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// Whether a drive serves.
+/// Condition of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriveCondition {

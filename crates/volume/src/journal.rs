@@ -37,7 +37,7 @@ pub(crate) struct Record {
     bytes: Vec<u8>,
 }
 
-/// What a record says, when it is read back.
+/// Change that a journal record describes.
 pub(crate) enum Change<'a> {
     /// `bytes` belong at `offset_bytes` of `drive`.
     Image { drive: u16, offset_bytes: u64, bytes: &'a [u8] },

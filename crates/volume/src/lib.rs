@@ -5,6 +5,8 @@
 //! reaches the drives in batches, after the journal is durable. So a stripe is never found half-written, and what
 //! was flushed is never lost. `docs/models/volume.md` tells the whole of it.
 
+#![doc = include_str!("../README.md")]
+
 mod block_store;
 mod checksums;
 mod destage;

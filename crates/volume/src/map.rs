@@ -41,7 +41,7 @@ pub struct MappedVolume {
     pub attributes: Map<String, Value>,
 }
 
-/// Why a map cannot be changed so.
+/// Reasons why a map cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
     /// Not a name for a volume.

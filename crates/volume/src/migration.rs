@@ -11,7 +11,7 @@ use crate::volume::Volume;
 use layout::{DriveIndex, DriveSet, Move};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far the rehoming of lost drives' pieces is.
+/// Progress of migrating the pieces of lost drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct MigrationProgress {
     /// Pieces that found a new home in this step.

@@ -24,7 +24,7 @@ struct Shard {
     spare: Vec<Box<Page>>,
 }
 
-/// How much of a range is in the overlay.
+/// Coverage of a range by the overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cover {
     /// Nothing.

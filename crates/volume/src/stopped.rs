@@ -15,7 +15,7 @@ use crate::volume::Volume;
 use layout::{DriveIndex, Redundancy};
 use std::sync::atomic::Ordering;
 
-/// How far drives that run again are with the writes that they have missed.
+/// Progress of restarted drives with the writes that they missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ResyncProgress {
     /// Stripes of drives that were copied in this step.

@@ -46,7 +46,7 @@ pub struct VolumeStatus {
     pub overlay_bytes: u64,
 }
 
-/// How far a rebuild is.
+/// Progress of a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RebuildProgress {
     /// Stripes below this one are rebuilt.
@@ -68,7 +68,7 @@ pub struct SectorPlace {
     pub offset_bytes: u64,
 }
 
-/// What a scrub found.
+/// Result of a scrub.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ScrubReport {
     /// Stripes that hold something and were read.

@@ -23,7 +23,7 @@ const JOURNAL_BYTES_LIMIT: u64 = 256 << 20;
 /// The most bytes written at a time when whole stripes are brought to the drives.
 pub(crate) const RUN_BYTES_LIMIT: usize = 1 << 20;
 
-/// What a volume is made of.
+/// Specification of a volume.
 #[derive(Debug, Clone)]
 pub struct VolumeSpec {
     /// How it is laid out.
@@ -35,7 +35,7 @@ pub struct VolumeSpec {
     pub identity: String,
 }
 
-/// What the record keeps besides the drives.
+/// State in the record besides the drives.
 #[derive(Default)]
 pub(crate) struct RecordedState {
     pub moves: Vec<Move>,

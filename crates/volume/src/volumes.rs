@@ -9,7 +9,7 @@ use crate::map::{MapError, Run, VolumeMap};
 use crate::volume::Volume;
 use serde_json::{Map, Value};
 
-/// What is to become of a volume.
+/// Change of a volume.
 #[derive(Debug, Clone, PartialEq)]
 pub enum VolumeChange {
     /// A new one, all zeros.

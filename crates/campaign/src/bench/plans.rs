@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Cases simulated at once.
 pub const BENCH_THREADS: usize = 2;
 
-/// What one plan came to.
+/// Benchmark result of one plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanRow {
     /// Its name.

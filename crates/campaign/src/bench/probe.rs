@@ -20,7 +20,7 @@ const READINGS: u64 = 120;
 /// Ports of the host.
 const PORTS: usize = 4;
 
-/// What watching costs.
+/// Cost of host telemetry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProbeCost {
     /// Block devices that were watched.

@@ -96,7 +96,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario::flash("flash-70-drives-200", 70).with_drives(200),
 ];
 
-/// What one scenario came to.
+/// Benchmark result of one scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioRow {
     /// Its name.

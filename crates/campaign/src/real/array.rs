@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// How often a person is told what an array is still doing.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
-/// What sets the array, and how it was set last.
+/// Array driver with the settings that it made last.
 pub(crate) struct ArraySetter {
     driver: Box<dyn ArrayDriver>,
     wait: WaitLimits,

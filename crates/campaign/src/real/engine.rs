@@ -12,7 +12,7 @@ const TRIM_BY: &str = "trim_by";
 /// The only engine of fio that reaches an NBD address.
 pub(crate) const NBD_ENGINE: &str = "nbd";
 
-/// What may be asked for with `--engine`.
+/// Engine choices of `--engine`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineChoice {
     /// Our own engine.
@@ -36,7 +36,7 @@ impl EngineChoice {
     }
 }
 
-/// What issues the loads of a campaign.
+/// Load engine of a campaign on real targets.
 #[derive(Debug)]
 pub(crate) enum RealEngine {
     Ring,

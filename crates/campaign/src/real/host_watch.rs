@@ -12,7 +12,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 use store::RunClock;
 
-/// What is watched, and how often the host is read.
+/// Telemetry sources and the interval of host counters.
 #[derive(Debug, Clone)]
 pub(crate) struct WatchSettings {
     pub interval: Duration,

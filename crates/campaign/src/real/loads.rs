@@ -19,7 +19,7 @@ const POLL: Duration = Duration::from_millis(10);
 const NO_IO_COMPLETED: &str =
     "no I/O completed within the case: the target does not answer, or all I/Os failed";
 
-/// What issues a load, and to what.
+/// Engine and target of a load.
 #[derive(Debug)]
 pub(crate) enum Issuer {
     /// Our own engine, on targets that are open; several are one stripe.
@@ -49,7 +49,7 @@ pub(crate) struct RealLoad {
     pub start_ns: u64,
 }
 
-/// What a load came to.
+/// Measurement of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     /// Counted time.
@@ -66,7 +66,7 @@ pub(crate) struct Measured {
     pub content: Option<ContentTally>,
 }
 
-/// How a load ended.
+/// Result of a load: measurement or failure.
 #[derive(Debug, Default)]
 pub(crate) struct LoadRun {
     /// What was counted, as far as it came.
@@ -83,7 +83,7 @@ impl LoadRun {
     }
 }
 
-/// What is heard of loads while they run.
+/// Observer of running loads.
 pub(crate) struct Listener<'a> {
     /// Each interval, with the number of its load; counted from the start of the case. fio hands them out at its end.
     pub on_sample: &'a (dyn Fn(usize, Sample) + Sync),

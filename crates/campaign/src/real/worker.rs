@@ -21,7 +21,7 @@ use std::time::Instant;
 use store::{CaseOutcome, CaseStatus, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
 use target::{Address, Inspected, Roots};
 
-/// Why a case ends without a measurement, or with a bad one.
+/// Reason why a case ends without a measurement, or with a bad one.
 #[derive(Debug)]
 pub(crate) enum CaseStop {
     /// The target or the engine failed.
@@ -63,7 +63,7 @@ impl Reporter<'_> {
     }
 }
 
-/// What a worker is made of.
+/// Parts of a worker.
 #[derive(Debug)]
 pub(crate) struct RealWorkerParts {
     pub engine: RealEngine,

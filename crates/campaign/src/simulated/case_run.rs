@@ -10,7 +10,7 @@ use twin::Twin;
 /// Hears a sample of the load of that number, and says whether the case is to stop.
 pub(super) type OnSample<'a> = dyn FnMut(&mut Twin, usize, Sample) -> bool + 'a;
 
-/// What is done to a twin while a case runs.
+/// Events of a case on a twin, by time or condition.
 pub(super) struct TimedEvents<'a> {
     waiting: Vec<(&'a ConditionalEvent, WatchedCondition<'a>)>,
     failed: Option<String>,
@@ -54,7 +54,7 @@ impl<'a> TimedEvents<'a> {
     }
 }
 
-/// How a case ran.
+/// Result of a case on a twin.
 pub(super) struct CaseRun {
     pub extrapolation: Extrapolation,
     /// What is to be said of events that did not take place.

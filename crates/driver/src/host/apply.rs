@@ -17,7 +17,7 @@ pub struct HostSettings {
     entries: Vec<Entry>,
 }
 
-/// What applying settings did.
+/// Result of applying settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
     /// What was changed; settings that were so already are not in it.

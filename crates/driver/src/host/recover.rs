@@ -7,7 +7,7 @@ use crate::host::{HostError, journal::Other};
 use std::fs;
 use std::path::Path;
 
-/// What putting back did.
+/// Result of restoring settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PutBack {
     /// What was put back, in the order in which it was.
@@ -16,7 +16,7 @@ pub struct PutBack {
     pub problems: Vec<String>,
 }
 
-/// What the runs before this one had left.
+/// Settings left by earlier runs, now restored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// What was put back for processes that died.

@@ -24,7 +24,7 @@ impl Request {
     }
 }
 
-/// What holds unless the settings of a case say otherwise.
+/// Default settings where a case has none.
 #[derive(Debug, Clone)]
 pub(crate) struct Defaults {
     pub drives: Vec<String>,

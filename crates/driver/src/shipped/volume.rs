@@ -24,7 +24,7 @@ pub(crate) struct Volume {
     pub state: VolumeState,
 }
 
-/// Whether a virtual disk can be used.
+/// State of a virtual disk.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum VolumeState {
@@ -57,7 +57,7 @@ impl VolumeState {
     }
 }
 
-/// What came of asking for a virtual disk.
+/// Result of creating a virtual disk.
 #[derive(Debug)]
 pub(crate) enum Creation {
     Created,
@@ -73,7 +73,7 @@ pub(crate) struct RoundedSize {
     pub unit_bytes: u64,
 }
 
-/// What the user permits, and what the host forbids.
+/// Permissions of the user and prohibitions of the host.
 pub(crate) struct Permission<'a> {
     pub consents: &'a [String],
     pub protection: &'a dyn Protection,

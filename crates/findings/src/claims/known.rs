@@ -4,7 +4,7 @@
 use plan::claim::{Claim, Reason};
 use serde::Serialize;
 
-/// Why a claim is refuted.
+/// Known reason for a refuted claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Known {
     /// Of what kind the reason is.

@@ -5,7 +5,7 @@ use plan::claim::{Comparator, Function, Operator, Unit};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a comparison of two values gives.
+/// Result of comparing two values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Truth {
     Holds,
@@ -49,7 +49,7 @@ pub(super) struct Number {
     pub half: f64,
 }
 
-/// What a number was measured on.
+/// Subject of a measured number.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct About {
     pub stage: String,

@@ -3,7 +3,7 @@
 use super::Map;
 use serde::{Deserialize, Serialize};
 
-/// Where more load stops to give more.
+/// Saturation: the load beyond which the rate no longer grows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Saturation {
     /// The setting that grows: `numjobs`, `iodepth`, `rate_iops`.
@@ -134,7 +134,7 @@ pub struct MinimalLatency {
     pub among: usize,
 }
 
-/// Which block sizes suit the target.
+/// Block sizes that suit the target.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BestBlockSize {
     /// What all cases of the group have in common.

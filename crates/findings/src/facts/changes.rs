@@ -26,7 +26,7 @@ pub struct WritePenalty {
     pub rule_of_thumb: f64,
 }
 
-/// What a change of one setting does, all others equal.
+/// Effect of one setting, all others equal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
     /// The setting.
@@ -93,7 +93,7 @@ pub struct LatencyChange {
     pub change_percent: f64,
 }
 
-/// What an event did to the load.
+/// Impact of an event on the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disruption {
     /// The event.
@@ -130,7 +130,7 @@ pub struct Disruption {
     pub errors: u64,
 }
 
-/// What a limit allowed and what was delivered, interval by interval.
+/// Conformance to a limit: allowed and delivered rate, interval by interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conformance {
     /// The load it binds, where the case has several.

@@ -71,7 +71,7 @@ pub struct WriteCliff {
     pub step_standard_errors: f64,
 }
 
-/// Why no cliff is reported.
+/// Reason why no cliff is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NoWriteCliff {
     /// In words.

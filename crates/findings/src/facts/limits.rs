@@ -3,7 +3,7 @@
 use crate::cited::Cited;
 use serde::Serialize;
 
-/// What bounds the rate of a case.
+/// Bottleneck of a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limit {
     /// `link`, `controller`, `drive`, `generator`, `rate`, `concurrency` or `unknown`.
@@ -24,7 +24,7 @@ pub struct Limit {
     pub uses: Vec<PartUse>,
 }
 
-/// How busy like parts are.
+/// Utilisation of like parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartUse {
     /// The parts: `link`, `controller`, `module`, `disk`.
@@ -39,7 +39,7 @@ pub struct PartUse {
     pub parts: usize,
 }
 
-/// How load divides over like paths.
+/// Division of load over like paths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathBalance {
     /// The paths: `link` of a twin, `port` of the host, `path of mpatha`.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Whether a tracked variable reached SNIA's steady state.
+/// Steady state of a tracked variable by SNIA's definition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SteadyState {
     /// `iops`, `bw_bytes_per_s` or `mean_latency_ns`.
@@ -34,7 +34,7 @@ pub struct SteadyState {
     pub fio_slope_percent: f64,
 }
 
-/// Whether the rounds of a stage reached steady state.
+/// Steady state of a stage's rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SteadyRounds {
     /// Whether every tracked quantity was steady.

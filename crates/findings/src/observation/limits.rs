@@ -12,7 +12,7 @@ use store::{Event, Selection};
 
 type CasePath = (String, String);
 
-/// What an event says of limits.
+/// Limit change of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LimitEvent {
     at_s: f64,

@@ -1,7 +1,7 @@
 //! fio's `steadystate`, as fio 3.42 computes it, to stand beside SNIA's. Facts from reference/methods.md; the defects
 //! are described for readers in `docs/findings.md`.
 
-/// What fio looks at: `ss=iops:…` or `ss=iops_slope:…`.
+/// fio's steady-state criterion: `ss=iops:…` or `ss=iops_slope:…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FioCriterion {
     /// The largest distance from the mean: ±20 % is a range of 40 %.

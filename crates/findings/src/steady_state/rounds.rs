@@ -8,7 +8,7 @@ use plan::{Rounds, SettingValues};
 use std::collections::BTreeMap;
 use store::CaseResult;
 
-/// Why a stage needs no further round.
+/// Reason why a stage needs no further round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundsOver {
     /// Everything that is tracked is steady.
@@ -17,7 +17,7 @@ pub enum RoundsOver {
     Written,
 }
 
-/// What the rounds of a stage have measured so far.
+/// Measurements of a stage's rounds so far.
 #[derive(Debug, Clone)]
 pub struct RoundLog {
     rules: Rounds,

@@ -50,7 +50,7 @@ pub(super) struct FallIndex {
     pub standard_errors: f64,
 }
 
-/// What the search found.
+/// Result of the search.
 #[derive(Debug, Clone)]
 pub(super) enum Found {
     Nothing { reason: String, smallest_visible_percent: Option<f64> },

@@ -61,7 +61,7 @@ fn bounded(figure: f64) -> f64 {
     if figure.is_finite() { figure.clamp(0.0, FIGURE_LIMIT) } else { 0.0 }
 }
 
-/// What is known of a run's settings.
+/// Known settings of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RunSettings {
     pub xfersize: Option<f64>,

@@ -83,7 +83,7 @@ pub enum TransferSize {
     },
 }
 
-/// Where the next I/O goes.
+/// Address pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seek {
     /// So many percent to a random place, the others behind the one before.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// How fast a phase runs.
+/// Rate of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rate {
     /// As fast as it goes: closed loop.

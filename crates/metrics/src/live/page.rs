@@ -53,7 +53,7 @@ impl History {
     }
 }
 
-/// Something that was said, and when.
+/// Line of the event list, with its time.
 #[derive(Debug)]
 pub(super) struct EventLine {
     at_s: f64,

@@ -92,7 +92,7 @@ impl Claim {
     }
 }
 
-/// What a case must have at least to show a claim.
+/// Minimum measurement that a case must have to show a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Needs {
     /// Counted time.
@@ -246,7 +246,7 @@ impl Function {
     ];
 }
 
-/// What is looked at: `iops{stage=latency, volume=hdd}`.
+/// Selector of values: `iops{stage=latency, volume=hdd}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selector {
     /// Which value.

@@ -8,7 +8,7 @@ use crate::suggest::did_you_mean;
 /// The deepest nesting of an expression.
 const DEPTH_LIMIT: usize = 32;
 
-/// What an expression gives.
+/// Type of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Type {
     /// Values of a unit; `None` takes that of what it stands beside.
@@ -17,7 +17,7 @@ pub(crate) enum Type {
     Truth,
 }
 
-/// What an expression may name.
+/// Names that an expression may use.
 pub(crate) struct Names<'a> {
     /// The plan's stages.
     pub stages: &'a [&'a str],

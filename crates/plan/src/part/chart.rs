@@ -73,7 +73,7 @@ impl Table {
     }
 }
 
-/// Which case a row of a table, or a chart of response times, shows.
+/// Choice of one case for a table row or a latency chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pick {
     /// The quantity that decides.
@@ -118,7 +118,7 @@ pub enum Extreme {
     Smallest,
 }
 
-/// What a chart shows to the right.
+/// Horizontal axis of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChartAxis {
     /// Time since counting began.

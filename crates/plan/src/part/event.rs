@@ -4,7 +4,7 @@ use super::Moment;
 use crate::quantity::Quantity;
 use serde_json::{Map, Value};
 
-/// Something that a stage does to the target in each of its cases.
+/// Event of a stage, for each of its cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventTemplate {
     /// When.
@@ -15,7 +15,7 @@ pub struct EventTemplate {
     pub arguments: Map<String, Value>,
 }
 
-/// When an event takes place.
+/// Trigger of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trigger {
     /// At a moment.

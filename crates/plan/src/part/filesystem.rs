@@ -1,6 +1,6 @@
 //! File systems that a case is run through.
 
-/// How file systems are made and mounted.
+/// Options of making and mounting file systems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilesystemOptions {
     /// What `mkfs` is told, word by word; no shell reads it.

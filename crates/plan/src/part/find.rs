@@ -2,7 +2,7 @@
 
 use load::{Bound, BoundSearch};
 
-/// What is varied in search of the largest load.
+/// Variable of a load search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchOver {
     /// The rate of arrivals in open loop, over all jobs and loads.

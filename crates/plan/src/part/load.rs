@@ -4,7 +4,7 @@ use super::Moment;
 use crate::plan::Assignment;
 use crate::source::Place;
 
-/// Which target a load is for.
+/// Target of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadTarget {
     /// The `--target` of this number, from 0.

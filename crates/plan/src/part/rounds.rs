@@ -4,7 +4,7 @@ use super::Amount;
 use crate::plan::{Condition, SettingValues};
 use crate::quantity::Quantity;
 
-/// How often a stage's matrix is run.
+/// Number of rounds of a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounds {
     /// The most rounds.

@@ -1,6 +1,6 @@
 //! Host-side stripe over several targets.
 
-/// How the host puts several targets together to one.
+/// Host-side stripe over targets.
 ///
 /// Byte `b` of the whole lies, with unit `u` and `c` columns, in target `(b / u) mod c` at `b / (u·c) · u + b mod u`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

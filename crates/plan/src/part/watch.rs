@@ -2,7 +2,7 @@
 
 use probe::HttpAddress;
 
-/// What is counted beside the load.
+/// Telemetry of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watch {
     /// Block devices beside those under test.
@@ -56,7 +56,7 @@ pub struct WatchedAddress {
     pub poll: PollSettings,
 }
 
-/// When something is asked, and how long it may take.
+/// Poll interval and timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollSettings {
     /// Time between questions.

@@ -9,7 +9,7 @@ const NAME_CHARS_LIMIT: usize = 128;
 /// The most names that one process reads. Names are kept as long as the process lives, so there has to be a limit.
 const NAMES_LIMIT: usize = 4096;
 
-/// What of the host a setting changes.
+/// Place of a host setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostSettingPlace {
     /// `queue.NAME`: an attribute of the block queue of each device under test.

@@ -5,7 +5,7 @@ use schemars::json_schema;
 use serde_json::Value;
 use units::{parse_bytes, parse_nanos};
 
-/// What values a setting takes.
+/// Kind of a setting's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingKind {
     /// Bytes; read as fio reads them (`4k` is 4096), kept as a number of bytes.

@@ -26,7 +26,7 @@ pub(crate) const REPEATS_LIMIT: u64 = 10_000;
 /// The most disks that an array setting may name.
 const DISKS_LIMIT: u64 = 10_000;
 
-/// Who a setting is for.
+/// Scope of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettingScope {
     /// What is issued: every engine obeys it.

@@ -172,7 +172,7 @@ fn push_temperatures(parent: &Path, drive: &str, values: &mut Vec<CollectedValue
     }
 }
 
-/// What a program said of a drive.
+/// SMART values of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Smart {
     Numbers,

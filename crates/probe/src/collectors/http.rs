@@ -15,7 +15,7 @@ const BODY_LIMIT_BYTES: usize = 16 << 20;
 /// The longest address that is read.
 const ADDRESS_LIMIT_BYTES: usize = 1024;
 
-/// Where counters can be asked for.
+/// Address of a metrics endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpAddress {
     host: String,
@@ -23,7 +23,7 @@ pub struct HttpAddress {
     path: String,
 }
 
-/// What is wrong with an address.
+/// Errors of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AddressError(&'static str);

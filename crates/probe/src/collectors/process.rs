@@ -20,7 +20,7 @@ const STDERR_LIMIT_BYTES: usize = 1024;
 const REAP_GRACE: Duration = Duration::from_millis(200);
 const REAP_STEP: Duration = Duration::from_millis(2);
 
-/// What a program wrote, and how it ended.
+/// Output and status of a program.
 pub(super) struct Output {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,

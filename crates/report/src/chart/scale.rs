@@ -13,7 +13,7 @@ pub struct Axis {
     pub format: TickFormat,
 }
 
-/// How values are spaced along an axis.
+/// Scale of an axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly, from the smallest to the largest value.
@@ -28,7 +28,7 @@ pub enum Scale {
     Categories(Vec<String>),
 }
 
-/// How a value is written.
+/// Format of tick values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickFormat {
     /// `250`, `1,200`, `0.5`; thousands as `250k`, millions as `2.5M`.

@@ -4,7 +4,7 @@ use crate::chart::{Axis, Scale, TickFormat};
 use findings::{Cited, Quantity, Source, Unit};
 use store::CaseResult;
 
-/// What a quantity measures.
+/// Kind of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Iops,

@@ -19,7 +19,7 @@ const KINDS: [Kind; 3] = [Kind::Iops, Kind::Bandwidth, Kind::Latency];
 /// Events beyond this many in one chart would hide it.
 const MARKS_LIMIT: usize = 9;
 
-/// How much room is left for lines against time.
+/// Remaining number of lines in charts against time.
 pub struct Budget {
     points_a_line: usize,
     lines_left: usize,
@@ -42,7 +42,7 @@ pub struct Line {
     pub intervals: Vec<IntervalPoint>,
 }
 
-/// Which directions a quantity is about.
+/// Direction of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     All,
@@ -65,7 +65,7 @@ impl Direction {
     }
 }
 
-/// What a chart shows upwards.
+/// Vertical quantity of a chart.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
     pub kind: Kind,

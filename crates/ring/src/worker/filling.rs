@@ -12,7 +12,7 @@ use crate::queue::Queue;
 /// The most units that a worker keeps in mind to verify them: 4 bytes each.
 pub(crate) const VERIFY_UNITS_LIMIT: u64 = 1 << 26;
 
-/// How written buffers are filled.
+/// Content of write buffers.
 pub(super) enum Filling {
     /// No data is moved, or nothing is written.
     Nothing,
@@ -21,7 +21,7 @@ pub(super) enum Filling {
     Verified(BTreeMap<u32, Stamped>),
 }
 
-/// What a job has written of its part.
+/// Stamped writes of a job.
 pub(super) struct Stamped {
     written: Written,
     journal: Option<Journal>,
@@ -37,7 +37,7 @@ impl Stamped {
     }
 }
 
-/// What a buffer holds now.
+/// Current content of a buffer.
 pub(super) enum Filled {
     /// What is to be written; of this generation, where blocks are stamped.
     With(u32),

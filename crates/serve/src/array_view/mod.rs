@@ -66,7 +66,7 @@ pub(crate) struct VolumeView {
     pub held_back: f64,
 }
 
-/// What a volume did in one direction.
+/// Rates and latency of a volume in one direction.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct DirectionView {
     pub iops: f64,
@@ -75,7 +75,7 @@ pub(crate) struct DirectionView {
     pub latency_ms: Option<f64>,
 }
 
-/// How late replies left, since the start.
+/// Pacing error since the start.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PacingErrorView {
     pub p50_us: f64,

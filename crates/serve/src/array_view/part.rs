@@ -31,7 +31,7 @@ pub(crate) struct PartView {
     pub levels: Vec<Level>,
 }
 
-/// How full a part is of something.
+/// Fill level of a part.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Level {
     /// Of what; in bytes where it ends in `bytes`.

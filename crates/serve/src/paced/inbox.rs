@@ -21,7 +21,7 @@ pub(super) struct ArrivedRequest {
     pub tally: Arc<Tally>,
 }
 
-/// What lies in the inbox.
+/// Content of the inbox.
 #[derive(Default)]
 pub(super) struct Messages {
     pub arrived: Vec<ArrivedRequest>,

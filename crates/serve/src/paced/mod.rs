@@ -36,7 +36,7 @@ use thread::Pacing;
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 1 << 20;
 
-/// What a question is asked of.
+/// State that a query of the pacer thread reads and changes.
 pub(crate) struct Paced<'a> {
     /// The twin and its volumes.
     pub model: &'a mut Model,

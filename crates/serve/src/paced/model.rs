@@ -17,7 +17,7 @@ const TEMPLATE: &str = "template";
 /// The last so many notes are kept.
 const NOTES_LIMIT: usize = 64;
 
-/// Where a request goes.
+/// Volume and address of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestTarget {
     /// Whose it is, by number.

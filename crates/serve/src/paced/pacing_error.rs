@@ -11,7 +11,7 @@ pub(crate) struct PacingError {
     modelled_ns: u128,
 }
 
-/// The same as numbers, in nanoseconds of the wall clock.
+/// Pacing error in nanoseconds of the wall clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PacingErrorReport {
     /// Replies that were paced.

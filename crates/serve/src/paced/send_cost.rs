@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Sending never begins earlier than this.
 const AHEAD_LIMIT: Duration = Duration::from_micros(40);
 
-/// What sending one reply has cost lately.
+/// Recent cost of sending one reply.
 #[derive(Debug)]
 pub(super) struct SendCost {
     took: RecentWindow,

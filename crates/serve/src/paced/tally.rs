@@ -19,7 +19,7 @@ struct Direction {
     latency_ns: AtomicU64,
 }
 
-/// The same as numbers.
+/// Values of the counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Tallied {
     pub read: DirectionTally,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use twin::replicated::VolumeDescription;
 use twin::{ArrayDescription, Limit, Origin, Parameter, Twin};
 
-/// What a twin is built from.
+/// Specification of a twin.
 #[derive(Debug, Clone)]
 pub struct TwinSpec {
     /// The array.

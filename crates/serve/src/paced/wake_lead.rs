@@ -20,7 +20,7 @@ const BUDGET_DIVISOR: u32 = 10;
 /// The budget of so long can be saved up.
 const BUDGET_SAVED: Duration = Duration::from_millis(100);
 
-/// What waking has cost lately, and what may still be spent on waking earlier.
+/// Recent wake-up delays, and the budget for waking earlier.
 #[derive(Debug)]
 pub(super) struct WakeLead {
     late: RecentWindow,

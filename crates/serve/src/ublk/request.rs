@@ -24,7 +24,7 @@ pub(super) mod flag {
     pub const NO_UNMAP: u32 = 1 << 15;
 }
 
-/// What is asked for.
+/// Command of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     Read,

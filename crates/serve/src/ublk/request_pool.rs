@@ -37,7 +37,7 @@ struct Shared {
     wake: Condvar,
 }
 
-/// Where requests are taken in.
+/// Pool of threads for block device requests.
 pub(super) struct RequestPool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,

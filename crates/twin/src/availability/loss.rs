@@ -19,7 +19,7 @@ pub(crate) fn drive_of(arguments: &Map<String, Value>) -> DriveIndex {
     named.map_or(FIRST_TO_FAIL, |drive| drive as DriveIndex)
 }
 
-/// Which drives of a set are lost, and which of these places are being filled again.
+/// Lost drives of a RAID group, and the slots that are being rebuilt.
 #[derive(Debug, Clone)]
 pub(crate) struct Loss {
     failed: DriveSet,

@@ -6,7 +6,7 @@ use super::rebuild::RebuildStep;
 use super::recovery::Recovery;
 use crate::TwinNote;
 
-/// What filling places goes by, borrowed from the array that does it.
+/// State of a rebuild, borrowed from its array.
 pub(crate) struct Refilling<'a> {
     pub now_ns: u64,
     pub recovery: &'a mut Recovery,
@@ -15,7 +15,7 @@ pub(crate) struct Refilling<'a> {
     pub notes: &'a mut Vec<TwinNote>,
 }
 
-/// How an array does what a rebuild asks of it.
+/// Steps that a rebuild requires of an array.
 pub(crate) trait Rebuilds {
     /// Asks for [`Refill::rebuild_is_due`] at a moment.
     fn rebuild_at(&mut self, at_ns: u64);

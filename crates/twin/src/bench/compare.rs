@@ -16,7 +16,7 @@ const SCATTER_SEEDS: u64 = 5;
 /// So many draws for each case that is wanted: in most of them something is skipped.
 const DRAWS_PER_CASE: u64 = 6;
 
-/// What errors are allowed, as shares.
+/// Allowed errors, as shares.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Of the rate of the whole run.

@@ -1,6 +1,6 @@
 //! Slow drive: correct, with longer service times.
 
-/// How long a drive takes for what it does, in thousandths of what is described.
+/// Slowdown of a drive, in thousandths of its described service time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slowness {
     thousandths: u32,

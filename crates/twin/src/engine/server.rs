@@ -6,7 +6,7 @@
 /// Fractional bits of a time for a byte: 2^-20 ns is 2 parts in 10^6 at 2 GB/s.
 const FRACTION_BITS: u32 = 20;
 
-/// How long a number of bytes takes, in whole nanoseconds.
+/// Transfer rate, in whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rate {
     /// Nanoseconds a byte, in units of 2^-20.

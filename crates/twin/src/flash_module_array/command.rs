@@ -4,7 +4,7 @@ use load::Direction;
 
 use crate::payload::payloads;
 
-/// What a tag is busy with.
+/// I/O of a tag.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Io {
     pub issued_at_ns: u64,

@@ -31,7 +31,7 @@ pub(crate) fn bytes_per_s(mb_per_s: &Parameter<f64>) -> u64 {
     (mb_per_s.get() * 1e6).round() as u64
 }
 
-/// What a drive was given to do.
+/// Commands and bytes given to a drive.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traffic {
     pub reads: u64,

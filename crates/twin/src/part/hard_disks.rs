@@ -95,7 +95,7 @@ pub(crate) fn check_hard_disk(disk: &HardDiskDescription) -> Result<(), Descript
     hard_disk(disk).map(|_| ())
 }
 
-/// What of a disk is switched on.
+/// Mechanism switches of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DiskSwitches {
     /// Arms take time to move.

@@ -45,7 +45,7 @@ payloads! {
     }
 }
 
-/// What has come of a disk's work.
+/// Result of a disk's work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Outcome {
     /// A replica's read is done, or its write is on the disk with nothing that protected it before.

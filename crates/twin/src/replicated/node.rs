@@ -65,7 +65,7 @@ pub(crate) fn instances(description: &Description) -> u32 {
     server.map_or(1, |service| service.instances.get())
 }
 
-/// What an I/O costs the services on its path, on the processors that they have.
+/// Service times on the path of an I/O, with the processors available.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Costs {
     pub submission_ns: u64,

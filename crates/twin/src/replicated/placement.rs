@@ -9,7 +9,7 @@ use super::{COPIES, Description};
 use crate::DescriptionError;
 use crate::description::refuse;
 
-/// Where a replica lies.
+/// Location of a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub drive: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 /// The replicas of an object, head first.
 pub(crate) type ReplicaLocations = [Place; COPIES];
 
-/// What is fixed about a drive.
+/// Fixed properties of a drive: node, number, class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DriveSlot {
     pub node: u32,

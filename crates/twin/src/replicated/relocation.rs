@@ -29,7 +29,7 @@ pub(crate) struct Stream {
     pub is_busy: bool,
 }
 
-/// What moves, and how fast.
+/// Moves under way, and their rate.
 #[derive(Debug, Clone)]
 pub(crate) struct Relocation {
     pub streams: Box<[Stream]>,

@@ -5,7 +5,7 @@ use load::Direction;
 use super::COPIES;
 use super::placement::Place;
 
-/// What a tag is busy with.
+/// I/O of a tag.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Io {
     pub issued_at_ns: u64,

@@ -4,7 +4,7 @@ use super::Description;
 use super::settings::Settings;
 use crate::engine::{Rate, ServerPool, nanos_of_us};
 
-/// What an instance of a service has.
+/// Resources of a service instance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Share {
     /// Cores, or a part of one.

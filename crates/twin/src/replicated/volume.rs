@@ -8,7 +8,7 @@ use super::COPIES;
 use super::description::DriveClass;
 use super::limit::{Limit, Limiter};
 
-/// What a volume has done in one direction.
+/// Counts of a volume in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Done {
     pub ios: u64,

@@ -4,7 +4,7 @@ use load::Direction;
 
 use crate::payload::payloads;
 
-/// What a tag is busy with whose I/O has several commands.
+/// Commands of an I/O that has several.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Parts {
     /// Commands that are not answered yet.
@@ -33,7 +33,7 @@ pub(crate) struct Command {
 
 const _: () = assert!(size_of::<Command>() == 32);
 
-/// What else is to be known of a command, in one byte.
+/// Flags of a command, in one byte.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks(u8);
 

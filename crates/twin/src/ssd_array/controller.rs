@@ -8,7 +8,7 @@ use super::Description;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
 
-/// What all controllers have in common.
+/// Service times that all controllers share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     read_ns: u64,

@@ -53,7 +53,7 @@ pub const SHRINK_LIMIT: u32 = 400;
 
 const CONDITIONS: &str = "fresh, written, filled or steady";
 
-/// How the drives start.
+/// Initial state of the drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Condition {
     Fresh,

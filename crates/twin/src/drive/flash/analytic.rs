@@ -39,7 +39,7 @@ pub fn best_separated(over_provisioning: f64, hot_units: f64, hot_writes: f64) -
         .fold((0.5, f64::INFINITY), |best, next| if next.1 < best.1 { next } else { best })
 }
 
-/// How valid units are spread over closed blocks after long uniform random rewriting.
+/// Stationary distribution of valid units over closed blocks under uniform random rewriting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stationary {
     /// Units programmed for each unit the host writes.

@@ -10,7 +10,7 @@ fn fs_per_byte(bytes_per_s: u64) -> u64 {
     1_000_000_000_000_000 / bytes_per_s
 }
 
-/// What the steps of an I/O take.
+/// Service times of the steps of an I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Costs {
     pub read_ns: u64,

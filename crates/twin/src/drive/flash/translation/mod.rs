@@ -55,7 +55,7 @@ pub enum Temperature {
     Cold,
 }
 
-/// What one write cost, collection included.
+/// Cost of one write, garbage collection included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteCost {
     /// Units programmed: the host's and those that were moved.
