@@ -10,6 +10,7 @@ mod decoders;
 mod device_reports;
 mod disk_full;
 mod docs_examples;
+mod documented_commands;
 mod drivers;
 mod experiments;
 mod fits;
