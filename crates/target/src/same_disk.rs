@@ -61,8 +61,8 @@ struct Below {
     backings: Vec<Backing>,
     /// Loop devices over regular files, and disks attached to exports of such: name and file.
     loop_files: Vec<(String, String)>,
-    /// Exporters that the target is attached to.
-    attached_to: Vec<String>,
+    /// Exports that the target is attached to.
+    attached_to: Vec<Export>,
 }
 
 /// What lies below devices although sysfs does not link them.
@@ -70,6 +70,8 @@ struct Hidden<'a> {
     roots: &'a Roots,
     loops: &'a [LoopDevice],
     exports: &'a [Export],
+    /// The target and what is built on it, which may be exported anew.
+    above: &'a BTreeSet<String>,
 }
 
 /// Finds the other paths to the device whose sysfs directory this is. `above` are the devices built on it, whose use
@@ -82,7 +84,7 @@ pub(crate) fn other_paths(
     let loops = usage::loop_devices(roots);
     let exports = exports(roots);
     let mut below = Below::default();
-    Hidden { roots, loops: &loops, exports: &exports }.descend(directory, &mut below);
+    Hidden { roots, loops: &loops, exports: &exports, above }.descend(directory, &mut below);
     let mut counted: BTreeSet<String> = above.union(&below.names).cloned().collect();
     let mut found = Vec::new();
     let mut add = |whole: &Path,
@@ -161,9 +163,16 @@ impl Hidden<'_> {
             let because = format!("is what {name} is set up over");
             parts.extend(self.add_backing(&name, &one.backing_file, because, false, below));
         }
-        for export in self.exports.iter().filter(|export| export.is_attached_as(&extent.whole)) {
+        let is_below = |export: &&Export| {
+            export.is_attached_as(&extent.whole) && export.device(self.roots, self.above).is_none()
+        };
+        let attached_to: Vec<&Export> = self.exports.iter().filter(is_below).collect();
+        for export in &attached_to {
             let because = format!("is what {name} is attached to ({})", export.by);
-            below.attached_to.push(export.by.clone());
+            // With several, which have no names, all but one are users beside the target: none is left out.
+            if attached_to.len() == 1 {
+                below.attached_to.push((*export).clone());
+            }
             parts.extend(self.add_backing(&name, &export.backing, because, export.claims_backing, below));
         }
         if parts.is_empty() {

@@ -290,3 +290,24 @@ fn a_disk_attached_to_an_export_of_this_host_is_barred_by_its_backing() {
     );
     assert_eq!(reasons("8:176", "/dev/sdl", "nvme2n1"), [""; 0], "another export's");
 }
+
+/// Proves that a unit of LIO without a serial number is barred by an export of itself, which is not taken for what it is
+/// attached to, and by a second export that it may be attached to as well.
+#[test]
+fn a_unit_without_a_serial_number_is_told_from_its_own_export() {
+    let unit = |backings: &[&str]| {
+        let host = Host::new();
+        host.disk("sdk", "8:160", "host1/target1:0:0/1:0:0:0", &[]);
+        host.disk("sdl", "8:176", "host1/target1:0:1/1:0:1:0", &[]);
+        host.disk("sdm", "8:192", "host5/target5:0:0/5:0:0:0", &[("device/vendor", "LIO-ORG")]);
+        for (index, backing) in backings.iter().enumerate() {
+            let info = format!("TCM FILEIO ID: 0  File: {backing}  Size: 1");
+            host.config(&format!("target/core/fileio_{index}/store/info"), &info);
+        }
+        host.reasons("sdm")
+    };
+    assert_eq!(unit(&["/dev/sdk"]), [""; 0]);
+    assert_eq!(unit(&["/dev/sdm"]), ["it is exported by LIO as backstore fileio/store"]);
+    assert_eq!(unit(&["/dev/sdk", "/dev/sdm"]), ["it is exported by LIO as backstore fileio/store"]);
+    assert_eq!(unit(&["/dev/sdk", "/dev/sdl"]).len(), 2, "either may be below");
+}
