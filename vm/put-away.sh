@@ -45,6 +45,7 @@ put_away() {
         if has /sys/block/md*; then mdadm --stop --scan; fi
         if has /sys/block/loop*/loop; then losetup -D; fi
         remove_configfs
+        remove_null_blk
         ! is_away || break
         udevadm settle -t 10
     done
@@ -88,6 +89,14 @@ remove_configfs() {
         find "$root" -name enable -path '*namespaces*' 2>/dev/null | while read -r file; do echo 0 >"$file"; done
         find "$root" -type l ! -name 'default_tg_pt_gp' -path "$root/*" 2>/dev/null | xargs -r rm -f
         find "$root" -mindepth 1 -depth -type d 2>/dev/null | xargs -r rmdir 2>/dev/null
+    done
+}
+
+remove_null_blk() {
+    local device
+    for device in /sys/kernel/config/nullb/*/; do
+        [ -e "$device/power" ] || continue
+        echo 0 >"$device/power"; rmdir "$device"
     done
 }
 

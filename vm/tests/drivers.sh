@@ -55,3 +55,47 @@ test_mdadm_refuses_a_busy_drive() {
     [ -z "$(wipefs -n "$(disk s0)")" ] || fail "the other drive was written"
     umount m; fsck.ext4 -fn "$(disk s1)" >fsck.out 2>&1 || { cat fsck.out; fail "the mounted drive was written"; }
 }
+
+# Proves that a run that is killed while mdadm fills a new array is resumed: the array that it left is recognised, and every case
+# is done.
+# deadline: 300
+test_a_run_killed_while_an_array_is_made_is_resumed() {
+    local run
+    modprobe -a raid456
+    array_plan 5
+    ask_for_drives s0 s1 s2
+    echo 500 >/proc/sys/dev/raid/speed_limit_max; echo 100 >/proc/sys/dev/raid/speed_limit_min
+    arraylab run plan.yaml --target /dev/md/none --out run --array "$ARRAY" "${CONSENTS[@]}" >out 2>&1 &
+    run=$!
+    wait_for 90 an_array_is_filled
+    kill -KILL $run; wait_for_end 10 $run
+    an_array_is_filled || fail "it was killed too late: nothing is tested"
+    echo 200000 >/proc/sys/dev/raid/speed_limit_max
+    expect 0 arraylab run --resume run "${CONSENTS[@]}"
+    [ "$(statuses run)" = "done" ] || { cat out; fail "$(statuses run)"; }
+}
+ask_for_drives() { # NAME…: sets ARRAY and CONSENTS, all that the driver asks for
+    ARRAY="exec:mdadm,drives=$(drives "$@"),size=64m,segment=64k"
+    # The driver asks when it is to make the first array.
+    expect 3 arraylab run plan.yaml --target /dev/md/none --out asked --array "$ARRAY"
+    mapfile -t CONSENTS < <(grep -o -- '--overwrite-data [^ ]*' out | sort -u | tr ' ' '\n')
+    [ "${#CONSENTS[@]}" = $((2 * $#)) ] || { cat out; fail "not all consents at once: ${CONSENTS[*]}"; }
+}
+an_array_is_filled() { grep -qs 're\(sync\|cover\)' /sys/block/md*/md/sync_action; }
+
+# Proves that an array of ours that has lost a drive is taken away and made anew, and that without the lost drive it is an error that
+# names it.
+# deadline: 300
+test_a_degraded_array_is_made_anew() {
+    local array
+    modprobe -a raid1
+    array_plan 1
+    ask_for_drives s0 s1
+    expect 0 arraylab run plan.yaml --target /dev/md/none --out run --array "$ARRAY" "${CONSENTS[@]}"
+    for array in /sys/block/md*; do array=/dev/${array##*/}; done
+    [ -b "$array" ] || { ls -l /dev/md*; fail "the array is not there after the run"; }
+    mdadm --quiet "$array" --fail "$(disk s1)" --remove "$(disk s1)"
+    expect 0 arraylab run plan.yaml --target /dev/md/none --out again --array "$ARRAY" "${CONSENTS[@]}"
+    [ "$(statuses again)" = "done" ] || { cat out; fail "$(statuses again)"; }
+    [ "$(</sys/block/${array#/dev/}/md/degraded)" = 0 ] || fail "it is degraded"
+}

@@ -13,7 +13,7 @@ PLAN
 }
 results() { arraylab results "$1" --json; } # RUN
 field() { python3 -c 'import json,sys
-for line in sys.stdin: print(eval(sys.argv[1], {}, {"case": json.loads(line)}))' "$1"; } # EXPRESSION
+for line in sys.stdin: print(eval(sys.argv[1], {"case": json.loads(line)}))' "$1"; } # EXPRESSION
 
 hang_during() { # ENGINE: a device is suspended while the first of two cases writes, and resumed when the run has ended
     local before run
@@ -137,3 +137,103 @@ test_a_removed_disk_is_gone() {
     expect_text "the target is gone"
 }
 has_read_more() { [ "$(reads "$1")" -gt $(($2 + 200)) ]; } # more than udev looks at it
+
+# Proves that a device which is slow (dm-delay) is measured as such, and its case is done.
+test_a_slow_device_is_measured() {
+    map slow "$(disk s0)" "delay $(disk s0) 0 100"
+    two_cases 3
+    sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml
+    expect 0 arraylab run plan.yaml --target /dev/mapper/slow --out run
+    results run >rows
+    [ "$(field 'case["status"] == "done" and case["read"]["latency_ns"]["min"] >= 100e6 and case["read"]["ios"] > 0' <rows)" = True ] \
+        || { cat rows; fail "it is not measured as 100 ms"; }
+}
+
+# Proves that a reset of an NVMe controller under load is waited for: the case is done, without errors.
+test_a_reset_of_an_nvme_controller_is_survived() {
+    local run before controller
+    controller=$(nvme_controller "$(disk n01)")
+    two_cases 15
+    sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml
+    before=$(reads "$(disk n01)")
+    arraylab run plan.yaml --target "$(disk n01)" --out run >out 2>&1 &
+    run=$!
+    wait_for 60 has_read_more "$(disk n01)" "$before"
+    echo 1 >"/sys/class/nvme/$controller/reset_controller"
+    before=$(reads "$(disk n01)")
+    wait_for 60 has_read_more "$(disk n01)" "$before"
+    wait_for_end 90 $run
+    [ "$STATUS" = 0 ] || { cat out; fail "exit status $STATUS"; }
+    [ "$(results run | field 'case["status"] == "done" and case["read"]["errors"] == 0')" = True ] || { results run; cat out; fail "not done"; }
+}
+# The controller of a namespace without native multipath, or the first of its subsystem.
+nvme_controller() { # NODE
+    local subsystem path
+    for subsystem in /sys/class/nvme-subsystem/*; do
+        [ -d "$subsystem/${1##*/}" ] || [ -n "$(ls -d "$subsystem"/nvme*/"${1##*/}" 2>/dev/null)" ] || continue
+        for path in "$subsystem"/nvme*; do [[ ${path##*/} =~ ^nvme[0-9]+$ ]] && echo "${path##*/}" && return 0; done
+    done
+    return 1
+}
+
+# Proves that an NVMe drive that is pulled out under load is told as gone, with both engines, and the run is kept.
+# deadline: 240
+test_a_pulled_nvme_drive_is_gone() {
+    local run before controller engine
+    for engine in ring fio; do
+        controller=$(nvme_controller "$(disk n02)")
+        two_cases 60
+        sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml
+        before=$(reads "$(disk n02)")
+        arraylab run plan.yaml --target "$(disk n02)" --engine $engine --out run-$engine >out 2>&1 &
+        run=$!
+        wait_for 60 has_read_more "$(disk n02)" "$before"
+        echo 1 >"$(readlink -f "/sys/class/nvme/$controller/device")/remove"
+        wait_for_end 100 $run
+        [ "$STATUS" = 3 ] || { cat out; fail "$engine: exit status $STATUS"; }
+        expect_text "the target is gone"
+        [ "$(results run-$engine | field 'case["status"]')" = failed ] || { results run-$engine; fail "$engine: not failed"; }
+        return_disks
+        wait_for 30 nvme_is_back
+    done
+}
+nvme_is_back() { (disk n02) && [ -e "/sys/class/nvme/$(nvme_controller "$(disk n02)")/device/remove" ]; }
+
+# Proves that bad sectors of null_blk are counted as errors of their kind, for reads and writes, with both engines.
+test_bad_sectors_of_null_blk_are_counted() {
+    local engine null=/sys/kernel/config/nullb/lab
+    modprobe null_blk nr_devices=0
+    mkdir $null
+    echo 64 >$null/size; echo 1 >$null/memory_backed; echo +4096-16383 >$null/badblocks; echo 1 >$null/power
+    wait_for 20 has_null_blk
+    two_cases 2 "continue_on_error: all, rwmixread: 50"
+    sed -i 's/\[randwrite, write\]/[randrw]/' plan.yaml
+    for engine in ring fio; do
+        expect 0 arraylab run plan.yaml --target "$(null_blk_disk)" --engine $engine --out run-$engine $(consent_of "$(null_blk_disk)")
+        results run-$engine >rows
+        [ "$(field 'case["status"] == "done" and min(case[d]["errors"] for d in ("read", "write")) > 0' <rows)" = True ] \
+            || { cat rows out; fail "$engine counts none"; }
+        grep -q 'reads failed: Input/output error' out && grep -q 'writes failed: Input/output error' out || { cat out; fail "$engine does not say the kind"; }
+    done
+}
+null_blk_disk() { local path; for path in /dev/lab /dev/nullb*; do [ -b "$path" ] && echo "$path" && return 0; done; return 1; }
+has_null_blk() { null_blk_disk; }
+
+# Proves that a device which shrinks under load fails its case, is never waited for, and is not written again by the next case.
+test_a_device_that_shrinks() {
+    local run before sectors written
+    sectors=$(blockdev --getsz "$(disk s0)")
+    map_over shrinks "$(disk s0)"
+    two_cases 20
+    before=$(writes "$(disk s0)")
+    arraylab run plan.yaml --target /dev/mapper/shrinks --out run $(consent_of /dev/mapper/shrinks) >out 2>&1 &
+    run=$!
+    wait_for 60 has_written_more "$(disk s0)" "$before"
+    dmsetup reload shrinks --table "0 $((sectors / 2)) linear $(disk s0) 0"
+    dmsetup suspend shrinks; dmsetup resume shrinks
+    wait_for_end 100 $run
+    [ "$STATUS" = 3 ] || { cat out; fail "exit status $STATUS"; }
+    results run >rows
+    ! field 'case["status"]' <rows | grep -q "done" || { cat rows; fail "a case on another size is done"; }
+    cat out
+}

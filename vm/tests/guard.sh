@@ -135,6 +135,132 @@ test_a_disk_of_an_nbd_server_is_refused() {
 }
 attach_nbd() { nbd-client 127.0.0.1 10809 /dev/nbd0; }
 
+# F5: proves that an NBD address is refused while its export is mounted through /dev/nbd0, by either way of nbd-client,
+# and is accepted when only an idle client is attached.
+test_an_nbd_address_mounted_through_the_kernel_is_refused() {
+    local address=nbd://localhost option before
+    modprobe nbd
+    truncate -s 32M image; mkfs.ext4 -q image; mkdir m
+    nbd-server 127.0.0.1:10809 "$WORK/image" -C /dev/null -n >server 2>&1 &
+    for option in "127.0.0.1 10809" "127.0.0.1 10809 -nonetlink"; do
+        wait_for 20 attach_nbd_by $option
+        # Read-only, so that the file system itself writes nothing.
+        mount -o ro,noload /dev/nbd0 m
+        before=$(md5sum image)
+        write_plan
+        consent_of "$address" >consent
+        expect 2 arraylab run plan.yaml --target "$address" --out run $(<consent)
+        expect_text "/dev/nbd0 is attached to the same server" "is mounted at"
+        [ "$(md5sum image)" = "$before" ] || fail "$address was written"
+        umount m
+        [ -n "$(consent_of "$address")" ] || { cat consent-asked; fail "$address is refused although nobody uses it"; }
+        nbd-client -d /dev/nbd0; wait_for 20 nbd_is_free
+    done
+}
+attach_nbd_by() { # ARGUMENTS…
+    # Without netlink the client stays in the foreground until the device is detached.
+    if [[ "$*" == *-nonetlink* ]]; then nbd-client "$@" /dev/nbd0 >client 2>&1 & wait_for 20 nbd_is_attached; else nbd-client "$@" /dev/nbd0; fi
+}
+nbd_is_attached() { [ -e /sys/block/nbd0/pid ] && [ "$(</sys/block/nbd0/size)" -gt 0 ]; }
+nbd_is_free() { [ ! -e /sys/block/nbd0/pid ]; }
+
+# F5: proves that a disk attached over NVMe/TCP to this very host is refused while what is exported is mounted here, and written
+# when it is not.
+test_a_disk_attached_to_an_export_of_a_mounted_disk_is_refused() {
+    local attached
+    mkfs.ext4 -q "$(disk s1)" 32M; mkdir m; mount "$(disk s1)" m
+    export_by_nvmet "$(disk s1)"
+    modprobe nvme_tcp
+    nvme connect -t tcp -a 127.0.0.1 -s 4420 -n lab-export
+    wait_for 20 find_attached
+    attached=$(find_attached)
+    refused "$attached" "/dev/$(kernel_name "$(disk s1)") is what ${attached#/dev/} is attached to (nvmet as namespace 1 of lab-export)" \
+        "mounted at"
+    umount m
+    accepted "$attached"
+}
+
+# F5: proves the same of a unit of LIO, with a serial number and without one.
+test_a_unit_of_lio_over_a_mounted_disk_is_refused() {
+    local serial unit
+    mkfs.ext4 -q "$(disk s2)" 32M; mkdir m
+    for serial in "" 4c41422d53323131; do
+        mount "$(disk s2)" m
+        attach_by_lio "$(disk s2)" "$serial"
+        unit=$(unit_of_lio)
+        refused "$unit" "/dev/$(kernel_name "$(disk s2)") is what ${unit#/dev/} is attached to (LIO as backstore fileio/store)" "mounted at"
+        umount m
+        accepted "$unit"
+        # Some of its directories are the kernel's own and stay.
+        remove_configfs || true
+        wait_for 20 no_unit_of_lio
+        mkfs.ext4 -qF "$(disk s2)" 32M
+    done
+}
+attach_by_lio() { # NODE [SERIAL]: as a SCSI disk of this host, by tcm_loop
+    local root=/sys/kernel/config/target store portal
+    modprobe target_core_mod; modprobe target_core_file; modprobe tcm_loop
+    store=$root/core/fileio_0/store
+    mkdir -p $store
+    echo "fd_dev_name=$1,fd_dev_size=$(blockdev --getsize64 "$1")" >$store/control
+    [ -z "${2-}" ] || echo "$2" >$store/wwn/vpd_unit_serial
+    echo 1 >$store/enable
+    portal=$root/loopback/naa.6001405000000001/tpgt_1
+    mkdir -p $portal
+    echo naa.6001405000000002 >$portal/nexus
+    mkdir $portal/lun/lun_0; ln -s $store $portal/lun/lun_0/store
+    wait_for 20 unit_of_lio
+}
+no_unit_of_lio() { ! unit_of_lio; }
+unit_of_lio() {
+    local vendor
+    for vendor in /sys/block/sd*/device/vendor; do
+        [[ $(<"$vendor") == LIO-ORG* ]] || continue
+        vendor=${vendor#/sys/block/}; [ -b "/dev/${vendor%%/*}" ] && echo "/dev/${vendor%%/*}" && return 0
+    done
+    return 1
+}
+
+# Proves that a loop device over a mounted device-mapper device is refused, and one over its neighbour on the disk is not.
+test_a_loop_device_over_a_mounted_volume_is_refused() {
+    local one two
+    dmsetup create lab-one --table "0 65536 linear $(disk s0) 0"
+    dmsetup create lab-two --table "0 65536 linear $(disk s0) 65536"
+    mkfs.ext4 -q /dev/mapper/lab-one; mkdir m; mount /dev/mapper/lab-one m
+    one=$(losetup --find --show /dev/mapper/lab-one) two=$(losetup --find --show /dev/mapper/lab-two)
+    refused "$one" "is what ${one#/dev/} is set up over and is mounted at"
+    accepted "$two"
+}
+
+# F7: proves that drives named as /dev/sdX and by links under /dev/disk are one: the consents are those of the identity, and an
+# array that was made with one name is recognised, and made again, by the other.
+# deadline: 240
+test_drives_of_an_array_are_known_by_any_name() {
+    local by_node by_id name
+    modprobe raid1
+    name=$(kernel_name "$(disk s0)")
+    by_node="$(disk s0)+$(disk s1)"
+    by_id="$(link_of "$(disk s0)")+$(link_of "$(disk s1)")"
+    [ "$by_id" != "$by_node" ] || fail "there are no links"
+    cat >plan.yaml <<PLAN
+title: Mirror
+defaults: { ioengine: libaio, direct: 1, runtime: 1, bs: 4k, iodepth: 4, rw: randwrite }
+stages:
+  mirror: { settings: { raid: 1 } }
+PLAN
+    # Both drives are asked for at once.
+    expect 3 arraylab run plan.yaml --target /dev/md/none --out asked --array "exec:mdadm,drives=$by_node,size=32m"
+    grep -o -- '--overwrite-data [^ ]*' out | sort -u >ids
+    [ "$(wc -l <ids)" = 2 ] || { cat out; fail "not both consents at once"; }
+    expect 0 arraylab run plan.yaml --target /dev/md/none --out run --array "exec:mdadm,drives=$by_node,size=32m" $(<ids)
+    expect 0 arraylab run plan.yaml --target /dev/md/none --out run-2 --array "exec:mdadm,drives=$by_id,size=32m" $(<ids)
+}
+link_of() { # NODE: its link by WWN
+    local link
+    for link in /dev/disk/by-id/wwn-*; do [ "$(readlink -f "$link")" = "$1" ] && echo "$link" && return 0; done
+    return 1
+}
+
 # F6: proves that an unused physical volume of an active volume group is refused with the group's name, and named when
 # the group is inactive.
 smoke_a_volume_of_an_active_group_is_refused() {

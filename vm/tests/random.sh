@@ -1,5 +1,5 @@
 # Random stacks over disks: whatever is used in the machine is never written, told by checksums of what is used.
-# vm-disk: 96M
+# vm-disk: 48M
 
 # Proves that arraylab never writes to data that a mount, swap or an open holder reaches, over random stacks of partition, dm, loop,
 # md and LVM on disks with one or two paths; and that what nobody uses is written.
@@ -19,7 +19,7 @@ test_random_combinations() {
 }
 
 try_combination() {
-    local devices=() undo=() top base layers use before target tried picked
+    local devices=() undo=() usable=() top base layers use used before target tried picked
     pick s0 s1 mp1 mp1; base=$(disk "$picked")
     devices=("$base"); top=$base; layers=$base
     [ "$base" != "$(disk mp1)" ] || devices+=("$(disk mp2)")
@@ -27,22 +27,25 @@ try_combination() {
     for ((level = 1; level <= depth; level++)); do
         pick linear partition loop md lvm; layer=$picked
         [ "$layer" != partition ] || [ "$level" = 1 ] || layer=linear
+        # A loop device leaves what it is set up over to others; md, LVM and partitions write into it themselves.
+        case $layer in loop) usable+=("$top") ;; md | lvm | partition) usable=() ;; esac
         "add_$layer"; layers="$layers < $layer $top"
     done
     pick none mount mount namespace swap writer writer; use=$picked
+    pick "$top" "${usable[@]}"; used=$picked
     "use_by_$use"
     before=$(sum_of_used)
     for tried in 1 2; do
         target=${devices[RANDOM % ${#devices[@]}]}
         try_target
-        [ "$(sum_of_used)" = "$before" ] || fail "combination $number: $layers, $use on $top: writing $target changed it"
+        [ "$(sum_of_used)" = "$before" ] || fail "combination $number: $layers, $use on $used: writing $target changed it"
     done
     # What nobody uses can be written at its top: else a guard that refuses everything would pass.
     if [ "$use" = none ]; then
         target=$top; before=$written; try_target
         [ "$written" -gt "$before" ] || { cat out; fail "combination $number: $layers, unused, and $top was refused"; }
     fi
-    echo "$number: $layers, $use: $written written, $refused refused so far"
+    echo "$number: $layers, $use on $used: $written written, $refused refused so far"
     undo_all
 }
 
@@ -71,7 +74,8 @@ undo_all() {
         eval "${undo[index]}" >/dev/null 2>&1 || fail "combination $number: cannot undo: ${undo[index]}"
     done
     udevadm settle -t 20
-    dd if=/dev/zero of="$base" bs=1M count=96 oflag=direct status=none
+    # The emulator zeroes it: a tenth of the time that writing it takes.
+    blkdiscard -fz "$base" 2>wiped || { cat wiped; fail "combination $number: $base cannot be zeroed"; }
     blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
     blockdev --rereadpt "$base"
     if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
@@ -88,7 +92,7 @@ add_linear() {
 }
 
 add_partition() {
-    printf 'size=40M\nsize=40M\n' | sfdisk -q "$top"
+    printf 'size=20M\nsize=20M\n' | sfdisk -q "$top"
     undo+=("sfdisk -q --delete $top")
     udevadm settle -t 20
     # The kernel may know of the partitions by both paths or by one.
@@ -118,32 +122,34 @@ add_lvm() {
     if ((RANDOM % 2)); then top=/dev/$group/a; else top=/dev/$group/b; fi
 }
 
-# --- uses of the top, and what must not change meanwhile
+# --- uses of one of them, and what must not change meanwhile
 
 use_by_none() { :; }
-use_by_mount() { make_files; mount "$top" m; undo+=("umount m"); }
-use_by_swap() { mkswap -q "$top"; swapon "$top"; undo+=("swapoff $top"); }
-use_by_writer() { exec 7<>"$top"; undo+=("exec 7>&-"); }
+use_by_mount() { make_files; mount "$used" m; undo+=("umount m"); }
+use_by_swap() { mkswap -q "$used"; swapon "$used"; undo+=("swapoff $used"); }
+use_by_writer() { exec 7<>"$used"; undo+=("exec 7>&-"); }
 use_by_namespace() {
     make_files; rm -f ready
-    unshare -m bash -c 'mount "$1" m; touch ready; exec sleep 6000' x "$top" 7<&- &
+    unshare -m bash -c 'mount "$1" m; touch ready; exec sleep 6000' x "$used" 7<&- &
     wait_for 30 test -e ready
     undo+=("kill $!; wait $! || true")
 }
 
 make_files() {
-    mkfs.ext4 -qF "$top"; mkdir -p m; mount "$top" m
-    head -c $(($(blockdev --getsize64 "$top") / 2)) /dev/urandom >m/data
+    mkfs.ext4 -qF "$used"; mkdir -p m; mount "$used" m
+    head -c $(($(blockdev --getsize64 "$used") / 2)) /dev/urandom >m/data
     umount m
 }
 
 sum_of_used() {
+    # What was written to a loop device may still be in the page cache of what it is set up over.
+    sync
     case $use in
     none) echo nothing ;;
     # The file's blocks, past every cache; the file system itself may write its journal.
     mount) echo 3 >/proc/sys/vm/drop_caches; dd if=m/data bs=1M iflag=direct status=none | md5sum ;;
     namespace) echo 3 >/proc/sys/vm/drop_caches; dd if="/proc/$!/root$WORK/m/data" bs=1M iflag=direct status=none | md5sum ;;
     # Nothing is swapped to it, and the writer only holds it.
-    swap | writer) dd if="$top" bs=1M iflag=direct status=none | md5sum ;;
+    swap | writer) dd if="$used" bs=1M iflag=direct status=none | md5sum ;;
     esac
 }

@@ -56,7 +56,8 @@ fn the_book_has_every_page() {
     let once: BTreeSet<&str> = listed.iter().copied().collect();
     assert_eq!(listed.len(), once.len(), "a page stands twice in docs/SUMMARY.md");
     let pages = files(&root, "docs", &["md"]);
-    let pages = pages.iter().filter_map(|path| path.strip_prefix("docs/")).filter(|path| *path != "SUMMARY.md");
+    let pages =
+        pages.iter().filter_map(|path| path.strip_prefix("docs/")).filter(|path| *path != "SUMMARY.md");
     let expected: BTreeSet<&str> = pages.chain(MADE).collect();
     assert_eq!(once, expected);
 }

@@ -44,10 +44,8 @@ pub(crate) struct ClosedLoop<'a, D> {
     in_flight: u64,
     /// Where on the device's clock the next stretch begins.
     stretch_start_ns: u64,
-    /// Where each sequential job stood when it did.
-    positions: Vec<[u64; 2]>,
-    /// Sequential jobs have moved on when time was last skipped.
-    has_moved: bool,
+    /// Where each sequential job wrote next when it did.
+    positions: Vec<u64>,
 }
 
 impl<'a, D: Device> ClosedLoop<'a, D> {
@@ -66,7 +64,6 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
             held_back: BinaryHeap::with_capacity(outstanding),
             in_flight: 0,
             positions: Vec::new(),
-            has_moved: false,
         })
     }
 
@@ -180,20 +177,9 @@ impl<D: FastForward> SimulatedLoad<D> for ClosedLoop<'_, D> {
             );
         }
         self.generator.skip_limited(duration_ns, self.stretch_start_ns - self.start_ns, rate);
-        let period_bytes = device.stream_period_bytes().unwrap_or(1);
         let written = &mut |offset_bytes, length_bytes| device.carry_written(offset_bytes, length_bytes);
-        self.has_moved = self.generator.skip_sequential(
-            &mut self.positions,
-            duration_ns,
-            window_ns,
-            period_bytes,
-            written,
-        );
+        self.generator.skip_sequential(&self.positions, duration_ns, window_ns, written);
         None
-    }
-
-    fn take_has_moved(&mut self) -> bool {
-        std::mem::take(&mut self.has_moved)
     }
 
     fn drain(&mut self) {

@@ -280,11 +280,6 @@ impl<D: FastForward> SimulatedLoad<D> for ShapedLoop<'_, D> {
         None
     }
 
-    /// Sequential loads of any shape are simulated whole.
-    fn take_has_moved(&mut self) -> bool {
-        false
-    }
-
     fn drain(&mut self) {
         ShapedLoop::drain(self);
     }

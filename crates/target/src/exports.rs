@@ -1,7 +1,7 @@
 //! Exports of the kernel's storage targets: nvmet and LIO open what they export without claiming it, so that no
 //! exclusive open tells of them. Who writes through an export may be another host, or this one over a network.
 
-use crate::block::{attribute, entries, kernel_name};
+use crate::block::{attribute, entries, kernel_name, serial};
 use crate::roots::Roots;
 use crate::usage::kernel_name_of_node;
 use std::fs;
@@ -14,6 +14,20 @@ pub(crate) struct Export {
     pub(crate) backing: String,
     /// By whom: "nvmet as namespace 1 of nqn.2014-08.org.example".
     pub(crate) by: String,
+    /// The exporter has opened the backing exclusively.
+    pub(crate) claims_backing: bool,
+    name: NameOnWire,
+}
+
+/// By what a device that is attached to an export shows which one it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum NameOnWire {
+    Namespace {
+        nqn: String,
+        id: String,
+    },
+    /// Of a SCSI unit; none where the exporter was told none.
+    Serial(Option<String>),
 }
 
 /// Everything that is exported now.
@@ -30,7 +44,12 @@ fn namespaces(roots: &Roots) -> Vec<Export> {
         for (id, namespace) in children(&subsystem.join("namespaces")) {
             let is_enabled = attribute(&namespace, "enable").is_some_and(|value| value != "0");
             if let Some(backing) = attribute(&namespace, "device_path").filter(|_| is_enabled) {
-                found.push(Export { backing, by: format!("nvmet as namespace {id} of {nqn}") });
+                found.push(Export {
+                    backing,
+                    by: format!("nvmet as namespace {id} of {nqn}"),
+                    claims_backing: false,
+                    name: NameOnWire::Namespace { nqn: nqn.clone(), id },
+                });
             }
         }
     }
@@ -52,7 +71,13 @@ fn backstores(roots: &Roots) -> Vec<Export> {
                 _ => None,
             };
             if let Some(backing) = backing {
-                found.push(Export { backing, by: format!("LIO as backstore {kind}/{name}") });
+                let serial = attribute(&backstore, "wwn/vpd_unit_serial");
+                found.push(Export {
+                    backing,
+                    by: format!("LIO as backstore {kind}/{name}"),
+                    claims_backing: kind != "fileio",
+                    name: NameOnWire::Serial(serial.and_then(|text| after(&text, "Serial Number:"))),
+                });
             }
         }
     }
@@ -71,6 +96,21 @@ impl Export {
             .into_iter()
             .find(|name| Some(*name) == node.as_ref() || self.is_scsi_device(roots, name))
             .cloned()
+    }
+
+    /// Whether the whole device with this sysfs directory is attached to the export, over a network or without one
+    /// (nvme_loop, tcm_loop). A unit of LIO without a serial number may be attached to any backstore without one.
+    pub(crate) fn is_attached_as(&self, whole: &Path) -> bool {
+        match &self.name {
+            NameOnWire::Namespace { nqn, id } => {
+                attribute(whole, "device/subsysnqn").as_ref() == Some(nqn)
+                    && attribute(whole, "nsid").as_ref() == Some(id)
+            }
+            NameOnWire::Serial(ours) => {
+                let is_unit_of_lio = || attribute(whole, "device/vendor").as_deref() == Some("LIO-ORG");
+                serial(whole) == *ours && (ours.is_some() || is_unit_of_lio())
+            }
+        }
     }
 
     fn is_scsi_device(&self, roots: &Roots, name: &str) -> bool {

@@ -75,11 +75,8 @@ impl Guard {
         let (reasons, holds) = match &inspected.subject {
             Subject::NewFile { .. } => return Ok(()),
             Subject::Nbd(nbd) => {
-                let reasons = if nbd.export.read_only {
-                    vec!["the server exports it read-only".to_owned()]
-                } else {
-                    vec![]
-                };
+                let read_only = nbd.export.read_only.then(|| "the server exports it read-only".to_owned());
+                let reasons = nbd.users.iter().cloned().chain(read_only).collect();
                 (reasons, Some("an NBD export, whose content arraylab did not make".to_owned()))
             }
             Subject::Existing(Classification::File(file)) => (file.users.clone(), foreign_data(file.origin)),

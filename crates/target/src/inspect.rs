@@ -5,6 +5,7 @@ use crate::classify::{Classification, classify};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::identity::consent_id;
+use crate::nbd_clients::users_of_export;
 use crate::nbd_handshake::{NbdExport, query_export};
 use crate::nbd_uri::NbdAddress;
 use crate::origin::Origin;
@@ -47,6 +48,9 @@ pub struct NbdTarget {
     /// What the server says about it.
     #[serde(flatten)]
     pub export: NbdExport,
+    /// Who uses it through the kernel's NBD client, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<String>,
 }
 
 /// Address that an engine opens.
@@ -74,7 +78,7 @@ pub fn inspect(roots: &Roots, spec: &StorageSpec) -> Result<Inspected, TargetErr
             }
             Err(error) => return Err(TargetError::io("look at", path, error)),
         },
-        StorageSpec::Nbd(address) => nbd(address)?,
+        StorageSpec::Nbd(address) => nbd(roots, address)?,
     };
     let consent_id = match &subject {
         Subject::NewFile { .. } => None,
@@ -110,7 +114,7 @@ pub(crate) fn block_identity(roots: &Roots, device: &BlockDevice) -> String {
     device.identity(boot_id.trim())
 }
 
-fn nbd(address: &NbdAddress) -> Result<Found, TargetError> {
+fn nbd(roots: &Roots, address: &NbdAddress) -> Result<Found, TargetError> {
     let export =
         query_export(address).map_err(|source| TargetError::Nbd { uri: address.uri.clone(), source })?;
     if export.size_bytes == 0 {
@@ -122,7 +126,19 @@ fn nbd(address: &NbdAddress) -> Result<Found, TargetError> {
     }
     let identity = format!("uri={}\nsize={}", address.uri, export.size_bytes);
     let size_bytes = export.size_bytes;
-    Ok((Subject::Nbd(NbdTarget { uri: address.uri.clone(), export }), size_bytes, "nbd".to_owned(), identity))
+    let users = nbd_users(roots, address, &export)?;
+    let subject = Subject::Nbd(NbdTarget { uri: address.uri.clone(), export, users });
+    Ok((subject, size_bytes, "nbd".to_owned(), identity))
+}
+
+/// Who uses the export through the kernel's NBD client.
+pub(crate) fn nbd_users(
+    roots: &Roots,
+    address: &NbdAddress,
+    export: &NbdExport,
+) -> Result<Vec<String>, TargetError> {
+    users_of_export(roots, &address.endpoint, export.size_bytes)
+        .map_err(|(path, error)| TargetError::io("read", &path, error))
 }
 
 /// `file:` finds its file again; it never resizes or replaces one.

@@ -7,7 +7,8 @@
 //! The rule of the guard: a device that is mounted, held, partitioned, swapped to, read-only, exported, open for writing
 //! by another program, a path of a multipath device or part of an active volume group is never written, nor is a device
 //! while another path to the same disk is used in one of these ways (the same WWN, the same serial number, model and
-//! size, the same NVMe identifier). Anything else that may hold data (every block device, every NBD export, every
+//! size, the same NVMe identifier; what a loop device is set up over, what an export of this host that a disk is attached
+//! to lies on, the kernel's NBD client attached to the same server). Anything else that may hold data (every block device, every NBD export, every
 //! non-empty file that arraylab did not create) is written only with the consent ID that arraylab printed for it.
 
 #![doc = include_str!("../README.md")]
@@ -25,6 +26,7 @@ mod identity;
 mod inspect;
 mod lvm;
 mod memory;
+mod nbd_clients;
 mod nbd_handshake;
 mod nbd_uri;
 mod origin;

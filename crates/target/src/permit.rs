@@ -5,7 +5,7 @@ use crate::classify::{Classification, claim_other_path, open_block};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::guard::{Guard, GuardRefusal};
-use crate::inspect::{Address, Inspected, Subject, block_identity};
+use crate::inspect::{Address, Inspected, Subject, block_identity, nbd_users};
 use crate::nbd_handshake::query_export;
 use crate::origin::{self, Origin};
 use crate::roots::Roots;
@@ -89,7 +89,7 @@ impl Guard {
         let mut inspected = inspected.clone();
         let hold = match &inspected.subject {
             Subject::Nbd(_) => {
-                recheck_nbd(&inspected)?;
+                recheck_nbd(&self.roots, &inspected)?;
                 Hold::Nbd
             }
             Subject::Existing(Classification::BlockDevice { path, device, .. }) => {
@@ -183,7 +183,7 @@ impl WritePermit {
     /// the address by themselves.
     pub fn recheck(&self) -> Result<(), PermitError> {
         match &self.hold {
-            Hold::Nbd => recheck_nbd(&self.inspected),
+            Hold::Nbd => recheck_nbd(&self.roots, &self.inspected),
             Hold::Block { file, .. } => recheck_block(&self.roots, &self.inspected, file),
             Hold::OwnFile(file) | Hold::ForeignFile(file) => {
                 let path = shown(&self.inspected);
@@ -249,17 +249,20 @@ fn recheck_block(roots: &Roots, inspected: &Inspected, held: &File) -> Result<()
     Ok(())
 }
 
-fn recheck_nbd(inspected: &Inspected) -> Result<(), PermitError> {
+fn recheck_nbd(roots: &Roots, inspected: &Inspected) -> Result<(), PermitError> {
     let (StorageSpec::Nbd(address), Subject::Nbd(before)) = (&inspected.spec, &inspected.subject) else {
         return Ok(());
     };
     let now =
         query_export(address).map_err(|source| TargetError::Nbd { uri: address.uri.clone(), source })?;
-    if now == before.export {
-        Ok(())
-    } else {
-        Err(changed(inspected, "the server describes the export differently").into())
+    if now != before.export {
+        return Err(changed(inspected, "the server describes the export differently").into());
     }
+    let users = nbd_users(roots, address, &now)?;
+    if !users.is_empty() {
+        return Err(changed(inspected, &users.join("; ")).into());
+    }
+    Ok(())
 }
 
 /// Creates a file with all its space reserved, so that a disk too small shows now and not in the middle of a run.

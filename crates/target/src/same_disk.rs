@@ -5,6 +5,7 @@
 
 use crate::block::{attribute, entries, kernel_name, number_attribute, whole_device};
 use crate::disk_identity::DiskIdentity;
+use crate::exports::{Export, exports};
 use crate::roots::Roots;
 use crate::shared_users::Reach;
 use crate::usage::{self, LoopDevice, Usage};
@@ -37,8 +38,15 @@ struct Extent {
     whole: PathBuf,
     /// First and one past the last sector; none for the whole disk.
     sectors: Option<(u64, u64)>,
-    /// The loop device through which the target reaches it.
-    below_loop: Option<String>,
+}
+
+/// A device whose bytes a device above it has without holding it.
+struct Backing {
+    extent: Extent,
+    /// "is what loop1 is set up over"
+    because: String,
+    /// The exporter between the two holds it.
+    is_claimed: bool,
 }
 
 /// What a target is made from, down to devices that are made from nothing.
@@ -49,8 +57,21 @@ struct Below {
     /// sysfs directories of the same, whole devices for partitions.
     directories: Vec<PathBuf>,
     extents: Vec<Extent>,
-    /// Loop devices over regular files: name and file.
+    /// What loop devices are set up over, and what exports of this host show that the target is attached to.
+    backings: Vec<Backing>,
+    /// Loop devices over regular files, and disks attached to exports of such: name and file.
     loop_files: Vec<(String, String)>,
+    /// Exports that the target is attached to.
+    attached_to: Vec<Export>,
+}
+
+/// What lies below devices although sysfs does not link them.
+struct Hidden<'a> {
+    roots: &'a Roots,
+    loops: &'a [LoopDevice],
+    exports: &'a [Export],
+    /// The target and what is built on it, which may be exported anew.
+    above: &'a BTreeSet<String>,
 }
 
 /// Finds the other paths to the device whose sysfs directory this is. `above` are the devices built on it, whose use
@@ -61,31 +82,30 @@ pub(crate) fn other_paths(
     above: &BTreeSet<String>,
 ) -> Result<(Vec<OtherPath>, Reach), (PathBuf, io::Error)> {
     let loops = usage::loop_devices(roots);
+    let exports = exports(roots);
     let mut below = Below::default();
-    descend(roots, &loops, directory, None, &mut below);
+    Hidden { roots, loops: &loops, exports: &exports, above }.descend(directory, &mut below);
     let mut counted: BTreeSet<String> = above.union(&below.names).cloned().collect();
     let mut found = Vec::new();
     let mut add = |whole: &Path,
                    because: String,
                    sectors: &[Option<(u64, u64)>],
+                   is_to_claim: bool,
                    counted: &BTreeSet<String>| {
         let (held, mut to_claim) = held_parts(whole, sectors);
         // What is held by the target's own devices is taken by them.
         let is_held =
             |device: &PathBuf| entries(&device.join("holders")).iter().any(|one| counted.contains(one));
-        if held.iter().any(is_held) {
+        if !is_to_claim || held.iter().any(is_held) {
             to_claim.clear();
         }
         let (usage, visited) = usage::usage_above(roots, &loops, &held, counted)?;
         found.push(OtherPath { kernel_name: kernel_name(whole), because, usage, to_claim, claimed: false });
         Ok::<BTreeSet<String>, (PathBuf, io::Error)>(visited)
     };
-    for extent in &below.extents {
-        if let Some(name) = &extent.below_loop {
-            let visited =
-                add(&extent.whole, format!("is what {name} is set up over"), &[extent.sectors], &counted)?;
-            counted.extend(visited);
-        }
+    for Backing { extent, because, is_claimed } in &below.backings {
+        let visited = add(&extent.whole, because.clone(), &[extent.sectors], !is_claimed, &counted)?;
+        counted.extend(visited);
     }
     let identities: Vec<(PathBuf, DiskIdentity)> =
         below.directories.iter().map(|d| (d.clone(), DiskIdentity::read(d))).collect();
@@ -100,9 +120,9 @@ pub(crate) fn other_paths(
             // An array in the middle (md) has no extents of its own: all of its double counts.
             let on_it = below.extents.iter().filter(|extent| extent.whole == *ours);
             let sectors: Vec<Option<(u64, u64)>> = on_it.map(|extent| extent.sectors).collect();
-            add(&other, format!("has the same {same}"), &sectors, &counted)?
+            add(&other, format!("has the same {same}"), &sectors, true, &counted)?
         } else if let Some((ours, file)) = shared_file(&loops, &below.loop_files, &name) {
-            add(&other, format!("is over the same file as {ours} ({file})"), &[], &counted)?
+            add(&other, format!("is over the same file as {ours} ({file})"), &[], true, &counted)?
         } else {
             continue;
         };
@@ -110,7 +130,7 @@ pub(crate) fn other_paths(
     }
     counted.extend(below.directories.iter().map(|whole| kernel_name(whole)));
     let files = below.loop_files.into_iter().map(|(_, file)| file).collect();
-    Ok((found, Reach { devices: counted, files }))
+    Ok((found, Reach { devices: counted, files, attached_to: below.attached_to }))
 }
 
 /// Whole devices that the target is not made from; disks before what device mapper made of them, so that a path is
@@ -127,42 +147,65 @@ fn other_disks(roots: &Roots, below: &Below) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Walks `slaves`, and loop devices over block devices, down to the disks.
-fn descend(
-    roots: &Roots,
-    loops: &[LoopDevice],
-    directory: &Path,
-    below_loop: Option<&str>,
-    below: &mut Below,
-) {
-    let name = kernel_name(directory);
-    if !below.names.insert(name.clone()) {
-        return;
-    }
-    let whole = whole_device(directory);
-    below.directories.push(whole.clone());
-    let slaves: Vec<PathBuf> = entries(&directory.join("slaves"))
-        .iter()
-        .filter_map(|slave| fs::canonicalize(directory.join("slaves").join(slave)).ok())
-        .collect();
-    for slave in &slaves {
-        descend(roots, loops, slave, below_loop, below);
-    }
-    let mut is_made_from_another = !slaves.is_empty();
-    let whole_name = kernel_name(&whole);
-    if let Some(one) = loops.iter().find(|one| one.kernel_name == whole_name) {
-        match usage::directory_of_node(roots, &one.backing_file) {
-            Some(backing) => {
-                descend(roots, loops, &backing, Some(&whole_name), below);
-                is_made_from_another = true;
+impl Hidden<'_> {
+    /// Walks `slaves`, what loop devices are set up over, and exports of this host, down to the disks.
+    fn descend(&self, directory: &Path, below: &mut Below) {
+        if !below.names.insert(kernel_name(directory)) {
+            return;
+        }
+        let extent = extent_of(directory);
+        below.directories.push(extent.whole.clone());
+        let slaves = directory.join("slaves");
+        let mut parts: Vec<PathBuf> =
+            entries(&slaves).iter().filter_map(|slave| fs::canonicalize(slaves.join(slave)).ok()).collect();
+        let name = kernel_name(&extent.whole);
+        if let Some(one) = self.loops.iter().find(|one| one.kernel_name == name) {
+            let because = format!("is what {name} is set up over");
+            parts.extend(self.add_backing(&name, &one.backing_file, because, false, below));
+        }
+        let is_below = |export: &&Export| {
+            export.is_attached_as(&extent.whole) && export.device(self.roots, self.above).is_none()
+        };
+        let attached_to: Vec<&Export> = self.exports.iter().filter(is_below).collect();
+        for export in &attached_to {
+            let because = format!("is what {name} is attached to ({})", export.by);
+            // With several, which have no names, all but one are users beside the target: none is left out.
+            if attached_to.len() == 1 {
+                below.attached_to.push((*export).clone());
             }
-            None => below.loop_files.push((whole_name, one.backing_file.clone())),
+            parts.extend(self.add_backing(&name, &export.backing, because, export.claims_backing, below));
+        }
+        if parts.is_empty() {
+            below.extents.push(extent);
+        }
+        for part in parts {
+            self.descend(&part, below);
         }
     }
-    if !is_made_from_another {
-        let sectors = (whole != directory).then(|| sectors_of(directory)).flatten();
-        below.extents.push(Extent { whole, sectors, below_loop: below_loop.map(str::to_owned) });
+
+    /// Takes note of what is behind the device `name`: its directory, unless it is a regular file.
+    fn add_backing(
+        &self,
+        name: &str,
+        backing: &str,
+        because: String,
+        is_claimed: bool,
+        below: &mut Below,
+    ) -> Option<PathBuf> {
+        let Some(directory) = usage::directory_of_node(self.roots, backing) else {
+            below.loop_files.push((name.to_owned(), backing.to_owned()));
+            return None;
+        };
+        below.backings.push(Backing { extent: extent_of(&directory), because, is_claimed });
+        Some(directory)
     }
+}
+
+/// The part of its whole device that the device with this sysfs directory is.
+fn extent_of(directory: &Path) -> Extent {
+    let whole = whole_device(directory);
+    let sectors = (whole != directory).then(|| sectors_of(directory)).flatten();
+    Extent { whole, sectors }
 }
 
 /// First and one past the last sector of a partition.

@@ -1,7 +1,7 @@
 //! Users of a device's bytes that have not claimed it: processes that write, and exports of the kernel.
 
 use crate::block::{DeviceNumber, attribute};
-use crate::exports::exports;
+use crate::exports::{Export, exports};
 use crate::roots::Roots;
 use crate::usage::{block_directory, is_same_file};
 use crate::writers::{Wanted, writers};
@@ -24,8 +24,10 @@ pub struct SharedUser {
 pub(crate) struct Reach {
     /// Kernel names.
     pub(crate) devices: BTreeSet<String>,
-    /// Files behind loop devices.
+    /// Files behind loop devices and exports.
     pub(crate) files: Vec<String>,
+    /// Exports by which the target itself reaches its bytes: no users beside it.
+    pub(crate) attached_to: Vec<Export>,
 }
 
 /// Who uses what the target reaches.
@@ -44,7 +46,7 @@ pub(crate) fn shared_users(roots: &Roots, reach: &Reach) -> Vec<SharedUser> {
         .into_iter()
         .map(|writer| SharedUser { used: writer.opened, by: written_by(&writer.process) })
         .collect();
-    for export in exports(roots) {
+    for export in exports(roots).into_iter().filter(|export| !reach.attached_to.contains(export)) {
         let file = || reach.files.iter().find(|file| is_same_file(file, &export.backing)).cloned();
         if let Some(used) = export.device(roots, &reach.devices).or_else(file) {
             users.insert(SharedUser { used, by: exported_by(&export.by) });

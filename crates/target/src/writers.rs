@@ -61,7 +61,7 @@ fn look(roots: &Roots, wanted: &Wanted) -> BTreeSet<Writer> {
         for descriptor in descriptors.flatten() {
             let Some(opened) = wanted.matching(roots, &descriptor.path()) else { continue };
             let is_writing = is_for_writing(&process.join("fdinfo").join(descriptor.file_name()));
-            if is_writing && !is_our_own(roots, number) {
+            if is_writing && !is_our_own(roots, number) && !is_nbd_client(roots, opened, number) {
                 let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
                 let process = format!("{} (process {number})", name.trim());
                 found.insert(Writer { opened: opened.to_owned(), process });
@@ -98,6 +98,14 @@ fn is_for_writing(information: &Path) -> bool {
     let text = fs::read_to_string(information).unwrap_or_default();
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
     flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|f| f & ACCESS_MODE != 0)
+}
+
+/// The process that lends the device `/dev/nbd0` its connection keeps it open for writing, and writes nothing itself
+/// (`nbd-client -nonetlink`).
+fn is_nbd_client(roots: &Roots, opened: &str, process: u32) -> bool {
+    let client = roots.sysfs.join("block").join(opened).join("pid");
+    opened.starts_with("nbd")
+        && fs::read_to_string(client).is_ok_and(|text| text.trim() == process.to_string())
 }
 
 /// This process, or one that it started: until its `exec` such a process holds copies of our own open files.

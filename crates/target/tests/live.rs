@@ -1,12 +1,15 @@
 //! The guard against the running kernel: loop devices over files in `/dev/shm`, files, and an NBD server.
 //! Needs root and loop devices, as the rest of the project's tests do.
 
+mod nbd_server;
+
+use nbd_server::NbdServer;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -401,40 +404,16 @@ fn a_full_file_system_is_told_at_once() {
     assert_eq!(left, 0);
 }
 
-/// An nbdkit that ends with the test.
-struct Server(Child);
-
-impl Server {
-    fn start(socket: &str, arguments: &[&str]) -> Server {
-        let mut command = Command::new("nbdkit");
-        command.args(["--foreground", "--exit-with-parent", "--unix", socket]).args(arguments);
-        let server = Server(command.spawn().expect("nbdkit is one of the project's test clients"));
-        let patience = Instant::now() + Duration::from_secs(10);
-        while !Path::new(socket).exists() {
-            assert!(Instant::now() < patience, "nbdkit did not start");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        server
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Proves size, block sizes and consent against nbdkit, also when it knows only the oldest option.
 #[test]
 fn an_nbd_export_is_measured_and_needs_consent() {
     let directory = directory();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let _writable = Server::start(
+    let _writable = NbdServer::start(
         &at("a"),
         &["--filter=blocksize-policy", "memory", "64m", "blocksize-minimum=512", "blocksize-preferred=4096"],
     );
-    let _read_only = Server::start(&at("b"), &["--readonly", "--mask-handshake=1", "memory", "1m"]);
+    let _read_only = NbdServer::start(&at("b"), &["--readonly", "--mask-handshake=1", "memory", "1m"]);
 
     let uri = format!("nbd+unix:///?socket={}", at("a"));
     let inspected = look(&uri).unwrap();

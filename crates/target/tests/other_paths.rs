@@ -234,3 +234,80 @@ fn loop_devices_and_md_arrays_have_doubles() {
     let host = host.mount("9:0", "/dev/md0", "/mnt");
     assert!(host.reasons("md127")[0].contains("/dev/md0 has the same UUID"), "{:?}", host.reasons("md127"));
 }
+
+/// Proves that a loop device is barred by the use of any device on the way to the disk, and not by a neighbour of it.
+#[test]
+fn a_loop_device_over_a_mapped_device_is_barred_by_its_use() {
+    let built = || {
+        let host = Host::new();
+        host.disk("sdk", "8:160", "host1/target1:0:0/1:0:0:0", &[]);
+        host.over("dm-0", "252:0", &[("dm/name", "vg-a"), ("dm/uuid", "LVM-abcdef")], &["sdk"]);
+        host.over("dm-1", "252:1", &[("dm/name", "vg-b"), ("dm/uuid", "LVM-abcdeg")], &["sdk"]);
+        host.disk("loop1", "7:1", "virtual/loop1", &[("loop/backing_file", "/dev/dm-0")]);
+        host
+    };
+    assert_eq!(
+        built().mount("252:0", "/dev/mapper/vg-a", "/mnt").reasons("loop1"),
+        ["/dev/dm-0 is what loop1 is set up over and is mounted at /mnt (ext4)"]
+    );
+    assert_eq!(built().mount("252:1", "/dev/mapper/vg-b", "/mnt").reasons("loop1"), [""; 0], "a neighbour");
+}
+
+/// Proves that a disk attached to an export of this very host is barred by the use of what is exported, and by nothing
+/// else.
+#[test]
+fn a_disk_attached_to_an_export_of_this_host_is_barred_by_its_backing() {
+    let attached = || {
+        let host = Host::new();
+        host.disk("sdk", "8:160", "host1/target1:0:0/1:0:0:0", &[]);
+        host.disk("sdl", "8:176", "host1/target1:0:1/1:0:1:0", &[]);
+        host.disk("nvme2n1", "259:1", "nvme-subsys2", &[("nsid", "1"), ("device/subsysnqn", "lab")]);
+        host.disk("nvme3n1", "259:2", "nvme-subsys3", &[("nsid", "1"), ("device/subsysnqn", "elsewhere")]);
+        host.config("nvmet/subsystems/lab/namespaces/1/device_path", "/dev/sdk");
+        host.config("nvmet/subsystems/lab/namespaces/1/enable", "1");
+        let page = b"\0\x80\0\x04a1b2";
+        host.disk("sdm", "8:192", "host5/target5:0:0/5:0:0:0", &[("device/vendor", "LIO-ORG")]);
+        fs::write(host.sysfs("sdm").join("device/vpd_pg80"), page).unwrap();
+        host.config("target/core/fileio_0/store/info", "TCM FILEIO ID: 0  File: /dev/sdl  Size: 1");
+        host.config("target/core/fileio_0/store/wwn/vpd_unit_serial", "T10 VPD Unit Serial Number: a1b2");
+        host
+    };
+    for name in ["nvme2n1", "nvme3n1", "sdm"] {
+        assert_eq!(attached().reasons(name), [""; 0], "{name}: nobody uses its backing");
+    }
+    let reasons =
+        |number: &str, node: &str, target: &str| attached().mount(number, node, "/mnt").reasons(target);
+    assert_eq!(
+        reasons("8:160", "/dev/sdk", "nvme2n1"),
+        [
+            "/dev/sdk is what nvme2n1 is attached to (nvmet as namespace 1 of lab) and is mounted at /mnt (ext4)"
+        ]
+    );
+    assert_eq!(reasons("8:160", "/dev/sdk", "nvme3n1"), [""; 0], "an export of another host");
+    assert_eq!(
+        reasons("8:176", "/dev/sdl", "sdm"),
+        ["/dev/sdl is what sdm is attached to (LIO as backstore fileio/store) and is mounted at /mnt (ext4)"]
+    );
+    assert_eq!(reasons("8:176", "/dev/sdl", "nvme2n1"), [""; 0], "another export's");
+}
+
+/// Proves that a unit of LIO without a serial number is barred by an export of itself, which is not taken for what it is
+/// attached to, and by a second export that it may be attached to as well.
+#[test]
+fn a_unit_without_a_serial_number_is_told_from_its_own_export() {
+    let unit = |backings: &[&str]| {
+        let host = Host::new();
+        host.disk("sdk", "8:160", "host1/target1:0:0/1:0:0:0", &[]);
+        host.disk("sdl", "8:176", "host1/target1:0:1/1:0:1:0", &[]);
+        host.disk("sdm", "8:192", "host5/target5:0:0/5:0:0:0", &[("device/vendor", "LIO-ORG")]);
+        for (index, backing) in backings.iter().enumerate() {
+            let info = format!("TCM FILEIO ID: 0  File: {backing}  Size: 1");
+            host.config(&format!("target/core/fileio_{index}/store/info"), &info);
+        }
+        host.reasons("sdm")
+    };
+    assert_eq!(unit(&["/dev/sdk"]), [""; 0]);
+    assert_eq!(unit(&["/dev/sdm"]), ["it is exported by LIO as backstore fileio/store"]);
+    assert_eq!(unit(&["/dev/sdk", "/dev/sdm"]), ["it is exported by LIO as backstore fileio/store"]);
+    assert_eq!(unit(&["/dev/sdk", "/dev/sdl"]).len(), 2, "either may be below");
+}

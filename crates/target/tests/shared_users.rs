@@ -1,8 +1,12 @@
 //! The guard where somebody uses a disk without having claimed it: writers and exports, on constructed hosts.
 
 mod host;
+mod nbd_server;
 
 use host::{Host, WWN};
+use nbd_server::NbdServer;
+use std::fs;
+use target::{Guard, GuardRefusal, TargetSpec, inspect};
 
 const READ_WRITE_DIRECT: &str = "0140002";
 const WRITE_ONLY: &str = "0100001";
@@ -125,4 +129,49 @@ fn a_disk_on_a_network_is_known() {
     assert_eq!(fabric("nvme5n1"), Some("NVMe/RDMA"), "the head, by its path");
     let iscsi = Some("iSCSI");
     assert_eq!(all, [None, iscsi, Some("Fibre Channel"), Some("NVMe/TCP"), Some("NBD"), iscsi]);
+}
+
+/// Proves that an NBD export is barred by what is mounted through the kernel's client of the same server, and not by an idle
+/// client, by a device of another size, or by a client of another server.
+#[test]
+fn an_export_mounted_through_the_kernels_client_is_barred() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("a b").display().to_string();
+    let _server = NbdServer::start(&socket, &["memory", "1m"]);
+    let reasons = |path: &str, state: &str, device_sectors: &str, is_mounted: bool| {
+        let host = Host::new();
+        host.disk("nbd0", "43:0", "virtual/nbd0", &[("pid", "812"), ("size", device_sectors)]);
+        let host = if is_mounted { host.mount("43:0", "/dev/nbd0", "/mnt") } else { host };
+        // The client itself has its device open, and does not use it.
+        host.process(812, "nbd-client", "nbd0", READ_WRITE_DIRECT);
+        fs::create_dir_all(host.path("proc/net")).unwrap();
+        let table = format!("0000000080c116b1: 00000003 00000000 00000000 0001 {state}   663 {path}\n");
+        fs::write(host.path("proc/net/unix"), table).unwrap();
+        let address = format!("nbd+unix:///?socket={}", socket.replace(' ', "%20"));
+        let Ok(TargetSpec::Storage(spec)) = TargetSpec::parse(&address) else { panic!("{address}") };
+        let found = inspect(&host.roots(), &spec).unwrap();
+        let consent: Vec<String> = found.consent_id.clone().into_iter().collect();
+        match Guard::new(host.roots()).check_write(&found, &consent) {
+            Err(GuardRefusal::Forbidden { reasons, .. }) => reasons,
+            other => {
+                assert_eq!(other, Ok(()));
+                Vec::new()
+            }
+        }
+    };
+    assert_eq!(
+        reasons(&socket, "03", "2048", true),
+        [
+            "/dev/nbd0 is attached to the same server, has the size of the export and is mounted at /mnt (ext4)"
+        ]
+    );
+    assert_eq!(
+        reasons("a b", "03", "2048", true).len(),
+        1,
+        "as a server started in that directory writes it"
+    );
+    assert_eq!(reasons(&socket, "03", "2048", false), [""; 0], "an idle client");
+    assert_eq!(reasons(&socket, "03", "1024", true), [""; 0], "another size");
+    assert_eq!(reasons(&socket, "01", "2048", true), [""; 0], "a socket that listens");
+    assert_eq!(reasons("/run/other", "03", "2048", true), [""; 0], "another server");
 }

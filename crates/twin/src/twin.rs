@@ -76,9 +76,9 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// As [`load::FastForward::begin_window`]; a kind without fast-forward does nothing.
     fn begin_window(&mut self) {}
 
-    /// As [`load::FastForward::stream_period_bytes`].
-    fn stream_period_bytes(&self) -> Option<u64> {
-        None
+    /// As [`load::FastForward::can_skip_sequential`].
+    fn can_skip_sequential(&self) -> bool {
+        true
     }
 
     /// As [`load::FastForward::knows_skipped_streams`].
@@ -415,8 +415,8 @@ impl FastForward for Twin {
         self.change_count
     }
 
-    fn stream_period_bytes(&self) -> Option<u64> {
-        on_model!(&self.model, model => model.stream_period_bytes())
+    fn can_skip_sequential(&self) -> bool {
+        on_model!(&self.model, model => model.can_skip_sequential())
     }
 
     fn carry(&mut self, duration_ns: u64, window_ns: u64) {

@@ -174,7 +174,10 @@ fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Load
     };
     match engine.run(&case, progressed, stop) {
         Ok(outcome) => {
-            let failed = (outcome.has_no_ios() && is_to_issue(load)).then(|| NO_IO_COMPLETED.to_owned());
+            let nothing_done = outcome.has_no_ios() && is_to_issue(load);
+            let failed = nothing_done
+                .then(|| NO_IO_COMPLETED.to_owned())
+                .or_else(|| outcome.why_too_few_bytes(&load.load));
             LoadRun { measured: take(outcome), failed, is_pending: false }
         }
         Err(error) => {

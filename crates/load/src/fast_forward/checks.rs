@@ -1,7 +1,7 @@
 //! The windows that check a level after it was accepted: a small change shows in several of them together, a slow one in many.
 
 use super::level::{
-    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, Estimate, Moments, P99, mean_ns_of, rate_of,
+    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, Estimate, Moments, P99, mean_ns_of, rate_of, wider,
 };
 use crate::{Histogram, Sample};
 
@@ -89,7 +89,7 @@ impl Checks {
                     let of_known = estimate.deviation / (estimate.batches.max(1) as f64).sqrt();
                     let chance = (of_window * of_window / count as f64 + of_known * of_known).sqrt();
                     let difference = (moments.mean / estimate.mean - 1.0).abs();
-                    difference > share.max(SIGMAS * chance)
+                    difference > share.max(SIGMAS * wider(estimate.batches.min(count)) * chance)
                 },
             )
         })

@@ -31,7 +31,7 @@ const TOLERANCE_MOST: f64 = 4.0;
 const BEYOND_LEAST: f64 = 100.0;
 pub(super) const BEYOND_IN_BATCH: f64 = 5.0;
 /// Where batches have fewer, all of them together have at least so many; latencies beyond come in clusters of this size.
-const BEYOND_IN_ALL: f64 = 12.0;
+const BEYOND_IN_ALL: f64 = 6.0;
 pub(super) const BEYOND_CLUSTER: f64 = 3.0;
 /// A direction with a smaller share of the I/Os does not hold a level up.
 const DIRECTION_LEAST: f64 = 0.01;
@@ -50,10 +50,10 @@ const OTHER_LATENCY: f64 = 0.04;
 const OTHER_IOS: f64 = 200.0;
 
 /// Queue lengths of a closed network wander like diffusion: n outstanding I/Os need about n² completions to spread over its queues
-/// anew. A level is observed for so many times that, where it is no longer than this; queues that wander more slowly stay for
-/// most of a minute's load where they began.
-const DIFFUSION_TIMES: f64 = 6.0;
-const DIFFUSION_MOST_NS: f64 = 15e9;
+/// anew, and until then a 99th percentile says where they began. A level whose 99th percentile swings is observed for so many times that.
+const RELAXATIONS: f64 = 16.0;
+/// It swings where its half-width, as the square root of time makes it grow until then, is more than this.
+const SWING: f64 = 0.03;
 
 /// After a level that drifted, the next is observed for so many times as long.
 const DRIFT_TIMES: u64 = 2;
@@ -136,6 +136,11 @@ impl Estimate {
     }
 }
 
+/// By how much wider than that of many batches the confidence interval from so few is.
+pub(super) fn wider(batches: usize) -> f64 {
+    student_975(batches) / 1.96
+}
+
 /// 97.5 % quantile of Student's distribution for the mean of so many values.
 fn student_975(count: usize) -> f64 {
     const QUANTILES: [f64; 15] =
@@ -185,6 +190,17 @@ pub(super) struct Level {
     /// Counted time that was skipped at this level.
     skipped_ns: u64,
     checks: Checks,
+    /// Windows since one that differed.
+    doubt: Batch,
+}
+
+/// What a window says of an accepted level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Verdict {
+    Same,
+    /// It differs, which may be chance.
+    Doubtful,
+    Other,
 }
 
 impl Level {
@@ -201,7 +217,13 @@ impl Level {
             has_skipped: false,
             skipped_ns: 0,
             checks: Checks::default(),
+            doubt: Batch::default(),
         }
+    }
+
+    /// Whether the last windows differed from it, which is still to be confirmed.
+    pub fn is_doubtful(&self) -> bool {
+        self.doubt.ns > 0
     }
 
     /// True from the moment on at which the load was stationary and its results sure enough.
@@ -231,6 +253,10 @@ impl Level {
 
     /// Adds a simulated window.
     pub fn add(&mut self, window: &Sample, window_ns: u64) {
+        // A pause before the first I/O is over with it; a batch as long as the pause would outlast the load.
+        if self.batches.is_empty() && self.open.ios() + window.ios() == 0 {
+            return;
+        }
         self.open.merge(window, window_ns);
         if self.open.ns < self.batch_ns || (self.batches.is_empty() && self.open.ios() < BATCH_IOS) {
             return;
@@ -313,9 +339,11 @@ impl Level {
         let outstanding = (self.estimates.rate.mean * self.mean_latency_ns()) as u64;
         let has_silence = self.batches.iter().any(|batch| batch.ios() == 0);
         let outstanding = outstanding.min(self.demand.outstanding);
-        let diffusion_ns =
-            DIFFUSION_TIMES * (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
-        let is_short = diffusion_ns <= DIFFUSION_MOST_NS && (self.observed_ns() as f64) < diffusion_ns;
+        let relaxed_ns = RELAXATIONS * (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
+        let observed_ns = self.observed_ns() as f64;
+        let grows = (relaxed_ns.min(self.demand.runtime_ns as f64) / observed_ns).sqrt();
+        let swing = self.estimates.p99.iter().map(Estimate::half_width).fold(0.0, f64::max) * grows;
+        let is_short = observed_ns < relaxed_ns && swing > SWING;
         if !is_rate_sure || has_silence || is_short || ios < TURNS * outstanding {
             return false;
         }
@@ -380,20 +408,43 @@ impl Level {
             || differs(&self.values(Batch::mean_ns), TREND_LATENCY)
     }
 
-    /// Whether a window is of another level than this one, once it is accepted: by itself, or together with those before it.
-    pub fn is_of_another(&mut self, window: &Sample, window_ns: u64) -> bool {
+    /// Takes a window that checks the level, once it is accepted. One that differs makes the level doubtful until windows as long as
+    /// a batch have confirmed it: of sixty windows some differ by chance.
+    pub fn check(&mut self, window: &Sample, window_ns: u64) -> Verdict {
+        let longer = (self.batch_ns as f64 / window_ns as f64).max(1.0).sqrt();
+        self.checks.add(window, window_ns);
+        if self.checks.have_drifted(longer) {
+            return Verdict::Other;
+        }
+        if self.doubt.ns == 0 && !self.differs(window, window_ns) {
+            self.add(window, window_ns);
+            return Verdict::Same;
+        }
+        self.doubt.merge(window, window_ns);
+        if self.doubt.ns < self.batch_ns {
+            return Verdict::Doubtful;
+        }
+        let doubt = std::mem::take(&mut self.doubt);
+        if self.differs(&doubt.sample, doubt.ns) {
+            return Verdict::Other;
+        }
+        self.add(&doubt.sample, doubt.ns);
+        Verdict::Same
+    }
+
+    /// Whether what completed in `window_ns` is by itself of another level.
+    fn differs(&self, window: &Sample, window_ns: u64) -> bool {
         let Estimates { rate, latency, .. } = self.estimates;
-        if !self.is_accepted || rate.mean * (window_ns as f64) < OTHER_IOS {
+        if rate.mean * (window_ns as f64) < OTHER_IOS {
             return false;
         }
         let longer = (self.batch_ns as f64 / window_ns as f64).max(1.0).sqrt();
         let is_other = |value: f64, known: &Estimate, share: f64| {
-            (value / known.mean - 1.0).abs() > share.max(OTHER_SIGMAS * known.deviation * longer)
+            (value / known.mean - 1.0).abs()
+                > share.max(OTHER_SIGMAS * wider(known.batches) * known.deviation * longer)
         };
-        self.checks.add(window, window_ns);
         (!self.demand.is_open_loop && is_other(rate_of(window, window_ns), &rate, OTHER_RATE))
             || is_other(mean_ns_of(window), &latency, OTHER_LATENCY)
-            || self.checks.have_drifted(longer)
     }
 
     /// What the level is like, and the time in which that happened.

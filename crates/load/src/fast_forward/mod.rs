@@ -19,10 +19,10 @@ use crate::recorder::Recorder;
 use crate::simulate::ClosedLoop;
 use crate::simulate_shaped::ShapedLoop;
 use crate::{Device, Direction, LoadSpec, Random, Sample, SpecError, run_simulated};
-use level::{Demand, Level, Spread};
+use level::{Demand, Level, Spread, Verdict};
 
 /// I/Os of the shortest window, if they come within [`WINDOW_NS`].
-const WINDOW_IOS: u64 = 4000;
+const WINDOW_IOS: u64 = 1000;
 /// I/Os of the shortest window that checks a level.
 const CHECK_IOS: u64 = 400;
 /// Shorter loads are simulated whole: there is little to save.
@@ -34,9 +34,8 @@ const WINDOW_NS: u64 = 500_000_000;
 const SETTLING_TURNS: u64 = 4;
 /// A level is observed for this share of the load's length at the least, within bounds: what changes more slowly than this does not
 /// show in it, but from one interval to the next.
-const LEVEL_SHARE: u64 = 120;
-const LEVEL_NS: u64 = 500_000_000;
-const LEVEL_MOST_NS: u64 = 2_000_000_000;
+const LEVEL_SHARE: u64 = 60;
+const LEVEL_MOST_NS: u64 = 4_000_000_000;
 /// Of the time until the device's state changes, so much is skipped at once: it is an estimate.
 const HORIZON_SHARE: u64 = 2;
 
@@ -60,9 +59,11 @@ pub trait FastForward: Device {
     /// Events and steps of failover or rebuild so far: another number, another level.
     fn change_count(&mut self) -> u64;
 
-    /// Distance after which addresses fall on the same drives in the same order: sequential jobs that move on by it stay as they
-    /// are to one another. `None` where more than that matters to them, such as the angle of a platter; they are simulated whole.
-    fn stream_period_bytes(&self) -> Option<u64>;
+    /// Whether sequential loads show within a window what they are like. Where which stream is first, or the angle of a platter,
+    /// lasts for minutes, they are simulated whole.
+    fn can_skip_sequential(&self) -> bool {
+        true
+    }
 
     /// Whether its state after sequential writes that are skipped is known from their ranges. Where it is not, such loads are
     /// simulated whole for as long as that is so.
@@ -135,24 +136,21 @@ pub(crate) trait SimulatedLoad<D> {
     /// Skips `duration_ns`; in open loop returns how many I/Os arrive in it.
     fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64>;
 
-    /// Whether sequential jobs have moved on since this was last asked: what reads ahead has lost its place.
-    fn take_has_moved(&mut self) -> bool;
-
     /// Waits for what is outstanding.
     fn drain(&mut self);
 }
 
 /// Runs a load as [`run_simulated`] does, simulating as much of it as its results need. Loads that are short or whose demand
 /// changes with time (bursts, profiles, traces) are simulated whole, and sequential ones on a device without
-/// [`FastForward::stream_period_bytes`].
+/// [`FastForward::can_skip_sequential`].
 pub fn run_fast_forward<D: FastForward>(
     device: &mut D,
     spec: &LoadSpec,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<Extrapolation, SpecError> {
     let whole_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
-    let loses_streams = !spec.pattern.is_random() && device.stream_period_bytes().is_none();
-    if whole_ns < LOAD_LEAST_NS || loses_streams || !spec.shape.can_be_skipped(spec) {
+    let is_slow_to_show = !spec.pattern.is_random() && !device.can_skip_sequential();
+    if whole_ns < LOAD_LEAST_NS || is_slow_to_show || !spec.shape.can_be_skipped(spec) {
         run_simulated(device, spec, on_sample)?;
         return Ok(Extrapolation::none(spec));
     }
@@ -191,6 +189,8 @@ struct Progress<'a> {
     simulated_ns: u64,
     completed: u64,
     window_ns: u64,
+    /// I/Os under way in the last window, in the mean (Little's law).
+    under_way: u64,
     change_count: u64,
     /// The interval that is being put together, and what of it was skipped.
     current: Sample,
@@ -216,13 +216,14 @@ impl<'a> Progress<'a> {
             completed: 0,
             // Grows by what windows show.
             window_ns: 1_000_000,
+            under_way: 0,
             change_count: 0,
             current: Sample::default(),
             skipped_ns: 0,
             is_checked: false,
             pending: Pending::default(),
             level: Level::new(Demand {
-                least_ns: (whole_ns / LEVEL_SHARE).clamp(LEVEL_NS, LEVEL_MOST_NS),
+                least_ns: (whole_ns / LEVEL_SHARE).min(LEVEL_MOST_NS),
                 outstanding: spec.outstanding(),
                 runtime_ns: spec.runtime_ns,
                 interval_ns: spec.interval_ns,
@@ -273,7 +274,6 @@ impl<'a> Progress<'a> {
 
     /// Simulates a window, counts it and tells the level of it.
     fn simulate_window<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L) -> Option<WindowEnd> {
-        self.find_place(load);
         let left_ns = self.current.end_ns - self.at_ns;
         let window_ns = self.window_ns.min(left_ns);
         // Only what a skip may follow is extrapolated from.
@@ -284,6 +284,9 @@ impl<'a> Progress<'a> {
         let window = load.simulate(self.spec, window_ns);
         let ios: u64 = DIRECTIONS.into_iter().map(|direction| answered(&window, direction)).sum();
         self.completed += ios;
+        let latencies_ns: u128 =
+            DIRECTIONS.into_iter().map(|direction| window.direction(direction).latency.sum_ns()).sum();
+        self.under_way = (latencies_ns / u128::from(window_ns.max(1))) as u64 + 1;
         self.simulated_ns += window_ns;
         self.at_ns += window_ns;
         self.current.merge(&window);
@@ -295,14 +298,22 @@ impl<'a> Progress<'a> {
             // What is made up for does not last.
             self.end_level(load, None);
         } else if self.is_settled() {
-            let is_check = self.level.is_accepted();
-            if self.level.is_of_another(&window, window_ns) {
-                // It may have begun anywhere in what was skipped before the window.
-                let change = self.level.rate().map_or(0.0, |rate| ios as f64 / window_ns as f64 / rate - 1.0);
-                self.end_level(load, Some(change.abs()));
+            if let Some(rate) = self.level.rate() {
+                let verdict = self.level.check(&window, window_ns);
+                // What changed may have begun anywhere in what was skipped before the window.
+                let change = (ios as f64 / window_ns as f64 / rate - 1.0).abs();
+                match verdict {
+                    Verdict::Same => {}
+                    Verdict::Doubtful => self.claim(change),
+                    Verdict::Other => {
+                        self.end_level(load, Some(change));
+                        self.level.add(&window, window_ns);
+                    }
+                }
+                self.is_checked |= verdict != Verdict::Other;
+            } else {
+                self.level.add(&window, window_ns);
             }
-            self.level.add(&window, window_ns);
-            self.is_checked |= is_check && self.level.is_accepted();
         }
         self.window_ns = self.next_window_ns(window_ns, ios);
         let rate = self.level.rate().unwrap_or(0.0);
@@ -328,7 +339,7 @@ impl<'a> Progress<'a> {
     /// Skips, where it may, what comes before the interval's window or after it.
     fn skip<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, end: WindowEnd) {
         let left_ns = self.current.end_ns - self.at_ns;
-        if left_ns == 0 || !self.level.is_accepted() {
+        if left_ns == 0 || !self.level.is_accepted() || self.level.is_doubtful() {
             return;
         }
         let wanted_ns = if self.is_checked { left_ns } else { left_ns.saturating_sub(self.window_ns) / 2 };
@@ -388,23 +399,6 @@ impl<'a> Progress<'a> {
         self.level.note_skipped(if is_counted { pending.duration_ns } else { 0 });
     }
 
-    /// Simulates, where sequential jobs have just moved on, as many turns as it takes to settle. They stand for themselves only.
-    fn find_place<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L) {
-        if !load.take_has_moved() {
-            return;
-        }
-        let ios = (SETTLING_TURNS * self.outstanding()) as f64;
-        let settling_ns = self.level.rate().map_or(0, |rate| (ios / rate) as u64);
-        let left_ns = self.current.end_ns - self.at_ns;
-        let settling_ns = settling_ns.min(WINDOW_NS).min(left_ns / 2);
-        if settling_ns > 0 {
-            let settling = load.simulate(self.spec, settling_ns);
-            self.current.merge(&settling);
-            self.simulated_ns += settling_ns;
-            self.at_ns += settling_ns;
-        }
-    }
-
     /// Ends the level: for a reason that is known, or because of windows that differ, the rate of the last by the share `change`.
     fn end_level<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, change: Option<f64>) {
         load.device().begin_level();
@@ -428,13 +422,13 @@ impl<'a> Progress<'a> {
         self.completed >= SETTLING_TURNS * self.outstanding()
     }
 
-    /// I/Os under way: in closed loop the places of all queues, in open loop what the level says.
+    /// I/Os under way: in closed loop the places of all queues, in open loop what the level says, or the last window.
     fn outstanding(&self) -> u64 {
         let places = self.spec.outstanding();
         if self.spec.shape.arrival.is_none() {
             return places;
         }
-        self.level.outstanding().map_or(places.min(WINDOW_IOS), |outstanding| outstanding.min(places))
+        self.level.outstanding().unwrap_or(self.under_way).min(places)
     }
 
     fn extrapolation(&mut self) -> Extrapolation {

@@ -176,7 +176,7 @@ fn push_temperatures(parent: &Path, drive: &str, values: &mut Vec<CollectedValue
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Smart {
     Numbers,
-    /// The program reached the drive, and it has none.
+    /// The program reached the drive, or knows its kind, and it has none.
     NotSupported,
     NoAnswer,
 }
@@ -196,7 +196,8 @@ pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<CollectedV
         push_numbers(&all, ZERO_CELSIUS_KELVIN, drive, values);
     } else {
         let status = all.get("smartctl").and_then(|smartctl| smartctl.get("exit_status"));
-        was_reached = status.and_then(Value::as_u64).is_some_and(|status| status & SMARTCTL_NOT_REACHED == 0);
+        was_reached = status.and_then(Value::as_u64).is_some_and(|status| status & SMARTCTL_NOT_REACHED == 0)
+            || is_of_unknown_kind(&all);
         if let Some(Value::Object(log)) = all.get("nvme_smart_health_information_log") {
             push_numbers(log, 0.0, drive, values);
         }
@@ -224,6 +225,14 @@ pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<CollectedV
         false if was_reached => Smart::NotSupported,
         false => Smart::NoAnswer,
     }
+}
+
+/// What smartctl says of devices that are no disks: null_blk, RAM disks, `/dev/nbd0`.
+fn is_of_unknown_kind(all: &Map<String, Value>) -> bool {
+    let messages =
+        all.get("smartctl").and_then(|smartctl| smartctl.get("messages")).and_then(Value::as_array);
+    let texts = messages.into_iter().flatten().filter_map(|message| message.get("string")?.as_str());
+    texts.into_iter().any(|text| text.contains("Unable to detect device type"))
 }
 
 /// Numbers, and the numbers that nvme-cli writes as text because they have 128 bits. `zero_celsius` is what the program
@@ -332,6 +341,13 @@ mod tests {
             Smart::NotSupported
         );
         assert_eq!(message(r#"{"smartctl":{"version":[7,3],"exit_status":4}}"#), Smart::NotSupported);
+        // smartctl 7.3 on a device of null_blk.
+        assert_eq!(
+            message(
+                r#"{"smartctl":{"messages":[{"string":"/dev/nullb0: Unable to detect device type","severity":"error"}],"exit_status":1}}"#
+            ),
+            Smart::NotSupported
+        );
         assert_eq!(message(r#"{"smartctl":{"version":[7,3],"exit_status":2}}"#), Smart::NoAnswer);
         assert_eq!(message("not found"), Smart::NoAnswer);
     }

@@ -265,8 +265,8 @@ impl ArrayModel for Model {
 
     /// Which stream goes first at which disk, and at what angle of its platter, lasts for minutes and is lost by a skip: two readers
     /// in order then came out up to 11 % too slow.
-    fn stream_period_bytes(&self) -> Option<u64> {
-        None
+    fn can_skip_sequential(&self) -> bool {
+        false
     }
 
     fn begin_window(&mut self) {

@@ -147,10 +147,6 @@ impl ArrayModel for Model {
         }
     }
 
-    fn stream_period_bytes(&self) -> Option<u64> {
-        Some(u64::from(self.set.drives()) * self.set.stripe_bytes())
-    }
-
     fn steady_for_ns(&self, _window_ns: u64, _left_ns: u64) -> u64 {
         if self.recovery.is_rebuilding() {
             return 0;

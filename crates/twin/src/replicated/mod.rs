@@ -243,8 +243,8 @@ impl ArrayModel for Model {
     }
 
     /// As of disks, on which a hybrid volume has replicas.
-    fn stream_period_bytes(&self) -> Option<u64> {
-        None
+    fn can_skip_sequential(&self) -> bool {
+        false
     }
 
     fn begin_window(&mut self) {

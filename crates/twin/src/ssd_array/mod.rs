@@ -224,17 +224,6 @@ impl ArrayModel for Model {
         !self.drives.are_collecting()
     }
 
-    /// The host's stripe goes over all LUNs, and within a LUN the RAID set's parity goes over all drives.
-    fn stream_period_bytes(&self) -> Option<u64> {
-        let rotation_bytes = u64::from(self.set.drives()) * self.set.stripe_bytes();
-        let unit_bytes = u64::from(self.stripe.segment_bytes());
-        let (mut a, mut b) = (rotation_bytes, unit_bytes);
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        Some(u64::from(self.stripe.drives()) * (rotation_bytes / a * unit_bytes))
-    }
-
     fn begin_window(&mut self) {
         self.drives.begin_window();
     }
