@@ -8,5 +8,6 @@ case ${CARGO_TARGET_DIR:-} in /*) tools=$CARGO_TARGET_DIR/tools ;; esac
 if [ "$("$tools/bin/mdbook" --version 2>/dev/null)" != "mdbook v$version" ]; then
     "${CARGO:-cargo}" install --quiet --locked --version "$version" --no-default-features --features search \
         --root "$tools" --target-dir "$tools/build" mdbook >&2
+    rm -rf "$tools/build"
 fi
 echo "$tools/bin/mdbook"
