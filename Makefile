@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: dist-ublk all validate reports demo test test-long test-vm smoke-vm lint dist clients ublk
+.PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint dist clients ublk
 
 all:
 	$(CARGO) build --release --locked
@@ -28,6 +28,11 @@ reports: all
 # docs/validation.md or what the reports say of it differs (`make validate UPDATE=1` writes both anew).
 validate: all
 	@scripts/validate.sh $(TARGET_DIR)/release/arraylab $(if $(UPDATE),--update)
+
+# docs/ as a book with sidebar and search: target/book/index.html. mdBook is built once from the registry, in minutes, so this
+# is no part of `make test`; that links lead somewhere is tested by crate house.
+docs:
+	@scripts/make-docs.sh "$$(CARGO=$(CARGO) scripts/install-mdbook.sh)" $(TARGET_DIR)
 
 clients:
 	@scripts/install-test-clients.sh

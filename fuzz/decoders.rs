@@ -11,7 +11,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
-use volume::{MemoryShelf, Shelf as _, Volume, VolumeSpec};
+use volume::{BackingStore as _, MemoryBackingStore, Volume, VolumeSpec};
 
 /// A decoder: its name and what feeds it.
 pub type Decoder = (&'static str, fn(&[u8]));
@@ -66,12 +66,12 @@ pub fn nbd_messages(bytes: &[u8]) {
 
 /// A server that says anything at all: the client refuses it or takes what it says, within its limits.
 pub fn nbd_servers(bytes: &[u8]) {
-    let (Some((&shape, said)), Ok((ours, mut theirs))) = (bytes.split_first(), UnixStream::pair()) else {
+    let (Some((&shape, message)), Ok((ours, mut theirs))) = (bytes.split_first(), UnixStream::pair()) else {
         return;
     };
     // What the buffer of a socket does not take, nobody would read.
     let _ = theirs.set_nonblocking(true);
-    let _ = theirs.write_all(said);
+    let _ = theirs.write_all(message);
     let _ = theirs.shutdown(Shutdown::Write);
     let is_structured = shape & 1 == 0;
     let Ok(mut client) = nbd::Client::connect(ours, "vol0", is_structured, CLIENT_PATIENCE) else { return };
@@ -196,14 +196,14 @@ pub fn stored_volumes(bytes: &[u8]) {
     let raid = layout::Raid { drives: 4, drive_capacity_bytes: 24 << 10, segment_bytes: 2048 };
     let layout = layout::Layout::raid6(raid, layout::Rotation::LeftSymmetric).expect("a sound array");
     let spec = VolumeSpec { layout, drive_capacity_bytes: vec![24 << 10; 4], identity: "fuzzed".to_owned() };
-    let shelf = MemoryShelf::default();
-    drop(Volume::open(shelf.clone(), spec.clone()).expect("a new volume"));
+    let store = MemoryBackingStore::default();
+    drop(Volume::open(store.clone(), spec.clone()).expect("a new volume"));
     if kind & 1 == 0 {
-        shelf.write_record(stored).expect("memory takes it");
+        store.write_record(stored).expect("memory takes it");
     } else {
-        write_journal_record(&shelf, u32::from(kind >> 1), stored);
+        write_journal_record(&store, u32::from(kind >> 1), stored);
     }
-    if let Ok(volume) = Volume::open(shelf, spec) {
+    if let Ok(volume) = Volume::open(store, spec) {
         let mut sector = [0; 512];
         let _ = volume.read_at(0, &mut sector);
         let _ = volume.write_at(0, &sector, true);
@@ -211,10 +211,10 @@ pub fn stored_volumes(bytes: &[u8]) {
 }
 
 /// Appends a record to an empty journal, as `crates/volume/src/journal.rs` has them.
-fn write_journal_record(shelf: &MemoryShelf, kind: u32, content: &[u8]) {
-    let medium = shelf.journal().expect("memory has one");
+fn write_journal_record(store: &MemoryBackingStore, kind: u32, content: &[u8]) {
+    let block_store = store.journal().expect("memory has one");
     let mut headers = [0; 1024];
-    medium.read_at(0, &mut headers).expect("memory can be read");
+    block_store.read_at(0, &mut headers).expect("memory can be read");
     let epoch = headers.chunks(512).map(|header| u64::from_le_bytes(header[28..36].try_into().unwrap()));
     let epoch = epoch.max().expect("two headers");
     let mut record = Vec::with_capacity(32 + content.len());
@@ -227,5 +227,5 @@ fn write_journal_record(shelf: &MemoryShelf, kind: u32, content: &[u8]) {
     record.extend(sum.to_le_bytes());
     record.extend(kind.to_le_bytes());
     record.extend(content);
-    medium.write_at(4096, &record).expect("memory takes it");
+    block_store.write_at(4096, &record).expect("memory takes it");
 }

@@ -1,4 +1,4 @@
-//! How a command fails: one message on stderr, and the exit status that scripts rely on.
+//! Command failures: one message on stderr, and the exit status that scripts rely on.
 
 use campaign::CampaignError;
 use std::error::Error;
@@ -80,7 +80,7 @@ fn print_chain(error: &dyn Error) {
         }
         cause = error.source();
     }
-    crate::output::say(&format!("error: {text}"));
+    crate::output::print_notice(&format!("error: {text}"));
 }
 
 impl From<CampaignError> for Failure {

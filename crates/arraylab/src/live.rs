@@ -1,4 +1,4 @@
-//! Who hears how a campaign goes: a person, and whoever scrapes its metrics.
+//! Live view of a campaign for a terminal and for metrics scrapers.
 
 use crate::progress::{ProgressView, in_words};
 use campaign::{Progress, Watcher};

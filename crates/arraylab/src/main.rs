@@ -19,13 +19,13 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return failure::usage(&error),
     };
-    match carry_out(&cli.command) {
+    match run_command(&cli.command) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-fn carry_out(command: &Command) -> Result<ExitCode, Failure> {
+fn run_command(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Plans(arguments) => commands::shipped::plans(arguments),
         Command::Arrays(arguments) => commands::shipped::arrays(arguments),

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Prints a line that is not a result.
-pub fn say(text: &str) {
+pub fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

@@ -1,6 +1,6 @@
-//! What a person sees while a campaign runs: a line for each case that ends and, on a terminal, a bar with the time left.
+//! Progress display: a line for each case that ends and, on a terminal, a bar with the remaining time.
 
-use crate::output::say;
+use crate::output::print_notice;
 use campaign::{Progress, Watcher};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -38,8 +38,8 @@ impl ProgressView {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| say(text)),
-            None => say(text),
+            Some(bar) => bar.suspend(|| print_notice(text)),
+            None => print_notice(text),
         }
     }
 
@@ -79,7 +79,7 @@ impl Watcher for ProgressView {
                 self.show(case, 0.0, progress);
                 bar.set_message(format!("{} {}: {text}", case.stage, case.name));
             }
-            None => say(&format!("{} {}: {text}", case.stage, case.name)),
+            None => print_notice(&format!("{} {}: {text}", case.stage, case.name)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Conditions on the samples of a case, looked at whenever one ends.
+//! Conditions on the samples of a case, evaluated at the end of each interval.
 
 use findings::{WINDOW_ROUNDS, Window};
 use load::{DirectionSample, Sample};
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// A condition and what it has seen.
 #[derive(Debug)]
-pub(crate) struct Watched<'a> {
+pub(crate) struct WatchedCondition<'a> {
     condition: &'a EventCondition,
     /// The range of which a share of written bytes is one.
     range_bytes: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Watched<'a> {
     in_a_row: u32,
 }
 
-impl<'a> Watched<'a> {
-    pub fn new(condition: &'a EventCondition, range_bytes: u64) -> Watched<'a> {
-        Watched {
+impl<'a> WatchedCondition<'a> {
+    pub fn new(condition: &'a EventCondition, range_bytes: u64) -> WatchedCondition<'a> {
+        WatchedCondition {
             condition,
             range_bytes,
             written_bytes: 0,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn first_hold(condition: &EventCondition, writes: &[u64]) -> Option<usize> {
-        let mut watched = Watched::new(condition, 40_960);
+        let mut watched = WatchedCondition::new(condition, 40_960);
         (0..writes.len()).find(|&index| watched.holds_after(&sample(index as u64, writes[index])))
     }
 

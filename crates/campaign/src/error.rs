@@ -1,4 +1,4 @@
-//! Why a campaign did not begin, or did not end.
+//! Campaign errors.
 
 /// What went wrong, classed by what it leaves behind.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
-//! What carries out cases: twins on several threads, or engines on real targets.
+//! Executors of cases: twins on several threads, or engines on real targets.
 
-use crate::carry_out::Worker;
+use crate::coordinator::Worker;
 use crate::message::Message;
 use crate::real::{HostWatch, RealWorker};
 use crate::simulated::Simulator;
@@ -54,14 +54,10 @@ impl Executor {
     }
 
     /// Starts to watch the host, where the load is real; what cannot be watched is said in words.
-    pub fn watch_host(
-        &self,
-        clock: RunClock,
-        tell: &SyncSender<Message>,
-    ) -> Option<(HostWatch, Vec<String>)> {
+    pub fn watch_host(&self, clock: RunClock, tx: &SyncSender<Message>) -> Option<(HostWatch, Vec<String>)> {
         match self {
             Executor::Twin(_) => None,
-            Executor::Real(worker) => Some(worker.watch_host(clock, tell)),
+            Executor::Real(worker) => Some(worker.watch_host(clock, tx)),
         }
     }
 }

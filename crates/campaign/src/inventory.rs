@@ -1,4 +1,4 @@
-//! What commands say about the host and the array, kept with the run.
+//! Inventory commands of host and array, stored with the run.
 
 use plan::{InventoryCommand, InventoryMoment};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -67,16 +67,16 @@ fn run(words: &[String]) -> Value {
         let status = child.wait().ok();
         (stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default(), status)
     });
-    let mut said = json!({ "command": command_line, "output": stdout });
+    let mut reported = json!({ "command": command_line, "output": stdout });
     if !stderr.is_empty() {
-        said["stderr"] = stderr.into();
+        reported["stderr"] = stderr.into();
     }
     if !has_ended {
-        said["error"] = format!("it was ended after {} s", TIME_LIMIT.as_secs()).into();
+        reported["error"] = format!("it was ended after {} s", TIME_LIMIT.as_secs()).into();
     } else if let Some(status) = status.filter(|status| !status.success()) {
-        said["error"] = status.to_string().into();
+        reported["error"] = status.to_string().into();
     }
-    said
+    reported
 }
 
 /// The beginning of what a command writes. It is read to its end, so that the command is not held up.

@@ -2,15 +2,15 @@
 //! or a failure leaves behind.
 //!
 //! ```text
-//! Request ──prepare──▶ Campaign ──carry_out──▶ Summary
+//! Request ──prepare──▶ Campaign ──run_campaign──▶ Summary
 //!            (all checks, nothing written)  (run directory, cases one by one)
 //! ```
 //!
 //! Everything that can be refused is refused by [`prepare`] or [`resume`], before a byte is written anywhere.
 
 mod bench;
-mod carry_out;
 mod conditions;
+mod coordinator;
 mod error;
 mod executor;
 mod inventory;
@@ -35,7 +35,7 @@ pub use bench::{
     bench_fast_forward, bench_memory, bench_plans, bench_probe, bench_scenarios, bench_validation,
     validation_rows,
 };
-pub use carry_out::{Summary, carry_out};
+pub use coordinator::{Summary, run_campaign};
 pub use error::CampaignError;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};
 pub use real::EngineChoice;

@@ -1,4 +1,4 @@
-//! What workers tell the thread that keeps the run.
+//! Messages from workers to the coordinator.
 
 use driver::Change;
 use load::Sample;

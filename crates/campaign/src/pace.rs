@@ -1,4 +1,4 @@
-//! How far a campaign is, and how long the rest will take.
+//! Progress of a campaign and its remaining time.
 
 use crate::Progress;
 use std::collections::BTreeMap;

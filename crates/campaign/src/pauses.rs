@@ -1,4 +1,4 @@
-//! How long to pause after a case: a time, or what it wrote divided by a rate that another case has found.
+//! Pauses after a case: a fixed time, or its written bytes divided by a measured rate.
 
 use plan::{Case, PauseRate, Plan};
 use std::collections::BTreeMap;

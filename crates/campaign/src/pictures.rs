@@ -1,4 +1,4 @@
-//! The plan's pictures, kept with the run: a report may be made when the plan has moved away.
+//! Pictures of the plan, stored with the run, so that a report does not need the plan's directory.
 
 use plan::LoadedPlan;
 use std::fs;

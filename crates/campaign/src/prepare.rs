@@ -3,7 +3,7 @@
 use crate::executor::Executor;
 use crate::load_choice::Load;
 use crate::real::{
-    ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, Watched,
+    ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, WatchSettings,
     may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
 };
 use crate::simulated::Simulator;
@@ -94,7 +94,7 @@ impl Campaign {
 }
 
 /// What is the same for a run that begins and one that goes on.
-struct Asked<'a> {
+struct RunRequest<'a> {
     loaded: &'a LoadedPlan,
     selection: &'a plan::Selection,
     seed: u64,
@@ -128,7 +128,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     if request.exact {
         targets = exact(targets)?;
     }
-    let asked = Asked {
+    let requested = RunRequest {
         loaded: &loaded,
         selection: &request.selection,
         seed: request.seed,
@@ -140,9 +140,9 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         threads: request.threads,
         speed_millionths: request.speed_millionths,
     };
-    let cases = expand(&asked)?;
+    let cases = expand(&requested)?;
     check_free(&request.directory)?;
-    let mut checked = check(&asked, cases, None)?;
+    let mut checked = check(&requested, cases, None)?;
     let mut manifest = Manifest {
         arraylab_version: env!("CARGO_PKG_VERSION").into(),
         seed: request.seed,
@@ -162,16 +162,16 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         left_out: checked.left_out.clone(),
         ..Manifest::default()
     };
-    if let Some((_, TargetSpec::Twin(twin))) = asked.targets.first() {
+    if let Some((_, TargetSpec::Twin(twin))) = requested.targets.first() {
         manifest.overrides = twin.settings.clone();
     }
     if checked.executor.is_real_time() {
         let kernel_names: Vec<String> =
             checked.devices.iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect();
         manifest.host = probe::host_facts(&ProbeRoots::system(), &kernel_names);
-        let said = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
-        if !said.is_empty() {
-            manifest.host["inventory"] = said.into();
+        let reported = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
+        if !reported.is_empty() {
+            manifest.host["inventory"] = reported.into();
         }
     }
     let new_cases: Vec<NewCase> = checked.cases.iter().map(new_case).collect();
@@ -218,7 +218,7 @@ pub fn resume(
     let mut consents: Vec<String> = given.chain(consents.iter().cloned()).collect();
     consents.sort();
     consents.dedup();
-    let asked = Asked {
+    let requested = RunRequest {
         loaded: &loaded,
         selection: &selection,
         seed: manifest.seed,
@@ -230,11 +230,11 @@ pub fn resume(
         threads,
         speed_millionths,
     };
-    let cases = expand(&asked)?;
-    if matches!(asked.targets[0].1, TargetSpec::Twin(_)) && manifest.array.is_none() {
+    let cases = expand(&requested)?;
+    if matches!(requested.targets[0].1, TargetSpec::Twin(_)) && manifest.array.is_none() {
         return Err(CampaignError::Refused(format!("{} does not hold its array", directory.display())));
     }
-    let checked = check(&asked, cases, manifest.array)?;
+    let checked = check(&requested, cases, manifest.array)?;
     let recorded = run.cases()?;
     let same = recorded.len() == checked.cases.len()
         && recorded
@@ -327,8 +327,8 @@ fn check_twins(option: &str, targets: &[(String, TargetSpec)]) -> Result<(), Cam
 
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
 /// alone, among others, after a resume, and on any number of threads.
-fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
-    let mut cases = plan::expand(&asked.loaded.plan, asked.selection)?;
+fn expand(requested: &RunRequest<'_>) -> Result<Vec<Case>, CampaignError> {
+    let mut cases = plan::expand(&requested.loaded.plan, requested.selection)?;
     if cases.is_empty() {
         return Err(CampaignError::Refused(
             "no case is left: `--stage` and `--only` exclude each other; `arraylab expand` shows what there is".into(),
@@ -337,7 +337,7 @@ fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
     for case in &mut cases {
         let named = case.loads.iter_mut().map(|load| &mut load.load);
         for load in named.chain([&mut case.load]) {
-            load.seed = Random::from_seed_and_stream(asked.seed, load.seed).next_u64();
+            load.seed = Random::from_seed_and_stream(requested.seed, load.seed).next_u64();
             let shortest_ns = (load.runtime_ns / SAMPLES_AT_LEAST).max(INTERVAL_MINIMUM_NS);
             load.interval_ns = load.interval_ns.min(shortest_ns);
         }
@@ -348,11 +348,11 @@ fn expand(asked: &Asked<'_>) -> Result<Vec<Case>, CampaignError> {
 /// What of the cases fits into the time, where there is a limit. Writes before cases take as long as a target of
 /// this size needs at the rate that estimates assume.
 fn fit(
-    asked: &Asked<'_>,
+    requested: &RunRequest<'_>,
     cases: Vec<Case>,
     capacity_bytes: u64,
 ) -> Result<(Vec<Case>, Vec<LeftOutCase>), CampaignError> {
-    let Some(budget_ns) = asked.time_budget_ns else { return Ok((cases, Vec::new())) };
+    let Some(budget_ns) = requested.time_budget_ns else { return Ok((cases, Vec::new())) };
     let writes_ns = |case: &Case| {
         let times = case.conditioned_by.as_ref().map_or(0, |written| written.times);
         (capacity_bytes as f64 * f64::from(times) / plan::ASSUMED_BYTES_PER_S * 1e9) as u64
@@ -384,30 +384,34 @@ fn interval_ns(plan: &Plan, cases: &[Case]) -> u64 {
 }
 
 /// Checks cases against their targets. `array` is the array of a run that goes on.
-fn check(asked: &Asked<'_>, cases: Vec<Case>, array: Option<SourceText>) -> Result<Checked, CampaignError> {
-    if asked.speed_millionths.is_some() {
-        check_twins("--speed", &asked.targets)?;
+fn check(
+    requested: &RunRequest<'_>,
+    cases: Vec<Case>,
+    array: Option<SourceText>,
+) -> Result<Checked, CampaignError> {
+    if requested.speed_millionths.is_some() {
+        check_twins("--speed", &requested.targets)?;
     }
-    match &asked.targets[0] {
-        (text, TargetSpec::Twin(twin)) => check_twin(asked, cases, text, twin, array),
-        _ => check_real(asked, cases),
+    match &requested.targets[0] {
+        (text, TargetSpec::Twin(twin)) => check_twin(requested, cases, text, twin, array),
+        _ => check_real(requested, cases),
     }
 }
 
 fn check_twin(
-    asked: &Asked<'_>,
+    requested: &RunRequest<'_>,
     cases: Vec<Case>,
     text: &str,
     twin: &TwinSpec,
     array: Option<SourceText>,
 ) -> Result<Checked, CampaignError> {
-    if asked.array_driver.is_some() {
+    if requested.array_driver.is_some() {
         return Err(CampaignError::Refused(
             "--array is for real arrays: a twin is built with the settings of each case".into(),
         ));
     }
     // A twin is in any state at once: nothing is written beforehand.
-    let (cases, left_out) = fit(asked, cases, 0)?;
+    let (cases, left_out) = fit(requested, cases, 0)?;
     let (description, array) = match array {
         Some(array) => (plan::parse_array(&array.source, &array.text)?, array),
         None => {
@@ -416,7 +420,8 @@ fn check_twin(
             (array.description, kept)
         }
     };
-    let simulator = Simulator::new(description, twin, text.to_owned(), asked.threads, asked.speed_millionths);
+    let simulator =
+        Simulator::new(description, twin, text.to_owned(), requested.threads, requested.speed_millionths);
     let mut capacity_bytes = 0;
     for (index, case) in cases.iter().enumerate() {
         let previous = index.checked_sub(1).map(|previous| &cases[previous]);
@@ -443,17 +448,17 @@ fn check_twin(
     })
 }
 
-fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
+fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
     let mut notices = Vec::new();
     let is_nbd = |(_, spec): &(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)));
-    let engine = RealEngine::choose(asked.engine, asked.targets.iter().any(is_nbd), &mut notices)?;
+    let engine = RealEngine::choose(requested.engine, requested.targets.iter().any(is_nbd), &mut notices)?;
     // Before targets are looked at: one of them may still be mounted by a run that was killed.
     let recovered = recovered();
-    let texts: Vec<&str> = asked.targets.iter().map(|(text, _)| text.as_str()).collect();
-    let driver_spec = asked.array_driver.as_deref().map(DriverSpec::parse).transpose()?;
+    let texts: Vec<&str> = requested.targets.iter().map(|(text, _)| text.as_str()).collect();
+    let driver_spec = requested.array_driver.as_deref().map(DriverSpec::parse).transpose()?;
     // Only a program makes devices.
-    let may_make_devices = asked.array_driver.as_deref().is_some_and(|text| text.starts_with("exec:"));
-    let specs: Vec<StorageSpec> = asked
+    let may_make_devices = requested.array_driver.as_deref().is_some_and(|text| text.starts_with("exec:"));
+    let specs: Vec<StorageSpec> = requested
         .targets
         .iter()
         .filter_map(|(_, spec)| match spec {
@@ -461,12 +466,12 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
             TargetSpec::Twin(_) => None,
         })
         .collect();
-    let written = written_targets(asked, &cases, &texts)?;
+    let written = written_targets(requested, &cases, &texts)?;
     let mut held = Vec::new();
     let mut capacities = Vec::new();
     let mut kernel_names = Vec::new();
     for (number, spec) in specs.into_iter().enumerate() {
-        let target = Held::new(texts[number].to_owned(), spec, written[number], asked.consents.clone());
+        let target = Held::new(texts[number].to_owned(), spec, written[number], requested.consents.clone());
         match target.check() {
             Ok(inspected) => {
                 capacities.push(Some(inspected.capacity_bytes));
@@ -477,16 +482,16 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         }
         held.push(target);
     }
-    let (cases, left_out) = fit(asked, cases, capacities.iter().flatten().sum())?;
+    let (cases, left_out) = fit(requested, cases, capacities.iter().flatten().sum())?;
     check_cases(&cases, &texts, &capacities, engine.choice())?;
-    let watch = &asked.loaded.plan.watch;
+    let watch = &requested.loaded.plan.watch;
     let sysfs = ProbeRoots::system().sysfs;
     let watched_devices = watched_devices(&sysfs, kernel_names, driver_spec.is_some(), &watch.devices)?;
     let array = match &driver_spec {
         None => None,
         Some(spec) => {
             let (driver, wait) = spec.open(Opening {
-                consents: &asked.consents,
+                consents: &requested.consents,
                 protection: Box::new(HostProtection::default()),
                 answers: Box::new(BufReader::new(std::io::stdin())),
                 questions: Box::new(std::io::stderr()),
@@ -504,12 +509,12 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         .enumerate()
         .map(|(number, text)| ManifestTarget {
             spec: (*text).to_owned(),
-            identity: json!({ "device": targets.describe(number), "consents": asked.consents }),
+            identity: json!({ "device": targets.describe(number), "consents": requested.consents }),
         })
         .collect();
     let devices = targets.device_paths();
-    let interval_ns = interval_ns(&asked.loaded.plan, &cases);
-    let watched = Watched {
+    let interval_ns = interval_ns(&requested.loaded.plan, &cases);
+    let watched = WatchSettings {
         interval: Duration::from_nanos(interval_ns),
         devices: watched_devices,
         plan: watch.clone(),
@@ -518,7 +523,7 @@ fn check_real(asked: &Asked<'_>, cases: Vec<Case>) -> Result<Checked, CampaignEr
         engine,
         targets,
         array,
-        declared: declared(asked.selection),
+        declared: declared(requested.selection),
         interval_ns,
         watched,
     });
@@ -548,9 +553,13 @@ fn declared(selection: &plan::Selection) -> SettingValues {
 }
 
 /// For each target whether any case writes to it.
-fn written_targets(asked: &Asked<'_>, cases: &[Case], texts: &[&str]) -> Result<Vec<bool>, CampaignError> {
+fn written_targets(
+    requested: &RunRequest<'_>,
+    cases: &[Case],
+    texts: &[&str],
+) -> Result<Vec<bool>, CampaignError> {
     let mut written = vec![false; texts.len()];
-    if asked.loaded.plan.read_only {
+    if requested.loaded.plan.read_only {
         return Ok(written);
     }
     for case in cases {

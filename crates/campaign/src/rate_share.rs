@@ -1,4 +1,4 @@
-//! Cases whose rate is a share of what the same case delivered as fast as it went.
+//! Cases whose rate is a share of another case's measured maximum.
 
 use load::{Arrival, ArrivalProcess, LoadSpec};
 use plan::{Case, RateShare};

@@ -1,4 +1,4 @@
-//! Stages that end on what their rounds have measured.
+//! Stages that end when their rounds reach steady state.
 
 use findings::{RoundLog, RoundsOver};
 use plan::{Case, Plan};

@@ -1,6 +1,6 @@
 //! Cases that search for a load: each point is measured as a case of its own, then the load that was found is run.
 
-use crate::carry_out::{Order, Worker, failed};
+use crate::coordinator::{CaseJob, Worker, failed};
 use crate::message::{CaseEvent, Ended, Message};
 use findings::{FOUND_LOAD_EVENT, FoundLoad, FoundPoint};
 use load::{
@@ -32,11 +32,11 @@ pub(crate) fn measure(
     worker: &dyn Worker,
     cases: &[Case],
     find: &LoadSearch,
-    order: &Order,
-    tell: &SyncSender<Message>,
+    job: &CaseJob,
+    tx: &SyncSender<Message>,
     stop: &AtomicBool,
 ) -> Ended {
-    let case = &cases[order.case_index as usize];
+    let case = &cases[job.case_index as usize];
     let interval_ns = case.load.interval_ns;
     let mut points = Points {
         worker,
@@ -44,8 +44,8 @@ pub(crate) fn measure(
         cases,
         interval_ns,
         find,
-        order,
-        tell,
+        job,
+        tx,
         stop,
         begun_ns: 0,
         number: 0,
@@ -81,8 +81,8 @@ struct Points<'a> {
     /// Of samples of the result.
     interval_ns: u64,
     find: &'a LoadSearch,
-    order: &'a Order,
-    tell: &'a SyncSender<Message>,
+    job: &'a CaseJob,
+    tx: &'a SyncSender<Message>,
     stop: &'a AtomicBool,
     /// Where the next point begins on the case's clock.
     begun_ns: u64,
@@ -145,30 +145,31 @@ impl Points<'_> {
         }
         let length_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
         let directory =
-            self.order.directory.as_ref().map(|directory| directory.join(format!("point-{}", self.number)));
+            self.job.directory.as_ref().map(|directory| directory.join(format!("point-{}", self.number)));
         if let Some(Err(error)) = directory.as_ref().map(std::fs::create_dir_all) {
             let why = format!("the point's directory cannot be made: {error}");
             return (Ended::Outcome(Box::new(failed(why))), Vec::new());
         }
-        let order = Order {
-            case_index: self.order.case_index,
+        let job = CaseJob {
+            case_index: self.job.case_index,
             directory,
-            led_here: self.order.led_here.clone(),
-            stand_in: None,
+            predecessors: self.job.predecessors.clone(),
+            resolved_case: None,
         };
-        let passing = Passing { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
+        let passing =
+            PointMessages { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
         self.begun_ns = self.begun_ns.saturating_add(length_ns);
         let (worker, case, cases) = (self.worker, &self.case, self.cases);
-        let (stop, tell) = (self.stop, self.tell);
+        let (stop, tx) = (self.stop, self.tx);
         let mut sections = Sections::default();
         let ended = std::thread::scope(|scope| {
-            let (to_us, told) = sync_channel(MESSAGES_LIMIT);
-            let measuring = scope.spawn(move || worker.measure(case, cases, &order, &to_us, stop));
-            for message in told {
+            let (to_us, rx) = sync_channel(MESSAGES_LIMIT);
+            let measuring = scope.spawn(move || worker.measure(case, cases, &job, &to_us, stop));
+            for message in rx {
                 sections.look(&message);
-                // The keeper hears until every worker has hung up.
+                // The coordinator receives until every worker has hung up.
                 if let Some(message) = passing.message(message) {
-                    let _ = tell.send(message);
+                    let _ = tx.send(message);
                 }
             }
             measuring
@@ -186,7 +187,7 @@ impl Points<'_> {
             text: in_words(self.find, answer),
             data: serde_json::to_value(found_load(self.find, answer)).ok(),
         };
-        let _ = self.tell.send(Message::Happened { case_index: self.order.case_index, event });
+        let _ = self.tx.send(Message::Happened { case_index: self.job.case_index, event });
     }
 }
 
@@ -233,14 +234,14 @@ fn found_load(find: &LoadSearch, answer: &BoundAnswer) -> FoundLoad {
 }
 
 /// How messages of a point become messages of the case.
-struct Passing<'a> {
+struct PointMessages<'a> {
     begun_ns: u64,
     is_result: bool,
     point: u64,
     find: &'a LoadSearch,
 }
 
-impl Passing<'_> {
+impl PointMessages<'_> {
     fn message(&self, message: Message) -> Option<Message> {
         match message {
             Message::Sample { case_index, load, mut sample, counters, mut events } => {

@@ -1,4 +1,4 @@
-//! Which target a load goes to.
+//! Assignment of loads to targets.
 
 use crate::CampaignError;
 use plan::{Case, LoadTarget};

@@ -81,11 +81,14 @@ pub fn verify_run(directory: &Path, stop: &AtomicBool) -> Result<Vec<VerifiedLoa
 }
 
 /// What each load of a case kept, by the load's number.
-type Kept = Vec<(usize, Vec<Written>)>;
+type WrittenByLoad = Vec<(usize, Vec<Written>)>;
 
 /// The last case that kept what it wrote, with that by the number of its load. A case after it that wrote would have
 /// changed the target.
-fn last_verified<'a>(reader: &RunReader, cases: &'a [Case]) -> Result<(&'a Case, Kept), CampaignError> {
+fn last_verified<'a>(
+    reader: &RunReader,
+    cases: &'a [Case],
+) -> Result<(&'a Case, WrittenByLoad), CampaignError> {
     for record in reader.cases()?.iter().rev().filter(|record| record.state != CaseState::Pending) {
         let is_it = |case: &&Case| case.stage == record.stage && case.name == record.name;
         let Some(case) = cases.iter().find(is_it) else {

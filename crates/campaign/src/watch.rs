@@ -1,4 +1,4 @@
-//! What a campaign tells whoever watches it.
+//! Progress events of a campaign for its watcher.
 
 use load::Sample;
 use store::{CaseRecord, CaseResult, Counter};
@@ -18,7 +18,7 @@ pub struct Progress {
     pub time_left_ns: Option<u64>,
 }
 
-/// Hears what happens. All calls come from the thread that called [`crate::carry_out`].
+/// Hears what happens. All calls come from the thread that called [`crate::run_campaign`].
 pub trait Watcher {
     /// A case begins.
     fn case_started(&mut self, _case: &CaseRecord, _progress: &Progress) {}

@@ -17,11 +17,11 @@ const RUNTIME_NS: u64 = 1_000_000_000;
 
 /// What a way of issuing did: I/Os and bytes of reads, writes and trims.
 #[derive(Debug, Clone, Copy, Default)]
-struct Did([(u64, u64); 3]);
+struct IssuedIos([(u64, u64); 3]);
 
-impl Did {
-    fn of(samples: [&DirectionSample; 3]) -> Did {
-        Did(samples.map(|sample| (sample.ios, sample.bytes)))
+impl IssuedIos {
+    fn of(samples: [&DirectionSample; 3]) -> IssuedIos {
+        IssuedIos(samples.map(|sample| (sample.ios, sample.bytes)))
     }
 
     fn ios(&self) -> f64 {
@@ -134,9 +134,9 @@ fn shapes() -> Vec<(&'static str, LoadSpec, bool)> {
 }
 
 /// What the load itself says: I/Os that arrive in its time, or as many as serve for the statistics.
-fn expected(load: &LoadSpec, has_rate: bool) -> Did {
+fn expected(load: &LoadSpec, has_rate: bool) -> IssuedIos {
     let mut schedule = Schedule::new(load, RANGE_BYTES).unwrap();
-    let mut did = Did::default();
+    let mut did = IssuedIos::default();
     for job in 0..load.numjobs {
         for _ in 0..20_000 {
             let planned = schedule.next(job);
@@ -152,15 +152,15 @@ fn expected(load: &LoadSpec, has_rate: bool) -> Did {
     did
 }
 
-fn by_ring(targets: RingTargets, load: &LoadSpec) -> Did {
+fn by_ring(targets: RingTargets, load: &LoadSpec) -> IssuedIos {
     let options = RingOptions::default();
     let case = RingCase { targets, load, options: &options, io_size_bytes: None, journal: None };
     let outcome = ring::run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
-    Did::of([&outcome.read, &outcome.write, &outcome.trim])
+    IssuedIos::of([&outcome.read, &outcome.write, &outcome.trim])
 }
 
-fn by_twin(load: &LoadSpec) -> Did {
+fn by_twin(load: &LoadSpec) -> IssuedIos {
     let array = plan::load_array("small-flash").unwrap();
     let settings = serde_json::from_str("{\"exact\":\"on\"}").unwrap();
     let mut twin = twin::Twin::build(&array.description, &settings, load.seed).unwrap();
@@ -172,10 +172,10 @@ fn by_twin(load: &LoadSpec) -> Did {
         ControlFlow::Continue(())
     })
     .unwrap();
-    Did::of([&totals[0], &totals[1], &totals[2]])
+    IssuedIos::of([&totals[0], &totals[1], &totals[2]])
 }
 
-fn by_fio(load: &LoadSpec, file: &Path, directory: &Path) -> Did {
+fn by_fio(load: &LoadSpec, file: &Path, directory: &Path) -> IssuedIos {
     let engine = fio::Engine::find().expect("fio is needed (scripts/install-test-clients.sh installs it)");
     let case = fio::FioCase {
         target: &fio::Target::Path(file.to_owned()),
@@ -185,7 +185,7 @@ fn by_fio(load: &LoadSpec, file: &Path, directory: &Path) -> Did {
         directory,
     };
     let outcome = engine.run(&case, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    Did([&outcome.read, &outcome.write, &outcome.trim].map(|part| (part.ios, part.bytes)))
+    IssuedIos([&outcome.read, &outcome.write, &outcome.trim].map(|part| (part.ios, part.bytes)))
 }
 
 fn permit(directory: &Path) -> WritePermit {
@@ -195,7 +195,7 @@ fn permit(directory: &Path) -> WritePermit {
 }
 
 /// A busy host may stop this program for some ms at the end of a load; it does not do so every time.
-fn undisturbed(expected: Did, has_rate: bool, mut measure: impl FnMut() -> Did) -> Did {
+fn undisturbed(expected: IssuedIos, has_rate: bool, mut measure: impl FnMut() -> IssuedIos) -> IssuedIos {
     let mut did = measure();
     for _ in 0..4 {
         if !has_rate || (did.ios() / expected.ios() - 1.0).abs() <= 0.01 {
@@ -206,7 +206,7 @@ fn undisturbed(expected: Did, has_rate: bool, mut measure: impl FnMut() -> Did) 
     did
 }
 
-fn agrees(name: &str, way: &str, did: Did, expected: Did, has_rate: bool) {
+fn agrees(name: &str, way: &str, did: IssuedIos, expected: IssuedIos, has_rate: bool) {
     let ios = did.ios();
     assert!(ios > 500.0, "{name} by {way}: {did:?}");
     for direction in [Direction::Read, Direction::Write, Direction::Trim] {
@@ -289,14 +289,14 @@ fn written(file: &Path) -> impl Iterator<Item = usize> {
 }
 
 /// Answers after a while, and notes addresses.
-struct Noting {
+struct RecordingDevice {
     now_ns: u64,
     pending: std::collections::VecDeque<load::Completion>,
     left: u64,
     blocks: Vec<usize>,
 }
 
-impl load::Device for Noting {
+impl load::Device for RecordingDevice {
     fn capacity_bytes(&self) -> u64 {
         RANGE_BYTES
     }
@@ -385,7 +385,7 @@ fn addresses_are_spread_the_same() {
             }
         };
         let mut noting =
-            Noting { now_ns: 0, pending: Default::default(), left: ADDRESS_IOS, blocks: Vec::new() };
+            RecordingDevice { now_ns: 0, pending: Default::default(), left: ADDRESS_IOS, blocks: Vec::new() };
         let short = LoadSpec { runtime_ns: RUNTIME_NS / 2, ..load.clone() };
         load::run_simulated(&mut noting, &short, &mut |_, _| ControlFlow::Continue(())).unwrap();
         near("simulation", fifths(noting.blocks.into_iter()));

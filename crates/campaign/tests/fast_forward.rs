@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use campaign::{Request, carry_out, prepare};
+use campaign::{Request, prepare, run_campaign};
 use store::{CaseResult, Run};
 
 /// Neither rate nor mean latency differs more, as a share.
@@ -50,7 +50,7 @@ fn results(plan: &str, only: Only, directory: &Path, exact: bool) -> Vec<CaseRes
         ..Request::default()
     })
     .unwrap();
-    let summary = carry_out(campaign, &AtomicBool::new(false), &mut ()).unwrap();
+    let summary = run_campaign(campaign, &AtomicBool::new(false), &mut ()).unwrap();
     assert_eq!((summary.failed, summary.pending), (0, 0), "{plan}");
     Run::open_read_only(directory).unwrap().results().unwrap()
 }

@@ -1,4 +1,4 @@
-//! What every driver of an array can do.
+//! Array driver trait.
 
 use crate::DriverError;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Running another program, with limits.
+//! External commands with time and output limits.
 
 use crate::DriverError;
 use rustix::process::{Pid, Signal, kill_process_group};

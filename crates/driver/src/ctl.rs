@@ -1,4 +1,4 @@
-//! `ctl:SOCKET`: a served array sets itself.
+//! `ctl:SOCKET` driver: configures a served array over its control socket.
 
 use crate::array::shown;
 use crate::protocol::{

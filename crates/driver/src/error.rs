@@ -1,4 +1,4 @@
-//! Why an array could not be set or asked.
+//! Errors of array drivers.
 
 use std::io;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub enum DriverError {
         source: io::Error,
     },
     /// A program was stopped because it took too long.
-    #[error("`{command}` gave no answer in {}{}\nhint: {hint}", units::human_duration(limit.as_nanos() as u64), said(stderr))]
+    #[error("`{command}` gave no answer in {}{}\nhint: {hint}", units::human_duration(limit.as_nanos() as u64), reported(stderr))]
     TimedOut {
         /// The command line.
         command: String,
@@ -48,7 +48,7 @@ pub enum DriverError {
         limit_bytes: usize,
     },
     /// A program failed.
-    #[error("`{command}` failed ({status}){}\nhint: run it by hand to see what it needs", said(stderr))]
+    #[error("`{command}` failed ({status}){}\nhint: run it by hand to see what it needs", reported(stderr))]
     Failed {
         /// The command line.
         command: String,
@@ -201,7 +201,7 @@ impl MissingConsents {
     }
 }
 
-fn said(stderr: &str) -> String {
+fn reported(stderr: &str) -> String {
     let stderr = stderr.trim();
     if stderr.is_empty() { String::new() } else { format!("; it said: {}", excerpt(stderr)) }
 }

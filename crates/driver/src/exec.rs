@@ -1,4 +1,6 @@
-//! `exec:PROGRAM`: a program of the user's sets the array. The contract is `docs/array-drivers.md`.
+//! `exec:PROGRAM` driver: a user's program configures the array; its contract is `docs/array-drivers.md`.
+//!
+//! The contract is `docs/array-drivers.md`.
 
 use crate::command::{Answer, CommandLimits, run};
 use crate::{ArrayDriver, Change, CreatedDevice, DriverError, Progress, Readiness, SetOutcome, Settings};
@@ -134,8 +136,8 @@ impl ArrayDriver for ExecDriver {
         let answer = self.ask("set", Some(settings), None)?;
         if answer.status.code() == Some(EXIT_REFUSED) {
             // The exit status alone says it; the reason may be missing.
-            let said = parse::<SetAnswer>(&answer).ok().and_then(|answer| answer.refused);
-            let reason = said.unwrap_or_else(|| match answer.stderr.trim() {
+            let reported = parse::<SetAnswer>(&answer).ok().and_then(|answer| answer.refused);
+            let reason = reported.unwrap_or_else(|| match answer.stderr.trim() {
                 "" => "the driver gave no reason".to_owned(),
                 stderr => crate::error::excerpt(stderr),
             });

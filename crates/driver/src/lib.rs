@@ -1,4 +1,4 @@
-//! Setting a real array and its host.
+//! Array drivers and host settings.
 //!
 //! [`ArrayDriver`] is the boundary: *set* these array settings, wait until *ready*, tell the *status*, take an
 //! *event*. A driver is a program of the user's ([`ExecDriver`]), the operator ([`ManualDriver`]), the control socket

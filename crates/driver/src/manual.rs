@@ -1,4 +1,4 @@
-//! `manual`: the operator sets the array.
+//! `manual` driver: the operator configures the array by hand.
 
 use crate::array::shown;
 use crate::{ArrayDriver, Change, DriverError, Readiness, SetOutcome, Settings};

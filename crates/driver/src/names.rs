@@ -1,4 +1,4 @@
-//! Names and IDs that tell what arraylab made from what it did not.
+//! Names and IDs that mark objects created by arraylab.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,4 +1,4 @@
-//! What a driver must not touch on the host.
+//! Host protection: devices and files that a driver must not touch.
 
 use crate::DriverError;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a user types after `--array`.
+//! Driver specification: the value of `--array`.
 
 use crate::options::shorten;
 use crate::shipped::Shipped;

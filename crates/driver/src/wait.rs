@@ -1,4 +1,4 @@
-//! Waiting for an array to become ready.
+//! Waiting until an array is ready.
 
 use crate::{ArrayDriver, DriverError, Progress, Readiness};
 use std::sync::atomic::{AtomicBool, Ordering};

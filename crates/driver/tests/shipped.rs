@@ -51,7 +51,7 @@ impl Protection for FakeProtection {
     }
 }
 
-struct Bench {
+struct FakeTools {
     directory: TempDir,
     spec: String,
     consents: Vec<String>,
@@ -61,8 +61,8 @@ struct Bench {
 const HARDWARE: [&str; 2] = ["openmanage", "storcli"];
 const ALL: [&str; 4] = ["openmanage", "storcli", "mdadm", "lvm"];
 
-impl Bench {
-    fn new(name: &str) -> Bench {
+impl FakeTools {
+    fn new(name: &str) -> FakeTools {
         let directory = TempDir::new().expect("a temporary directory");
         let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/tool");
         for tool in ["omreport", "omconfig", "storcli64", "mdadm", "lvs", "vgs", "lvcreate", "lvremove"] {
@@ -80,7 +80,7 @@ impl Bench {
             directory.path().display()
         );
         let consents = (0..12).map(|n| format!("id-of-fake{n}")).collect();
-        Bench { directory, spec, consents }
+        FakeTools { directory, spec, consents }
     }
 
     fn open(&self) -> (Box<dyn ArrayDriver>, WaitLimits) {
@@ -153,7 +153,7 @@ fn wait(driver: &mut dyn ArrayDriver, limits: WaitLimits) -> Result<u32, DriverE
 }
 
 fn full_cycle(name: &str, sets: &[(u64, u64)]) {
-    let bench = Bench::new(name);
+    let bench = FakeTools::new(name);
     let (mut driver, limits) = bench.open();
     for &(raid, disks) in sets {
         let outcome = driver.set(&settings(raid, disks)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -186,7 +186,7 @@ fn sets_for(name: &str) -> Vec<(u64, u64)> {
 /// Proves that a size which is no multiple of an extent on each stripe is made as LVM rounds it, and that the driver says so.
 #[test]
 fn lvm_rounds_to_whole_extents() {
-    let mut bench = Bench::new("lvm");
+    let mut bench = FakeTools::new("lvm");
     bench.spec = bench.spec.replace("size=12g", "size=65m");
     let (mut driver, _) = bench.open();
     let outcome = driver.set(&settings(0, 2)).unwrap_or_else(|error| panic!("{error}"));
@@ -202,7 +202,7 @@ fn lvm_rounds_to_whole_extents() {
 fn hints_belong_to_their_tool() {
     for (name, raid, says) in [("mdadm", 5, "mdadm --detail"), ("lvm", 0, "lvs "), ("storcli", 5, "battery")]
     {
-        let bench = Bench::new(name);
+        let bench = FakeTools::new(name);
         bench.write("faults", "smaller size\n");
         let (mut driver, _) = bench.open();
         let error = driver.set(&settings(raid, 4)).expect_err("half the size").to_string();
@@ -230,7 +230,7 @@ fn the_other_drivers_make_the_sets() {
 #[test]
 fn refused_sets_are_refused_and_the_next_is_made() {
     for name in HARDWARE {
-        let bench = Bench::new(name);
+        let bench = FakeTools::new(name);
         let (mut driver, limits) = bench.open();
         for (raid, disks) in [(10, 5), (5, 2), (6, 3), (10, 2)] {
             let outcome =
@@ -243,7 +243,7 @@ fn refused_sets_are_refused_and_the_next_is_made() {
         wait(&mut *driver, limits).expect("ready");
     }
     for (name, wrong) in [("mdadm", settings(5, 2)), ("lvm", settings(5, 4))] {
-        let (mut driver, _) = Bench::new(name).open();
+        let (mut driver, _) = FakeTools::new(name).open();
         assert!(matches!(driver.set(&wrong), Ok(SetOutcome::Refused { .. })), "{name}");
     }
 }
@@ -252,7 +252,7 @@ fn refused_sets_are_refused_and_the_next_is_made() {
 #[test]
 fn settings_that_cannot_be_made_are_refused() {
     for name in ALL {
-        let bench = Bench::new(name);
+        let bench = FakeTools::new(name);
         let (mut driver, _) = bench.open();
         for (key, value) in [
             ("coverage", json!(70)),
@@ -297,7 +297,7 @@ fn a_failure_at_each_step_is_told_with_the_state_it_leaves() {
                 if kind == "garbage" && !HARDWARE.contains(&name) && step != "vdisk" {
                     continue;
                 }
-                let bench = Bench::new(name);
+                let bench = FakeTools::new(name);
                 let (mut driver, limits) = bench.open();
                 if before {
                     driver.set(&settings(0, 2)).expect("made");
@@ -311,7 +311,7 @@ fn a_failure_at_each_step_is_told_with_the_state_it_leaves() {
                 wait(&mut *driver, limits).expect("ready");
             }
         }
-        let bench = Bench::new(name);
+        let bench = FakeTools::new(name);
         let (mut driver, limits) = bench.open();
         driver.set(&settings(0, 4)).expect("made");
         let step = if name == "lvm" { "vdisk" } else { "progress" };
@@ -326,7 +326,7 @@ fn a_failure_at_each_step_is_told_with_the_state_it_leaves() {
 #[test]
 fn time_limits_hold() {
     for name in HARDWARE {
-        let mut bench = Bench::new(name);
+        let mut bench = FakeTools::new(name);
         bench.spec = bench
             .spec
             // The tools that do not hang answer within this time, also where the host is busy.
@@ -357,7 +357,7 @@ fn time_limits_hold() {
 fn foreign_virtual_disks_are_deleted_only_by_their_id() {
     for (name, drives) in [("openmanage", ["0:0:2", "0:0:3"]), ("storcli", ["252:2", "252:3"])] {
         for foreign in ["production", "arraylab-result", "arraylab-"] {
-            let mut bench = Bench::new(name);
+            let mut bench = FakeTools::new(name);
             bench.add_foreign(foreign, &drives);
             let (mut driver, _) = bench.open();
             // The first two drives are free.
@@ -389,7 +389,7 @@ fn foreign_virtual_disks_are_deleted_only_by_their_id() {
 /// Proves that an array is known again when its drives are named by other links, and that another's array on them is seen.
 #[test]
 fn drives_are_known_by_whatever_name() {
-    let mut bench = Bench::new("mdadm");
+    let mut bench = FakeTools::new("mdadm");
     bench.open().0.set(&settings(0, 4)).expect("made");
     let before = bench.names();
     bench.spec = bench.spec.replace("/dev/fake", "/dev/disk/by-id/fake");
@@ -401,7 +401,7 @@ fn drives_are_known_by_whatever_name() {
     );
 
     // Somebody's array over drives that are asked for by other links needs its own consent.
-    let mut bench = Bench::new("mdadm");
+    let mut bench = FakeTools::new("mdadm");
     bench.add_foreign("arraylab-other", &["/dev/fake2", "/dev/fake3"]);
     bench.spec = bench.spec.replace("/dev/fake", "/dev/disk/by-id/fake");
     let error = bench.open().0.set(&settings(0, 4)).expect_err("it is not ours").to_string();
@@ -411,7 +411,7 @@ fn drives_are_known_by_whatever_name() {
 /// Proves that all missing consents are told at once: those of the drives and that of an array that is on them.
 #[test]
 fn all_missing_consents_are_told_at_once() {
-    let mut bench = Bench::new("mdadm");
+    let mut bench = FakeTools::new("mdadm");
     bench.add_foreign("arraylab-other", &["/dev/fake2", "/dev/fake9"]);
     bench.consents = vec!["id-of-fake1".to_owned()];
     let error = bench.open().0.set(&settings(0, 4)).expect_err("consents are missing");
@@ -430,7 +430,7 @@ fn all_missing_consents_are_told_at_once() {
 #[test]
 fn our_own_virtual_disk_is_kept_while_it_is_used() {
     for name in ALL {
-        let bench = Bench::new(name);
+        let bench = FakeTools::new(name);
         let (mut driver, _) = bench.open();
         let SetOutcome::Made { devices, .. } = driver.set(&settings(0, 4)).expect("made") else {
             panic!("{name}")
@@ -446,7 +446,7 @@ fn our_own_virtual_disk_is_kept_while_it_is_used() {
 /// Proves that mdadm touches no member, and stops no array, for which the user has not named the member's ID.
 #[test]
 fn mdadm_needs_the_consent_for_each_member() {
-    let mut bench = Bench::new("mdadm");
+    let mut bench = FakeTools::new("mdadm");
     let (mut driver, _) = bench.open();
     driver.set(&settings(5, 6)).expect("made");
     bench.consents.retain(|id| id != "id-of-fake5");
@@ -467,7 +467,7 @@ fn mdadm_needs_the_consent_for_each_member() {
 /// Proves that a volume with our name and without our tag stays.
 #[test]
 fn lvm_keeps_what_lacks_the_tag() {
-    let bench = Bench::new("lvm");
+    let bench = FakeTools::new("lvm");
     let (mut driver, _) = bench.open();
     driver.set(&settings(0, 4)).expect("made");
     let mut state = bench.state();
@@ -481,7 +481,7 @@ fn lvm_keeps_what_lacks_the_tag() {
 /// Proves that a write cache that the controller switched off by itself is an error, not a case with a write cache.
 #[test]
 fn a_setting_that_the_array_changed_by_itself_is_an_error() {
-    let bench = Bench::new("openmanage");
+    let bench = FakeTools::new("openmanage");
     bench.write("no-battery", "");
     let (mut driver, _) = bench.open();
     let mut wanted = settings(5, 4);
@@ -511,7 +511,7 @@ fn wrong_options_are_told() {
         ("telnet:x", "no known driver"),
         ("exec:x,\u{1b}=1", "control character"),
     ] {
-        let bench = Bench { spec: spec.to_owned(), ..Bench::new("lvm") };
+        let bench = FakeTools { spec: spec.to_owned(), ..FakeTools::new("lvm") };
         let error = bench.try_open().err().unwrap_or_else(|| panic!("{spec} was taken")).to_string();
         assert!(error.contains(says) && error.contains("\nhint: "), "{spec}: {error}");
     }

@@ -1,4 +1,4 @@
-//! Knees and bounds: what groups of cases reach, where they level off, and at which block size.
+//! Saturation of groups of cases: peak rate, knee, and the best block size.
 
 use crate::finding::{Basis, Fact, Finding};
 use crate::groups::{Group, by_all_but};

@@ -1,4 +1,4 @@
-//! Where the mean of a series changes: PELT, which is exact, and binary segmentation, which is its check.
+//! Change-point detection: PELT, which is exact, and binary segmentation, its cross-check.
 //!
 //! Both minimise the same thing: the sum of squared distances from the mean of each segment (ruptures' `l2`) plus a
 //! penalty for each change, with segments of at least `shortest` values. Change points are the indices at which a

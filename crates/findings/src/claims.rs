@@ -1,4 +1,4 @@
-//! Claims: what the published tests concluded, as checks on findings.
+//! Claims: conclusions of the published tests, as checks on findings.
 //!
 //! A claim says what must be seen, by how much (its tolerance), where it is said (its source) and why it should be so (its
 //! mechanism). It looks only at findings and the settings of cases, so that a twin and a device are judged alike; where the run

@@ -1,4 +1,4 @@
-//! Two runs of the same cases: what got better or worse beyond noise.
+//! Comparison of runs with the same cases: regressions and improvements beyond noise.
 //!
 //! Cases are matched by stage and name. What noise is, and what a difference beyond it means, is said in `noise` and `judge`
 //! and in `docs/findings.md`. All tests of a comparison together raise a false alarm in at most 1 % of comparisons (Holm's

@@ -1,4 +1,6 @@
-//! Conclusions in words: the first page of a report. No sentence without a finding behind it.
+//! Conclusions: sentences on the first page of a report, each backed by a finding.
+//!
+//! No sentence without a finding behind it.
 
 mod falls;
 mod latencies;

@@ -1,4 +1,4 @@
-//! Delivered against allowed, in every interval under a limit.
+//! Limit conformance: delivered against allowed rate in every interval.
 
 use crate::Conformance;
 use crate::finding::{Basis, Fact, Finding};

@@ -1,4 +1,4 @@
-//! What events did to the load: changes of level, dips of the rate, bumps of latency, and what is missing.
+//! Event impact: level changes, rate dips, latency peaks, and lost work.
 
 use crate::finding::{Basis, Fact, Finding};
 use crate::observation::{Interval, ObservedCase};

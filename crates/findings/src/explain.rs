@@ -1,4 +1,4 @@
-//! What each kind of finding is, how it is found, and an experiment that shows it.
+//! Explanations of finding kinds: definition, method, and an experiment that shows it.
 
 use crate::Kind;
 use serde::Serialize;
@@ -151,7 +151,7 @@ pub fn explain(kind: Kind) -> Explanation {
             [
                 "run flashsystem-840 --target twin:flashsystem-840 --stage block-size --set runtime=0.2 --set ramp_time=0.1",
                 "run flashsystem-840 --target twin:flashsystem-840,bandwidth=off,links=off,processors=off --stage block-size --set runtime=0.2 --set ramp_time=0.1",
-                "best_bs: every byte takes time on the modules' read path, so small blocks give most IOPS; where modules, links and controllers carry bytes in no time, larger blocks give as many.",
+                "best_bs: every byte takes time on the modules' read path, so small blocks give the highest IOPS; where modules, links and controllers transfer bytes in no time, larger blocks give as many.",
             ],
         ),
         Kind::Flattening => (

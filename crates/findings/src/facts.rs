@@ -1,4 +1,6 @@
-//! The fields of each kind of finding, as they stand in JSON. `docs/findings.md` describes them for scripts.
+//! JSON fields of each kind of finding; `docs/findings.md` describes them for scripts.
+//!
+//! `docs/findings.md` describes them for scripts.
 
 mod bounds;
 mod changes;

@@ -1,4 +1,4 @@
-//! Everything that can be found in a run.
+//! Analysis of a run: every finding in it.
 
 use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};
@@ -53,8 +53,8 @@ impl Findings {
         let cliffs: Vec<Finding> =
             all.iter().filter(|finding| finding.kind() == Kind::WriteCliff).cloned().collect();
         let bounds = bounds::of(&observation);
-        let calm = limit::Calm::new(&observation);
-        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(case, &calm)));
+        let unloaded = limit::UnloadedLatencies::new(&observation);
+        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(case, &unloaded)));
         all.extend(bounds);
         all.extend(penalty::penalties(&observation));
         all.extend(penalty::effects(&observation, &cliffs));

@@ -1,4 +1,4 @@
-//! What a finding is: a fact with its numbers, and the samples that it rests on.
+//! Finding: a fact with its numbers and the samples behind it.
 
 use crate::facts::*;
 use crate::observation::ObservedCase;

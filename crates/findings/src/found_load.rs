@@ -1,4 +1,4 @@
-//! The largest load under a bound, as the search of a case found it.
+//! Peak load under a latency bound, from the search of a case.
 
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;

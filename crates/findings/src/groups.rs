@@ -1,4 +1,4 @@
-//! Cases that differ in one setting only.
+//! Groups of cases that differ in one setting.
 
 use crate::observation::ObservedCase;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! The plan that is kept with a run.
+//! Plan text stored with a run.
 
 use plan::{KeptSettings, Plan, PlanError};
 use store::{CaseRecord, Manifest};

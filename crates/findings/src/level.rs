@@ -1,4 +1,4 @@
-//! The mean level of a case.
+//! Mean performance of a case.
 
 use crate::finding::{Fact, Finding};
 use crate::observation::{Interval, ObservedCase};

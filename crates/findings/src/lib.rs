@@ -45,7 +45,7 @@ pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
 pub use kept_plan::kept_plan;
 pub use observation::{
-    Busy, Carried, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase,
+    Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PathTraffic,
 };
 pub use requirements::{RequirementRow, RequirementVerdict, RunVerdict, requirements, run_verdict};
 pub use steady_state::{

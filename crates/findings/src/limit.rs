@@ -1,8 +1,8 @@
-//! What bounds the rate of a case.
+//! Bottleneck of a case.
 
-mod calm;
+mod unloaded_latency;
 
-pub(crate) use calm::Calm;
+pub(crate) use unloaded_latency::UnloadedLatencies;
 
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::{Fact, Finding};
@@ -26,7 +26,7 @@ const OUTSTANDING_PER_PART: f64 = 2.0;
 const HALF: f64 = 0.5;
 
 /// What bounds a case, beside the others of its run.
-pub(crate) fn of(case: &ObservedCase, others: &Calm<'_>) -> Finding {
+pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding {
     let level = total(case);
     let uses = uses(case);
     let Reason { by, part, because } = reason(case, &level, &uses, others);
@@ -106,7 +106,7 @@ fn level_of(path: &str, field: &str, value: f64, unit: Unit) -> Quantity {
 
 /// The first that applies: a rate that was asked for, a part that is full, time in the host, time in queues, too little
 /// outstanding.
-fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Calm<'_>) -> Reason {
+fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &UnloadedLatencies<'_>) -> Reason {
     let numbers = Numbers { case, level, uses };
     if let Some(held) = held(case, &numbers) {
         return held;
@@ -154,15 +154,17 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
         let source = Source::setting(&case.stage, &case.name, name);
         Some(Quantity::new(case.number(name)?, unit, source))
     };
-    let asked = setting("rate_iops", Unit::Iops).map(|rate| match setting("numjobs", Unit::Count) {
+    let requested = setting("rate_iops", Unit::Iops).map(|rate| match setting("numjobs", Unit::Count) {
         Some(jobs) => rate.times(&jobs),
         None => rate,
     });
-    if let Some(asked) = asked.filter(|asked| numbers.level.iops >= RATE_REACHED * asked.value()) {
+    if let Some(requested) =
+        requested.filter(|requested| numbers.level.iops >= RATE_REACHED * requested.value())
+    {
         return Some(Reason {
             by: "rate",
             part: "rate_iops".into(),
-            because: cited!("{} were asked for and {} delivered", asked.iops(), numbers.iops()),
+            because: cited!("{} were asked for and {} delivered", requested.iops(), numbers.iops()),
         });
     }
     let is_limited = case
@@ -181,21 +183,21 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
 
 /// Parts of a kind are seldom full together: while some collect garbage or move their arms, the I/Os of all queue up at those,
 /// and the others wait. Then more I/Os would only wait longer.
-fn queued(part: &PartUse, others: &Calm<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
+fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
     let (case, level) = (numbers.case, numbers.level);
     if level.outstanding <= OUTSTANDING_PER_PART * part.parts as f64 {
         return None;
     }
-    let calm = others.beside(case, level.outstanding);
-    if level.mean_latency_ns < calm.factor * calm.latency_ns {
+    let unloaded = others.beside(case, level.outstanding);
+    if level.mean_latency_ns < unloaded.factor * unloaded.latency_ns {
         return None;
     }
     let queued = cited!(
         "{} outstanding wait {}, where {} is {}",
         numbers.outstanding(),
         numbers.latency(),
-        calm.of,
-        level_of(&calm.path, "mean_latency_ns", calm.latency_ns, Unit::Ns).latency()
+        unloaded.of,
+        level_of(&unloaded.path, "mean_latency_ns", unloaded.latency_ns, Unit::Ns).latency()
     );
     Some(if part.mean_percent >= 100.0 * HALF {
         let because = cited!(

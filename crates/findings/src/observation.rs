@@ -1,4 +1,4 @@
-//! What a run offers to look at: its finished cases with their intervals, part uses, moments and limits.
+//! Observation: finished cases of a run with intervals, utilisation, events and limits.
 //!
 //! Read once from the run directory and light enough to keep whole: intervals without histograms, counters reduced to
 //! how busy each part was. Everything that finds facts works on this and never on the store.
@@ -56,7 +56,7 @@ pub struct ObservedCase {
     /// How busy parts were over the counted time.
     pub busy: Vec<Busy>,
     /// Bytes that paths carried over the counted time.
-    pub carried: Vec<Carried>,
+    pub carried: Vec<PathTraffic>,
     /// What happened while it ran, in order of time.
     pub moments: Vec<Moment>,
     /// Limits that were set for it or while it ran, in order of time.
@@ -108,7 +108,7 @@ pub struct Busy {
 
 /// What one path carried.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Carried {
+pub struct PathTraffic {
     /// The kind of path.
     pub paths: String,
     /// Which one.

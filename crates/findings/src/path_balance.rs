@@ -1,4 +1,4 @@
-//! How evenly the paths of a case carry its load.
+//! Path balance: the spread of a case's load over its paths.
 
 use crate::PathBalance;
 use crate::finding::{Fact, Finding};

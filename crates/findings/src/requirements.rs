@@ -1,4 +1,4 @@
-//! What was promised, beside what was measured: PASS, FAIL, or not shown.
+//! Requirements against measurements: PASS, FAIL, or not shown.
 
 use crate::{add_sustained, find};
 use plan::{Bound, Plan, Requirement};

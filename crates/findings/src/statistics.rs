@@ -1,4 +1,4 @@
-//! The statistics that findings use: robust levels and noise, autocorrelation, Student's t.
+//! Statistics for findings: robust levels and noise, autocorrelation, Student's t.
 
 mod student;
 

@@ -1,4 +1,4 @@
-//! The level that lasts, for `results --json`.
+//! Sustained level for `results --json`.
 
 use crate::finding::Fact;
 use crate::observation::{Interval, ObservedCase};

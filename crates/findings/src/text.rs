@@ -1,4 +1,4 @@
-//! Numbers in sentences.
+//! Number formatting in sentences.
 
 /// IOPS to four figures at least, grouped by thousands.
 pub(crate) fn iops(value: f64) -> String {

@@ -1,4 +1,4 @@
-//! Cases and parts as a person would say them: no `bs=4096,iodepth=32`, and each noun with its number.
+//! Prose names of cases and parts: no `bs=4096,iodepth=32`, and each noun with its number.
 
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::{PartUse, cited};
@@ -252,7 +252,7 @@ mod tests {
     /// Proves that cases are told without the names of settings, with what varies and what a scenario stands for.
     #[test]
     fn cases_are_told_as_a_person_would() {
-        let said = [
+        let message = [
             (
                 "raid=5,disks=12,rwmixread=70,bs=4096",
                 json!({"rw": "randrw", "bs": 4096, "numjobs": 8, "iodepth": 1, "rwmixread": 70, "raid": 5,
@@ -293,13 +293,13 @@ mod tests {
                 "128K sequential writes, 1 job of depth 8, dynamic disk pool, segments of 128K",
             ),
         ];
-        for (name, settings, words) in said {
-            let said = case("stage", name, settings.as_object().unwrap());
-            assert_eq!(said.text(), words);
-            let rest = said
+        for (name, settings, words) in message {
+            let message = case("stage", name, settings.as_object().unwrap());
+            assert_eq!(message.text(), words);
+            let rest = message
                 .numbers()
                 .iter()
-                .fold(said.text().to_owned(), |rest, number| rest.replacen(&number.text, "", 1));
+                .fold(message.text().to_owned(), |rest, number| rest.replacen(&number.text, "", 1));
             assert!(crate::has_no_digit(&rest), "every digit has its source: {rest}");
         }
     }
@@ -307,7 +307,7 @@ mod tests {
     /// Proves that each noun agrees with its number, in parts that are one, several, and several under one name.
     #[test]
     fn nouns_have_their_number() {
-        let said = [
+        let message = [
             (
                 part("drive-links", "to_drives", 1),
                 "the links to the drives are busy 95 % of the time, outwards",
@@ -333,7 +333,7 @@ mod tests {
             (part("drive", "arm", 12), "the arms of 12 drives are busy 95 % of the time"),
             (part("nvmed", "core", 3), "3 NVMe services are busy 95 % of the time"),
         ];
-        for (sentence, words) in said {
+        for (sentence, words) in message {
             assert_eq!(sentence, words);
         }
     }

@@ -115,7 +115,7 @@ fn judgements(comparison: &Comparison) -> Vec<(Metric, Judgement)> {
 /// Proves that two runs whose courses differ are told apart, though their difference is not the same in all intervals; that a
 /// slower direction beside a rate that rose as much is a trade, no regression; and that the loss is one the other way round.
 #[test]
-fn another_course_is_no_noise() {
+fn another_trend_is_no_noise() {
     let found = compare(&exact(), &extrapolated(), &Bounds::default());
     use Judgement::{Better, Mixed, Regression, Same, Worse};
     assert_eq!(found.cases[0].judgement, Regression, "reads lose more than the rate gains: {found:?}");

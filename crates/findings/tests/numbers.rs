@@ -114,16 +114,16 @@ fn runs(count: usize) -> Vec<Findings> {
 /// sentences of the kinds in question are there.
 #[test]
 fn one_is_never_many() {
-    let mut said = 0;
+    let mut message = 0;
     let mut found = BTreeSet::new();
     for findings in (1..=3).flat_map(runs) {
         found.extend(kinds(&findings));
         for text in sentences(&findings) {
             assert_eq!(one_as_many(&text), None, "{text}");
-            said += 1;
+            message += 1;
         }
     }
-    assert!(said > 300, "{said} sentences");
+    assert!(message > 300, "{message} sentences");
     let counted = [
         Kind::NoWriteCliff,
         Kind::WriteCliff,

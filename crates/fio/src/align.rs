@@ -1,9 +1,9 @@
-//! From the rows of many jobs' logs to one sample an interval.
+//! Alignment of per-job log rows into one sample an interval.
 //!
 //! A row holds what one job completed in one direction since its previous row. fio makes a row when an I/O completes
 //! after the interval is over, with two consequences:
 //!
-//! - Timestamps are late by what that completion took, and after a stall by the whole stall, with a row for each
+//! - Timestamps are delayed by what that completion took, and after a stall by the whole stall, with a row for each
 //!   interval that was missed right behind. fio counts intervals without drift (`hist_last` in `stat.c`), so the
 //!   k-th row of a job and direction stands for its k-th interval; but when I/Os come less than once an interval the
 //!   rows fall behind. So a row is put in its k-th interval as far as that lies between the times of the previous

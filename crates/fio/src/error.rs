@@ -1,4 +1,4 @@
-//! What can go wrong with fio.
+//! Errors of running fio.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A case as a fio job file.
+//! fio job file of a case.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -235,11 +235,11 @@ pub(crate) fn interval_ms(load: &LoadSpec) -> u64 {
 fn choose_ioengine<'a>(
     engine: &Engine,
     case: &FioCase<'a>,
-    asked: Option<&'a str>,
+    requested: Option<&'a str>,
 ) -> Result<&'a str, FioError> {
     let is_nbd = matches!(case.target, Target::Nbd(_));
-    let chosen = match asked {
-        Some(asked) => asked,
+    let chosen = match requested {
+        Some(requested) => requested,
         None if is_nbd => "nbd",
         // One I/O at a time: the plain system call has the least of fio's own time in the latency.
         None if case.load.iodepth == 1 => "psync",

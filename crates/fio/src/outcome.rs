@@ -1,4 +1,4 @@
-//! What a run of fio came to.
+//! Outcome of a fio run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub struct FioOutcome {
     /// Time that was counted: the longest of all jobs.
     pub runtime_ns: u64,
     /// When the load (with its ramp) began, in milliseconds since 1970; before fio 3.37 derived from the end of the
-    /// run, late by what fio needs to print its report (around 10 ms).
+    /// run, delayed by what fio needs to print its report (around 10 ms).
     pub start_unix_ms: Option<u64>,
     /// CPU use of the jobs.
     pub cpu: CpuUse,
@@ -241,12 +241,13 @@ fn warn(
         warnings.push(format!("{RAN_SHORT} {} ms instead of {asked_ms} ms", grid.runtime_ms));
     }
     let ios: u64 = totals.iter().map(|totals| totals.ios).fold(0, u64::saturating_add);
-    if let Some(asked) = load.rate_iops
+    if let Some(requested) = load.rate_iops
         && grid.runtime_ms > 0
     {
         let reached = ios as f64 * 1000.0 / grid.runtime_ms as f64;
-        if reached * 100.0 < asked * SHORTFALL_PERCENT as f64 {
-            warnings.push(format!("{reached:.1} I/Os a second were reached instead of rate_iops {asked}"));
+        if reached * 100.0 < requested * SHORTFALL_PERCENT as f64 {
+            warnings
+                .push(format!("{reached:.1} I/Os a second were reached instead of rate_iops {requested}"));
         }
     }
     for (direction, totals) in DIRECTIONS.into_iter().zip(totals) {
@@ -415,8 +416,8 @@ pub(crate) mod tests {
         let load = LoadSpec { ramp_ns: 1_000_000_000, runtime_ns: 4_000_000_000, ..load(Pattern::Randrw) };
         let outcome = assemble(report, &[], Context::of(&load));
         assert_eq!(outcome.samples.iter().map(|sample| sample.read.ios).sum::<u64>(), 8000);
-        let told = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
-        assert_eq!(outcome.warnings[0], told);
+        let reported = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
+        assert_eq!(outcome.warnings[0], reported);
     }
 
     /// Proves that percentiles of the merged bins are within one bin of those that fio printed.

@@ -158,13 +158,13 @@ pub enum ReportError {
         length_bytes: usize,
     },
     /// There is no JSON in it.
-    #[error("fio's output holds no JSON object{}", said(text))]
+    #[error("fio's output holds no JSON object{}", message(text))]
     NoJson {
         /// What it holds.
         text: Vec<String>,
     },
     /// The JSON ends early.
-    #[error("fio's output ends in the middle of its first report{}", said(text))]
+    #[error("fio's output ends in the middle of its first report{}", message(text))]
     Truncated {
         /// fio's words before it.
         text: Vec<String>,
@@ -189,7 +189,7 @@ impl ReportError {
     }
 }
 
-fn said(text: &[String]) -> String {
+fn message(text: &[String]) -> String {
     if text.is_empty() { String::new() } else { format!("; it says: {}", text.join("; ")) }
 }
 

@@ -177,7 +177,7 @@ fn wait(
     interrupt: &AtomicBool,
 ) -> std::io::Result<End> {
     let start = Instant::now();
-    let mut told = start;
+    let mut reported = start;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(End::Exited(status));
@@ -194,8 +194,8 @@ fn wait(
             let is_pending = !has_ended || matches!(target, Target::Path(_));
             return Ok(End::Hung { ios, is_pending });
         }
-        if told.elapsed() >= PROGRESS_EVERY {
-            told = Instant::now();
+        if reported.elapsed() >= PROGRESS_EVERY {
+            reported = Instant::now();
             on_progress(Progress { elapsed_ns: start.elapsed().as_nanos() as u64, expected_ns });
         }
         std::thread::sleep(POLL);
@@ -287,15 +287,15 @@ fn read_logs(
     let mut problems = Vec::new();
     for number in 1..=job_count {
         let mut of_job = JobLogs::default();
-        let mut tell = |path: &Path, error| {
+        let mut tx = |path: &Path, error| {
             problems.push(format!("{}: {error}; its intervals are missing", path.display()));
         };
         if let Some((path, content)) = read("clat_hist", number) {
-            of_job.histograms = read_histogram_log(&content).map_err(|error| tell(&path, error)).ok();
+            of_job.histograms = read_histogram_log(&content).map_err(|error| tx(&path, error)).ok();
         }
         if has_bandwidth_log && let Some((path, content)) = read("bw", number) {
             of_job.bandwidth = read_interval_log(&content, LogKind::Bandwidth, Some(false))
-                .map_err(|error| tell(&path, error))
+                .map_err(|error| tx(&path, error))
                 .ok();
         }
         logs.push(of_job);
@@ -323,12 +323,12 @@ fn failure(
         Ok(report) => &report.text[..],
         Err(error) => error.text(),
     };
-    let said = complaint(text, stderr);
+    let message = complaint(text, stderr);
     if let Some(signal) = status.signal() {
-        return Some(join(&format!("it was ended by signal {signal}{}", signal_name(signal)), &said));
+        return Some(join(&format!("it was ended by signal {signal}{}", signal_name(signal)), &message));
     }
     if let Some(errno) = errno {
-        return Some(join(&std::io::Error::from_raw_os_error(errno).to_string(), &said));
+        return Some(join(&std::io::Error::from_raw_os_error(errno).to_string(), &message));
     }
     match (status.code(), report) {
         (Some(0), Ok(_)) => None,
@@ -337,10 +337,10 @@ fn failure(
             Some(format!("{error}; is the file system that holds the run full?"))
         }
         (Some(0), Err(error)) => Some(error.to_string()),
-        (code, _) if said.is_empty() => {
+        (code, _) if message.is_empty() => {
             Some(format!("it ended with status {} and said nothing", code.unwrap_or(-1)))
         }
-        _ => Some(said),
+        _ => Some(message),
     }
 }
 
@@ -360,8 +360,8 @@ fn complaint(text: &[String], stderr: &str) -> String {
     lines.join("; ")
 }
 
-fn join(cause: &str, said: &str) -> String {
-    if said.is_empty() { cause.to_owned() } else { format!("{cause}; it says: {said}") }
+fn join(cause: &str, message: &str) -> String {
+    if message.is_empty() { cause.to_owned() } else { format!("{cause}; it says: {message}") }
 }
 
 fn signal_name(signal: i32) -> &'static str {

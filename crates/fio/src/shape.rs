@@ -237,8 +237,8 @@ mod tests {
             ),
             (LoadShape { sizes: vec![size(4096, 1), size(8192, 2)], ..LoadShape::default() }, "add up"),
         ] {
-            let said = written(Pattern::Randwrite, shape).unwrap_err();
-            assert!(said.contains(says) && said.contains("--engine ring"), "{said}");
+            let message = written(Pattern::Randwrite, shape).unwrap_err();
+            assert!(message.contains(says) && message.contains("--engine ring"), "{message}");
         }
         let both = LoadSpec {
             rate_iops: Some(100.0),

@@ -118,9 +118,12 @@ mod tests {
     /// Proves that a column which a fit would pass over in silence is refused by line and column, with what was meant.
     #[test]
     fn an_unknown_column_is_refused() {
-        let said = refusal(&["settings.bs", "iops", "read_mean_us"]);
-        assert!(said.starts_with("`mine.csv`, line 1, column 3: `read_mean_us` is no column"), "{said}");
-        assert!(said.contains("did you mean `read.latency_ns.mean`? It is in nanoseconds"), "{said}");
+        let message = refusal(&["settings.bs", "iops", "read_mean_us"]);
+        assert!(
+            message.starts_with("`mine.csv`, line 1, column 3: `read_mean_us` is no column"),
+            "{message}"
+        );
+        assert!(message.contains("did you mean `read.latency_ns.mean`? It is in nanoseconds"), "{message}");
         for (headers, hint) in [
             (&["settings.bs", "iops", "write_latency_ms"][..], "`write.latency_ns.mean`"),
             (&["settings.bs", "iops", "read.iopss"], "`read.iops`"),
@@ -129,8 +132,8 @@ mod tests {
             (&["settings.bs", "iops", "iops"], "leave one of the two out"),
             (&["settings.bs", "iops", "read.latency_us.mean"], "`read.latency_ns.mean`"),
         ] {
-            let said = refusal(headers);
-            assert!(said.contains(hint), "{headers:?}: {said}");
+            let message = refusal(headers);
+            assert!(message.contains(hint), "{headers:?}: {message}");
         }
     }
 

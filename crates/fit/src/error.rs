@@ -1,4 +1,4 @@
-//! Why nothing was fitted.
+//! Fit errors.
 
 /// Why nothing was fitted.
 #[derive(Debug, thiserror::Error)]

@@ -120,7 +120,7 @@ fn read_published(
     let given = text.as_deref().map(|text| (name, text));
     let read = plan::parse_plan_with_table(&plan.name, &plan.source, &plan.text, given)?;
     let cases = plan::expand(&read, selection)?;
-    let mut places = Places { before: rows.count(), known: Vec::new() };
+    let mut places = RowNumbers { before: rows.count(), known: Vec::new() };
     let mut used = Vec::new();
     // A file may be read twice, with figures of one row for cases of several stages.
     for table in read.published.iter().filter(|table| table.file == name) {
@@ -133,12 +133,12 @@ fn read_published(
 }
 
 /// Rows of the file to which points belong, by number.
-struct Places {
+struct RowNumbers {
     before: usize,
     known: Vec<Vec<usize>>,
 }
 
-impl Places {
+impl RowNumbers {
     /// One number for all points that have the same rows of the file.
     fn number(&mut self, own: Vec<usize>) -> usize {
         let place = self.known.iter().position(|one| *one == own).unwrap_or_else(|| {
@@ -154,7 +154,7 @@ fn take_cases(
     rows: &mut Rows,
     table: &PublishedTable,
     cases: &[Case],
-    places: &mut Places,
+    places: &mut RowNumbers,
     used: &mut [bool],
 ) {
     for case in cases {
@@ -186,7 +186,7 @@ fn take_extremes(
     rows: &mut Rows,
     table: &PublishedTable,
     cases: &[Case],
-    places: &mut Places,
+    places: &mut RowNumbers,
     used: &mut [bool],
 ) {
     for (index, (row, used)) in table.rows.iter().zip(used).enumerate() {
@@ -208,7 +208,7 @@ fn measured(figure: &PublishedValue) -> Option<MeasuredFigure> {
     (value > 0.0).then_some(MeasuredFigure { quantity, value, half_digit, of })
 }
 
-/// Where the most IOPS are known with their latency, Little's law says how many I/Os were outstanding: of each block size the
+/// Where the peak IOPS are known with their latency, Little's law says how many I/Os were outstanding: of each block size the
 /// cases nearest to that are kept. Else all are.
 fn near_its_population(figures: &[MeasuredFigure], cases: Vec<Case>) -> Vec<Case> {
     let of = |of: FigureOf, ends: &str| {

@@ -1,4 +1,4 @@
-//! Which numbers of a description are fitted, and within which bounds.
+//! Fitted parameters of a description, and their bounds.
 
 use serde_json::Value;
 use twin::ArrayDescription;
@@ -52,13 +52,13 @@ pub struct FittedParameter {
 }
 
 /// The parameters that are asked for, or all numbers of the description whose origin is `fitted`.
-pub fn parameters(array: &ArrayDescription, asked: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
+pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
     let document = as_json(array)?;
     let mut all = Vec::new();
     collect(&document, String::new(), &mut all);
     let numbers: Vec<&(String, Value, bool)> = all.iter().filter(|(_, value, _)| value.is_number()).collect();
     let mut chosen = Vec::new();
-    if asked.is_empty() {
+    if requested.is_empty() {
         for (path, value, _) in numbers.iter().filter(|(_, _, is_fitted)| *is_fitted) {
             chosen.push(bounded(path, value, None)?);
         }
@@ -70,7 +70,7 @@ pub fn parameters(array: &ArrayDescription, asked: &[Asked]) -> Result<Vec<Fitte
             )));
         }
     }
-    for one in asked {
+    for one in requested {
         let is_meant = |path: &str| path == one.name || path.ends_with(&format!(".{}", one.name));
         let found: Vec<_> = numbers.iter().filter(|(path, _, _)| is_meant(path)).collect();
         match found[..] {

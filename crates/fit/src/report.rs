@@ -1,4 +1,4 @@
-//! What a fit has come to.
+//! Result of a fit.
 
 use plan::Quantity;
 use serde::{Serialize, Serializer};

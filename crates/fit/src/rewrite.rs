@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn only_the_fitted_line_changes() {
         let loaded = plan::load_array("raid-levels").unwrap();
-        let asked = [Asked::parse("seek_min_ms").unwrap(), Asked::parse("queue_window=1..9").unwrap()];
-        let mut chosen = parameters(&loaded.description, &asked).unwrap();
+        let requested = [Asked::parse("seek_min_ms").unwrap(), Asked::parse("queue_window=1..9").unwrap()];
+        let mut chosen = parameters(&loaded.description, &requested).unwrap();
         (chosen[0].value, chosen[1].value) = (0.33, 4.0);
         let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv: \"a\"").unwrap();
         let changed: Vec<&str> = text

@@ -1,4 +1,4 @@
-//! What a twin measures for a measured point.
+//! Simulated counterpart of a measured point.
 
 use std::ops::ControlFlow;
 

@@ -15,8 +15,8 @@ fn rows() -> Rows {
     read_rows(&["raid-levels/read-512.csv".to_owned()], Some(&plan()), &Selection::default()).unwrap()
 }
 
-fn run(rows: &Rows, asked: &str, array: &twin::ArrayDescription, threads: usize) -> FitReport {
-    let parameters = parameters(array, &[Asked::parse(asked).unwrap()]).unwrap();
+fn run(rows: &Rows, requested: &str, array: &twin::ArrayDescription, threads: usize) -> FitReport {
+    let parameters = parameters(array, &[Asked::parse(requested).unwrap()]).unwrap();
     let task = Fit {
         array,
         rows,
@@ -87,9 +87,9 @@ fn a_search_can_be_stopped() {
 fn a_search_ends_once_it_has_converged() {
     let array = plan::load_array(ARRAY).unwrap().description;
     let rows = rows();
-    let asked = ["rpm=4000..15000", "seek_min_ms=0.1..3", "seek_average_ms=4..40", "queue_window=1..32"];
-    let asked: Vec<Asked> = asked.iter().map(|text| Asked::parse(text).unwrap()).collect();
-    let parameters = parameters(&array, &asked).unwrap();
+    let requested = ["rpm=4000..15000", "seek_min_ms=0.1..3", "seek_average_ms=4..40", "queue_window=1..32"];
+    let requested: Vec<Asked> = requested.iter().map(|text| Asked::parse(text).unwrap()).collect();
+    let parameters = parameters(&array, &requested).unwrap();
     let task = Fit {
         array: &array,
         rows: &rows,

@@ -1,4 +1,4 @@
-//! A draft that `plan` takes: what it refuses is left out and listed with the line that asked for it.
+//! Draft validation: settings that `plan` refuses are dropped and listed with their source line.
 //!
 //! Rules of plans that no single option breaks (a load that begins when its case is over, `offset_increment` beside
 //! `verify`) show only when the whole is read. An import never fails by them, and never writes what `run` refuses.

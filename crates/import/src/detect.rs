@@ -1,4 +1,4 @@
-//! What a file is, by what it holds.
+//! File type detection by content.
 
 /// The kinds of files that are imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

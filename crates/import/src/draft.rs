@@ -1,4 +1,4 @@
-//! A plan in the making, and its YAML.
+//! Draft plan and its YAML.
 
 use crate::ImportError;
 use plan::{Plan, PlanError};

@@ -1,4 +1,4 @@
-//! Why a file could not be imported.
+//! Import errors.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Files, read up to a limit.
+//! Size-limited file reading.
 
 use crate::ImportError;
 use std::fs::File;

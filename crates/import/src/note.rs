@@ -1,4 +1,4 @@
-//! What an import has to say beside its plan or run.
+//! Import notes: content of a file that the plan or run does not represent.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -354,15 +354,15 @@ impl Mapping {
             return None;
         }
         // fio's 100 is every I/O of a window.
-        let asked =
+        let requested =
             percentile.as_ref().map_or("100", OptionLine::value).trim().parse::<f64>().unwrap_or(100.0);
         let kept = [(50.0, "p50"), (95.0, "p95"), (99.0, "p99"), (99.9, "p99.9")];
-        let of = kept.iter().find(|(share, _)| *share >= asked).unwrap_or(&kept[3]);
-        if of.0 != asked {
+        let of = kept.iter().find(|(share, _)| *share >= requested).unwrap_or(&kept[3]);
+        if of.0 != requested {
             let line = percentile.as_ref().unwrap_or(&target);
             self.refuse(
                 line,
-                format!("a search is by p50, p95, p99 or p99.9; fio's {asked} % becomes {}", of.1),
+                format!("a search is by p50, p95, p99 or p99.9; fio's {requested} % becomes {}", of.1),
             );
         }
         for option in [&window, &run].into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Which drives a stripe can no longer be read from.
+//! Condition of a RAID group: the drives that a stripe cannot be read from.
 
 use crate::DRIVE_COUNT_LIMIT;
 

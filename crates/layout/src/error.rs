@@ -1,4 +1,4 @@
-//! What a layout refuses, and the limits it holds to.
+//! Layout errors and limits.
 
 /// More drives than this in one layout are refused.
 pub const DRIVE_COUNT_LIMIT: u32 = 1024;

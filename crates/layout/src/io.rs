@@ -1,4 +1,4 @@
-//! What planning hands out: places on drives and the I/Os to them.
+//! Drive addresses and drive I/Os.
 
 use crate::DriveIndex;
 

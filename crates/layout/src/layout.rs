@@ -2,7 +2,7 @@
 
 use crate::divisor::Divisor;
 use crate::error::{LayoutError, PARITY_WIDTH_LIMIT, StripeLost, check_size};
-use crate::pieces::{Move, Piece, PieceTable, Rehoming, TableRow};
+use crate::pieces::{Migration, Move, Piece, PieceTable, TableRow};
 use crate::{
     Condition, DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, DriveIndex, DriveSet, Place, PoolSpec, ReplicaSpec,
     Role, Rotation, SECTOR_BYTES, SEGMENT_BYTES_LIMIT,
@@ -358,8 +358,8 @@ impl Layout {
     /// New homes for what `drive` holds: preservation capacity of a pool, other drives of the same placement
     /// groups of a replicated volume. A RAID level has none (a spare takes the drive's place). D-stripes that
     /// have lost another piece to a drive in `failed` come first.
-    pub fn plan_rehoming(&self, drive: DriveIndex, failed: &DriveSet) -> Rehoming {
-        self.table().map_or_else(Rehoming::default, |table| table.plan_rehoming(drive, failed))
+    pub fn plan_migration(&self, drive: DriveIndex, failed: &DriveSet) -> Migration {
+        self.table().map_or_else(Migration::default, |table| table.plan_migration(drive, failed))
     }
 
     /// Makes a planned move the truth; `false` if it does not fit.

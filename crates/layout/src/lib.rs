@@ -1,4 +1,4 @@
-//! Where a logical byte lives on an array's drives, and which drive I/Os a host I/O needs.
+//! Data placement: where a logical byte lies on an array's drives, and the drive I/Os of a host I/O.
 //!
 //! Pure functions: no time and no bytes. The twins plan with them what they time, the byte path what it moves, so
 //! that both are the same array. A [`Layout`] is made once from a checked geometry; planning then fills an
@@ -26,7 +26,7 @@ pub use error::{
 };
 pub use io::{DriveIo, IoList, Place, Role};
 pub use layout::{Layout, Missing, Raid, Redundancy};
-pub use pieces::{Move, Piece, Rehoming};
+pub use pieces::{Migration, Move, Piece};
 pub use plan::{ParityInitialisation, ParityUpdate};
 pub use pool::{POOL_PIECE_COUNT_LIMIT, PoolSpec};
 pub use replicas::ReplicaSpec;

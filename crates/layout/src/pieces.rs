@@ -28,7 +28,7 @@ pub struct Move {
 
 /// New homes for what a drive held.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rehoming {
+pub struct Migration {
     /// The moves, most endangered D-stripes first: those that have lost another piece as well.
     pub moves: Vec<Move>,
     /// D-stripes or objects for whose piece there is no room on a drive that may take it; they stay degraded.
@@ -195,7 +195,7 @@ impl PieceTable {
     /// New homes, in the free pieces of drives that have not failed, for every piece on `drive`. The emptiest drive
     /// that shares no domain with the rest of the group is taken, the lowest number among equals. Pieces named
     /// here are free until the move is applied, so one rehoming must be applied before the next is planned.
-    pub(crate) fn plan_rehoming(&self, drive: DriveIndex, failed: &DriveSet) -> Rehoming {
+    pub(crate) fn plan_migration(&self, drive: DriveIndex, failed: &DriveSet) -> Migration {
         let mut room: Vec<usize> = self.free.iter().map(Vec::len).collect();
         let mut concerned: Vec<(usize, u64, u32)> = Vec::new();
         for (group, pieces) in self.groups().enumerate() {
@@ -208,7 +208,7 @@ impl PieceTable {
             }
         }
         concerned.sort_by_key(|&(lost, group, entry)| (std::cmp::Reverse(lost), group, entry));
-        let mut rehoming = Rehoming::default();
+        let mut migration = Migration::default();
         for (_, group, entry) in concerned {
             let pieces = self.group(group);
             let may_take = |candidate: DriveIndex| {
@@ -235,14 +235,14 @@ impl PieceTable {
             let preferred = self.preferred(group, entry).and_then(emptiest);
             let target = preferred.or_else(|| emptiest(candidates));
             let Some(target) = target else {
-                rehoming.homeless.push(group);
+                migration.homeless.push(group);
                 continue;
             };
             room[usize::from(target)] -= 1;
             let to = Piece { drive: target, slot: self.free[usize::from(target)][room[usize::from(target)]] };
-            rehoming.moves.push(Move { group, entry, from: pieces[entry as usize], to });
+            migration.moves.push(Move { group, entry, from: pieces[entry as usize], to });
         }
-        rehoming
+        migration
     }
 
     /// Makes a planned move the truth; `false` if it does not fit the table (already applied, or its target taken).

@@ -120,7 +120,7 @@ impl PoolSpec {
 fn place_balanced(drives: u32, width: u32, stripes: u64, seed: u64) -> Vec<Piece> {
     let count = drives as usize;
     let pattern_stripes = pattern_length(drives, width).min(stripes);
-    let mut chance = Chance(seed);
+    let mut chance = SplitMix64(seed);
     let mut held = vec![0u32; count];
     let mut met = vec![0u32; count * count];
     let mut pattern: Vec<Piece> = Vec::with_capacity((pattern_stripes * u64::from(width)) as usize);
@@ -168,7 +168,7 @@ fn pattern_length(drives: u32, width: u32) -> u64 {
     u64::from(pieces_wanted.div_ceil(even) * even) * u64::from(drives) / u64::from(width)
 }
 
-fn choose(held: &[u32], met_chosen: &[u32], is_chosen: &[bool], chance: &mut Chance) -> usize {
+fn choose(held: &[u32], met_chosen: &[u32], is_chosen: &[bool], chance: &mut SplitMix64) -> usize {
     let mut best = None;
     let mut best_key = (u32::MAX, u32::MAX);
     let mut equals = 0;
@@ -194,9 +194,9 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014). The generator of the room `load` lies above this room.
-pub(crate) struct Chance(pub u64);
+pub(crate) struct SplitMix64(pub u64);
 
-impl Chance {
+impl SplitMix64 {
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

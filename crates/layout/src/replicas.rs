@@ -4,7 +4,7 @@
 
 use crate::error::{LayoutError, REPLICA_COPIES_LIMIT, REPLICA_OBJECTS_LIMIT, check_size};
 use crate::pieces::{Piece, PieceTable, TableShape};
-use crate::pool::Chance;
+use crate::pool::SplitMix64;
 use crate::{DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, DriveIndex, SECTOR_BYTES, SEGMENT_BYTES_LIMIT};
 
 /// A replicated volume as asked for.
@@ -34,8 +34,12 @@ impl ReplicaSpec {
         let pieces: Vec<u32> =
             self.drive_capacity_bytes.iter().map(|&bytes| (bytes / self.object_bytes) as u32).collect();
         let objects = self.capacity_bytes.div_ceil(self.object_bytes);
-        let mut placer =
-            Placer { spec: self, pieces: &pieces, held: vec![0; pieces.len()], chance: Chance(self.seed) };
+        let mut placer = Placer {
+            spec: self,
+            pieces: &pieces,
+            held: vec![0; pieces.len()],
+            chance: SplitMix64(self.seed),
+        };
         let mut entries = Vec::with_capacity(objects as usize * self.groups.len());
         let mut chosen = Vec::with_capacity(self.groups.len());
         for object in 0..objects {
@@ -102,7 +106,7 @@ struct Placer<'a> {
     spec: &'a ReplicaSpec,
     pieces: &'a [u32],
     held: Vec<u32>,
-    chance: Chance,
+    chance: SplitMix64,
 }
 
 impl Placer<'_> {

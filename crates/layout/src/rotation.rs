@@ -1,4 +1,4 @@
-//! Where md's RAID 5 and RAID 6 put parity and data from stripe to stripe.
+//! Rotation of parity and data over stripes in md's RAID 5 and RAID 6.
 
 /// How parity moves over the drives, by md's names (`mdadm --layout`). With N drives and stripe s, parity P is on
 /// drive N−1−(s mod N) in the left layouts and on s mod N in the right ones; Q follows P. In the symmetric ones the

@@ -45,10 +45,10 @@ fn every_survivor_takes_part_after_any_failure() {
         let mut ios = IoList::default();
         for failed_drive in 0..drives as u16 {
             let failed = DriveSet::from_iter([failed_drive]);
-            let rehoming = layout.plan_rehoming(failed_drive, &failed);
+            let migration = layout.plan_migration(failed_drive, &failed);
             let (mut reads, mut writes) = (vec![0u32; drives as usize], vec![0u32; drives as usize]);
             let rows = layout.stripes() / layout.groups().count() as u64;
-            for movement in &rehoming.moves {
+            for movement in &migration.moves {
                 // Ten rows of each D-stripe show every turn of its parity.
                 for row in 0..10 {
                     let stripe = movement.group * rows + row;
@@ -116,13 +116,13 @@ fn preservation_capacity_takes_two_failures() {
         let mut failed = DriveSet::EMPTY;
         for drive in [3u16, 7] {
             failed.insert(drive);
-            let rehoming = layout.plan_rehoming(drive, &failed);
+            let migration = layout.plan_migration(drive, &failed);
             assert!(
-                rehoming.homeless.is_empty(),
+                migration.homeless.is_empty(),
                 "{drives} drives: {} D-stripes without a home",
-                rehoming.homeless.len()
+                migration.homeless.len()
             );
-            for movement in &rehoming.moves {
+            for movement in &migration.moves {
                 assert!(layout.apply_move(movement));
                 assert!(!layout.apply_move(movement), "a move is applied once");
             }
@@ -146,7 +146,7 @@ fn critical_stripes_come_first() {
         layout.groups().map(|group| group.iter().map(|piece| piece.drive).collect()).collect();
     let lost = |group: u64| groups[group as usize].iter().filter(|&&drive| failed.contains(drive)).count();
     let order: Vec<usize> =
-        layout.plan_rehoming(2, &failed).moves.iter().map(|movement| lost(movement.group)).collect();
+        layout.plan_migration(2, &failed).moves.iter().map(|movement| lost(movement.group)).collect();
     assert!(order.is_sorted_by(|a, b| a >= b));
     assert_eq!((order.first(), order.last()), (Some(&2), Some(&1)));
 }

@@ -274,9 +274,9 @@ fn replicas_keep_to_their_groups() {
     let tail = layout.place(0, 2).drive;
     layout.read(0, 4096, &DriveSet::from_iter([tail]), 0, &mut ios).unwrap();
     assert_eq!(ios.reads()[0].drive, layout.place(0, 1).drive, "the last replica before a lost tail answers");
-    let rehoming = layout.plan_rehoming(tail, &DriveSet::from_iter([tail]));
-    assert!(rehoming.homeless.is_empty());
-    assert!(rehoming.moves.iter().all(|m| m.to.drive < 12 && m.to.drive / 4 == tail / 4));
+    let migration = layout.plan_migration(tail, &DriveSet::from_iter([tail]));
+    assert!(migration.homeless.is_empty());
+    assert!(migration.moves.iter().all(|m| m.to.drive < 12 && m.to.drive / 4 == tail / 4));
 }
 
 /// Proves that a condition with a rebuild mark serves stripes below the mark from the spare.

@@ -1,4 +1,4 @@
-//! When I/Os arrive in open loop: a rate over time, and regular or Poisson arrivals at that rate.
+//! Open-loop arrivals: a rate over time, with regular or Poisson arrivals.
 //!
 //! Every process is made from one of rate 1 by stretching time: the n-th arrival falls where the integral of the
 //! rate reaches the n-th value of the unit process (Çinlar 1975, inversion of the integrated rate). So a burst, a

@@ -1,4 +1,4 @@
-//! The largest load whose latency stays under a bound, found in few measurements.
+//! Search for the peak load under a latency bound, in few measurements.
 //!
 //! Latency rises without end towards a rate that is not known, so steps that suit one target waste points on another.
 //! Near saturation, latency follows `a + b / (c - rate)` whatever the service times are (heavy traffic, Kingman 1961);

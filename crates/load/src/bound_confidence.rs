@@ -1,4 +1,4 @@
-//! How surely the load that a search found is known.
+//! Confidence of a load found by a search.
 //!
 //! Latencies of one queue hang together, so that n of them say far less than n independent ones. Each point is therefore
 //! cut into sections: the mean, or the percentile, of each section varies about that of the whole, and that variation is

@@ -1,4 +1,4 @@
-//! What simulated time goes by: as fast as it can be simulated, or the clock on the wall.
+//! Clocks that pace simulated time: as fast as possible, or by the wall clock.
 //!
 //! Whoever simulates asks the clock before it lets anything out: a sample at the end of its interval, a served array's reply at
 //! its own moment. What is simulated meanwhile knows nothing of it, so results are the same with either clock, and asking
@@ -18,9 +18,9 @@ pub fn speed_millionths(speed: f64) -> Option<u64> {
     SPEEDS.contains(&speed).then(|| (speed * REAL_SPEED as f64).round() as u64)
 }
 
-/// When a moment of simulated time comes.
+/// Wall-clock time at which a simulated time is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comes {
+pub enum WakeTime {
     /// As soon as it is asked for.
     AtOnce,
     /// At this moment of ours.
@@ -29,10 +29,10 @@ pub enum Comes {
     Never,
 }
 
-/// A clock that simulated time goes by. Times are nanoseconds since its start.
+/// Clock that paces simulated time. Times are nanoseconds since its start.
 pub trait Clock {
-    /// When a moment of simulated time comes.
-    fn comes(&self, at_ns: u64) -> Comes;
+    /// Wall-clock time at which simulated time `at_ns` is reached.
+    fn wake_time(&self, at_ns: u64) -> WakeTime;
 
     /// Waits until a moment of simulated time has come; how late that was noticed. `rest` is what the caller does meanwhile: it
     /// is told how much time is left, `None` for no end, may come back earlier, and may break off the wait.
@@ -42,10 +42,10 @@ pub trait Clock {
         at_ns: u64,
         mut rest: impl FnMut(Option<Duration>) -> ControlFlow<()>,
     ) -> ControlFlow<(), Duration> {
-        let moment = match self.comes(at_ns) {
-            Comes::AtOnce => return ControlFlow::Continue(Duration::ZERO),
-            Comes::At(moment) => Some(moment),
-            Comes::Never => None,
+        let moment = match self.wake_time(at_ns) {
+            WakeTime::AtOnce => return ControlFlow::Continue(Duration::ZERO),
+            WakeTime::At(moment) => Some(moment),
+            WakeTime::Never => None,
         };
         loop {
             let now = Instant::now();
@@ -57,14 +57,14 @@ pub trait Clock {
     }
 }
 
-/// No clock: every moment has come as soon as it is simulated.
+/// Clock without pacing: simulated time is never waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct AsFastAsPossible;
 
 impl Clock for AsFastAsPossible {
     #[inline]
-    fn comes(&self, _at_ns: u64) -> Comes {
-        Comes::AtOnce
+    fn wake_time(&self, _at_ns: u64) -> WakeTime {
+        WakeTime::AtOnce
     }
 }
 
@@ -107,8 +107,8 @@ impl WallClock {
 
 impl Clock for WallClock {
     #[inline]
-    fn comes(&self, at_ns: u64) -> Comes {
-        self.moment(at_ns).map_or(Comes::Never, Comes::At)
+    fn wake_time(&self, at_ns: u64) -> WakeTime {
+        self.moment(at_ns).map_or(WakeTime::Never, WakeTime::At)
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
                 assert!(clock.at(moment) >= at_ns);
                 assert!(clock.at(moment) - at_ns <= speed_millionths.div_ceil(REAL_SPEED));
             }
-            assert_eq!((clock.moment(u64::MAX), clock.comes(u64::MAX)), (None, Comes::Never));
+            assert_eq!((clock.moment(u64::MAX), clock.wake_time(u64::MAX)), (None, WakeTime::Never));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What written blocks hold where nobody verifies them: compressible to a chosen degree, and partly duplicates.
+//! Write content: compressible to a chosen degree, and partly duplicates.
 //!
 //! Arrays that compress or deduplicate are flattered by zeros and by one buffer written again and again; so content is
 //! made block by block, and what was delivered is counted.

@@ -1,4 +1,4 @@
-//! What written content came to: measured on the bytes that were made, not on what was meant.
+//! Measured compressibility and duplicates of written content.
 //!
 //! Blocks are kept in mind by a hash, to find those that occur more than once, and some are copied and compressed when
 //! the load is over, so that no compressor works while it runs.
@@ -126,26 +126,26 @@ impl ContentTally {
     }
 
     /// Where what was made is not what was asked for, in words.
-    pub fn differs_from(&self, asked: Content) -> Vec<String> {
-        let mut said = Vec::new();
+    pub fn differs_from(&self, requested: Content) -> Vec<String> {
+        let mut message = Vec::new();
         let (Some(compress), Some(dedupe)) = (self.compress_percent(), self.dedupe_percent()) else {
-            return said;
+            return message;
         };
-        let wanted = f64::from(asked.compress_percent);
+        let wanted = f64::from(requested.compress_percent);
         if (compress - wanted).abs() > TOLERANCE_POINTS {
-            said.push(format!(
+            message.push(format!(
                 "content that shrinks by {wanted} % was asked for, and deflate shrinks what was written by {compress:.1} %"
             ));
         }
-        let wanted = f64::from(asked.dedupe_percent);
+        let wanted = f64::from(requested.dedupe_percent);
         // Four standard errors; of few blocks, a content may have come only once so far.
         let error = 400.0 * (wanted / 100.0 * (1.0 - wanted / 100.0) / self.hashed_blocks as f64).sqrt();
         let lonely =
             if wanted > 0.0 { 100.0 * DUPLICATE_SETS as f64 / self.hashed_blocks as f64 } else { 0.0 };
         if (dedupe - wanted).abs() > TOLERANCE_POINTS + error + lonely {
-            said.push(format!("{wanted} % duplicates were asked for and {dedupe:.1} % written"));
+            message.push(format!("{wanted} % duplicates were asked for and {dedupe:.1} % written"));
         }
-        said
+        message
     }
 }
 
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::Filler;
 
-    fn tally(asked: Content, bs_bytes: usize, ios: usize) -> ContentTally {
-        let mut filler = Filler::new(asked, 5, 0);
+    fn tally(requested: Content, bs_bytes: usize, ios: usize) -> ContentTally {
+        let mut filler = Filler::new(requested, 5, 0);
         let mut buffer = vec![0; bs_bytes];
         (0..ios).for_each(|_| filler.fill(&mut buffer));
         filler.delivered()
@@ -167,16 +167,16 @@ mod tests {
     fn what_is_made_is_measured() {
         for (compress_percent, dedupe_percent) in [(0, 10), (25, 0), (50, 50), (75, 20), (100, 90), (33, 100)]
         {
-            let asked = Content { compress_percent, dedupe_percent };
+            let requested = Content { compress_percent, dedupe_percent };
             for (bs_bytes, ios) in [(512, 3000), (4096, 20_000), (6144, 700), (65_536, 300)] {
-                let found = tally(asked, bs_bytes, ios);
-                assert_eq!(found.differs_from(asked), [""; 0], "{asked:?} {bs_bytes}: {found:?}");
-                let other = Content { compress_percent: (compress_percent + 50) % 100, ..asked };
-                assert!(found.differs_from(other)[0].contains("deflate shrinks"), "{asked:?} {bs_bytes}");
-                let other = Content { dedupe_percent: if dedupe_percent < 50 { 80 } else { 0 }, ..asked };
+                let found = tally(requested, bs_bytes, ios);
+                assert_eq!(found.differs_from(requested), [""; 0], "{requested:?} {bs_bytes}: {found:?}");
+                let other = Content { compress_percent: (compress_percent + 50) % 100, ..requested };
+                assert!(found.differs_from(other)[0].contains("deflate shrinks"), "{requested:?} {bs_bytes}");
+                let other = Content { dedupe_percent: if dedupe_percent < 50 { 80 } else { 0 }, ..requested };
                 assert!(
                     found.differs_from(other)[0].contains("duplicates were asked"),
-                    "{asked:?} {bs_bytes}"
+                    "{requested:?} {bs_bytes}"
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! The boundary to whatever answers: submit operations, take completions.
+//! Device trait: submit operations, take completions.
 
 /// What an operation does to the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,4 +1,4 @@
-//! Which block of a range comes next: the distributions of random addresses.
+//! Random address distributions.
 
 use crate::Random;
 use crate::shape::{Band, Distribution};

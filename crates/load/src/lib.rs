@@ -1,4 +1,4 @@
-//! What to issue and when, and how it is counted.
+//! Load definition, issue and counting.
 //!
 //! One definition of "64 jobs of depth 64, 70 % reads, 4k random" serves real devices in real time and twins in
 //! simulated time. This room never knows what answers: it hands operations to a [`Device`] and counts what
@@ -8,6 +8,7 @@ mod arrival;
 mod bound;
 mod bound_confidence;
 mod clock;
+mod concurrent;
 mod content;
 mod content_tally;
 mod device;
@@ -24,7 +25,6 @@ mod shape;
 mod simulate;
 mod simulate_shaped;
 mod spec;
-mod together;
 mod trace;
 mod verify;
 
@@ -33,7 +33,8 @@ pub use bound::{
     Bound, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, BoundSearch, max_under_latency,
 };
 pub use bound_confidence::{BoundConfidence, ConfidenceMethod, SectionedError};
-pub use clock::{AsFastAsPossible, Clock, Comes, REAL_SPEED, SPEEDS, WallClock, speed_millionths};
+pub use clock::{AsFastAsPossible, Clock, REAL_SPEED, SPEEDS, WakeTime, WallClock, speed_millionths};
+pub use concurrent::{LoadControl, SharedLoad, first_jobs, run_concurrent};
 pub use content::{CONTENT_BLOCK_BYTES, Filler};
 pub use content_tally::ContentTally;
 pub use device::{Completion, Device, Direction, IoError, Operation};
@@ -47,14 +48,13 @@ pub use random::Random;
 pub use recorder::Recorder;
 pub use replay::{REPLAY_SCALE_LIMIT_PERCENT, Replay, ReplayBeyond, ReplayTiming};
 pub use sample::{DirectionSample, Sample};
-pub use schedule::{NEVER_NS, Planned, Schedule};
+pub use schedule::{NEVER_NS, PlannedIo, Schedule};
 pub use shape::{
     BANDS_LIMIT, Band, Content, DirectionRates, Distribution, LoadShape, SIZE_CLASSES_LIMIT, STREAMS_LIMIT,
     SizeShare,
 };
 pub use simulate::run_simulated;
 pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};
-pub use together::{Going, SharedLoad, first_jobs, run_simulated_together};
 pub use trace::{
     TRACE_LENGTH_LIMIT_BYTES, TRACE_LINE_LIMIT_BYTES, TRACE_RECORDS_LIMIT, TRACE_UNITS_LIMIT, Trace,
     TraceError, TraceFormat, TraceRecord,

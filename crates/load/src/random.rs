@@ -1,4 +1,4 @@
-//! The generator of random numbers behind every address, mix and simulated service time.
+//! Random number generator behind every address, mix and simulated service time.
 //!
 //! Our own, though it equals a published one: results are published with their seed, and must not change with
 //! a dependency's release. xoshiro256++ 1.0 (Blackman and Vigna, 2019), seeded by SplitMix64.

@@ -1,4 +1,4 @@
-//! How completions become samples: exact intervals on the run's clock.
+//! Sample recorder: completions counted in exact intervals on the run's clock.
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,8 @@
-//! A recorded trace as a load: which I/O each job issues next, and when.
+//! Trace replay as a load.
 
 use std::sync::Arc;
 
-use crate::schedule::{NEVER_NS, Planned};
+use crate::schedule::{NEVER_NS, PlannedIo};
 use crate::shape::out_of_range;
 use crate::trace::Trace;
 use crate::{LoadSpec, Operation, SpecError};
@@ -122,10 +122,10 @@ impl Replayed {
         self.replay.timing != ReplayTiming::AsFastAsPossible
     }
 
-    pub fn next(&mut self, job: u32) -> Planned {
+    pub fn next(&mut self, job: u32) -> PlannedIo {
         let numjobs = self.next.len();
         let place = &mut self.next[job as usize];
-        let Some(record) = self.replay.trace.records().get(*place) else { return Planned::none(job) };
+        let Some(record) = self.replay.trace.records().get(*place) else { return PlannedIo::none(job) };
         *place += numjobs;
         let length_bytes = record.length_bytes;
         let last_start_bytes = self.range_bytes - u64::from(length_bytes);
@@ -144,7 +144,7 @@ impl Replayed {
             ReplayTiming::Recorded { scale_percent } => scaled(record.at_ns, scale_percent),
             ReplayTiming::AsFastAsPossible => 0,
         };
-        Planned { operation, not_before_ns }
+        PlannedIo { operation, not_before_ns }
     }
 }
 
@@ -178,14 +178,14 @@ mod tests {
 
     /// Answers after 10 ms, one I/O at a time, and notes what came when.
     #[derive(Default)]
-    struct Noting {
+    struct RecordingDevice {
         now_ns: u64,
         free_ns: u64,
         pending: std::collections::VecDeque<Completion>,
         came: Vec<(u64, Operation)>,
     }
 
-    impl Device for Noting {
+    impl Device for RecordingDevice {
         fn capacity_bytes(&self) -> u64 {
             2 << 20
         }
@@ -209,8 +209,8 @@ mod tests {
         }
     }
 
-    fn run(spec: &LoadSpec) -> (Noting, Vec<Sample>) {
-        let (mut device, mut samples) = (Noting::default(), Vec::new());
+    fn run(spec: &LoadSpec) -> (RecordingDevice, Vec<Sample>) {
+        let (mut device, mut samples) = (RecordingDevice::default(), Vec::new());
         crate::run_simulated(&mut device, spec, &mut |_, sample| {
             samples.push(sample);
             ControlFlow::Continue(())
@@ -256,7 +256,7 @@ mod tests {
     fn jobs_share_the_trace() {
         let (alone, _) = run(&load(ReplayTiming::AsFastAsPossible, ReplayBeyond::Refuse, 1));
         let (shared, _) = run(&load(ReplayTiming::AsFastAsPossible, ReplayBeyond::Refuse, 3));
-        let sorted = |device: Noting| {
+        let sorted = |device: RecordingDevice| {
             let mut came: Vec<(u64, u32, Direction)> =
                 device.came.iter().map(|(_, o)| (o.offset_bytes, o.length_bytes, o.direction)).collect();
             came.sort_unstable();

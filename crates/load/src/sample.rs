@@ -1,4 +1,4 @@
-//! What happened in one interval.
+//! Sample: counts and latencies of one interval.
 
 use crate::{Direction, Histogram};
 

@@ -1,4 +1,4 @@
-//! What each job issues next and when, for every shape of load: one definition for rings and twins.
+//! Issue schedule of each job, for every shape of load.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub const NEVER_NS: u64 = u64::MAX;
 
 /// The next I/O of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedIo {
     /// What to issue.
     pub operation: Operation,
     /// Not before this moment since the start of the load. In open loop this is the intended arrival, from which
@@ -28,11 +28,11 @@ pub struct Planned {
     pub not_before_ns: u64,
 }
 
-impl Planned {
+impl PlannedIo {
     /// Nothing more, for this job.
-    pub(crate) fn none(job: u32) -> Planned {
+    pub(crate) fn none(job: u32) -> PlannedIo {
         let operation = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job };
-        Planned { operation, not_before_ns: NEVER_NS }
+        PlannedIo { operation, not_before_ns: NEVER_NS }
     }
 }
 
@@ -79,9 +79,9 @@ impl Schedule {
 
     /// The next I/O of a job.
     #[inline]
-    pub fn next(&mut self, job: u32) -> Planned {
+    pub fn next(&mut self, job: u32) -> PlannedIo {
         match &mut self.source {
-            Source::Plain(generator) => Planned {
+            Source::Plain(generator) => PlannedIo {
                 operation: generator.next_operation(job),
                 not_before_ns: if self.is_paced { generator.next_allowed_ns(job) } else { 0 },
             },
@@ -272,7 +272,7 @@ impl Shaped {
         })
     }
 
-    fn next(&mut self, job_index: u32) -> Planned {
+    fn next(&mut self, job_index: u32) -> PlannedIo {
         let job = &mut self.jobs[job_index as usize];
         let direction = if self.trim_percent > 0 && job.directions.below(100) < self.trim_percent {
             Direction::Trim
@@ -318,7 +318,7 @@ impl Shaped {
                     .max(turn(&mut job.direction_tickets[place], self.direction_spacing_ns[place]))
             }
         };
-        Planned {
+        PlannedIo {
             operation: Operation { direction, offset_bytes, length_bytes, job: job_index },
             not_before_ns,
         }

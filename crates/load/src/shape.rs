@@ -1,4 +1,4 @@
-//! What a load has beyond fio's basic settings: when I/Os arrive, where they go, how large they are, what they hold.
+//! Load shape beyond fio's basic settings: arrivals, addresses, sizes, content.
 //!
 //! The default is the plain load: closed loop, one block size, uniform addresses.
 

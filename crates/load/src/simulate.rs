@@ -1,4 +1,4 @@
-//! A load on a device in simulated time.
+//! Simulated run of a plain load.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! A load of any shape on a device in simulated time.
+//! Simulated run of a load of any shape.
 //!
 //! The plain closed loop has a loop of its own (`simulate`), because twins answer millions of I/Os a second there.
 
@@ -10,7 +10,7 @@ use crate::fast_forward::{SimulatedLoad, WindowEnd, simulate_window};
 use crate::recorder::Recorder;
 use crate::schedule::NEVER_NS;
 use crate::{
-    Device, Direction, Distribution, FastForward, LoadSpec, Operation, Planned, Sample, Schedule, SpecError,
+    Device, Direction, Distribution, FastForward, LoadSpec, Operation, PlannedIo, Sample, Schedule, SpecError,
 };
 
 pub(crate) fn run_shaped<D: Device>(
@@ -28,7 +28,7 @@ pub(crate) fn run_shaped<D: Device>(
 /// One place in a job's queue, and the I/O that waits for it or is in flight there.
 #[derive(Clone, Copy)]
 struct Slot {
-    planned: Planned,
+    planned: PlannedIo,
     /// The earliest moment of that I/O on the device's clock; in open loop its intended arrival.
     moment_ns: u64,
 }
@@ -48,7 +48,7 @@ pub(crate) struct ShapedLoop<'a, D> {
     /// Time of the load that the device's clock has not seen.
     skipped_ns: u64,
     /// The next I/O of each job that was planned while none of its places was free.
-    ahead: Vec<Option<Planned>>,
+    ahead: Vec<Option<PlannedIo>>,
     /// Hot blocks are written again and again, so that where skipped writes have gone always matters.
     is_skewed: bool,
 }
@@ -150,7 +150,7 @@ impl<'a, D: Device> ShapedLoop<'a, D> {
         self.place(tag, planned);
     }
 
-    fn place(&mut self, tag: u32, planned: Planned) {
+    fn place(&mut self, tag: u32, planned: PlannedIo) {
         let moment_ns = self.start_ns.saturating_add(planned.not_before_ns.saturating_sub(self.skipped_ns));
         self.slots[tag as usize] = Slot { planned, moment_ns };
     }
@@ -192,7 +192,8 @@ impl<D: FastForward> ShapedLoop<'_, D> {
         for (job, tags) in tags_of_jobs.into_iter().enumerate() {
             // What is planned already arrives first.
             let planned = tags.iter().map(|&tag| self.slots[tag as usize].planned);
-            let mut planned: VecDeque<Planned> = self.ahead[job].take().into_iter().chain(planned).collect();
+            let mut planned: VecDeque<PlannedIo> =
+                self.ahead[job].take().into_iter().chain(planned).collect();
             while let Some(first) = planned.front().filter(|first| first.not_before_ns < end_ns).copied() {
                 self.note_skipped(&first, is_told);
                 planned.pop_front();
@@ -221,7 +222,7 @@ impl<D: FastForward> ShapedLoop<'_, D> {
         arrived
     }
 
-    fn note_skipped(&mut self, planned: &Planned, is_told: bool) {
+    fn note_skipped(&mut self, planned: &PlannedIo, is_told: bool) {
         let Operation { direction, offset_bytes, length_bytes, .. } = planned.operation;
         if is_told && direction == Direction::Write {
             self.device.carry_written(offset_bytes, u64::from(length_bytes));

@@ -1,4 +1,4 @@
-//! The definition of a load, in fio's terms.
+//! Load specification, in fio's terms.
 
 use crate::shape::LoadShape;
 use schemars::JsonSchema;

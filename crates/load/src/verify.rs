@@ -1,4 +1,4 @@
-//! Blocks that say what they are: address, generation and checksum, so that a wrong one is found and named.
+//! Verification blocks with address, generation and checksum, so that a wrong block is found and named.
 //!
 //! A unit (the smallest block of the load) begins with a header of 40 bytes, little endian:
 //!

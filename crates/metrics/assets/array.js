@@ -204,7 +204,7 @@ function tiles(state) {
     found.push(["Collection debt", bytes(debt), `of an erased reserve of ${bytes(sum(erased.map((one) => one.bound)))}${times}`]);
   }
   if (state.lateness) {
-    found.push(["Late by", latency(state.lateness.p50_us / 1e3), `median; p99 ${latency(state.lateness.p99_us / 1e3)}, of ${count(state.lateness.replies)} replies${state.speed === 1 ? "" : `, at ${state.speed} × speed`}`]);
+    found.push(["Pacing error", latency(state.lateness.p50_us / 1e3), `median; p99 ${latency(state.lateness.p99_us / 1e3)}, of ${count(state.lateness.replies)} replies${state.speed === 1 ? "" : `, at ${state.speed} × speed`}`]);
   } else {
     found.push(["Time", "untimed", "served as fast as it goes"]);
   }

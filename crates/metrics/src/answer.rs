@@ -1,7 +1,7 @@
-//! What is answered to whom.
+//! HTTP responses by path.
 
 use crate::Source;
-use crate::fresh::Fresh;
+use crate::cached_snapshot::CachedSnapshot;
 use crate::request::{NOT_FOUND, UNAUTHORISED, WRONG_METHOD};
 use crate::token::Token;
 use std::sync::Arc;
@@ -39,19 +39,25 @@ pub(crate) struct Answer {
 }
 
 /// Everything that is served.
-pub(crate) struct Site {
+pub(crate) struct Routes {
     source: Arc<dyn Source>,
     /// Without one nothing can be changed.
     token: Option<Token>,
     /// Whether only this host's own names are answered to.
     pub(crate) is_local_only: bool,
-    exposition: Fresh,
-    state: Fresh,
+    exposition: CachedSnapshot,
+    state: CachedSnapshot,
 }
 
-impl Site {
-    pub(crate) fn new(source: Arc<dyn Source>, token: Option<Token>, is_local_only: bool) -> Site {
-        Site { source, token, is_local_only, exposition: Fresh::default(), state: Fresh::default() }
+impl Routes {
+    pub(crate) fn new(source: Arc<dyn Source>, token: Option<Token>, is_local_only: bool) -> Routes {
+        Routes {
+            source,
+            token,
+            is_local_only,
+            exposition: CachedSnapshot::default(),
+            state: CachedSnapshot::default(),
+        }
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
@@ -83,7 +89,7 @@ impl Site {
 
     pub(crate) fn command(&self, body: &[u8]) -> Answer {
         match self.source.command(body) {
-            Ok(said) => Answer { status: OK, kind: JSON_TYPE, body: said.to_string().into() },
+            Ok(message) => Answer { status: OK, kind: JSON_TYPE, body: message.to_string().into() },
             Err(why) => Answer::error(NOT_DONE, &why),
         }
     }

@@ -1,132 +1,97 @@
-//! The answer to one client that has asked, within its time.
+//! Connections whose request is incomplete, read by one thread.
+//!
+//! One thread reads from all of them: whoever sends nothing, or a byte now and then, costs a file descriptor and no
+//! thread, and keeps nobody from being heard.
 
-use crate::answer::{Answer, Site};
-use crate::asking::Asking;
-use crate::places::Place;
-use crate::request::{BODY_LIMIT_BYTES, RequestKind, TOO_SLOW, decode_head, head_end};
-use std::io::{self, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use crate::request::{HEAD_LIMIT_BYTES, TOO_LONG, TOO_SLOW, head_end};
+use rustix::event::PollFlags;
+use std::collections::VecDeque;
+use std::io::{self, Read as _};
+use std::net::TcpStream;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// What a client still sends when it has its answer is read so long: a reset would take the answer from it.
-const LINGER: Duration = Duration::from_millis(500);
+/// So many may be asking at once; one more takes the place of the one that has been asking for longest.
+pub const PENDING_CONNECTIONS_LIMIT: usize = 256;
 const BUFFER_BYTES: usize = 2048;
 
+/// A client, and what it has sent.
 pub(crate) struct Connection {
-    stream: TcpStream,
-    deadline: Instant,
-    /// What has come and is not read yet.
-    bytes: Vec<u8>,
+    pub stream: TcpStream,
+    pub bytes: Vec<u8>,
+    /// Until when it may ask, and take its answer.
+    pub deadline: Instant,
 }
 
-impl Connection {
-    pub(crate) fn new(asking: Asking) -> io::Result<Connection> {
-        let Asking { stream, bytes, deadline } = asking;
-        stream.set_nonblocking(false)?;
-        Ok(Connection { stream, deadline, bytes })
-    }
+/// What has become of one that was asking.
+pub(crate) enum ReadOutcome {
+    /// Its head is whole.
+    Whole(Connection),
+    /// It is refused, by a status.
+    Refused(Connection, &'static str),
+}
 
-    /// Answers what was asked.
-    pub(crate) fn serve(mut self, site: &Site, place: &Place) -> io::Result<()> {
-        let rest = self.bytes.split_off(head_end(&self.bytes).unwrap_or(0));
-        let head = std::mem::replace(&mut self.bytes, rest);
-        let (answer, has_body) = match decode_head(&head, site.is_local_only) {
-            Ok(RequestKind::Get { path, has_body }) => (site.get(&path), has_body),
-            Ok(RequestKind::Post { path, token, body_bytes }) => {
-                // Before its body is looked at.
-                let answer = match site.admit(&path, &token) {
-                    Err(refusal) => refusal,
-                    Ok(()) => {
-                        self.read_body(body_bytes)?.map_or_else(Answer::refusal, |body| site.command(&body))
-                    }
-                };
-                (answer, true)
-            }
-            Err(status) => (Answer::refusal(status), true),
-        };
-        self.send(&answer, has_body, place)
-    }
+/// All that are asking, whoever came first before.
+#[derive(Default)]
+pub(crate) struct ConnectionPool(VecDeque<Connection>);
 
-    /// Says no.
-    pub(crate) fn refuse(self, status: &'static str, place: &Place) -> io::Result<()> {
-        self.send(&Answer::refusal(status), true, place)
-    }
-
-    fn send(mut self, answer: &Answer, has_body: bool, place: &Place) -> io::Result<()> {
-        // A client that was too slow gets a moment more to hear so, and a command may have taken its time.
-        self.deadline = self.deadline.max(Instant::now() + LINGER);
-        self.write(answer.head().as_bytes())?;
-        if has_body {
-            self.write(answer.body.as_bytes())?;
-        }
-        place.leave();
-        self.linger()
-    }
-
-    fn read_body(&mut self, body_bytes: usize) -> io::Result<Result<Vec<u8>, &'static str>> {
-        debug_assert!(body_bytes <= BODY_LIMIT_BYTES);
-        while self.bytes.len() < body_bytes {
-            if !self.read_more()? {
-                return Ok(Err(TOO_SLOW));
-            }
-        }
-        self.bytes.truncate(body_bytes);
-        Ok(Ok(std::mem::take(&mut self.bytes)))
-    }
-
-    /// `false` where the time is over.
-    fn read_more(&mut self) -> io::Result<bool> {
-        let mut buffer = [0; BUFFER_BYTES];
-        loop {
-            let Some(left) = self.left() else { return Ok(false) };
-            self.stream.set_read_timeout(Some(left))?;
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => {
-                    self.bytes.extend_from_slice(&buffer[..count]);
-                    return Ok(true);
+impl ConnectionPool {
+    /// Somebody has come. What it sent along is read at once.
+    pub(crate) fn accept(&mut self, stream: TcpStream, patience: Duration) -> Option<ReadOutcome> {
+        stream.set_nonblocking(true).ok()?;
+        let connection = Connection { stream, bytes: Vec::new(), deadline: Instant::now() + patience };
+        match read_available(connection)? {
+            Ok(connection) => {
+                if self.0.len() >= PENDING_CONNECTIONS_LIMIT {
+                    self.0.pop_front();
                 }
-                Err(error) if is_late(&error) => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                self.0.push_back(connection);
+                None
             }
+            Err(outcome) => Some(outcome),
         }
     }
 
-    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            self.stream.set_write_timeout(Some(self.left().ok_or(io::ErrorKind::TimedOut)?))?;
-            match self.stream.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    /// To be polled, in the order in which [`ConnectionPool::read_ready`] takes what was found.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.iter().map(|connection| connection.stream.as_fd())
     }
 
-    fn linger(self) -> io::Result<()> {
-        self.stream.shutdown(Shutdown::Write)?;
-        let until = Instant::now() + LINGER;
-        let mut buffer = [0; BUFFER_BYTES];
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            self.stream.set_read_timeout(Some(left))?;
-            if (&self.stream).read(&mut buffer)? == 0 {
-                return Ok(());
+    /// Reads from those that have sent something, and gives up on those whose time is over.
+    pub(crate) fn read_ready(&mut self, found: &[PollFlags]) -> Vec<ReadOutcome> {
+        let now = Instant::now();
+        let mut outcome = Vec::new();
+        for (connection, found) in std::mem::take(&mut self.0).into_iter().zip(found) {
+            if now >= connection.deadline {
+                outcome.push(ReadOutcome::Refused(connection, TOO_SLOW));
+            } else if found.is_empty() {
+                self.0.push_back(connection);
+            } else {
+                match read_available(connection) {
+                    Some(Ok(connection)) => self.0.push_back(connection),
+                    Some(Err(done)) => outcome.push(done),
+                    None => {}
+                }
             }
         }
-    }
-
-    fn left(&self) -> Option<Duration> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        (!left.is_zero()).then_some(left)
+        outcome
     }
 }
 
-fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+/// Reads what is there: it goes on asking, has been heard, or has gone.
+fn read_available(mut connection: Connection) -> Option<Result<Connection, ReadOutcome>> {
+    let mut buffer = [0; BUFFER_BYTES];
+    match connection.stream.read(&mut buffer) {
+        Ok(0) => return None,
+        Ok(count) => connection.bytes.extend_from_slice(&buffer[..count]),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+        Err(_) => return None,
+    }
+    Some(if head_end(&connection.bytes).is_some() {
+        Err(ReadOutcome::Whole(connection))
+    } else if connection.bytes.len() > HEAD_LIMIT_BYTES {
+        Err(ReadOutcome::Refused(connection, TOO_LONG))
+    } else {
+        Ok(connection)
+    })
 }

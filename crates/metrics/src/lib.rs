@@ -1,26 +1,26 @@
-//! What is under way, over HTTP: as Prometheus text for a scraper, and as a page for people.
+//! HTTP server for a live view: Prometheus text for scrapers and a page for people.
 //!
 //! [`MetricsServer`] answers `GET /metrics`, `GET /` and `GET /state.json` with what a [`Source`] says at that moment,
 //! and hands it the commands of whoever has the [`Token`]. [`LiveRun`] is such a source: whoever watches a campaign
 //! tells it what happens. A served array is another.
 
 mod answer;
-mod asking;
+mod cached_snapshot;
 mod connection;
-mod fresh;
+mod connection_slots;
 mod live;
 mod names;
-mod places;
 mod request;
+mod responder;
 mod server;
 mod token;
 
-pub use asking::ASKING_LIMIT;
+pub use connection::PENDING_CONNECTIONS_LIMIT;
+pub use connection_slots::CONNECTIONS_LIMIT;
 pub use live::{LiveRun, RunLabels, RunProgress};
 pub use names::{Labels, counters, exposition, gauges, sums};
-pub use places::CONNECTIONS_LIMIT;
 pub use request::{RequestKind, decode_head};
-pub use server::{Exposure, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
+pub use server::{AccessScope, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
 pub use token::{Token, TokenError};
 
 /// Something that can be exposed.

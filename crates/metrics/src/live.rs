@@ -1,11 +1,11 @@
-//! What a run under way has to say.
+//! Live state of a run.
 
 mod page;
 
 use crate::Source;
 use crate::names::{Buckets, Labels, counters, exposition, gauges, histograms};
 use load::{Direction, Histogram, Sample, bin_low_ns};
-use page::{History, Said};
+use page::{EventLine, History};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::collections::{BTreeMap, VecDeque};
@@ -65,7 +65,7 @@ struct State {
     cases: BTreeMap<u32, LiveCase>,
     /// The case that ended last, for its chart.
     last: Option<LiveCase>,
-    events: VecDeque<Said>,
+    events: VecDeque<EventLine>,
     ended: BTreeMap<&'static str, u64>,
     totals: [Totals; DIRECTIONS.len()],
     counters: BTreeMap<[String; 3], (f64, Instant)>,

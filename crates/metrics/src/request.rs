@@ -172,8 +172,8 @@ mod tests {
             ("OPTIONS /control HTTP/1.1\r\nHost: 127.0.0.1", "405"),
             (&format!("GET / HTTP/1.1\r\nHost: localhost{}", "\r\nA: b".repeat(HEADERS_LIMIT)), "431"),
         ] {
-            let said = of(text).unwrap_err();
-            assert!(said.starts_with(status), "{text}: {said}");
+            let message = of(text).unwrap_err();
+            assert!(message.starts_with(status), "{text}: {message}");
         }
         assert_eq!(
             decode_head(b"GET /metrics HTTP/1.1\r\nHost: lab.example\r\n\r\n", false),
@@ -201,8 +201,8 @@ mod tests {
             ("\r\nContent-Length: 2", "400"),
             ("\r\nX-Arraylab-Token: other", "400"),
         ] {
-            let said = of(&format!("{POST}{more}")).unwrap_err();
-            assert!(said.starts_with(status), "{more}: {said}");
+            let message = of(&format!("{POST}{more}")).unwrap_err();
+            assert!(message.starts_with(status), "{more}: {message}");
         }
         for (from, to, status) in [
             ("application/json", "text/plain", "415"),
@@ -212,8 +212,8 @@ mod tests {
             ("Content-Length: 2", "X: y", "411"),
             ("localhost:9101", "rebound.example", "400"),
         ] {
-            let said = of(&POST.replace(from, to)).unwrap_err();
-            assert!(said.starts_with(status), "{to}: {said}");
+            let message = of(&POST.replace(from, to)).unwrap_err();
+            assert!(message.starts_with(status), "{to}: {message}");
         }
     }
 

@@ -2,11 +2,11 @@
 //! everything a client decides.
 
 use crate::Source;
-use crate::answer::{Answer, Site};
-use crate::asking::{AllAsking, Heard};
-use crate::connection::Connection;
-use crate::places::Places;
+use crate::answer::{Answer, Routes};
+use crate::connection::{ConnectionPool, ReadOutcome};
+use crate::connection_slots::ConnectionSlots;
 use crate::request::TOO_MANY;
+use crate::responder::Responder;
 use crate::token::Token;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Write as _};
@@ -28,7 +28,7 @@ const ACCEPTED_AT_ONCE: usize = 64;
 
 /// Who may reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exposure {
+pub enum AccessScope {
     /// Programs on this host only.
     Loopback,
     /// Whoever reaches the address.
@@ -60,13 +60,13 @@ pub enum MetricsError {
 pub struct MetricsListener {
     listener: TcpListener,
     address: SocketAddr,
-    exposure: Exposure,
+    access_scope: AccessScope,
 }
 
 impl MetricsListener {
     /// Takes the address.
-    pub fn bind(address: SocketAddr, exposure: Exposure) -> Result<MetricsListener, MetricsError> {
-        if exposure == Exposure::Loopback && !address.ip().is_loopback() {
+    pub fn bind(address: SocketAddr, access_scope: AccessScope) -> Result<MetricsListener, MetricsError> {
+        if access_scope == AccessScope::Loopback && !address.ip().is_loopback() {
             return Err(MetricsError::NotLoopback(address));
         }
         let failed = |source| MetricsError::Listen { address, source };
@@ -74,19 +74,19 @@ impl MetricsListener {
         // A client that has gone between poll and accept must not keep the listener.
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(MetricsListener { listener, address, exposure })
+        Ok(MetricsListener { listener, address, access_scope })
     }
 
     /// Answers from the source, on threads of its own. Whoever shows the token may change something; without a token
     /// nobody may.
     pub fn serve(self, source: Arc<dyn Source>, token: Option<Token>) -> Result<MetricsServer, MetricsError> {
-        let MetricsListener { listener, address, exposure } = self;
-        let site = Arc::new(Site::new(source, token, exposure == Exposure::Loopback));
+        let MetricsListener { listener, address, access_scope } = self;
+        let routes = Arc::new(Routes::new(source, token, access_scope == AccessScope::Loopback));
         let stop = Arc::new(AtomicBool::new(false));
         let theirs = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("metrics".into())
-            .spawn(move || listen(&listener, &site, &theirs))
+            .spawn(move || listen(&listener, &routes, &theirs))
             .map_err(|source| MetricsError::Listen { address, source })?;
         Ok(MetricsServer { address, stop, thread: Some(thread) })
     }
@@ -104,10 +104,10 @@ impl MetricsServer {
     /// Listens on the address and answers from the source, on threads of its own; nothing can be changed.
     pub fn start(
         address: SocketAddr,
-        exposure: Exposure,
+        access_scope: AccessScope,
         source: Arc<dyn Source>,
     ) -> Result<MetricsServer, MetricsError> {
-        MetricsListener::bind(address, exposure)?.serve(source, None)
+        MetricsListener::bind(address, access_scope)?.serve(source, None)
     }
 
     /// Where it listens: the port that was found where 0 was asked for.
@@ -126,33 +126,33 @@ impl Drop for MetricsServer {
     }
 }
 
-fn listen(listener: &TcpListener, site: &Arc<Site>, stop: &AtomicBool) {
-    let places = Arc::new(Places::default());
-    let mut asking = AllAsking::default();
+fn listen(listener: &TcpListener, routes: &Arc<Routes>, stop: &AtomicBool) {
+    let slots = Arc::new(ConnectionSlots::default());
+    let mut connections = ConnectionPool::default();
     while !stop.load(Ordering::Relaxed) {
         let listening = PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN);
-        let others = asking.descriptors().map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN));
+        let others = connections.descriptors().map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN));
         let mut fds: Vec<PollFd<'_>> = std::iter::once(listening).chain(others).collect();
         if poll(&mut fds, Some(&STOP_EVERY)).is_err() {
             continue;
         }
         let found: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
-        for heard in asking.hear(&found[1..]) {
-            answer(heard, site, &places);
+        for outcome in connections.read_ready(&found[1..]) {
+            answer(outcome, routes, &slots);
         }
         if !found[0].is_empty() {
-            accept(listener, &mut asking, |heard| answer(heard, site, &places));
+            accept(listener, &mut connections, |outcome| answer(outcome, routes, &slots));
         }
     }
 }
 
 /// Lets in everyone who waits, up to a bound: others are heard in between.
-fn accept(listener: &TcpListener, asking: &mut AllAsking, mut answer: impl FnMut(Heard)) {
+fn accept(listener: &TcpListener, connections: &mut ConnectionPool, mut answer: impl FnMut(ReadOutcome)) {
     for _ in 0..ACCEPTED_AT_ONCE {
         match listener.accept() {
             Ok((stream, _)) => {
-                if let Some(heard) = asking.come(stream, REQUEST_TIME_LIMIT) {
-                    answer(heard);
+                if let Some(outcome) = connections.accept(stream, REQUEST_TIME_LIMIT) {
+                    answer(outcome);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -162,23 +162,23 @@ fn accept(listener: &TcpListener, asking: &mut AllAsking, mut answer: impl FnMut
 }
 
 /// Answers on a thread of its own.
-fn answer(heard: Heard, site: &Arc<Site>, places: &Arc<Places>) {
-    let (asking, refusal) = match heard {
-        Heard::Whole(asking) => (asking, None),
-        Heard::Refused(asking, status) => (asking, Some(status)),
+fn answer(outcome: ReadOutcome, routes: &Arc<Routes>, slots: &Arc<ConnectionSlots>) {
+    let (connection, refusal) = match outcome {
+        ReadOutcome::Whole(connection) => (connection, None),
+        ReadOutcome::Refused(connection, status) => (connection, Some(status)),
     };
-    let Some(place) = places.take(&asking.stream) else {
-        let mut stream = asking.stream;
+    let Some(slot) = slots.take(&connection.stream) else {
+        let mut stream = connection.stream;
         // One small write into an empty socket buffer, which never waits.
         let _ = stream.write_all(Answer::refusal(TOO_MANY).head().as_bytes());
         return;
     };
-    let site = Arc::clone(site);
+    let routes = Arc::clone(routes);
     let serve = move || {
         // A client that breaks off has harmed only itself.
-        let _ = Connection::new(asking).and_then(|connection| match refusal {
-            None => connection.serve(&site, &place),
-            Some(status) => connection.refuse(status, &place),
+        let _ = Responder::new(connection).and_then(|responder| match refusal {
+            None => responder.serve(&routes, &slot),
+            Some(status) => responder.refuse(status, &slot),
         });
     };
     // Without a thread the connection is closed, which tells the client as much as we could.

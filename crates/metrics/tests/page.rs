@@ -7,7 +7,7 @@ mod common;
 use browser::Browser;
 use common::record;
 use load::Sample;
-use metrics::{Exposure, LiveRun, MetricsServer, RunLabels, RunProgress};
+use metrics::{AccessScope, LiveRun, MetricsServer, RunLabels, RunProgress};
 use std::sync::Arc;
 use store::CaseStatus;
 
@@ -40,7 +40,7 @@ fn the_page_follows_a_campaign() {
     (0..3).for_each(|number| run.sample(1, "load", &sample(number, 5000)));
     run.event("random bs=512: 1,000 IOPS <script>alert(1)</script>");
     let server =
-        MetricsServer::start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback, Arc::new(run.clone()))
+        MetricsServer::start("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback, Arc::new(run.clone()))
             .unwrap();
     let mut browser = Browser::open(server.address());
     browser.look(1200, 900, "light");

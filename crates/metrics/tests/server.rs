@@ -5,8 +5,8 @@ mod common;
 use common::record;
 use load::Sample;
 use metrics::{
-    ASKING_LIMIT, Exposure, LiveRun, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT,
-    RunLabels, RunProgress, Source, Token,
+    AccessScope, LiveRun, MetricsError, MetricsListener, MetricsServer, PENDING_CONNECTIONS_LIMIT,
+    REQUEST_TIME_LIMIT, RunLabels, RunProgress, Source, Token,
 };
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -48,7 +48,7 @@ fn run() -> LiveRun {
 }
 
 fn server() -> MetricsServer {
-    MetricsServer::start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback, Arc::new(run())).unwrap()
+    MetricsServer::start("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback, Arc::new(run())).unwrap()
 }
 
 fn command(program: &str, arguments: &[&str], input: &str) -> (bool, String) {
@@ -97,7 +97,7 @@ fn has(lines: &[String], name: &str, labels: &str, value: &str) -> bool {
 fn a_scrape_finds_the_run() {
     let live = run();
     let server =
-        MetricsServer::start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback, Arc::new(live.clone()))
+        MetricsServer::start("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback, Arc::new(live.clone()))
             .unwrap();
     let lines = scrape(server.address());
     let read = "stage=\"random\",case=\"bs=4096\",load=\"load\",direction=\"read\"";
@@ -208,7 +208,7 @@ fn slow_clients_keep_nobody_out() {
     let server = server();
     let began = Instant::now();
     let mut slow: Vec<TcpStream> = Vec::new();
-    for index in 0..2 * ASKING_LIMIT {
+    for index in 0..2 * PENDING_CONNECTIONS_LIMIT {
         let mut stream = connect(&server);
         if index % 3 == 1 {
             stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
@@ -217,14 +217,14 @@ fn slow_clients_keep_nobody_out() {
         if index % 16 != 0 {
             continue;
         }
-        let asked = Instant::now();
+        let requested = Instant::now();
         // Its request does not come with it: it needs a place meanwhile.
         let mut honest = connect(&server);
         std::thread::sleep(Duration::from_millis(20));
         honest.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let answer = rest(honest);
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("# EOF\n"), "{index}: {answer}");
-        assert!(asked.elapsed() < REQUEST_TIME_LIMIT / 2, "{index}: {:?}", asked.elapsed());
+        assert!(requested.elapsed() < REQUEST_TIME_LIMIT / 2, "{index}: {:?}", requested.elapsed());
         for stream in slow.iter_mut().skip(2).step_by(3) {
             // It may have been hung up on.
             let _ = stream.write_all(b"G");
@@ -278,7 +278,7 @@ fn commands_need_the_token() {
     let token = Token::read_or_make(&path).unwrap();
     let text = std::fs::read_to_string(&path).unwrap().trim_end().to_owned();
     let lamp = Arc::new(Lamp(AtomicU64::new(0)));
-    let listener = MetricsListener::bind("127.0.0.1:0".parse().unwrap(), Exposure::Loopback).unwrap();
+    let listener = MetricsListener::bind("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback).unwrap();
     let server = listener.serve(lamp.clone(), Some(token)).unwrap();
     let with = format!("X-Arraylab-Token: {text}\r\n");
     for (more, status) in [
@@ -314,7 +314,7 @@ fn commands_need_the_token() {
     assert!(state.ends_with("{\"kind\":\"lamp\",\"switched\":2}"), "{state}");
 
     let without =
-        MetricsServer::start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback, lamp.clone()).unwrap();
+        MetricsServer::start("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback, lamp.clone()).unwrap();
     assert!(post(&without, &with, "{}").starts_with("HTTP/1.1 401 "));
     assert!(post(&without, "X-Arraylab-Token: \r\n", "{}").starts_with("HTTP/1.1 401 "));
     assert_eq!(lamp.0.load(Ordering::SeqCst), 2);
@@ -359,15 +359,15 @@ fn the_page_needs_nobody_else() {
 #[test]
 fn addresses_are_local_unless_allowed() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
-    let start = |address, exposure| MetricsServer::start(address, exposure, Arc::new(run()));
-    let error = start(everywhere, Exposure::Loopback).unwrap_err();
+    let start = |address, access_scope| MetricsServer::start(address, access_scope, Arc::new(run()));
+    let error = start(everywhere, AccessScope::Loopback).unwrap_err();
     assert!(matches!(error, MetricsError::NotLoopback(_)) && error.to_string().contains("\nhint: "));
-    drop(start(everywhere, Exposure::Network).unwrap());
-    let server = start("[::1]:0".parse().unwrap(), Exposure::Loopback)
-        .or_else(|_| start("127.0.0.1:0".parse().unwrap(), Exposure::Loopback))
+    drop(start(everywhere, AccessScope::Network).unwrap());
+    let server = start("[::1]:0".parse().unwrap(), AccessScope::Loopback)
+        .or_else(|_| start("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback))
         .unwrap();
     let address = server.address();
-    assert!(matches!(start(address, Exposure::Loopback), Err(MetricsError::Listen { .. })));
+    assert!(matches!(start(address, AccessScope::Loopback), Err(MetricsError::Listen { .. })));
     let before = Instant::now();
     drop(server);
     assert!(before.elapsed() < Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! How much memory requests under way may hold.
+//! Memory budget of requests in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,12 +29,12 @@ impl SharedBudget {
 /// What one connection holds.
 #[derive(Default)]
 pub(crate) struct Budget {
-    used: Mutex<Used>,
+    used: Mutex<BudgetUse>,
     released: Condvar,
 }
 
 #[derive(Default)]
-struct Used {
+struct BudgetUse {
     requests: u32,
     own_bytes: u64,
     is_closed: bool,
@@ -115,7 +115,7 @@ impl Budget {
         }
     }
 
-    fn used(&self) -> MutexGuard<'_, Used> {
+    fn used(&self) -> MutexGuard<'_, BudgetUse> {
         // Counters are changed in steps that cannot panic.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -256,15 +256,16 @@ impl Client {
     }
 
     /// Sends an option and collects its replies up to the last.
-    fn ask(&mut self, asked: u32, data: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
-        let mut message = OptionHeader { option: asked, length_bytes: data.len() as u32 }.encode().to_vec();
+    fn ask(&mut self, requested: u32, data: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
+        let mut message =
+            OptionHeader { option: requested, length_bytes: data.len() as u32 }.encode().to_vec();
         message.extend_from_slice(data);
         self.send(&message)?;
         let mut replies = Vec::new();
         for _ in 0..OPTION_REPLIES_LIMIT {
             let header: [u8; OPTION_REPLY_HEADER_BYTES] = self.array()?;
             let OptionReplyHeader { option, reply, length_bytes } = OptionReplyHeader::decode(&header)?;
-            if option != asked || length_bytes > OPTION_REPLY_BYTES_LIMIT {
+            if option != requested || length_bytes > OPTION_REPLY_BYTES_LIMIT {
                 return Err(ClientError::Protocol(
                     "an option reply was not asked for, or is too long".into(),
                 ));

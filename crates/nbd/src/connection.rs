@@ -1,11 +1,11 @@
-//! One connection after its handshake: what its reader and the workers share.
+//! Connection after its handshake, shared by its reader and the workers.
 
 use crate::budget::{Budget, Claim, SharedBudget};
 use crate::decode::{Command, Request};
 use crate::execute::{execute, refuse};
 use crate::export::{Access, Arrival, Errno, ExportError};
-use crate::held::HeldReply;
-use crate::negotiate::Agreed;
+use crate::held_reply::HeldReply;
+use crate::negotiate::Negotiated;
 use crate::outbox::{Outbox, Reply, Sender};
 use crate::socket::Socket;
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     /// Of all connections of the server.
     pub number: u64,
     pub socket: Arc<Socket>,
-    pub agreed: Agreed,
+    pub negotiated: Negotiated,
     pub budget: Budget,
     pub shared_budget: Arc<SharedBudget>,
     outbox: Outbox,
@@ -47,13 +47,13 @@ impl Connection {
     pub(crate) fn new(
         number: u64,
         socket: Arc<Socket>,
-        agreed: Agreed,
+        negotiated: Negotiated,
         shared_budget: Arc<SharedBudget>,
     ) -> Arc<Self> {
         Arc::new(Connection {
             number,
             socket,
-            agreed,
+            negotiated,
             budget: Budget::default(),
             shared_budget,
             outbox: Outbox::default(),
@@ -101,7 +101,7 @@ impl Connection {
             // They move no data, and leave when they are done.
             _ => return None,
         };
-        self.agreed.export.arrive(&Arrival {
+        self.negotiated.export.arrive(&Arrival {
             at,
             access,
             offset_bytes: request.offset_bytes,
@@ -112,7 +112,7 @@ impl Connection {
 
     /// Leaves a reply to the export, which lets go of it in its own time.
     pub(crate) fn hold(self: &Arc<Self>, number: u32, reply: Reply) {
-        self.agreed.export.hold(number, HeldReply::new(self.clone(), reply));
+        self.negotiated.export.hold(number, HeldReply::new(self.clone(), reply));
     }
 
     /// Carries out a request, unless the client was cut off. A panic of the export is an error of that request, not the
@@ -120,14 +120,14 @@ impl Connection {
     pub(crate) fn carry_out(&self, request: &Request, payload: &[u8], reply: &mut Vec<u8>) {
         let Some(_passed) = self.socket.pass() else {
             let error = ExportError::new(Errno::Shutdown, "the connection has been cut off");
-            return refuse(request, &self.agreed, &error, reply);
+            return refuse(request, &self.negotiated, &error, reply);
         };
         let start = reply.len();
-        let outcome = catch_unwind(AssertUnwindSafe(|| execute(request, payload, &self.agreed, reply)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| execute(request, payload, &self.negotiated, reply)));
         if outcome.is_err() {
             reply.truncate(start);
             let error = ExportError::new(Errno::Io, "the server failed within this request");
-            refuse(request, &self.agreed, &error, reply);
+            refuse(request, &self.negotiated, &error, reply);
         }
     }
 

@@ -1,8 +1,8 @@
-//! One request carried out, and its reply.
+//! Execution of one request.
 
 use crate::decode::{Command, ReplyHeader, Request};
 use crate::export::{Errno, Export, ExportError};
-use crate::negotiate::Agreed;
+use crate::negotiate::Negotiated;
 use crate::protocol::{
     BASE_ALLOCATION_ID, BLOCK_BYTES_MINIMUM, PAYLOAD_BYTES_LIMIT, STATE_HOLE, STATE_ZERO, chunk, command_flag,
 };
@@ -13,12 +13,12 @@ const MESSAGE_BYTES_LIMIT: usize = 1024;
 const CACHE_READ_BYTES: u64 = 256 << 10;
 
 /// Refuses what makes no sense before anything is read or written.
-pub(crate) fn check(request: &Request, agreed: &Agreed) -> Result<(), ExportError> {
+pub(crate) fn check(request: &Request, negotiated: &Negotiated) -> Result<(), ExportError> {
     use command_flag as flag;
     let invalid = |message: String| Err(ExportError::new(Errno::Invalid, message));
     let allowed = flag::FUA
         | match request.command {
-            Command::Read if agreed.is_structured => flag::DF,
+            Command::Read if negotiated.is_structured => flag::DF,
             Command::WriteZeroes => flag::NO_HOLE | flag::FAST_ZERO,
             Command::BlockStatus => flag::REQ_ONE,
             _ => 0,
@@ -29,13 +29,13 @@ pub(crate) fn check(request: &Request, agreed: &Agreed) -> Result<(), ExportErro
     let is_change = match request.command {
         Command::Flush | Command::Disconnect => return Ok(()),
         Command::Unknown(number) => return invalid(format!("command {number} is not known")),
-        Command::BlockStatus if !agreed.has_allocation_context => {
+        Command::BlockStatus if !negotiated.has_allocation_context => {
             return invalid("no metadata context was chosen".to_owned());
         }
         Command::Write | Command::Trim | Command::WriteZeroes => true,
         Command::Read | Command::Cache | Command::BlockStatus => false,
     };
-    if is_change && agreed.export.is_read_only() {
+    if is_change && negotiated.export.is_read_only() {
         return Err(ExportError::new(Errno::NotPermitted, "the export is read-only"));
     }
     let (offset, length) = (request.offset_bytes, u64::from(request.length_bytes));
@@ -49,7 +49,7 @@ pub(crate) fn check(request: &Request, agreed: &Agreed) -> Result<(), ExportErro
     if moves_payload && request.length_bytes > PAYLOAD_BYTES_LIMIT {
         return invalid(format!("{length} bytes are more than the {PAYLOAD_BYTES_LIMIT} of a request"));
     }
-    let size_bytes = agreed.export.size_bytes();
+    let size_bytes = negotiated.export.size_bytes();
     if offset.checked_add(length).is_none_or(|end| end > size_bytes) {
         // The protocol asks for these two.
         let errno = if is_change { Errno::NoSpace } else { Errno::Invalid };
@@ -63,26 +63,26 @@ pub(crate) fn check(request: &Request, agreed: &Agreed) -> Result<(), ExportErro
 }
 
 /// Carries out a checked request and appends its reply.
-pub(crate) fn execute(request: &Request, payload: &[u8], agreed: &Agreed, reply: &mut Vec<u8>) {
+pub(crate) fn execute(request: &Request, payload: &[u8], negotiated: &Negotiated, reply: &mut Vec<u8>) {
     let start = reply.len();
-    if let Err(error) = attempt(request, payload, agreed, reply) {
+    if let Err(error) = attempt(request, payload, negotiated, reply) {
         reply.truncate(start);
-        refuse(request, agreed, &error, reply);
+        refuse(request, negotiated, &error, reply);
     }
 }
 
 fn attempt(
     request: &Request,
     payload: &[u8],
-    agreed: &Agreed,
+    negotiated: &Negotiated,
     reply: &mut Vec<u8>,
 ) -> Result<(), ExportError> {
-    let export = &*agreed.export;
+    let export = &*negotiated.export;
     let (offset, length) = (request.offset_bytes, u64::from(request.length_bytes));
     let fua = request.flags & command_flag::FUA != 0;
     match request.command {
-        Command::Read => return read(request, agreed, reply),
-        Command::BlockStatus => return block_status(request, agreed, reply),
+        Command::Read => return read(request, negotiated, reply),
+        Command::BlockStatus => return block_status(request, negotiated, reply),
         Command::Write => export.write_at(offset, payload, fua)?,
         Command::Flush => export.flush()?,
         Command::Trim => export.trim(offset, length, fua)?,
@@ -101,9 +101,9 @@ fn done(request: &Request, reply: &mut Vec<u8>) {
     ReplyHeader::Simple { error: 0, cookie: request.cookie }.encode(reply);
 }
 
-fn read(request: &Request, agreed: &Agreed, reply: &mut Vec<u8>) -> Result<(), ExportError> {
+fn read(request: &Request, negotiated: &Negotiated, reply: &mut Vec<u8>) -> Result<(), ExportError> {
     let cookie = request.cookie;
-    if agreed.is_structured {
+    if negotiated.is_structured {
         let length_bytes = request.length_bytes + 8;
         ReplyHeader::Chunk { flags: chunk::DONE, kind: chunk::OFFSET_DATA, cookie, length_bytes }
             .encode(reply);
@@ -113,7 +113,7 @@ fn read(request: &Request, agreed: &Agreed, reply: &mut Vec<u8>) -> Result<(), E
     }
     let start = reply.len();
     reply.resize(start + request.length_bytes as usize, 0);
-    agreed.export.read_at(request.offset_bytes, &mut reply[start..])
+    negotiated.export.read_at(request.offset_bytes, &mut reply[start..])
 }
 
 /// Reads what a client will want soon, so that it lies in the page cache.
@@ -129,8 +129,9 @@ fn cache(export: &dyn Export, offset: u64, length: u64) -> Result<(), ExportErro
     Ok(())
 }
 
-fn block_status(request: &Request, agreed: &Agreed, reply: &mut Vec<u8>) -> Result<(), ExportError> {
-    let mut extents = agreed.export.block_status(request.offset_bytes, u64::from(request.length_bytes))?;
+fn block_status(request: &Request, negotiated: &Negotiated, reply: &mut Vec<u8>) -> Result<(), ExportError> {
+    let mut extents =
+        negotiated.export.block_status(request.offset_bytes, u64::from(request.length_bytes))?;
     if request.flags & command_flag::REQ_ONE != 0 {
         extents.truncate(1);
     }
@@ -152,10 +153,10 @@ fn block_status(request: &Request, agreed: &Agreed, reply: &mut Vec<u8>) -> Resu
 }
 
 /// Appends the reply of a request that is not carried out.
-pub(crate) fn refuse(request: &Request, agreed: &Agreed, error: &ExportError, reply: &mut Vec<u8>) {
+pub(crate) fn refuse(request: &Request, negotiated: &Negotiated, error: &ExportError, reply: &mut Vec<u8>) {
     let (cookie, errno) = (request.cookie, error.errno as u32);
     let needs_chunks = matches!(request.command, Command::Read | Command::BlockStatus);
-    if !agreed.is_structured || !needs_chunks {
+    if !negotiated.is_structured || !needs_chunks {
         ReplyHeader::Simple { error: errno, cookie }.encode(reply);
         return;
     }

@@ -1,6 +1,6 @@
-//! What is served: the boundary between the protocol and whatever keeps the bytes.
+//! Export trait: the boundary between the protocol and the backing store.
 
-use crate::held::HeldReply;
+use crate::held_reply::HeldReply;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -9,7 +9,7 @@ mod connection;
 pub mod decode;
 mod execute;
 mod export;
-mod held;
+mod held_reply;
 mod negotiate;
 mod outbox;
 mod pool;
@@ -21,7 +21,7 @@ mod tls;
 
 pub use client::{Client, ClientError, Reply};
 pub use export::{Access, Arrival, Errno, Export, ExportError, Exports, Extent};
-pub use held::HeldReply;
+pub use held_reply::HeldReply;
 pub use server::{CONNECTIONS_LIMIT, Listener, Server};
 pub use socket::Socket;
 pub use tls::{TlsError, TlsSettings};

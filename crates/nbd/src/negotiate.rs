@@ -20,16 +20,16 @@ const OPTIONS_LIMIT: u32 = 256;
 const DISCARD_BYTES_LIMIT: u32 = 1 << 20;
 
 /// What was agreed.
-pub(crate) struct Agreed {
+pub(crate) struct Negotiated {
     pub export: Arc<dyn Export>,
     pub is_structured: bool,
     pub has_allocation_context: bool,
 }
 
 /// Whether a handshake goes on.
-enum Next {
+enum HandshakeStep {
     Option,
-    Transmission(Agreed),
+    Transmission(Negotiated),
     End,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn negotiate(
     stream: &mut impl Upgrade,
     exports: &dyn Exports,
     tls: Option<&TlsSettings>,
-) -> io::Result<Option<Agreed>> {
+) -> io::Result<Option<Negotiated>> {
     let mut greeting = Vec::with_capacity(18);
     greeting.extend(INIT_PASSWORD.to_be_bytes());
     greeting.extend(OPTION_MAGIC.to_be_bytes());
@@ -62,9 +62,9 @@ pub(crate) fn negotiate(
     };
     for _ in 0..OPTIONS_LIMIT {
         match negotiation.answer_option()? {
-            Next::Option => {}
-            Next::Transmission(agreed) => return Ok(Some(agreed)),
-            Next::End => return Ok(None),
+            HandshakeStep::Option => {}
+            HandshakeStep::Transmission(negotiated) => return Ok(Some(negotiated)),
+            HandshakeStep::End => return Ok(None),
         }
     }
     Err(broken("the client sent too many options"))
@@ -86,7 +86,7 @@ struct Negotiation<'a, S> {
 }
 
 impl<S: Upgrade> Negotiation<'_, S> {
-    fn answer_option(&mut self) -> io::Result<Next> {
+    fn answer_option(&mut self) -> io::Result<HandshakeStep> {
         let mut header = [0; OPTION_HEADER_BYTES];
         self.stream.read_exact(&mut header)?;
         let header = OptionHeader::decode(&header).map_err(|error| broken(error.0))?;
@@ -99,7 +99,7 @@ impl<S: Upgrade> Negotiation<'_, S> {
                 return Err(broken("an export's name is too long"));
             }
             self.refuse(header.option, option_reply::ERR_TOO_BIG, "the option's data are too long")?;
-            return Ok(Next::Option);
+            return Ok(HandshakeStep::Option);
         }
         let mut data = vec![0; header.length_bytes as usize];
         self.stream.read_exact(&mut data)?;
@@ -109,7 +109,7 @@ impl<S: Upgrade> Negotiation<'_, S> {
                 option::EXPORT_NAME => return Err(broken("TLS comes first")),
                 other => {
                     self.refuse(other, option_reply::ERR_TLS_REQUIRED, "ask for TLS first")?;
-                    return Ok(Next::Option);
+                    return Ok(HandshakeStep::Option);
                 }
             }
         }
@@ -118,7 +118,7 @@ impl<S: Upgrade> Negotiation<'_, S> {
             option::EXPORT_NAME => return self.export_name(&data),
             option::ABORT => {
                 self.reply(header.option, option_reply::ACK, &[])?;
-                return Ok(Next::End);
+                return Ok(HandshakeStep::End);
             }
             option::LIST if data.is_empty() => {
                 let mut replies = Vec::new();
@@ -141,19 +141,21 @@ impl<S: Upgrade> Negotiation<'_, S> {
             }
             other => self.refuse(other, option_reply::ERR_UNSUPPORTED, "this option is not known")?,
         }
-        Ok(Next::Option)
+        Ok(HandshakeStep::Option)
     }
 
     fn start_tls(&mut self, data: &[u8]) -> io::Result<()> {
-        let asked = option::STARTTLS;
+        let requested = option::STARTTLS;
         match self.tls {
-            _ if !data.is_empty() => self.refuse(asked, option_reply::ERR_INVALID, "this option has no data"),
-            _ if self.is_encrypted => {
-                self.refuse(asked, option_reply::ERR_INVALID, "the connection is encrypted already")
+            _ if !data.is_empty() => {
+                self.refuse(requested, option_reply::ERR_INVALID, "this option has no data")
             }
-            None => self.refuse(asked, option_reply::ERR_POLICY, "this server has no certificate"),
+            _ if self.is_encrypted => {
+                self.refuse(requested, option_reply::ERR_INVALID, "the connection is encrypted already")
+            }
+            None => self.refuse(requested, option_reply::ERR_POLICY, "this server has no certificate"),
             Some(settings) => {
-                self.reply(asked, option_reply::ACK, &[])?;
+                self.reply(requested, option_reply::ACK, &[])?;
                 self.stream.start_tls(settings)?;
                 self.is_encrypted = true;
                 // What was agreed in clear may have been put there by somebody else.
@@ -164,7 +166,7 @@ impl<S: Upgrade> Negotiation<'_, S> {
         }
     }
 
-    fn export_name(&mut self, data: &[u8]) -> io::Result<Next> {
+    fn export_name(&mut self, data: &[u8]) -> io::Result<HandshakeStep> {
         if data.len() > NAME_BYTES_LIMIT {
             return Err(broken("an export's name is too long"));
         }
@@ -177,64 +179,64 @@ impl<S: Upgrade> Negotiation<'_, S> {
             answer.extend([0; 124]);
         }
         self.stream.write_all(&answer)?;
-        Ok(Next::Transmission(self.agreed(name, export)))
+        Ok(HandshakeStep::Transmission(self.negotiated(name, export)))
     }
 
-    fn info_or_go(&mut self, asked: u32, data: &[u8]) -> io::Result<Next> {
+    fn info_or_go(&mut self, requested: u32, data: &[u8]) -> io::Result<HandshakeStep> {
         let query = match ExportQuery::decode(data) {
             Ok(query) => query,
             Err(error) => {
-                self.refuse(asked, option_reply::ERR_INVALID, error.0)?;
-                return Ok(Next::Option);
+                self.refuse(requested, option_reply::ERR_INVALID, error.0)?;
+                return Ok(HandshakeStep::Option);
             }
         };
         let Some(export) = self.exports.find(&query.name) else {
-            self.refuse(asked, option_reply::ERR_UNKNOWN, "there is no such export")?;
-            return Ok(Next::Option);
+            self.refuse(requested, option_reply::ERR_UNKNOWN, "there is no such export")?;
+            return Ok(HandshakeStep::Option);
         };
         let mut replies = Vec::new();
         let flags = transmission_flags(&*export, self.is_structured);
         let sizes = [BLOCK_BYTES_MINIMUM, BLOCK_BYTES_PREFERRED, PAYLOAD_BYTES_LIMIT];
-        for told in [
+        for arguments in [
             Information::Export { size_bytes: export.size_bytes(), flags },
             // Also to who has not asked: what does not fit these sizes is refused.
             Information::BlockSize(sizes),
         ] {
-            append(&mut replies, asked, option_reply::INFO, &told.encode());
+            append(&mut replies, requested, option_reply::INFO, &arguments.encode());
         }
         for (kind, text) in
             [(information::NAME, query.name.clone()), (information::DESCRIPTION, export.description())]
         {
             if query.information.contains(&kind) {
-                let mut told = kind.to_be_bytes().to_vec();
-                told.extend(text.bytes().take(NAME_BYTES_LIMIT));
-                append(&mut replies, asked, option_reply::INFO, &told);
+                let mut arguments = kind.to_be_bytes().to_vec();
+                arguments.extend(text.bytes().take(NAME_BYTES_LIMIT));
+                append(&mut replies, requested, option_reply::INFO, &arguments);
             }
         }
-        append(&mut replies, asked, option_reply::ACK, &[]);
+        append(&mut replies, requested, option_reply::ACK, &[]);
         self.stream.write_all(&replies)?;
-        Ok(if asked == option::GO {
-            Next::Transmission(self.agreed(&query.name, export))
+        Ok(if requested == option::GO {
+            HandshakeStep::Transmission(self.negotiated(&query.name, export))
         } else {
-            Next::Option
+            HandshakeStep::Option
         })
     }
 
-    fn meta_context(&mut self, asked: u32, data: &[u8]) -> io::Result<()> {
-        let is_set = asked == option::SET_META_CONTEXT;
+    fn meta_context(&mut self, requested: u32, data: &[u8]) -> io::Result<()> {
+        let is_set = requested == option::SET_META_CONTEXT;
         if is_set {
             // Whatever comes of it, an earlier choice no longer counts.
             self.allocation_context_of = None;
         }
         let query = match ContextQuery::decode(data) {
             Ok(query) => query,
-            Err(error) => return self.refuse(asked, option_reply::ERR_INVALID, error.0),
+            Err(error) => return self.refuse(requested, option_reply::ERR_INVALID, error.0),
         };
         if !self.is_structured {
-            return self.refuse(asked, option_reply::ERR_INVALID, "structured replies come first");
+            return self.refuse(requested, option_reply::ERR_INVALID, "structured replies come first");
         }
         if self.exports.find(&query.name).is_none() {
-            return self.refuse(asked, option_reply::ERR_UNKNOWN, "there is no such export");
+            return self.refuse(requested, option_reply::ERR_UNKNOWN, "there is no such export");
         }
         let is_wanted =
             query.queries.iter().any(|context| context == BASE_ALLOCATION || (!is_set && context == "base:"))
@@ -243,30 +245,30 @@ impl<S: Upgrade> Negotiation<'_, S> {
         if is_wanted {
             let mut context = BASE_ALLOCATION_ID.to_be_bytes().to_vec();
             context.extend_from_slice(BASE_ALLOCATION.as_bytes());
-            append(&mut replies, asked, option_reply::META_CONTEXT, &context);
+            append(&mut replies, requested, option_reply::META_CONTEXT, &context);
             if is_set {
                 self.allocation_context_of = Some(query.name);
             }
         }
-        append(&mut replies, asked, option_reply::ACK, &[]);
+        append(&mut replies, requested, option_reply::ACK, &[]);
         self.stream.write_all(&replies)
     }
 
-    fn agreed(&self, name: &str, export: Arc<dyn Export>) -> Agreed {
-        Agreed {
+    fn negotiated(&self, name: &str, export: Arc<dyn Export>) -> Negotiated {
+        Negotiated {
             export,
             is_structured: self.is_structured,
             has_allocation_context: self.allocation_context_of.as_deref() == Some(name),
         }
     }
 
-    fn refuse(&mut self, asked: u32, error: u32, words: &str) -> io::Result<()> {
-        self.reply(asked, error, words.as_bytes())
+    fn refuse(&mut self, requested: u32, error: u32, words: &str) -> io::Result<()> {
+        self.reply(requested, error, words.as_bytes())
     }
 
-    fn reply(&mut self, asked: u32, reply: u32, data: &[u8]) -> io::Result<()> {
+    fn reply(&mut self, requested: u32, reply: u32, data: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::new();
-        append(&mut bytes, asked, reply, data);
+        append(&mut bytes, requested, reply, data);
         self.stream.write_all(&bytes)
     }
 }

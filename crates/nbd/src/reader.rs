@@ -96,7 +96,7 @@ impl Reader<'_> {
             // After bytes that are no request nobody knows where the next one begins.
             let request = Request::decode(header).map_err(|error| io::Error::other(error.0))?;
             self.start += REQUEST_BYTES;
-            match (request.command, check(&request, &self.connection.agreed)) {
+            match (request.command, check(&request, &self.connection.negotiated)) {
                 (Command::Disconnect, _) => return Ok(()),
                 (Command::Write, Err(error)) => {
                     self.refuse(&request, &error);
@@ -189,7 +189,7 @@ impl Reader<'_> {
         let error = ExportError::new(Errno::NoMemory, "too many large requests are under way");
         let Some(number) = held_as else { return self.refuse(request, &error) };
         let mut bytes = Vec::new();
-        refuse(request, &self.connection.agreed, &error, &mut bytes);
+        refuse(request, &self.connection.negotiated, &error, &mut bytes);
         self.connection.hold(number, Reply { bytes, claim: Claim::default() });
     }
 
@@ -207,7 +207,7 @@ impl Reader<'_> {
     }
 
     fn refuse(&mut self, request: &Request, error: &ExportError) {
-        refuse(request, &self.connection.agreed, error, &mut self.batch);
+        refuse(request, &self.connection.negotiated, error, &mut self.batch);
     }
 
     fn send_batch(&mut self) {

@@ -184,22 +184,22 @@ fn accept_clients(shared: &Arc<Shared>) {
         let serving = shared.clone();
         let reader = Builder::new().name("nbd-reader".into()).stack_size(READER_STACK_BYTES);
         let started = reader.spawn(move || {
-            let _leaves = Leaves { shared: &serving, number };
+            let _registration = ClientRegistration { shared: &serving, number };
             serve_client(&serving, number, socket);
         });
         if started.is_err() {
-            Leaves { shared, number };
+            ClientRegistration { shared, number };
         }
     }
 }
 
 /// Takes a client off the list, however it ends.
-struct Leaves<'a> {
+struct ClientRegistration<'a> {
     shared: &'a Shared,
     number: u64,
 }
 
-impl Drop for Leaves<'_> {
+impl Drop for ClientRegistration<'_> {
     fn drop(&mut self) {
         let mut clients = self.shared.clients();
         clients.sockets.remove(&self.number);
@@ -212,9 +212,9 @@ impl Drop for Leaves<'_> {
 fn serve_client(shared: &Shared, number: u64, socket: Arc<Socket>) {
     let mut stream = Deadline { socket: &socket, deadline: Instant::now() + HANDSHAKE_LIMIT };
     // A client that breaks off a handshake, or the protocol in it, is hung up on; there is nobody to tell.
-    if let Ok(Some(agreed)) = negotiate(&mut stream, &*shared.exports, shared.tls.as_ref()) {
-        shared.clients().exports.insert(number, agreed.export.clone());
-        let connection = Connection::new(number, socket, agreed, shared.budget.clone());
+    if let Ok(Some(negotiated)) = negotiate(&mut stream, &*shared.exports, shared.tls.as_ref()) {
+        shared.clients().exports.insert(number, negotiated.export.clone());
+        let connection = Connection::new(number, socket, negotiated, shared.budget.clone());
         if set_limits(&connection).is_ok() {
             read_requests(&connection, &shared.pool);
         }

@@ -1,4 +1,4 @@
-//! A connected socket, Unix or TCP, in clear or under TLS, used by one reader and several writers at once.
+//! Connected socket, Unix or TCP, in clear or under TLS, used by one reader and several writers at once.
 
 use crate::tls::{Tls, TlsSettings};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};

@@ -1,4 +1,4 @@
-//! What of a plan fits into a time.
+//! Time budget: the cases of a plan that fit into a given time.
 
 use crate::case::{Case, mark_preconditioning};
 use std::collections::BTreeSet;

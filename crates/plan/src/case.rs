@@ -1,4 +1,4 @@
-//! A case: one point of a stage's matrix, with everything that has to be done for it.
+//! Case: one point of a stage's matrix, with all its settings resolved.
 
 use crate::part::{
     Amount, EventCondition, Filesystem, LoadChoice, LoadSearch, LoadTarget, Preconditioning, Stripe,

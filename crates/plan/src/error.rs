@@ -1,4 +1,4 @@
-//! What can be wrong with a plan, where, and what to do about it.
+//! Plan errors, with position and hint.
 
 use crate::source::Excerpt;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How long a case takes and how much it writes, before anything has run.
+//! Estimate of a case's duration and written bytes.
 
 use crate::part::Amount;
 use load::LoadSpec;

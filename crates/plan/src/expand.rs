@@ -1,4 +1,4 @@
-//! From a plan and a selection to cases.
+//! Expansion of a plan and a selection into cases.
 
 use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, RateShare, mark_preconditioning};
 use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, Trigger};
@@ -313,7 +313,7 @@ impl<'a> StageExpansion<'a> {
         let seed = case_seed(&[&self.plan.name, &self.stage.name, &name]);
         let rate_share = self.rate_share(&settings, named, &resolved, is_of_matrix)?;
         let load = if self.stage.loads.is_empty() {
-            self.load(&without_course(&settings), seed, &resolved, place)?
+            self.load(&without_duration_and_events(&settings), seed, &resolved, place)?
         } else {
             // Each of the loads may have a rate of its own, which the stage does not say.
             let mut common = settings.clone();
@@ -417,7 +417,7 @@ impl<'a> StageExpansion<'a> {
                     format!("the load `{}` has a rate of its own beside `rate_percent`", template.name);
                 return Err(self.error_at_or_plain(place, message, "leave one of them out"));
             }
-            let mut load = self.load(&without_course(&settings), seed, &resolved, place)?;
+            let mut load = self.load(&without_duration_and_events(&settings), seed, &resolved, place)?;
             let mut start_ns = 0;
             if let Some(start) = template.start {
                 let counted_ns = start.resolve(whole.runtime_ns);
@@ -666,7 +666,7 @@ impl<'a> StageExpansion<'a> {
 
 /// The settings without what makes the load an open one, where its rate is known only when another case has ended, or
 /// where it goes as fast as it can.
-fn without_course(settings: &SettingValues) -> SettingValues {
+fn without_duration_and_events(settings: &SettingValues) -> SettingValues {
     let mut settings = settings.clone();
     if settings.contains_key(RATE_PERCENT) {
         convert::COURSES_OF_RATES.iter().for_each(|name| drop(settings.remove(*name)));

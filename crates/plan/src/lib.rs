@@ -35,9 +35,9 @@ pub use library::{
     parse_plan_with_table, read_text,
 };
 pub use part::{
-    Amount, Asked, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme,
-    Filesystem, FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadChoice, LoadSearch,
-    LoadTarget, LoadTemplate, Moment, Pause, Pick, Preconditioning, RateReference, Requirement, Rounds,
+    Amount, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme, Filesystem,
+    FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadChoice, LoadSearch, LoadTarget,
+    LoadTemplate, Moment, Pause, Pick, PollSettings, Preconditioning, RateReference, Requirement, Rounds,
     SearchOver, Stripe, Table, Tracked, Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
 };
 pub use plan::{Plan, SettingValues, Stage};

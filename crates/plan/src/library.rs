@@ -72,7 +72,7 @@ pub fn load_plan(name_or_path: &str) -> Result<LoadedPlan, PlanError> {
 
 /// Reads and checks a plan. Published tables that do not ship are looked for beside the file `source_name`.
 pub fn parse_plan(name: &str, source_name: &str, text: &str) -> Result<Plan, PlanError> {
-    parse(name, source_name, text, Given::default())
+    parse(name, source_name, text, SuppliedFiles::default())
 }
 
 /// Reads the plan of a run that was made: `kept` has the settings of one case of each stage. What a stage replays is not
@@ -83,7 +83,7 @@ pub fn parse_kept_plan(
     text: &str,
     kept: &KeptSettings,
 ) -> Result<Plan, PlanError> {
-    parse(name, source_name, text, Given { kept: Some(kept), ..Given::default() })
+    parse(name, source_name, text, SuppliedFiles { kept: Some(kept), ..SuppliedFiles::default() })
 }
 
 /// The same, with the text of one published table given: its name in the plan, and its CSV.
@@ -93,7 +93,7 @@ pub fn parse_plan_with_table(
     text: &str,
     table: Option<(&str, &str)>,
 ) -> Result<Plan, PlanError> {
-    parse(name, source_name, text, Given { table, ..Given::default() })
+    parse(name, source_name, text, SuppliedFiles { table, ..SuppliedFiles::default() })
 }
 
 /// Settings of one case of each stage.
@@ -101,14 +101,14 @@ pub type KeptSettings = BTreeMap<String, SettingValues>;
 
 /// What is known beside the plan's text and need not be read from files.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Given<'a> {
+pub(crate) struct SuppliedFiles<'a> {
     /// A published table: its name in the plan, and its CSV.
     pub table: Option<(&'a str, &'a str)>,
     /// The settings of cases that were made of the plan before.
     pub kept: Option<&'a KeptSettings>,
 }
 
-fn parse(name: &str, source_name: &str, text: &str, given: Given<'_>) -> Result<Plan, PlanError> {
+fn parse(name: &str, source_name: &str, text: &str, given: SuppliedFiles<'_>) -> Result<Plan, PlanError> {
     let source = SourceText::new(source_name, text);
     let document = crate::yaml::parse_source(&source)?;
     let path = Path::new(source_name);

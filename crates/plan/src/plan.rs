@@ -1,4 +1,4 @@
-//! A plan whose every value has been checked.
+//! Plan whose every value is checked.
 
 use crate::claim::Claim;
 use crate::part::{

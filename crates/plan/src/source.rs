@@ -1,4 +1,4 @@
-//! A text with a name, and places in it.
+//! Named source text and positions in it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How I/O is spread over the paths to a device and over the ports of the host.
+//! Distribution of I/O over the paths of a device and the ports of the host.
 
 use crate::counter::Counter;
 use crate::diskstats::{DiskStats, Disks};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What a port carried.
 #[derive(Debug, Default)]
-struct Carried {
+struct PortBytes {
     read_ios: u64,
     write_ios: u64,
     read_sectors: u64,
@@ -25,7 +25,7 @@ pub(crate) fn push_balance(
     elapsed_s: f64,
     counters: &mut Vec<Counter>,
 ) {
-    let mut ports: BTreeMap<Arc<str>, Carried> = BTreeMap::new();
+    let mut ports: BTreeMap<Arc<str>, PortBytes> = BTreeMap::new();
     for multipath in &topology.multipaths {
         let present: Vec<_> =
             multipath.paths.iter().filter_map(|path| Some((path, disks.delta(&path.name)?))).collect();

@@ -1,4 +1,4 @@
-//! What a probe gives.
+//! Counter values of a probe.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the host is, for the manifest.
+//! Host facts for the manifest.
 
 use crate::host::ProbeRoots;
 use serde_json::{Map, Value, json};

@@ -1,13 +1,13 @@
-//! What the host did while a case ran: block devices, processors, pressure, on the run's clock.
+//! Telemetry of the host during a case: block devices, processors, pressure, on the run's clock.
 //!
 //! [`HostProbe`] reads `/proc` at the end of each interval and gives the columns of `iostat -x`, the processor
 //! shares of `iostat -c`, load and pressure; [`ProbeThread`] does so in the background. Volumes of the device mapper,
 //! paths of dm-multipath and of native NVMe multipath, and the balance between them are told apart by sysfs.
-//! [`AskedThread`] asks what may answer late or never: a command, a Prometheus address, the drives' health.
+//! [`CollectorThread`] asks what may answer late or never: a command, a Prometheus address, the drives' health.
 //! [`host_facts`] describes the host for the manifest.
 
-mod asked;
 mod balance;
+mod collectors;
 mod counter;
 mod cpu;
 mod diskstats;
@@ -19,10 +19,11 @@ mod thread;
 mod topology;
 
 #[doc(hidden)]
-pub use asked::read_as_any_answer;
-pub use asked::{
-    AddressError, Answer, AskedSettings, AskedSource, AskedSummary, AskedThread, AskedValue, CommandSettings,
-    HEALTH_INTERVAL_MINIMUM, HealthSettings, HttpAddress, NAME_BYTES_LIMIT, PrometheusSettings, VALUES_LIMIT,
+pub use collectors::read_as_any_answer;
+pub use collectors::{
+    AddressError, Answer, CollectedValue, CollectorSettings, CollectorSource, CollectorSummary,
+    CollectorThread, CommandSettings, HEALTH_INTERVAL_MINIMUM, HealthSettings, HttpAddress, NAME_BYTES_LIMIT,
+    PrometheusSettings, VALUES_LIMIT,
 };
 pub use counter::{Counter, HostInterval, PathChange};
 pub use facts::host_facts;

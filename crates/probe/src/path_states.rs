@@ -43,7 +43,7 @@ impl PathStates {
                 changes.push(PathChange {
                     path: Arc::clone(entity),
                     is_usable: state.is_usable,
-                    state: state.said.clone(),
+                    state: state.state_text.clone(),
                 });
             }
         }

@@ -44,15 +44,19 @@ impl PathDevice {
     pub(crate) fn state(&self) -> PathState {
         // Asymmetric namespace access: nvme-core, `nvme_ana_state_names`.
         let ana = text(&self.directory.join("ana_state"));
-        if let Some(said) = ana.filter(|ana| matches!(&**ana, "inaccessible" | "persistent-loss")) {
-            return PathState { is_usable: false, said };
+        if let Some(state_text) = ana.filter(|ana| matches!(&**ana, "inaccessible" | "persistent-loss")) {
+            return PathState { is_usable: false, state_text };
         }
         match text(&self.state) {
             // SCSI: `sdev_states` of drivers/scsi/scsi_sysfs.c; NVMe: `nvme_sysfs_show_state`.
-            Some(said) => PathState { is_usable: matches!(&*said, "running" | "live"), said },
+            Some(state_text) => {
+                PathState { is_usable: matches!(&*state_text, "running" | "live"), state_text }
+            }
             // Not every driver says how its devices are.
-            None if self.directory.exists() => PathState { is_usable: true, said: "unknown".to_owned() },
-            None => PathState { is_usable: false, said: "gone".to_owned() },
+            None if self.directory.exists() => {
+                PathState { is_usable: true, state_text: "unknown".to_owned() }
+            }
+            None => PathState { is_usable: false, state_text: "gone".to_owned() },
         }
     }
 }
@@ -62,7 +66,7 @@ impl PathDevice {
 pub(crate) struct PathState {
     /// Whether I/O goes by it.
     pub(crate) is_usable: bool,
-    pub(crate) said: String,
+    pub(crate) state_text: String,
 }
 
 /// The devices that are watched.

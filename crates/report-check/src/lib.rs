@@ -1,4 +1,4 @@
-//! A checker of reports that shares nothing with what writes them.
+//! Report checker that shares no code with the report writer.
 //!
 //! It reads a run's SQLite and the report's JSON (`arraylab report RUN --format json`), recomputes every number from samples,
 //! and holds each text against its value, each sentence against what it cites, and each tile and table row against its
@@ -113,9 +113,9 @@ fn verdict(found: &mut Findings, resolver: &Resolver<'_>, report: &Value) {
     } else {
         "none"
     };
-    let said = report["verdict"].as_str().unwrap_or_default();
-    if said != expected {
-        found.add("verdict", format!("it is {said}, the requirements give {expected}"));
+    let message = report["verdict"].as_str().unwrap_or_default();
+    if message != expected {
+        found.add("verdict", format!("it is {message}, the requirements give {expected}"));
     }
 }
 

@@ -77,7 +77,7 @@ pub fn check(found: &mut Findings, run: &Run, report: &Value) {
                 "published" => published(found, &place, cells),
                 "required" => required(found, &place, cells),
                 _ if id.ends_with("-results") => results(found, &place, &columns, cells),
-                _ => asked(found, &place, &columns, caption, cells),
+                _ => requested(found, &place, &columns, caption, cells),
             }
         }
     }
@@ -122,7 +122,7 @@ fn results(found: &mut Findings, place: &str, columns: &[&str], cells: &[Value])
 
 /// A table that the plan asks for: the rows of one case are of that case, and figures of the quantity that the head or caption
 /// names.
-fn asked(found: &mut Findings, place: &str, columns: &[&str], caption: &str, cells: &[Value]) {
+fn requested(found: &mut Findings, place: &str, columns: &[&str], caption: &str, cells: &[Value]) {
     let mut of_row: Option<String> = None;
     let mut quantity = String::new();
     for (head, cell) in columns.iter().zip(cells) {

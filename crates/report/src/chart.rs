@@ -1,4 +1,4 @@
-//! Charts: what one shows, and how it becomes static SVG and a table.
+//! Charts: data, static SVG and the table behind them.
 //!
 //! The SVG needs no script and prints in black and white: series differ in marker and dash (or hatching) as well
 //! as in colour. Colours are classes of the page's style sheet, so light and dark need no second drawing.

@@ -1,4 +1,4 @@
-//! Text from outside made harmless: for HTML and SVG (elements and quoted attributes), and for Markdown.
+//! Escaping of untrusted text for HTML, SVG and Markdown.
 
 use std::fmt::{self, Display, Write as _};
 

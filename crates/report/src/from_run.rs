@@ -1,7 +1,5 @@
-//! A report from a run: what the store holds, with the words of the plan and the parts of the array.
+//! Report model built from a run, its plan and the parts of the array.
 
-mod asked;
-mod asked_tables;
 mod axes;
 mod axis_charts;
 mod comparison;
@@ -14,6 +12,8 @@ mod parts;
 mod penalty_charts;
 mod pictures;
 mod quantity;
+mod requested_charts;
+mod requested_tables;
 mod requirements;
 mod searches;
 mod stage;
@@ -138,7 +138,7 @@ fn asked_for<'a>(
             plan::ChartAxis::Written | plan::ChartAxis::Latency | plan::ChartAxis::Quantity(_) => false,
         };
         is_axis
-            && asked::is_plain(chart)
+            && requested_charts::is_plain(chart)
             && chart.stages.iter().any(|name| name == stage)
             && chart.y.first().is_some_and(|first| quantity::Kind::of(first.name()) == kind)
     })
@@ -257,7 +257,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         sections,
         not_run: facts::not_run(&source),
         method: facts::method(&source),
-        inventory: inventory::said(&source)?,
+        inventory: inventory::message(&source)?,
         findings: Vec::new(),
         claims: found
             .iter()

@@ -15,7 +15,7 @@ use store::{CaseResult, CaseStatus, RunReader};
 /// The kept figures of the shipped twins.
 const KEPT: &str = include_str!("../reference/twins.jsonl");
 /// A rate is said to last from here on.
-const LASTING_S: f64 = 600.0;
+const SUSTAINED_AFTER_S: f64 = 600.0;
 
 /// A figure and the case that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,13 +75,13 @@ struct Measure {
 
 const MEASURES: [Measure; 6] = [
     Measure {
-        title: "Most IOPS",
+        title: "Peak IOPS",
         of: |entry| entry.max_iops.as_ref(),
         text: |value| units::human_rate(value),
         is_less_better: false,
     },
     Measure {
-        title: "Most bandwidth",
+        title: "Peak bandwidth",
         of: |entry| entry.max_bw_bytes_per_s.as_ref(),
         text: |value| units::human_bandwidth(value),
         is_less_better: false,
@@ -93,7 +93,7 @@ const MEASURES: [Measure; 6] = [
         is_less_better: true,
     },
     Measure {
-        title: "Random writes that last",
+        title: "Sustained random write",
         of: |entry| entry.sustained_write_iops.as_ref(),
         text: |value| units::human_rate(value),
         is_less_better: false,
@@ -224,7 +224,7 @@ pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
         min_latency_ns: best(&|result| mean_latency_ns(result), true),
         sustained_write_iops: best(
             &|result| {
-                let lasts = is_random_write(result) && result.duration_s >= LASTING_S;
+                let lasts = is_random_write(result) && result.duration_s >= SUSTAINED_AFTER_S;
                 result.sustained.filter(|_| lasts).map(|sustained| sustained.iops)
             },
             false,
@@ -265,7 +265,7 @@ pub fn rate(own: &Entry, others: &[Entry]) -> Vec<Rating> {
         let is_better =
             |value: f64| if measure.is_less_better { value < figure.value } else { value > figure.value };
         let better = all.iter().filter(|(value, _)| is_better(*value)).count();
-        let said = |(value, entry): &(f64, &Entry)| (label(entry), (measure.text)(*value));
+        let message = |(value, entry): &(f64, &Entry)| (label(entry), (measure.text)(*value));
         Some(Rating {
             quantity: measure.title.into(),
             value: (measure.text)(figure.value),
@@ -273,8 +273,8 @@ pub fn rate(own: &Entry, others: &[Entry]) -> Vec<Rating> {
             at: figure.at.clone(),
             place: better + 1,
             of: all.len() + 1,
-            better: better.checked_sub(1).and_then(|place| all.get(place)).map(said),
-            worse: all.get(better).map(said),
+            better: better.checked_sub(1).and_then(|place| all.get(place)).map(message),
+            worse: all.get(better).map(message),
         })
     });
     ratings.collect()
@@ -317,7 +317,7 @@ pub fn page(entries: &[Entry], reports: &[(String, String)]) -> String {
     body.push_str(
         "Each row is what a test reached: the twin's figures, simulated and not measured, beside those that were published. \
          An empty cell is a figure that the test has not, or did not publish as text. Random writes last where a case of ten \
-         minutes or more found a level that lasts.</p></header><main><section id=\"arrays\"><h2>All arrays</h2>",
+         minutes or more found a sustained level.</p></header><main><section id=\"arrays\"><h2>All arrays</h2>",
     );
     crate::html::write_table(&mut body, &table(entries));
     body.push_str("</section><section id=\"reports\"><h2>The reports</h2><ul>");

@@ -1,10 +1,9 @@
-//! The report: what a run shows, as one self-contained HTML page or as Markdown.
+//! Report of a run: one self-contained HTML page, Markdown, or JSON.
 //!
 //! A [`Report`] is a tree of words, tables and charts that knows nothing of where its facts came from. The page
 //! loads nothing from outside: charts are static SVG with a table under each; uPlot, embedded once, adds zoom
 //! where scripts run. The same report gives the same bytes.
 
-mod bench;
 mod chart;
 mod escape;
 mod from_run;
@@ -13,15 +12,16 @@ mod html;
 mod json;
 mod markdown;
 mod model;
+mod topology;
 mod validation;
 
-pub use bench::{Drawing, Layer, LayerKind};
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 pub use from_run::{ReportError, from_run};
 pub use model::{
     Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
     Verdict,
 };
+pub use topology::{Drawing, Layer, LayerKind};
 pub use validation::{ValidationFigure, validation_pictures};
 
 impl Report {

@@ -1,7 +1,9 @@
-//! What a report says, before it is HTML or Markdown. Nothing here knows where the facts came from.
+//! Report model, independent of format and of the source of its facts.
+//!
+//! Nothing here knows where the facts came from.
 
-use crate::bench::Drawing;
 use crate::chart::Chart;
+use crate::topology::Drawing;
 use findings::Cited;
 use serde_json::{Map, Value};
 

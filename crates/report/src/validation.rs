@@ -1,4 +1,4 @@
-//! How far models are off from measured rows, as `make validate` wrote it.
+//! Model errors against measured rows, as `make validate` wrote them.
 
 mod pictures;
 

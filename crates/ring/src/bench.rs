@@ -1,4 +1,4 @@
-//! What the engine costs, beside the installed fio: rounds of both in turn, so that a busy host troubles both.
+//! Engine benchmark against the installed fio, in alternating rounds.
 
 mod scratch;
 
@@ -334,8 +334,8 @@ fn measure_fio(
         })
         .filter(|_| output.status.success())
         .ok_or_else(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            format!("fio failed: {}", said.lines().next().unwrap_or("it said nothing"))
+            let message = String::from_utf8_lossy(&output.stderr);
+            format!("fio failed: {}", message.lines().next().unwrap_or("it said nothing"))
         })
 }
 

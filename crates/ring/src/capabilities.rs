@@ -1,4 +1,4 @@
-//! What the kernel lets us do, asked once.
+//! io_uring capabilities of the kernel, probed once.
 
 use std::sync::OnceLock;
 

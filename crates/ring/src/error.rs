@@ -1,4 +1,6 @@
-//! Why a load could not be driven at all. What a device answers during the run is counted, not returned.
+//! Errors that prevent a load from running; a device's I/O errors are counted instead.
+//!
+//! What a device answers during the run is counted, not returned.
 
 use std::io;
 

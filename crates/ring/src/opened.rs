@@ -1,4 +1,4 @@
-//! A target that is open, by leave of the guard.
+//! Target opened with the guard's permit.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Seek as _, SeekFrom};

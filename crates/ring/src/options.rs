@@ -1,4 +1,4 @@
-//! How the engine works; what the load is does not depend on it.
+//! Engine options, which do not change the load.
 
 use std::time::Duration;
 

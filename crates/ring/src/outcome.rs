@@ -1,4 +1,4 @@
-//! What a run did, beside its samples.
+//! Outcome of a run, besides its samples.
 
 use load::{ContentTally, Direction, DirectionSample, Histogram, IoError, Written};
 

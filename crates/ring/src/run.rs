@@ -1,4 +1,4 @@
-//! One load on its targets: workers, and their common start.
+//! Run of one load: workers and their common start.
 
 mod collector;
 
@@ -105,7 +105,7 @@ struct Common<'a> {
     capacity_bytes: u64,
     workers: u32,
     gate: Gate,
-    halt: AtomicBool,
+    stop_signal: AtomicBool,
     /// The caller asked for the end.
     hurry: AtomicBool,
 }
@@ -143,24 +143,24 @@ pub fn run(
         capacity_bytes,
         workers,
         gate: Gate::default(),
-        halt: AtomicBool::new(false),
+        stop_signal: AtomicBool::new(false),
         hurry: AtomicBool::new(false),
     };
     let mut collector = Collector::new(&common, on_sample, on_progress, stop);
     std::thread::scope(|scope| {
-        let (tell, told) = channel();
+        let (tx, arguments) = channel();
         for worker in 0..workers {
-            let (tell, common) = (tell.clone(), &common);
+            let (tx, common) = (tx.clone(), &common);
             let spawned = std::thread::Builder::new()
                 .name(format!("ring-{worker}"))
-                .spawn_scoped(scope, move || work(common, worker, &tell));
+                .spawn_scoped(scope, move || work(common, worker, &tx));
             if let Err(error) = spawned {
                 common.gate.open(None);
                 return Err(RingError::engine("start a thread", error));
             }
         }
-        drop(tell);
-        collector.collect(&told)
+        drop(tx);
+        collector.collect(&arguments)
     })?;
     Ok(collector.outcome(fallback.into_iter().chain(not_possible).collect()))
 }
@@ -216,10 +216,10 @@ fn workers(case: &RingCase) -> Result<u32, RingError> {
 }
 
 /// What one worker's thread does.
-fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
+fn work(common: &Common, worker: u32, tx: &Sender<Message>) {
     // A message that nobody takes any more belongs to a run that has already failed.
     let ready = |result| {
-        let _ = tell.send(Message::Ready(result));
+        let _ = tx.send(Message::Ready(result));
         common.gate.wait()
     };
     let unpinned = prepare_thread(common.case.options, worker);
@@ -228,12 +228,12 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
             outcome.warnings.extend(unpinned.clone());
             Box::new(outcome)
         });
-        let _ = tell.send(Message::Ended(worker, outcome));
+        let _ = tx.send(Message::Ended(worker, outcome));
     };
     let jobs: Vec<u32> = (worker..common.case.load.numjobs).step_by(common.workers as usize).collect();
     let spec = common.case.load;
     let slots = jobs.len() * spec.iodepth as usize;
-    let mut on_sample = |sample| match tell.send(Message::Sample(worker, Box::new(sample))) {
+    let mut on_sample = |sample| match tx.send(Message::Sample(worker, Box::new(sample))) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     };
@@ -244,7 +244,7 @@ fn work(common: &Common, worker: u32, tell: &Sender<Message>) {
         jobs: jobs.clone(),
         capacity_bytes: common.capacity_bytes,
         start,
-        halt: &common.halt,
+        stop_signal: &common.stop_signal,
         hurry: &common.hurry,
         io_size_bytes: common.case.io_size_bytes,
         journal: common.case.journal,

@@ -1,4 +1,4 @@
-//! Where a byte of the load lies on one or several targets.
+//! Striping of a load over targets.
 
 use crate::{OpenTarget, RingError};
 

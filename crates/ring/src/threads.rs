@@ -78,7 +78,7 @@ impl<'a> Threads<'a> {
                     TrimKind::WriteZeroes => FallocateFlags::ZERO_RANGE,
                 },
         });
-        let (tell, finished) = channel();
+        let (tx, finished) = channel();
         let threads = Threads {
             shared,
             striping,
@@ -88,10 +88,10 @@ impl<'a> Threads<'a> {
             ready: VecDeque::new(),
         };
         for _ in 0..slots.min(THREADS_LIMIT) {
-            let (shared, tell) = (Arc::clone(&threads.shared), tell.clone());
+            let (shared, tx) = (Arc::clone(&threads.shared), tx.clone());
             std::thread::Builder::new()
                 .name("ring-psync".into())
-                .spawn(move || shared.serve(&tell))
+                .spawn(move || shared.serve(&tx))
                 .map_err(failed)?;
         }
         Ok(threads)
@@ -99,7 +99,7 @@ impl<'a> Threads<'a> {
 }
 
 impl Shared {
-    fn serve(&self, tell: &Sender<(u32, Result<(), IoError>)>) {
+    fn serve(&self, tx: &Sender<(u32, Result<(), IoError>)>) {
         loop {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let work = loop {
@@ -112,7 +112,7 @@ impl Shared {
                 }
             };
             drop(waiting);
-            if tell.send((work.slot, self.carry_out(work))).is_err() {
+            if tx.send((work.slot, self.carry_out(work))).is_err() {
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! Reading back what a verified load wrote.
+//! Read-back of a verified load.
 
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};

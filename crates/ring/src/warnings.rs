@@ -1,4 +1,4 @@
-//! What a reader of the results must know: where the load that was delivered is not the one that was asked for.
+//! Warnings where the delivered load differs from the requested one.
 
 use load::LoadSpec;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use load::{
-    ContentTally, Direction, Histogram, IoError, LoadSpec, NEVER_NS, Operation, Planned, Recorder, Sample,
+    ContentTally, Direction, Histogram, IoError, LoadSpec, NEVER_NS, Operation, PlannedIo, Recorder, Sample,
     Schedule, Written,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -52,7 +52,7 @@ pub(crate) struct Assignment<'a> {
     pub jobs: Vec<u32>,
     pub capacity_bytes: u64,
     pub start: Instant,
-    pub halt: &'a AtomicBool,
+    pub stop_signal: &'a AtomicBool,
     /// The user wants the run to end: nothing that is in flight is waited for.
     pub hurry: &'a AtomicBool,
     /// Bytes of all jobs of all workers after which the load ends.
@@ -65,7 +65,7 @@ pub(crate) struct Assignment<'a> {
 /// A place in a job's queue.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    planned: Planned,
+    planned: PlannedIo,
     issued_ns: u64,
     generation: u32,
     is_syncing: bool,
@@ -125,7 +125,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         let filling = Filling::new(assignment, &schedule, &mut queue, slots as u32)?;
         let nothing = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job: 0 };
         let empty = Slot {
-            planned: Planned { operation: nothing, not_before_ns: 0 },
+            planned: PlannedIo { operation: nothing, not_before_ns: 0 },
             issued_ns: 0,
             generation: 0,
             is_syncing: false,
@@ -209,7 +209,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             if self.in_flight == 0 && !self.has_more() {
                 self.ended.get_or_insert(Ended::Completed);
             }
-            if self.ended.is_none() && self.assignment.halt.load(Ordering::Relaxed) {
+            if self.ended.is_none() && self.assignment.stop_signal.load(Ordering::Relaxed) {
                 self.ended = Some(Ended::Interrupted);
             }
             if self.ended.is_some() {
@@ -368,7 +368,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         }
     }
 
-    fn count_offered(&mut self, planned: &Planned) {
+    fn count_offered(&mut self, planned: &PlannedIo) {
         let is_counted = (self.counted_from_ns..self.counted_to_ns).contains(&planned.not_before_ns);
         self.outcome.offered_ios += u64::from(is_counted);
     }

@@ -284,12 +284,12 @@ fn content_arrives_as_asked() {
             100.0 * (1.0 - compressed as f64 * 16.0 / bytes.len() as f64),
             100.0 * f64::from(repeated) / blocks as f64,
         ];
-        let said = outcome.content.unwrap();
-        let said = [said.compress_percent().unwrap(), said.dedupe_percent().unwrap()];
-        let asked = [f64::from(compress_percent), f64::from(dedupe_percent)];
+        let message = outcome.content.unwrap();
+        let message = [message.compress_percent().unwrap(), message.dedupe_percent().unwrap()];
+        let requested = [f64::from(compress_percent), f64::from(dedupe_percent)];
         for share in 0..2 {
-            assert!((lies[share] - asked[share]).abs() < 5.0, "{content:?}: {lies:?} lie there");
-            assert!((said[share] - asked[share]).abs() < 5.0, "{content:?}: {said:?} said");
+            assert!((lies[share] - requested[share]).abs() < 5.0, "{content:?}: {lies:?} lie there");
+            assert!((message[share] - requested[share]).abs() < 5.0, "{content:?}: {message:?} said");
         }
     }
 }
@@ -484,7 +484,7 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         let stop = AtomicBool::new(false);
         let load = spec(Pattern::Randread, 60_000);
         let begun = Instant::now();
-        let (outcome, samples, asked, took) = std::thread::scope(|scope| {
+        let (outcome, samples, requested, took) = std::thread::scope(|scope| {
             let stopper = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(400));
                 stalling.signal("-STOP");
@@ -494,15 +494,15 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
             });
             let (outcome, samples) =
                 drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();
-            let asked = stopper.join().unwrap();
-            (outcome, samples, asked, asked.elapsed())
+            let requested = stopper.join().unwrap();
+            (outcome, samples, requested, requested.elapsed())
         });
         assert!(took < Duration::from_secs(1), "{interface:?}: {took:?}");
         assert_eq!(outcome.ended, Ended::Interrupted);
         assert!(outcome.read.ios > 10 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
         let last = samples.last().unwrap();
         // 700 ms after the beginning, and later where the host sleeps longer.
-        let late_ns = (asked - begun).as_nanos() as u64 - 700 * MS;
+        let late_ns = (requested - begun).as_nanos() as u64 - 700 * MS;
         let end = 600 * MS..1200 * MS + late_ns;
         assert!(end.contains(&last.end_ns), "{interface:?}: {}, {late_ns} late", last.end_ns);
         assert_eq!(samples.iter().map(|sample| sample.read.ios).sum::<u64>(), outcome.read.ios);
@@ -541,8 +541,8 @@ fn a_hang_is_told_and_waited_for() {
             assert_eq!(outcome.is_pending(), !comes_back, "{case}");
             // It hangs since 300 ms, and is first called so at 1200 ms.
             assert!(hang.longest_ns > 800 * MS, "{case}: {hang:?}");
-            let said = outcome.not_answered().unwrap();
-            assert!(said.contains(&format!("{} I/Os were not answered", hang.ios)), "{case}: {said}");
+            let message = outcome.not_answered().unwrap();
+            assert!(message.contains(&format!("{} I/Os were not answered", hang.ios)), "{case}: {message}");
             let took = begun.elapsed();
             let waited = if comes_back { 1900..3700 } else { 3700..9000 };
             assert!(waited.contains(&took.as_millis()), "{case}: {took:?}");
@@ -585,9 +585,9 @@ fn a_load_without_an_answer_is_told() {
             });
             drive(RingTargets::Open(&target), &spec(Pattern::Randread, 500), &with(interface)).unwrap().0
         });
-        let said = outcome.not_answered().unwrap_or_else(|| panic!("{interface:?}: {outcome:?}"));
+        let message = outcome.not_answered().unwrap_or_else(|| panic!("{interface:?}: {outcome:?}"));
         assert!(outcome.delivered_ios() == 0 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
-        assert!(said.contains("no I/O was answered in time") && !outcome.is_pending(), "{said}");
+        assert!(message.contains("no I/O was answered in time") && !outcome.is_pending(), "{message}");
     }
     let directory = directory();
     let permit = permit(directory.path(), "t", MIB);
@@ -595,8 +595,8 @@ fn a_load_without_an_answer_is_told() {
     File::options().write(true).open(directory.path().join("t")).unwrap().set_len(0).unwrap();
     let options = RingOptions { on_error: ErrorPolicy::Continue, ..RingOptions::default() };
     let all_failed = drive(RingTargets::Open(&target), &spec(Pattern::Randread, 100), &options).unwrap().0;
-    let said = all_failed.not_answered().unwrap_or_else(|| panic!("{all_failed:?}"));
-    assert!(said.contains("no I/O"), "{said}");
+    let message = all_failed.not_answered().unwrap_or_else(|| panic!("{all_failed:?}"));
+    assert!(message.contains("no I/O"), "{message}");
 
     // A rate whose first I/O is due after the end is no hang.
     let idle = LoadSpec { ramp_ns: 100 * MS, rate_iops: Some(1.0), ..spec(Pattern::Randread, 100) };
@@ -650,13 +650,13 @@ fn a_stopped_file_system_does_not_hold_the_engine() {
                 signal("-STOP");
                 std::thread::sleep(Duration::from_millis(1500));
                 stop.store(true, Ordering::Relaxed);
-                let asked = Instant::now();
+                let requested = Instant::now();
                 // A run that is held is let go, to fail and not to hang.
-                while !is_over.load(Ordering::Relaxed) && asked.elapsed() < Duration::from_secs(10) {
+                while !is_over.load(Ordering::Relaxed) && requested.elapsed() < Duration::from_secs(10) {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 signal("-CONT");
-                asked.elapsed()
+                requested.elapsed()
             });
             let (outcome, _) =
                 drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();

@@ -1,4 +1,4 @@
-//! From a description and settings to what is served: a layout, drives, volumes and spares.
+//! Served array built from a description and settings: layout, drives, volumes and spares.
 
 use crate::paced::TwinSpec;
 use crate::{ServeError, replicated};

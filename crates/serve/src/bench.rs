@@ -1,4 +1,4 @@
-//! How fast an array is served, beside nbdkit's memory plugin and with the same client: fio.
+//! Serving benchmark against nbdkit's memory plugin, with fio as the client.
 
 use crate::run::{bench_error, serve_array};
 use crate::{Options, ServeError, Served, ServedArray};

@@ -1,4 +1,4 @@
-//! What the levels and busy times of a model's parts are measured by: how much there is of each.
+//! Capacities of a model's parts, against which levels and busy times are measured.
 
 use crate::replicated::drive_name;
 use serde_json::{Value, json};

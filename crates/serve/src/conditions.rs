@@ -4,7 +4,7 @@
 use crate::array::ServedArray;
 use crate::control::{Controlled, failed, refuse};
 use crate::live::LiveArray;
-use crate::losses::model_drive;
+use crate::reported_losses::model_drive;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
@@ -93,8 +93,8 @@ impl Controlled {
         if self.pacer.is_none() {
             return Ok(json!({}));
         }
-        let told = Settings::from_iter([("service".to_owned(), Value::from(found.service))]);
-        self.act(if runs { "service-start" } else { "service-stop" }, &told)
+        let reported = Settings::from_iter([("service".to_owned(), Value::from(found.service))]);
+        self.act(if runs { "service-start" } else { "service-stop" }, &reported)
     }
 
     /// A drive takes so many times as long from now on.
@@ -114,9 +114,9 @@ impl Controlled {
     }
 
     fn slow_model(&self, drive: u16, factor: f64) -> Result<Value, ResponseError> {
-        let told =
+        let reported =
             [("drive".to_owned(), model_drive(&self.live, drive)), ("factor".to_owned(), factor.into())];
-        self.act("drive-slow", &Settings::from_iter(told))
+        self.act("drive-slow", &Settings::from_iter(reported))
     }
 
     /// The model learns what had happened to the array before the start.
@@ -134,8 +134,8 @@ impl Controlled {
             }
         }
         for service in stopped_services(&volume) {
-            let told = Settings::from_iter([("service".to_owned(), Value::from(service))]);
-            self.note_refusal(self.act("service-stop", &told));
+            let reported = Settings::from_iter([("service".to_owned(), Value::from(service))]);
+            self.note_refusal(self.act("service-stop", &reported));
         }
     }
 

@@ -3,10 +3,10 @@
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
-use crate::losses::ToldLosses;
 use crate::options::Options;
 use crate::paced::Pacer;
 use crate::replicated::drive_number;
+use crate::reported_losses::ReportedLosses;
 use crate::volumes::{LIMIT, TEMPLATE};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError, Verb};
@@ -28,7 +28,7 @@ pub(crate) struct Controlled {
     pub pacer: Option<Arc<Pacer>>,
     /// One change of the volumes at a time.
     pub changes: Mutex<()>,
-    pub told_losses: ToldLosses,
+    pub told_losses: ReportedLosses,
     /// As it is served.
     pub options: Options,
 }
@@ -73,11 +73,11 @@ impl Controlled {
             // As plans mean it: the volume under load.
             arguments.entry(VOLUME).or_insert_with(|| self.exports.chosen().into());
         }
-        let (action, told) = (action.clone(), arguments);
-        let lasts = (action.clone(), told.clone());
+        let (action, reported) = (action.clone(), arguments);
+        let lasts = (action.clone(), reported.clone());
         let acted = pacer.ask(move |paced| {
-            paced.model.act(paced.now_ns, &action, &told)?;
-            let name = told.get(VOLUME).and_then(Value::as_str).unwrap_or_default();
+            paced.model.act(paced.now_ns, &action, &reported)?;
+            let name = reported.get(VOLUME).and_then(Value::as_str).unwrap_or_default();
             Ok(paced.model.limit_set(name))
         });
         let limit = acted
@@ -101,11 +101,11 @@ impl Controlled {
     fn keep_with_volume(
         &self,
         action: &str,
-        told: &Settings,
+        reported: &Settings,
         limit: Option<Limit>,
     ) -> Result<(), ResponseError> {
-        let Some(name) = told.get(VOLUME).and_then(Value::as_str) else { return Ok(()) };
-        match (action, told.get(TEMPLATE)) {
+        let Some(name) = reported.get(VOLUME).and_then(Value::as_str) else { return Ok(()) };
+        match (action, reported.get(TEMPLATE)) {
             (LIMIT, _) => self.keep(name, LIMIT, limit.map_or(Value::Null, |limit| json!(limit))),
             (TEMPLATE, Some(template)) => self.keep(name, TEMPLATE, template.clone()),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! `ctl CONTROL_SOCKET VERB…`: what a user says to a served array.
+//! `ctl CONTROL_SOCKET VERB…`: client of a served array's control socket.
 
 use crate::ServeError;
 use crate::array::typed;
@@ -102,9 +102,12 @@ mod tests {
             ("sing", "say one of: status | ready"),
         ] {
             let words_of: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let said = verb_of(&words_of).unwrap_err();
-            assert!(said.to_string().contains(words), "{line}: {said}");
-            assert_eq!((said.exit_status(), said.to_string().contains("one of")), (2, line == "sing"));
+            let reported = verb_of(&words_of).unwrap_err();
+            assert!(reported.to_string().contains(words), "{line}: {reported}");
+            assert_eq!(
+                (reported.exit_status(), reported.to_string().contains("one of")),
+                (2, line == "sing")
+            );
         }
     }
 }

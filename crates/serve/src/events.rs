@@ -1,4 +1,4 @@
-//! What can be made to happen to a served array, by name and arguments.
+//! Events that can be triggered on a served array, by name and arguments.
 
 use crate::verbs::{self, Scope};
 use crate::volumes::VolumeOrder;

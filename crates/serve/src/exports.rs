@@ -1,7 +1,7 @@
-//! What clients see: the whole array under the empty name, and its volumes, which may change while they are used.
+//! NBD exports: the whole array under the empty name, and its volumes, which may change under I/O.
 
 use crate::live::LiveArray;
-use crate::paced::{At, Pacer, Tally};
+use crate::paced::{Pacer, RequestTarget, Tally};
 use nbd::{Access, Arrival, Errno, Export, ExportError, Exports, Extent, HeldReply};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -218,12 +218,13 @@ impl Exports for ArrayExports {
 
 impl Slice {
     /// Whose a range is, and where the model has it. What is no volume's has no time of its own.
-    fn at(&self, offset_bytes: u64) -> Option<(At, Arc<Tally>)> {
+    fn at(&self, offset_bytes: u64) -> Option<(RequestTarget, Arc<Tally>)> {
         match &self.part {
             Part::Volume(volume) => {
                 let parts = volume.mapped().parts(offset_bytes, 512).ok()?;
                 let (array_bytes, _, _) = *parts.first()?;
-                let at = At { volume: Some(volume.number), volume_bytes: offset_bytes, array_bytes };
+                let at =
+                    RequestTarget { volume: Some(volume.number), volume_bytes: offset_bytes, array_bytes };
                 Some((at, volume.tally.clone()))
             }
             Part::Whole { .. } => {
@@ -233,7 +234,10 @@ impl Slice {
                 let volume_bytes = region.in_volume_bytes + offset_bytes - region.run.start_bytes;
                 let is_inside = offset_bytes - region.run.start_bytes < region.run.length_bytes;
                 let volume = is_inside.then_some(region.volume.number);
-                Some((At { volume, volume_bytes, array_bytes: offset_bytes }, region.volume.tally.clone()))
+                Some((
+                    RequestTarget { volume, volume_bytes, array_bytes: offset_bytes },
+                    region.volume.tally.clone(),
+                ))
             }
         }
     }

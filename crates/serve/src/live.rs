@@ -1,8 +1,8 @@
-//! The array while it is served: its volume, which a power cut takes away for a moment, and its condition.
+//! Live array: its volume, which a power cut takes away for a while, and its condition.
 
 use crate::array::ServedArray;
 use crate::error::in_words;
-use crate::power::PoweredShelf;
+use crate::power::PowerCutStore;
 use crate::volumes::open;
 use layout::Redundancy;
 use nbd::{Errno, ExportError};
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use volume::{
-    DriveCondition, RebuildProgress, RehomeProgress, ResyncProgress, Run, ScrubReport, Volume, VolumeError,
-    VolumeMap,
+    DriveCondition, MigrationProgress, RebuildProgress, ResyncProgress, Run, ScrubReport, Volume,
+    VolumeError, VolumeMap,
 };
 
 /// How long requests under way may take to notice that the power is off.
@@ -22,7 +22,7 @@ const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
 #[derive(Default, Clone, serde::Serialize)]
 pub(crate) struct Background {
     pub rebuild: Option<RebuildProgress>,
-    pub rehoming: Option<RehomeProgress>,
+    pub rehoming: Option<MigrationProgress>,
     pub resync: Option<ResyncProgress>,
     pub scrub: Option<Scrub>,
     pub power_cuts: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Scrub {
 
 pub(crate) struct LiveArray {
     pub array: ServedArray,
-    shelf: PoweredShelf,
+    store: PowerCutStore,
     volume: RwLock<Option<Arc<Volume>>>,
     background: Mutex<Background>,
     wake: Condvar,
@@ -56,12 +56,12 @@ impl LiveArray {
     /// The array and its volumes.
     pub(crate) fn open(
         array: ServedArray,
-        shelf: PoweredShelf,
+        store: PowerCutStore,
     ) -> Result<(LiveArray, VolumeMap), VolumeError> {
-        let (volume, map) = open(shelf.clone(), &array)?;
+        let (volume, map) = open(store.clone(), &array)?;
         let live = LiveArray {
             array,
-            shelf,
+            store,
             volume: RwLock::new(Some(Arc::new(volume))),
             background: Mutex::default(),
             wake: Condvar::new(),
@@ -104,7 +104,7 @@ impl LiveArray {
     pub(crate) fn fail_broken_drives(&self, volume: &Volume) -> bool {
         let _alone = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut has_failed = false;
-        for (drive, problem) in self.shelf.take_failures() {
+        for (drive, problem) in self.store.take_failures() {
             self.note(&format!("drive {drive}: {problem}"));
             if self.bears_a_loss(volume) && volume.fail_drive(drive).is_ok() {
                 self.broken_drives.fetch_add(1, Ordering::AcqRel);
@@ -148,7 +148,7 @@ impl LiveArray {
             return Err(io_error(io::Error::other("the power is off already")));
         }
         let mut state = seed;
-        let cut = self.shelf.cut(|| {
+        let cut = self.store.cut(|| {
             // SplitMix64 (Steele, Lea and Flood 2014).
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -172,8 +172,8 @@ impl LiveArray {
         }
         drop(volume);
         cut.map_err(io_error)?;
-        self.shelf.switch_on();
-        *slot = Some(Arc::new(open(self.shelf.clone(), &self.array)?.0));
+        self.store.switch_on();
+        *slot = Some(Arc::new(open(self.store.clone(), &self.array)?.0));
         drop(slot);
         self.background().power_cuts = self.power_cuts.fetch_add(1, Ordering::Relaxed) + 1;
         self.wake();
@@ -182,7 +182,7 @@ impl LiveArray {
 
     /// From now on a drive refuses writes.
     pub(crate) fn break_drive(&self, drive: u16) -> bool {
-        self.shelf.break_drive(drive)
+        self.store.break_drive(drive)
     }
 
     /// Keeps what went wrong for `status`.

@@ -1,9 +1,9 @@
-//! A served array as Prometheus sees it: volumes as they were served, and every part of the model.
+//! Prometheus metrics of a served array: volumes and every part of the model.
 
+use crate::array_view::{Entity, entity_of};
 use crate::control::Controlled;
-use crate::paced::LatenessReport;
+use crate::paced::PacingErrorReport;
 use crate::page::Page;
-use crate::scene::{Place, place_of};
 use metrics::{Labels, Source, counters, exposition, gauges, sums};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -27,7 +27,7 @@ pub(crate) struct Monitoring {
 
 /// What the model says at one moment.
 struct Moment {
-    lateness: LatenessReport,
+    lateness: PacingErrorReport,
     limits: Vec<(String, Limit, u64)>,
     counters: Vec<TwinCounter>,
 }
@@ -42,12 +42,12 @@ struct Part<'a> {
 impl Source for Monitoring {
     fn exposition(&self) -> String {
         let moment = self.controlled.pacer.as_ref().and_then(|pacer| {
-            let asked = pacer.ask(|paced| Moment {
+            let requested = pacer.ask(|paced| Moment {
                 lateness: paced.lateness,
                 limits: paced.model.limits(),
                 counters: paced.model.counters(),
             });
-            asked.ok()
+            requested.ok()
         });
         exposition(Scrape { controlled: self.controlled.clone(), moment })
     }
@@ -206,7 +206,7 @@ fn encode_moment(encoder: &mut DescriptorEncoder<'_>, moment: &Moment) -> fmt::R
 
 /// What a counter's entity is, as a family and its labels. Volumes are left out: they are counted as they are served.
 fn part_of(entity: &str) -> Option<Part<'_>> {
-    let Place { kind, node, name } = place_of(entity).filter(|place| place.kind != "volume")?;
+    let Entity { kind, node, name } = entity_of(entity).filter(|place| place.kind != "volume")?;
     let mut labels: Labels<'_> = node.map(|node| ("node", node)).into_iter().collect();
     // A drive's number says nothing without its node; services are the same on every node.
     labels.push((kind, if kind == "drive" { entity } else { name }));

@@ -1,4 +1,4 @@
-//! Files and devices named for drives, past the guard that protects data.
+//! Files and devices named as drives, checked by the data guard.
 
 use crate::{Options, ServeError};
 use target::{Guard, Roots, StorageSpec, inspect};

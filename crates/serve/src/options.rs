@@ -1,4 +1,4 @@
-//! What to serve, and where: the command line's options without the command line.
+//! Serve options, independent of the command line.
 
 use crate::ServeError;
 use crate::array::ServedArray;

@@ -3,7 +3,7 @@
 use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::ctl;
 use crate::run::bench_error;
-use crate::{LatenessReport, Options, ServeError, ServedArray, TwinSpec};
+use crate::{Options, PacingErrorReport, ServeError, ServedArray, TwinSpec};
 use load::{Arrival, ArrivalProcess, Device as _, LoadShape, LoadSpec, Operation, Pattern, RateCurve};
 use serde_json::Map;
 use std::ops::ControlFlow;
@@ -190,7 +190,7 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
         fio(point, &socket, seconds)
     })?;
     let (twin_iops, twin_mean_ns) = simulate(point, &twin, seconds)?;
-    let lateness: LatenessReport = served.lateness.unwrap_or_default();
+    let lateness: PacingErrorReport = served.lateness.unwrap_or_default();
     Ok(PacedRow {
         scenario: point.scenario.to_owned(),
         iops,

@@ -1,10 +1,10 @@
-//! What the page of a served array shows, and what its buttons do.
+//! Page of a served array and its controls.
 //!
 //! One thread looks at the array once a second, whoever watches: a page costs the array nothing.
 
+use crate::array_view::{ArrayView, DirectionView};
 use crate::control::Controlled;
 use crate::ctl::{asked_for, verb_of};
-use crate::scene::{MovedScene, Scene};
 use crate::verbs::{Scope, VERBS, VerbSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(crate) struct Page {
 struct Seen {
     began_at: Instant,
     last: Option<(Instant, Value)>,
-    scene: Scene,
+    array_view: ArrayView,
     points: VecDeque<Point>,
     has_command: bool,
 }
@@ -40,8 +40,8 @@ struct Seen {
 /// One look, all volumes together.
 struct Point {
     at_s: f64,
-    read: MovedScene,
-    write: MovedScene,
+    read: DirectionView,
+    write: DirectionView,
 }
 
 /// What a button sends.
@@ -57,7 +57,7 @@ impl Page {
         let seen = Seen {
             began_at: Instant::now(),
             last: None,
-            scene: Scene::default(),
+            array_view: ArrayView::default(),
             points: VecDeque::new(),
             has_command: false,
         };
@@ -93,12 +93,13 @@ impl Page {
         let mut seen = self.seen();
         match status {
             Err(problem) => {
-                seen.scene.condition = problem.message;
-                seen.scene.is_whole = false;
+                seen.array_view.condition = problem.message;
+                seen.array_view.is_whole = false;
             }
             Ok(now) => {
                 let (before_at, before) = seen.last.take().unwrap_or_else(|| (at, now.clone()));
-                seen.scene = Scene::between(&before, &now, at.duration_since(before_at).as_secs_f64());
+                seen.array_view =
+                    ArrayView::between(&before, &now, at.duration_since(before_at).as_secs_f64());
                 seen.last = Some((at, now));
                 let point = seen.point(at);
                 if seen.points.len() == POINTS_LIMIT {
@@ -112,17 +113,17 @@ impl Page {
     /// For the browser.
     pub(crate) fn state(&self) -> String {
         let seen = self.seen();
-        let scene = &seen.scene;
-        let mut state = json!(scene);
+        let array_view = &seen.array_view;
+        let mut state = json!(array_view);
         let points: Vec<Value> = seen.points.iter().map(Point::in_json).collect();
-        let notes: Vec<_> = scene.notes.iter().rev().take(NOTES_LIMIT).collect();
+        let notes: Vec<_> = array_view.notes.iter().rev().take(NOTES_LIMIT).collect();
         let more = json!({
             "kind": "array",
             "elapsed_s": seen.began_at.elapsed().as_secs_f64(),
             "points": points,
             "notes": notes,
             "verbs": VERBS.iter().filter(|verb| is_button(verb)).collect::<Vec<_>>(),
-            "choices": self.choices(scene),
+            "choices": self.choices(array_view),
             "settings": seen.last.as_ref().map(|(_, status)| &status["model"]["settings"]),
         });
         if let (Some(state), Value::Object(more)) = (state.as_object_mut(), more) {
@@ -143,17 +144,17 @@ impl Page {
     }
 
     /// What arguments are chosen from: what is sent, and what is shown.
-    fn choices(&self, scene: &Scene) -> Value {
-        let drives = scene.drives.iter().filter_map(|drive| {
+    fn choices(&self, array_view: &ArrayView) -> Value {
+        let drives = array_view.drives.iter().filter_map(|drive| {
             let number = drive.number?;
             let part = drive.part.as_deref().filter(|part| part.contains('/')).unwrap_or("");
             Some(json!([number.to_string(), format!("{number} {part} ({})", drive.state).replace("  ", " ")]))
         });
         let same = |name: &str| json!([name, name]);
-        let controllers = scene.parts.iter().filter(|part| part.kind == "controller");
+        let controllers = array_view.parts.iter().filter(|part| part.kind == "controller");
         let controllers = controllers.enumerate().map(|(index, part)| json!([index.to_string(), part.name]));
         // Others are not on the way of I/O to drives, and cannot be stopped.
-        let services = scene.parts.iter().filter(|part| {
+        let services = array_view.parts.iter().filter(|part| {
             let name = part.name.split_once('/').map_or("", |(_, name)| name);
             part.node.as_deref().is_some_and(|node| node.starts_with("node"))
                 && (name == "nvmed" || name.starts_with("server-"))
@@ -171,7 +172,7 @@ impl Page {
         let templates = system.map_or(&[][..], |system| &system.templates);
         json!({
             "drive": drives.collect::<Vec<_>>(),
-            "volume": scene.volumes.iter().map(|volume| same(&volume.name)).collect::<Vec<_>>(),
+            "volume": array_view.volumes.iter().map(|volume| same(&volume.name)).collect::<Vec<_>>(),
             "controller": controllers.collect::<Vec<_>>(),
             "service": services.collect::<Vec<_>>(),
             "setting": settings.collect::<Vec<_>>(),
@@ -191,9 +192,9 @@ fn is_button(verb: &VerbSpec) -> bool {
 
 impl Seen {
     fn point(&self, at: Instant) -> Point {
-        let sum = |of: fn(&crate::scene::VolumeScene) -> MovedScene| {
-            let all = self.scene.volumes.iter().map(of);
-            let (mut sum, mut waited_ms) = (MovedScene::default(), 0.0);
+        let sum = |of: fn(&crate::array_view::VolumeView) -> DirectionView| {
+            let all = self.array_view.volumes.iter().map(of);
+            let (mut sum, mut waited_ms) = (DirectionView::default(), 0.0);
             for one in all {
                 sum.iops += one.iops;
                 sum.bytes_per_s += one.bytes_per_s;

@@ -1,4 +1,4 @@
-//! How fast parity is made and lost members come back, on one core.
+//! Parity benchmark: computation and reconstruction on one core.
 
 use rustix::time::{ClockId, clock_gettime};
 use volume::parity::{make_parity, recover};

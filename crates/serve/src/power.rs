@@ -1,4 +1,4 @@
-//! The shelf of a served array: a directory whose power can be cut, and whose drives can break.
+//! Backing store with power cuts and drive failures: a directory of a served array.
 //!
 //! Files cannot be made to forget what they were told, so each write keeps what it overwrote until it is synced. A
 //! power cut then takes back any of the sectors that were not synced, as a drive's volatile cache would lose them.
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use volume::{Directory, Medium, SECTOR_BYTES, Shelf};
+use volume::{BackingStore, BlockStore, Directory, SECTOR_BYTES};
 
 /// A drive that has this much unsynced writes it through: no cache is larger.
 const UNSYNCED_BYTES_LIMIT: usize = 64 << 20;
@@ -17,14 +17,14 @@ const KEPT_BYTES_LIMIT: usize = 16 << 20;
 
 /// A directory with a power switch. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct PoweredShelf {
+pub(crate) struct PowerCutStore {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     directory: Directory,
     power: Arc<Power>,
-    media: Mutex<Vec<Arc<PoweredMedium>>>,
+    block_stores: Mutex<Vec<Arc<PowerCutBlockStore>>>,
 }
 
 struct Power {
@@ -45,53 +45,53 @@ impl Power {
     }
 }
 
-impl PoweredShelf {
+impl PowerCutStore {
     pub(crate) fn new(directory: Directory) -> Self {
         let power = Arc::new(Power { is_on: AtomicBool::new(true), gate: RwLock::new(()) });
-        PoweredShelf { inner: Arc::new(Inner { directory, power, media: Mutex::default() }) }
+        PowerCutStore { inner: Arc::new(Inner { directory, power, block_stores: Mutex::default() }) }
     }
 
-    /// Nothing is read or written until [`PoweredShelf::switch_on`]; of what was not synced each sector is lost if
+    /// Nothing is read or written until [`PowerCutStore::switch_on`]; of what was not synced each sector is lost if
     /// `loses` says so.
     pub(crate) fn cut(&self, mut loses: impl FnMut() -> bool) -> io::Result<()> {
         let power = &self.inner.power;
         power.is_on.store(false, Ordering::Release);
         let _alone = power.gate.write().unwrap_or_else(PoisonError::into_inner);
-        self.media().iter().try_for_each(|medium| medium.lose(&mut loses))
+        self.block_stores().iter().try_for_each(|block_store| block_store.lose(&mut loses))
     }
 
     /// The next accesses pass, on media opened anew.
     pub(crate) fn switch_on(&self) {
-        self.media().clear();
+        self.block_stores().clear();
         self.inner.power.is_on.store(true, Ordering::Release);
     }
 
     /// From now on a drive refuses writes.
     pub(crate) fn break_drive(&self, drive: u16) -> bool {
-        let media = self.media();
-        let newest = media.iter().rev().find(|medium| medium.drive == Some(drive));
-        newest.is_some_and(|medium| {
-            medium.is_broken.store(true, Ordering::Release);
+        let block_stores = self.block_stores();
+        let newest = block_stores.iter().rev().find(|block_store| block_store.drive == Some(drive));
+        newest.is_some_and(|block_store| {
+            block_store.is_broken.store(true, Ordering::Release);
             true
         })
     }
 
     /// The drives that have refused a write since the last call, with the error.
     pub(crate) fn take_failures(&self) -> Vec<(u16, String)> {
-        let media = self.media();
-        let failures = media.iter().filter_map(|medium| {
-            let failure = lock(&medium.failure).take()?;
-            Some((medium.drive?, failure))
+        let block_stores = self.block_stores();
+        let failures = block_stores.iter().filter_map(|block_store| {
+            let failure = lock(&block_store.failure).take()?;
+            Some((block_store.drive?, failure))
         });
         failures.collect()
     }
 
-    fn media(&self) -> MutexGuard<'_, Vec<Arc<PoweredMedium>>> {
-        lock(&self.inner.media)
+    fn block_stores(&self) -> MutexGuard<'_, Vec<Arc<PowerCutBlockStore>>> {
+        lock(&self.inner.block_stores)
     }
 
-    fn wrap(&self, inner: Arc<dyn Medium>, drive: Option<u16>) -> Arc<dyn Medium> {
-        let medium = Arc::new(PoweredMedium {
+    fn wrap(&self, inner: Arc<dyn BlockStore>, drive: Option<u16>) -> Arc<dyn BlockStore> {
+        let block_store = Arc::new(PowerCutBlockStore {
             inner,
             drive,
             power: self.inner.power.clone(),
@@ -99,15 +99,15 @@ impl PoweredShelf {
             is_broken: AtomicBool::new(false),
             failure: Mutex::default(),
         });
-        let mut media = self.media();
+        let mut block_stores = self.block_stores();
         // Who is referred to from here only was replaced or closed.
-        media.retain(|known| Arc::strong_count(known) > 1);
-        media.push(medium.clone());
-        medium
+        block_stores.retain(|known| Arc::strong_count(known) > 1);
+        block_stores.push(block_store.clone());
+        block_store
     }
 }
 
-impl Shelf for PoweredShelf {
+impl BackingStore for PowerCutStore {
     fn name(&self) -> String {
         self.inner.directory.name()
     }
@@ -118,20 +118,20 @@ impl Shelf for PoweredShelf {
         generation: u32,
         size_bytes: u64,
         is_new: bool,
-    ) -> io::Result<Arc<dyn Medium>> {
-        let medium = {
+    ) -> io::Result<Arc<dyn BlockStore>> {
+        let block_store = {
             let _on = self.inner.power.pass()?;
             self.inner.directory.drive(drive, generation, size_bytes, is_new)?
         };
-        Ok(self.wrap(medium, Some(drive)))
+        Ok(self.wrap(block_store, Some(drive)))
     }
 
-    fn journal(&self) -> io::Result<Arc<dyn Medium>> {
-        let medium = {
+    fn journal(&self) -> io::Result<Arc<dyn BlockStore>> {
+        let block_store = {
             let _on = self.inner.power.pass()?;
             self.inner.directory.journal()?
         };
-        Ok(self.wrap(medium, None))
+        Ok(self.wrap(block_store, None))
     }
 
     fn read_record(&self) -> io::Result<Option<Vec<u8>>> {
@@ -168,8 +168,8 @@ impl Unsynced {
     }
 }
 
-struct PoweredMedium {
-    inner: Arc<dyn Medium>,
+struct PowerCutBlockStore {
+    inner: Arc<dyn BlockStore>,
     /// Nothing: the journal.
     drive: Option<u16>,
     power: Arc<Power>,
@@ -178,7 +178,7 @@ struct PoweredMedium {
     failure: Mutex<Option<String>>,
 }
 
-impl PoweredMedium {
+impl PowerCutBlockStore {
     /// Takes back, newest first, the sectors that `loses` says; one that a newer write kept stays.
     fn lose(&self, loses: &mut dyn FnMut() -> bool) -> io::Result<()> {
         let mut unsynced = lock(&self.unsynced);
@@ -234,7 +234,7 @@ impl PoweredMedium {
     }
 }
 
-impl Medium for PoweredMedium {
+impl BlockStore for PowerCutBlockStore {
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
         let _on = self.power.pass()?;
         self.inner.read_at(offset_bytes, buffer)
@@ -310,18 +310,18 @@ mod tests {
     #[test]
     fn a_cut_takes_back_what_was_not_synced() {
         let directory = tempfile::tempdir().unwrap();
-        let shelf = PoweredShelf::new(Directory::lock(directory.path(), Vec::new()).unwrap());
-        let drive = shelf.drive(0, 0, 1 << 20, true).unwrap();
+        let store = PowerCutStore::new(Directory::lock(directory.path(), Vec::new()).unwrap());
+        let drive = store.drive(0, 0, 1 << 20, true).unwrap();
         drive.write_at(0, &[1; 2048]).unwrap();
         drive.sync().unwrap();
         drive.write_at(0, &[2; 2048]).unwrap();
         drive.write_at(0, &[3; 1024]).unwrap();
         // Newest first: sector 0 keeps 3; sector 1 loses 3 and 2; sector 2 keeps 2, sector 3 loses it.
         let mut answers = [false, true, true, false, true].into_iter();
-        shelf.cut(|| answers.next().unwrap()).unwrap();
+        store.cut(|| answers.next().unwrap()).unwrap();
         assert!(drive.read_at(0, &mut [0; 512]).is_err(), "the power is off");
-        shelf.switch_on();
-        let drive = shelf.drive(0, 0, 1 << 20, false).unwrap();
+        store.switch_on();
+        let drive = store.drive(0, 0, 1 << 20, false).unwrap();
         let mut bytes = [0; 2048];
         drive.read_at(0, &mut bytes).unwrap();
         let sectors: Vec<u8> = bytes.chunks(512).map(|sector| sector[0]).collect();

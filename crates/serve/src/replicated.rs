@@ -1,4 +1,4 @@
-//! A replicated system as it is served: three copies of each object, no two on one node.
+//! Replicated system as served: three copies of each object, no two on one node.
 
 use crate::ServeError;
 use crate::array::{MODEL_SEED, ServedArray, is_of_model, refused, text_of, typed};

@@ -1,23 +1,23 @@
-//! An array served from start to stop.
+//! Lifecycle of a served array.
 
 use crate::ServeError;
 use crate::array::ServedArray;
 use crate::control::Controlled;
-use crate::conversation::accept;
+use crate::control_session::accept;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
-use crate::losses::ToldLosses;
+use crate::maintenance::look_after;
 use crate::monitoring::Monitoring;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
-use crate::paced::{LatenessReport, Model, Pacer};
+use crate::paced::{Model, Pacer, PacingErrorReport};
 use crate::page::Page;
-use crate::power::PoweredShelf;
+use crate::power::PowerCutStore;
+use crate::reported_losses::ReportedLosses;
 use crate::ublk::{self, Attached};
-use crate::upkeep::look_after;
 use crate::volumes::known;
 use load::Operation;
-use metrics::{Exposure, MetricsError, MetricsListener, MetricsServer, Token};
+use metrics::{AccessScope, MetricsError, MetricsListener, MetricsServer, Token};
 use nbd::{Exports as _, Listener, Server, TlsSettings};
 use std::fs;
 use std::io;
@@ -62,7 +62,7 @@ pub struct Served {
     /// How it ended.
     pub outcome: Outcome,
     /// How late replies left, where they were paced.
-    pub lateness: Option<LatenessReport>,
+    pub lateness: Option<PacingErrorReport>,
     /// What came in, with its moment in nanoseconds of the twin's clock, where [`Options::kept_arrivals`] asked for it.
     pub arrivals: Vec<(u64, Operation)>,
 }
@@ -91,7 +91,7 @@ pub fn serve_array(
     let volume_error = |source| ServeError::Volume { data: options.data.clone(), source };
     let named = named_drives(options)?;
     let directory = Directory::lock(&options.data, named).map_err(volume_error)?;
-    let (live, map) = LiveArray::open(array, PoweredShelf::new(directory)).map_err(volume_error)?;
+    let (live, map) = LiveArray::open(array, PowerCutStore::new(directory)).map_err(volume_error)?;
     let live = Arc::new(live);
     let pacer = match options.speed_millionths {
         Some(speed_millionths) => Some(Arc::new(start_pacer(&live, &map, speed_millionths)?)),
@@ -116,7 +116,7 @@ pub fn serve_array(
         server: server.clone(),
         pacer: pacer.clone(),
         changes: Mutex::default(),
-        told_losses: ToldLosses::none(&live),
+        told_losses: ReportedLosses::none(&live),
         options: options.clone(),
     });
     controlled.tell_of_conditions();
@@ -173,7 +173,7 @@ fn serve_metrics(
     token: &Path,
     monitoring: &Arc<Monitoring>,
 ) -> Result<MetricsServer, ServeError> {
-    let listener = MetricsListener::bind(address, Exposure::Loopback).map_err(|error| match error {
+    let listener = MetricsListener::bind(address, AccessScope::Loopback).map_err(|error| match error {
         MetricsError::NotLoopback(address) => ServeError::Options {
             problem: format!("--metrics {address} can be reached from other hosts"),
             hint: "take 127.0.0.1; from another host it is reached with `ssh -L PORT:127.0.0.1:PORT`",

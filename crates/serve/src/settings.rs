@@ -2,7 +2,7 @@
 
 use crate::array::{SHAPING, is_of_model, text_of};
 use crate::control::{Controlled, VOLUME, refuse};
-use crate::losses::lost_drives;
+use crate::reported_losses::lost_drives;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Value, json};

@@ -41,8 +41,8 @@ impl Controlled {
             None => Value::Null,
             Some(pacer) => {
                 let speed = pacer.speed_millionths() as f64 / load::REAL_SPEED as f64;
-                let asked = pacer.ask(move |paced| model_status(paced, speed));
-                let mut model = asked.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
+                let requested = pacer.ask(move |paced| model_status(paced, speed));
+                let mut model = requested.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
                 model["bounds"] =
                     live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));
                 model

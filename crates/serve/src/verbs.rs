@@ -1,4 +1,4 @@
-//! What can be said to a served array: the one table from which `ctl`, the control socket and the page read.
+//! Table of control verbs, from which `ctl`, the control socket and the page read.
 
 use serde::Serialize;
 

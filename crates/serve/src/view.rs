@@ -1,6 +1,6 @@
-//! A served array in a terminal: what happened between two answers to `status`.
+//! Terminal view of a served array.
 
-use crate::scene::{PartScene, Scene, VolumeScene};
+use crate::array_view::{ArrayView, PartView, VolumeView};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -16,36 +16,40 @@ const SHARE_SHOWN: f64 = 0.001;
 pub fn view(before: &Value, now: &Value, seconds: f64) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = write_view(&mut text, &Scene::between(before, now, seconds));
+    let _ = write_view(&mut text, &ArrayView::between(before, now, seconds));
     text
 }
 
-fn write_view(text: &mut String, scene: &Scene) -> std::fmt::Result {
-    let connections = if scene.connections == 1 { "connection" } else { "connections" };
-    writeln!(text, "{}\n{}; {} {connections}", scene.title, scene.condition, scene.connections)?;
-    for (what, share) in &scene.background {
-        writeln!(text, "{what:<8} {} {:.1} %", bar(*share), share * 100.0)?;
-    }
-    if let Some(problem) = &scene.last_error {
-        writeln!(text, "last problem: {problem}")?;
-    }
-    write_volumes(text, &scene.volumes)?;
-    let Some(late) = &scene.lateness else {
-        return writeln!(text, "\nserved as fast as it goes");
-    };
-    write_parts(text, &scene.parts)?;
+fn write_view(text: &mut String, array_view: &ArrayView) -> std::fmt::Result {
+    let connections = if array_view.connections == 1 { "connection" } else { "connections" };
     writeln!(
         text,
-        "\nreplies leave late by {:.1} µs (median), {:.1} µs (p99); {} so far",
+        "{}\n{}; {} {connections}",
+        array_view.title, array_view.condition, array_view.connections
+    )?;
+    for (what, share) in &array_view.background {
+        writeln!(text, "{what:<8} {} {:.1} %", bar(*share), share * 100.0)?;
+    }
+    if let Some(problem) = &array_view.last_error {
+        writeln!(text, "last problem: {problem}")?;
+    }
+    write_volumes(text, &array_view.volumes)?;
+    let Some(late) = &array_view.lateness else {
+        return writeln!(text, "\nserved as fast as it goes");
+    };
+    write_parts(text, &array_view.parts)?;
+    writeln!(
+        text,
+        "\npacing error {:.1} µs (median), {:.1} µs (p99); {} replies so far",
         late.p50_us, late.p99_us, late.replies
     )?;
-    for (second, says) in scene.notes.iter().rev().take(NOTES_SHOWN).rev() {
+    for (second, says) in array_view.notes.iter().rev().take(NOTES_SHOWN).rev() {
         writeln!(text, "{second:>7.1} s  {says}")?;
     }
     Ok(())
 }
 
-fn write_volumes(text: &mut String, volumes: &[VolumeScene]) -> std::fmt::Result {
+fn write_volumes(text: &mut String, volumes: &[VolumeView]) -> std::fmt::Result {
     writeln!(
         text,
         "\n{:<10} {:>9} {:>10} {:>8} {:>10} {:>10} {:>5}  limit",
@@ -70,8 +74,8 @@ fn write_volumes(text: &mut String, volumes: &[VolumeScene]) -> std::fmt::Result
 }
 
 /// The share of the model's time that each part was busy, and what has a limit and holds something.
-fn write_parts(text: &mut String, parts: &[PartScene]) -> std::fmt::Result {
-    let shares = |part: &PartScene| {
+fn write_parts(text: &mut String, parts: &[PartView]) -> std::fmt::Result {
+    let shares = |part: &PartView| {
         let name = part.name.clone();
         part.shares.clone().into_iter().map(move |(what, share)| (share, format!("{name} {what}")))
     };
@@ -97,7 +101,7 @@ fn write_parts(text: &mut String, parts: &[PartScene]) -> std::fmt::Result {
     Ok(())
 }
 
-fn limit_of(volume: &VolumeScene) -> String {
+fn limit_of(volume: &VolumeView) -> String {
     let parts: Vec<String> = volume.limits.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
     match volume.held_back {
         held if held > 0.0 => format!("{} ({held} held back)", parts.join(", ")),
@@ -154,7 +158,7 @@ mod tests {
             "link-0 to host                 [#####...............]  25.0 % busy",
             "controller-0 processors        [#####...............]  25.0 % busy",
             "controller-0 dirty bytes       [#####...............]  25.0 % full",
-            "replies leave late by 12.3 µs (median), 456.0 µs (p99); 3000 so far",
+            "pacing error 12.3 µs (median), 456.0 µs (p99); 3000 replies so far",
             "1.5 s  drive-1 fails",
         ] {
             assert!(text.contains(words), "{words}:\n{text}");

@@ -4,10 +4,10 @@
 use crate::array::ServedArray;
 use crate::conditions::stop_drives;
 use crate::control::{Controlled, failed, refuse};
-use crate::losses::lost_drives;
 use crate::paced::KnownVolume;
-use crate::power::PoweredShelf;
+use crate::power::PowerCutStore;
 use crate::replicated::{drive_name, drives_of_free, drives_of_template};
+use crate::reported_losses::lost_drives;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
 use std::sync::PoisonError;
@@ -46,8 +46,8 @@ fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError>
 }
 
 /// Opens an array's bytes and says where they are to lie.
-pub(crate) fn open(shelf: PoweredShelf, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
-    let volume = Volume::open(shelf, array.spec.clone())?;
+pub(crate) fn open(store: PowerCutStore, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
+    let volume = Volume::open(store, array.spec.clone())?;
     let map = begin(&volume, array)?;
     prefer_by_template(&volume, array, &map);
     stop_drives(&volume, array)?;
@@ -156,8 +156,8 @@ impl Controlled {
             self.exports.adopt(&after);
             self.server.drop_gone();
         }
-        let told = if takes_away { self.tell_model(&after) } else { Ok(()) };
-        let outcome = told.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
+        let reported = if takes_away { self.tell_model(&after) } else { Ok(()) };
+        let outcome = reported.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
         let outcome = outcome.and_then(|()| {
             self.exports.adopt(&after);
             if takes_away {
@@ -245,8 +245,9 @@ impl Controlled {
         let number_of = |name: &str| self.exports.volume(name).map(|volume| volume.number);
         let known = known(&self.live.array, map, &number_of);
         let lost = lost_drives(&self.live);
-        let told = pacer.ask(move |paced| paced.volumes_are(known, &lost));
-        told.map_err(|problem| refuse(ErrorKind::Failed, problem))?
+        let reported = pacer.ask(move |paced| paced.volumes_are(known, &lost));
+        reported
+            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
             .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))
     }
 

@@ -132,8 +132,8 @@ fn prometheus_sees_a_served_array() {
         .stdin(fs::File::open(&scraped).unwrap())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&linter.stderr);
+    let reported = String::from_utf8_lossy(&linter.stderr);
     // It reads the older format, in which the help of `x` is not that of `x_total` as it is in OpenMetrics.
-    let remarks: Vec<&str> = said.lines().filter(|line| !line.ends_with("_total no help text")).collect();
-    assert!(remarks.is_empty(), "{said}");
+    let remarks: Vec<&str> = reported.lines().filter(|line| !line.ends_with("_total no help text")).collect();
+    assert!(remarks.is_empty(), "{reported}");
 }

@@ -239,14 +239,16 @@ fn a_served_array_is_managed() {
     let raid_directory = directory();
     let served = serve_timed(&array("raid-levels,raid=5,disks=5,capacity=16m"), raid_directory.path());
     let refused_here = |text: &str| refused(&served, text);
-    let said = refused_here("set raid=6 disks=6");
+    let reported = refused_here("set raid=6 disks=6");
     let command = format!(
         "arraylab serve raid-levels,disks=6,capacity=16m,raid=6 --socket {}",
         served.socket.display()
     );
     assert!(
-        said.contains("serve it anew") && said.contains(&command) && said.contains("data-raid6-disks6 "),
-        "{said}"
+        reported.contains("serve it anew")
+            && reported.contains(&command)
+            && reported.contains("data-raid6-disks6 "),
+        "{reported}"
     );
     assert!(refused_here("set disks=13").contains("has 12 drives"));
     assert!(refused_here("set colour=red").contains("no setting `colour`"));

@@ -169,7 +169,7 @@ fn hostile_http_clients_harm_nobody() {
     let spell = Duration::from_secs(2);
     let measure = |is_hostile: bool| {
         let is_over = AtomicBool::new(false);
-        let (opened, asked) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (opened, requested) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             let over = Over(&is_over);
             if is_hostile {
@@ -178,7 +178,7 @@ fn hostile_http_clients_harm_nobody() {
                     scope.spawn(|| {
                         while !is_over.load(Ordering::Acquire) {
                             scrape(address, "/state.json");
-                            asked.fetch_add(1, Ordering::Relaxed);
+                            requested.fetch_add(1, Ordering::Relaxed);
                         }
                     });
                 }
@@ -202,7 +202,7 @@ fn hostile_http_clients_harm_nobody() {
                 "hostile: {is_hostile}; {} slow connections, {} questions; {scrapes} scrapes, the slowest {slowest:?}; \
                  {} NBD requests, median {:?}, p99 {:?}",
                 opened.load(Ordering::Relaxed),
-                asked.load(Ordering::Relaxed),
+                requested.load(Ordering::Relaxed),
                 took.len(),
                 took[took.len() / 2],
                 took[took.len() * 99 / 100],

@@ -40,7 +40,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// The array, its disk by nbdfuse and a loop device, ext4 and the database on it.
-struct Bench {
+struct DatabaseOnArray {
     directory: PathBuf,
     processes: Vec<Child>,
     /// The process number of the database.
@@ -48,13 +48,13 @@ struct Bench {
     teardown: Teardown,
 }
 
-impl Bench {
+impl DatabaseOnArray {
     fn at(&self, name: &str) -> String {
         self.directory.join(name).to_str().unwrap().to_owned()
     }
 
-    fn start(directory: &Path, is_new: bool) -> Bench {
-        let mut bench = Bench {
+    fn start(directory: &Path, is_new: bool) -> DatabaseOnArray {
+        let mut bench = DatabaseOnArray {
             directory: directory.to_owned(),
             processes: Vec::new(),
             database: None,
@@ -130,7 +130,7 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
+impl Drop for DatabaseOnArray {
     fn drop(&mut self) {
         // `runuser` stands between us and the database.
         if let Some(database) = &self.database {
@@ -161,7 +161,7 @@ fn databases_survive() {
         return;
     }
     let directory = directory();
-    let mut bench = Bench::start(directory.path(), true);
+    let mut bench = DatabaseOnArray::start(directory.path(), true);
     assert!(
         bench.pgbench(&["-i", "-q", "-s", "2"]).status().expect("pgbench is needed by this test").success()
     );
@@ -186,7 +186,7 @@ fn databases_survive() {
                 committed += fs::read_to_string(path).unwrap().lines().count() as i64;
             }
         }
-        bench = Bench::start(directory.path(), false);
+        bench = DatabaseOnArray::start(directory.path(), false);
         let kept = bench.sql("select count(*) from pgbench_history").unwrap();
         println!("crash {crash}: {committed} transactions committed, {kept} kept");
         assert!(kept >= committed && committed > 0, "crash {crash}: {committed} committed, {kept} kept");

@@ -190,7 +190,7 @@ fn start_child(directory: &Path) -> Child {
     child
 }
 
-fn say(directory: &Path, words: &[&str]) -> Result<Value, serve::ServeError> {
+fn send_verb(directory: &Path, words: &[&str]) -> Result<Value, serve::ServeError> {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     ctl(&directory.join("nbd.ctl"), &words)
 }
@@ -201,7 +201,7 @@ fn open(directory: &Path, name: &str) -> Client {
 
 /// Name and size of each volume.
 fn sizes(directory: &Path) -> Vec<(String, u64)> {
-    let status = say(directory, &["status"]).unwrap();
+    let status = send_verb(directory, &["status"]).unwrap();
     let volumes = status["volumes"].as_array().unwrap();
     volumes
         .iter()
@@ -223,7 +223,7 @@ fn kills_leave_before_or_after() {
     let path = directory.path();
     let mut random = Random(3);
     let mut child = start_child(path);
-    say(path, &["resize", "vol0", "1m"]).unwrap();
+    send_verb(path, &["resize", "vol0", "1m"]).unwrap();
     fill(&mut open(path, "vol0"), 1);
     let mut changes = 0;
     for kill in 0..count(100) {
@@ -257,7 +257,7 @@ fn kills_leave_before_or_after() {
                         vec!["delete", &name]
                     }
                 };
-                if say(path, &words).is_err() {
+                if send_verb(path, &words).is_err() {
                     break;
                 }
                 changes += 1;

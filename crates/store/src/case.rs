@@ -1,4 +1,4 @@
-//! A case before, while and after it is measured.
+//! Case records: a case before, during and after its measurement.
 
 use load::{Direction, DirectionSample, Extrapolation, Histogram};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The run's clock: nanoseconds since the run was created, the same for every process of this machine.
+//! Run clock: nanoseconds since the run was created, the same for every process of this machine.
 
 use crate::StoreError;
 use rustix::time::{ClockId, clock_gettime};

@@ -1,4 +1,4 @@
-//! Paths of a run directory, and writing files so that they are whole or absent.
+//! Run directory paths and atomic file writes.
 
 use crate::StoreError;
 use crate::error::is_out_of_room;

@@ -1,4 +1,4 @@
-//! A histogram as bytes: only filled bins, as differences, in variable-length integers.
+//! Histogram encoding: filled bins only, as differences in variable-length integers.
 //!
 //! ```text
 //! format version   varint, 1; 2 where latencies are in no bin

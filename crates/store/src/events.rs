@@ -1,4 +1,4 @@
-//! What happened to the target and the host, and what arraylab said and changed.
+//! Event log: events on target and host, messages, and changes of settings.
 
 use crate::directory::{DATABASE_FILE, MANIFEST_FILE};
 use crate::run::{Durability, write};

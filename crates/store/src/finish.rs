@@ -1,4 +1,4 @@
-//! The end of a case: its outcome and totals, in one transaction that outlasts a power loss.
+//! Case completion: outcome and totals in one durable transaction.
 
 use crate::case::{DIRECTIONS, direction_name};
 use crate::run::Durability;

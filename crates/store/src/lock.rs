@@ -1,4 +1,4 @@
-//! One writer at a time, and a way to tell a live one from a dead one.
+//! Writer lock of a run directory, which tells a live writer from a dead one.
 
 use crate::StoreError;
 use crate::directory::LOCK_FILE;

@@ -1,4 +1,4 @@
-//! What a run was asked to do, and on what: `manifest.json`.
+//! Run manifest `manifest.json`: the request, the target and the host.
 
 use crate::StoreError;
 use crate::directory::{read_limited, write_atomically};

@@ -1,4 +1,4 @@
-//! Reading a run: its manifest, its cases, and which attempt at each of them counts.
+//! Run reader: manifest, cases, and the attempt at each case that counts.
 
 use crate::directory::{self, DATABASE_FILE, MANIFEST_FILE};
 use crate::manifest::read_manifest;

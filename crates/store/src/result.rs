@@ -36,7 +36,7 @@ pub struct CaseResult {
     pub read: Option<DirectionResult>,
     /// Writes; null where nothing was written.
     pub write: Option<DirectionResult>,
-    /// The level that lasts, where a cliff or a steady state was found.
+    /// Sustained level, where a cliff or a steady state was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Sustained>,
     /// The same for each load, where there are several.
@@ -102,7 +102,7 @@ pub struct LoadResult {
     pub read: Option<DirectionResult>,
     /// Writes; null where nothing was written.
     pub write: Option<DirectionResult>,
-    /// The level that lasts, where a cliff or a steady state was found.
+    /// Sustained level, where a cliff or a steady state was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Sustained>,
     /// Trims, where there were any.
@@ -157,7 +157,7 @@ pub struct LatencyResult {
 /// I/Os of which one lies beyond the 99.99th percentile.
 const LEAST_FOR_P99_99: u64 = 10_000;
 
-/// The level that lasts.
+/// Sustained level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sustained {
     /// Operations a second.

@@ -1,4 +1,4 @@
-//! The writer: creating a run, resuming it, beginning its cases and ending it.
+//! Run writer: creates and resumes a run, begins its cases and ends it.
 
 use crate::clock::{boot_id, utc_now_ns};
 use crate::directory::{self, CASES_DIRECTORY, DATABASE_FILE, MANIFEST_FILE};

@@ -1,4 +1,4 @@
-//! Opening and laying out `run.sqlite`.
+//! SQLite schema of `run.sqlite`.
 
 use crate::StoreError;
 use rusqlite::config::DbConfig;

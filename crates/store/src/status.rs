@@ -1,4 +1,4 @@
-//! How far a run is, from any shell.
+//! Run status: progress of a run, readable by any process.
 
 use crate::clock::utc_now_ns;
 use crate::{CaseState, CaseStatus, RunReader, StoreError, lock};

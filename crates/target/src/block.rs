@@ -1,4 +1,4 @@
-//! What sysfs says about a block device (Documentation/ABI/stable/sysfs-block).
+//! Block device attributes from sysfs (Documentation/ABI/stable/sysfs-block).
 
 use crate::error::TargetError;
 use crate::fabric::fabric;

@@ -1,4 +1,4 @@
-//! What a path is.
+//! Path classification.
 
 use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
 use crate::content::{Content, scan_content};

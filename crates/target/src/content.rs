@@ -1,4 +1,4 @@
-//! What lies on a device, told from the magic numbers of its first bytes.
+//! Content detection on a device by magic numbers.
 //!
 //! Every block device needs consent whatever this finds: it makes the refusal say what would be lost, and it finds
 //! partition tables that the kernel has not read, as on a loop device without partition scan.

@@ -1,4 +1,4 @@
-//! What a disk says of itself that tells whether two block devices are one disk.
+//! Disk identity, to tell whether two block devices are one disk.
 
 use crate::block::{attribute, kernel_name, serial, vendor_and_model};
 use crate::same_disk::wwn_of_multipath_map;

@@ -1,4 +1,4 @@
-//! Why a target cannot be used at all, whatever the plan does with it.
+//! Errors that exclude a target from any use.
 
 use crate::nbd_handshake::NbdHandshakeError;
 use std::io;

@@ -1,4 +1,4 @@
-//! Whether a disk is reached over a network, where hosts that this one cannot see may use it too.
+//! Fabric detection: whether a disk is reached over a network and may have users on other hosts.
 
 use crate::block::{attribute, kernel_name};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A regular file as a target.
+//! Regular file target.
 
 use crate::error::TargetError;
 use crate::origin::{self, Origin};

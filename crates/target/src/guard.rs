@@ -1,4 +1,4 @@
-//! Whether a target may be written.
+//! Data guard: decides whether a target may be written.
 
 use crate::block::BlockDevice;
 use crate::classify::Classification;

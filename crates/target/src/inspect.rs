@@ -1,4 +1,4 @@
-//! A look at a target, without touching it.
+//! Read-only inspection of a target.
 
 use crate::block::BlockDevice;
 use crate::classify::{Classification, classify};

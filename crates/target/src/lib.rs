@@ -1,4 +1,4 @@
-//! What a plan is run on, and the guard that keeps it from destroying anything.
+//! Targets of plans, and the guard that protects their data.
 //!
 //! The way of a target: [`TargetSpec::parse`] reads what was typed; [`inspect`] looks at it without touching it;
 //! [`Guard::check_write`] says whether it may be written and [`Guard::permit_write`] opens it, so that the kernel

@@ -379,7 +379,7 @@ mod tests {
     /// A server that has said everything in advance.
     struct Script {
         answers: io::Cursor<Vec<u8>>,
-        heard: Vec<u8>,
+        received: Vec<u8>,
     }
 
     impl Read for Script {
@@ -390,7 +390,7 @@ mod tests {
 
     impl Write for Script {
         fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-            self.heard.extend_from_slice(buffer);
+            self.received.extend_from_slice(buffer);
             Ok(buffer.len())
         }
         fn flush(&mut self) -> io::Result<()> {
@@ -427,14 +427,14 @@ mod tests {
     }
 
     fn converse(parts: &[Vec<u8>]) -> (Result<NbdExport>, Vec<u8>) {
-        let mut script = Script { answers: io::Cursor::new(parts.concat()), heard: Vec::new() };
-        (negotiate(&mut script, "disk"), script.heard)
+        let mut script = Script { answers: io::Cursor::new(parts.concat()), received: Vec::new() };
+        (negotiate(&mut script, "disk"), script.received)
     }
 
     /// Proves the exact bytes of the conversation with a server that knows GO.
     #[test]
     fn go_is_asked_and_answered() {
-        let (export, heard) = converse(&[
+        let (export, received) = converse(&[
             greeting(3),
             reply(REP_INFO, &export_info(1 << 30, 3)),
             reply(REP_INFO, &block_info([1, 4096, 1 << 25])),
@@ -450,7 +450,7 @@ mod tests {
             &[0; 20],
         ]
         .concat();
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
     }
 
     /// Proves that a server without GO is asked by EXPORT_NAME, with and without the 124 zeroes.

@@ -1,4 +1,4 @@
-//! Whether arraylab created a file and what is in it is still arraylab's own.
+//! Origin of a file: whether arraylab created it and its content is still arraylab's own.
 //!
 //! A file is marked in the extended attribute `user.arraylab.created`. The mark must never vouch for data of others:
 //! - It names inode and birth time, so a copy that took the attribute along (`cp -a`, `rsync -X`, a restored

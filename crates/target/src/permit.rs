@@ -1,4 +1,4 @@
-//! A target that is opened and held for a run.
+//! Permit: a target opened and held for a run.
 
 use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
 use crate::classify::{Classification, claim_other_path, open_block};

@@ -1,4 +1,4 @@
-//! Where the kernel's view of the host is read.
+//! Root directories of the kernel's view of the host.
 
 use std::path::PathBuf;
 

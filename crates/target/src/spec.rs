@@ -1,4 +1,4 @@
-//! What a user types after `--target`.
+//! Target specification: the value of `--target`.
 
 use crate::error::TargetError;
 use crate::nbd_uri::NbdAddress;

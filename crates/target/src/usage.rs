@@ -1,4 +1,4 @@
-//! Who uses a block device: holders above it, mounts, swap, loop devices.
+//! Users of a block device: holders above it, mounts, swap, loop devices.
 
 use crate::block::{MapperKind, attribute, describe_holder, entries, kernel_name, whole_device};
 use crate::roots::Roots;

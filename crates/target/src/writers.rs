@@ -36,16 +36,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Other processes that hold one of these open for writing, this program and what it has started left out.
 pub(crate) fn writers(roots: &Roots, wanted: &Wanted) -> BTreeSet<Writer> {
-    let mut lasting = look(roots, wanted);
+    let mut persistent = look(roots, wanted);
     for _ in 1..LOOKS {
-        if lasting.is_empty() {
+        if persistent.is_empty() {
             break;
         }
         std::thread::sleep(PAUSE);
         let now = look(roots, wanted);
-        lasting.retain(|writer| now.contains(writer));
+        persistent.retain(|writer| now.contains(writer));
     }
-    lasting
+    persistent
 }
 
 fn look(roots: &Roots, wanted: &Wanted) -> BTreeSet<Writer> {

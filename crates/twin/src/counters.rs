@@ -1,4 +1,4 @@
-//! What a twin counts about its own parts.
+//! Counters of a twin's parts.
 
 /// One cumulative count of one part since the twin was built.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Why a twin could not be built or asked to do something.
+//! Twin errors.
 
 use crate::DescriptionError;
 
@@ -26,7 +26,7 @@ pub enum TwinError {
         /// The values that it takes.
         allowed: String,
     },
-    /// An event that the description gives no course for.
+    /// An event that the description does not model.
     #[error("this array cannot do `{event}`; {remedy}")]
     NoSuchEvent {
         /// The event.

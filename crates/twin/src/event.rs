@@ -1,6 +1,6 @@
-//! What can be made to happen to a twin at a given moment.
+//! Events that a plan or a user can trigger on a twin, and notes about what followed.
 
-/// What can be made to happen to a twin at a given moment.
+/// Event that can be triggered on a twin at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     /// Each controller in turn leaves for a while, then a verification pass reads the RAID stripes.
@@ -34,7 +34,7 @@ impl Event {
     }
 }
 
-/// Something that happened, in words, for the run's record of events.
+/// Note for the run's event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwinNote {
     /// When, on the twin's clock.

@@ -1,18 +1,19 @@
-//! How long it takes: an array brought to life in simulated time.
+//! Digital twins: simulation of storage arrays in nanoseconds.
 //!
 //! An [`ArrayDescription`] says what parts an array has; [`Twin::build`] makes resources of them, and commands
 //! travel through these as small state machines. Nothing here knows bytes, plans or real devices; whatever
 //! drives a real device through [`load::Device`] drives a twin.
 
+mod availability;
 mod bench;
 mod counters;
-mod course;
 mod description;
 pub mod disk_array;
 pub mod drive;
 mod engine;
 mod error;
 mod event;
+mod event_loop;
 pub mod flash_module_array;
 pub mod part;
 mod payload;
@@ -20,13 +21,12 @@ pub mod replicated;
 mod settings;
 mod slow;
 pub mod ssd_array;
-mod timeline;
 mod twin;
 
+pub use availability::{FirmwareUpdate, Rebuild};
 pub use bench::{Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, bench_fast_forward};
 pub use counters::TwinCounter;
-pub use course::{FirmwareUpdate, Rebuild};
-pub use description::{ArrayDescription, Bench, BenchPart, DescriptionError, Origin, Parameter};
+pub use description::{ArrayDescription, DescriptionError, Origin, Parameter, Topology, TopologyPart};
 pub use error::TwinError;
 pub use event::{Event, TwinNote};
 pub use replicated::{Limit, Limiter};

@@ -113,7 +113,7 @@ const EXACT: Setting = Setting {
     says: "on: all of a load is simulated, nothing is carried over",
 };
 
-/// An array brought to life in simulated time.
+/// Digital twin: a simulated array.
 #[derive(Debug, Clone)]
 pub struct Twin {
     model: Model,
@@ -121,7 +121,7 @@ pub struct Twin {
     /// Time that was carried over: what the model's clock is behind that of the load.
     carried_ns: u64,
     /// Scheduled events that the model does not know of yet, the next one last, by the load's clock.
-    coming: Vec<(u64, Coming)>,
+    scheduled: Vec<(u64, ScheduledEvent)>,
     /// When the next of them is due on the model's clock.
     next_event_ns: u64,
     /// Counters when the window began, and what carried time adds to them. Levels (`fill_…`) are not added to.
@@ -134,9 +134,9 @@ pub struct Twin {
     change_count: u64,
 }
 
-/// Something that is going to happen to a twin.
+/// Event scheduled on a twin.
 #[derive(Debug, Clone)]
-enum Coming {
+enum ScheduledEvent {
     Action { name: String, arguments: Map<String, Value> },
     Slow(Change),
 }
@@ -197,7 +197,7 @@ impl Twin {
             model,
             is_exact,
             carried_ns: 0,
-            coming: Vec::new(),
+            scheduled: Vec::new(),
             next_event_ns: u64::MAX,
             at_window: Vec::new(),
             carried_counts: Vec::new(),
@@ -249,11 +249,11 @@ impl Twin {
             let change = on_model!(&self.model, model => {
                 Change::parse(arguments, |value| model.find_drive(value))
             })?;
-            self.plan(at_ns, Coming::Slow(change));
+            self.plan(at_ns, ScheduledEvent::Slow(change));
             return Ok(());
         }
         on_model!(&self.model, model => model.can_act(action, arguments))?;
-        self.plan(at_ns, Coming::Action { name: action.to_owned(), arguments: arguments.clone() });
+        self.plan(at_ns, ScheduledEvent::Action { name: action.to_owned(), arguments: arguments.clone() });
         Ok(())
     }
 
@@ -265,29 +265,29 @@ impl Twin {
         Ok(())
     }
 
-    fn plan(&mut self, at_ns: u64, coming: Coming) {
+    fn plan(&mut self, at_ns: u64, scheduled: ScheduledEvent) {
         // The next one last, and of those of one moment the one that was asked for first.
-        let place = self.coming.partition_point(|&(later_ns, _)| later_ns > at_ns);
-        self.coming.insert(place, (at_ns, coming));
+        let place = self.scheduled.partition_point(|&(later_ns, _)| later_ns > at_ns);
+        self.scheduled.insert(place, (at_ns, scheduled));
         self.find_next_event();
     }
 
     fn find_next_event(&mut self) {
-        self.next_event_ns = self.coming.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.carried_ns);
+        self.next_event_ns = self.scheduled.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.carried_ns);
     }
 
     /// Hands the model what is due by `until_ns` of its clock; a completion where one comes before that.
     #[cold]
     fn deliver_events(&mut self, until_ns: u64) -> Option<Completion> {
         while self.next_event_ns <= until_ns
-            && let Some((_, coming)) = self.coming.last()
+            && let Some((_, scheduled)) = self.scheduled.last()
         {
             let at_ns = self.next_event_ns.max(self.now_ns());
-            match coming {
-                Coming::Action { name, arguments } => {
+            match scheduled {
+                ScheduledEvent::Action { name, arguments } => {
                     on_model!(&mut self.model, model => model.act(at_ns, name, arguments));
                 }
-                Coming::Slow(change) => {
+                ScheduledEvent::Slow(change) => {
                     let change = *change;
                     // It acts at once, so the model must have come to its moment.
                     let completion = on_model!(&mut self.model, model => model.next_completion(at_ns));
@@ -299,7 +299,7 @@ impl Twin {
                     self.slow.keep(at_ns, change, entity);
                 }
             }
-            self.coming.pop();
+            self.scheduled.pop();
             self.change_count += 1;
             self.find_next_event();
         }

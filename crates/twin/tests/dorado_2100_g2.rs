@@ -119,8 +119,8 @@ fn the_cliff_and_the_level_after_it_are_those_published() {
             most / mean
         );
         assert!(least > 0.94 * mean && most < 1.06 * mean, "{bs_bytes} B: {least} to {most}, mean {mean}");
-        let lasting = all[first + 6..].chunks(12).map(iops).fold(0.0, f64::max);
-        assert!(lasting < 0.6 * before, "{bs_bytes} B: a minute at {lasting} after {before}");
+        let sustained = all[first + 6..].chunks(12).map(iops).fold(0.0, f64::max);
+        assert!(sustained < 0.6 * before, "{bs_bytes} B: a minute at {sustained} after {before}");
         let settled = iops(&all[(first + 2 + all.len()) / 2..]);
         let what = format!("RAID {raid}, {bs_bytes} B, MB/s");
         if misses(&what, row[2].parse().unwrap(), settled * f64::from(bs_bytes) / 1e6, 0.05) {
@@ -142,14 +142,14 @@ fn cache_and_coverage_leave_the_cliff_where_it_is() {
     let sizes: &[u32] =
         if is_long() { &[4096, 8192, 16_384, 32_768, 65_536, 1 << 20] } else { &[4096, 1 << 20] };
     for &bs_bytes in sizes {
-        let course = |settings: &[(&str, &str)]| {
+        let failover = |settings: &[(&str, &str)]| {
             let all = scenario(settings, bs_bytes, 420);
             let (first, _) = cliff(&all);
             (all[first].start_ns / SECOND_NS, iops(&all[first + 12..]))
         };
-        let (plain_s, plain) = course(&[]);
+        let (plain_s, plain) = failover(&[]);
         for settings in [[("write_cache", "on")], [("coverage", "70")]] {
-            let (onset_s, level) = course(&settings);
+            let (onset_s, level) = failover(&settings);
             println!(
                 "{bs_bytes} B, {settings:?}: {onset_s} s for {plain_s} s, {:.3} of the level",
                 level / plain

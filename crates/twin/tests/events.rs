@@ -375,7 +375,7 @@ fn nothing_is_left_out_during_a_rebuild() {
     }
 }
 
-/// Proves that arrays refuse what their descriptions give no course for, with what would do.
+/// Proves that arrays refuse what their descriptions give no failover for, with what would do.
 #[test]
 fn impossible_events_are_refused() {
     let mut single = build(&array("raid-levels"), &[]);

@@ -140,7 +140,7 @@ fn published_claims_hold() {
     assert!((0.45..0.55).contains(&half), "F6 {half}");
 }
 
-/// Proves that a single I/O takes what the vendor gives as least latency: 90 µs a write, 135 µs a read.
+/// Proves that a single I/O takes what the vendor gives as lowest latency: 90 µs a write, 135 µs a read.
 #[test]
 fn an_idle_array_answers_at_the_vendors_latency() {
     let alone = |pattern| measure(&[], &LoadSpec { numjobs: 1, iodepth: 1, ..spec(pattern, 4096, 100) });
@@ -363,7 +363,7 @@ fn an_array_is_of_one_kind() {
 #[test]
 fn the_bench_counts_its_parts() {
     let bench = description().bench();
-    let counts = |parts: &[twin::BenchPart]| parts.iter().map(|part| part.count).collect::<Vec<_>>();
+    let counts = |parts: &[twin::TopologyPart]| parts.iter().map(|part| part.count).collect::<Vec<_>>();
     assert_eq!(counts(&bench.hosts), [2]);
     assert_eq!(counts(&bench.links), [8]);
     assert_eq!(counts(&bench.controllers), [2]);

@@ -17,7 +17,7 @@ const READS: Run = Run {
     runtime_s: 1,
 };
 
-fn told(drive: Value, factor: Value) -> serde_json::Map<String, Value> {
+fn reported(drive: Value, factor: Value) -> serde_json::Map<String, Value> {
     settings(&[("drive", drive), ("factor", factor)])
 }
 
@@ -38,12 +38,12 @@ fn a_slow_drive_is_felt_and_forgotten() {
         let mut twin = Twin::build(&array(name), &own, 1).unwrap();
         let before_ms = measure(&mut twin, &READS).mean_ms();
         let at_ns = twin.time_ns();
-        twin.act(at_ns, "drive-slow", &told(drive.clone(), json!(20))).unwrap();
+        twin.act(at_ns, "drive-slow", &reported(drive.clone(), json!(20))).unwrap();
         let slow_ms = measure(&mut twin, &READS).mean_ms();
         assert!(slow_ms > before_ms * 1.12, "{name}: {before_ms} ms, then {slow_ms}");
         assert_eq!(counter(&twin, entity, "fill_slowness_thousandths"), 20_000);
         let again_ns = twin.time_ns();
-        twin.act(again_ns, "drive-slow", &told(drive, json!(1))).unwrap();
+        twin.act(again_ns, "drive-slow", &reported(drive, json!(1))).unwrap();
         let after_ms = measure(&mut twin, &READS).mean_ms();
         assert!((after_ms / before_ms - 1.0).abs() < 0.1, "{name}: {before_ms} ms, then {after_ms}");
         assert!(!twin.counters().iter().any(|counter| counter.name == "fill_slowness_thousandths"));
@@ -60,7 +60,7 @@ fn what_is_no_slowness_is_refused() {
     for (drive, factor) in
         [(json!(0), json!(0.5)), (json!(0), json!("x")), (json!(99), json!(2)), (json!(0), json!(2000))]
     {
-        let error = twin.act(0, "drive-slow", &told(drive, factor)).unwrap_err();
+        let error = twin.act(0, "drive-slow", &reported(drive, factor)).unwrap_err();
         assert!(matches!(error, TwinError::BadSetting { .. }), "{error}");
     }
     let error = twin.act(0, "drive-slow", &settings(&[("colour", json!(1))])).unwrap_err();

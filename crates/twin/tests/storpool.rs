@@ -66,7 +66,7 @@ fn on(volume: &str, host: &str) -> Value {
 }
 
 /// Several loads at once, each with a job of its own: I/Os that complete in each second, and their mean latency.
-fn together(twin: &mut Twin, loads: &[(u64, LoadSpec)], seconds: u64) -> Vec<Vec<(u64, f64)>> {
+fn run_loads(twin: &mut Twin, loads: &[(u64, LoadSpec)], seconds: u64) -> Vec<Vec<(u64, f64)>> {
     let mut generators = Vec::new();
     let mut owners = Vec::new();
     for (load, (start_ns, spec)) in loads.iter().enumerate() {
@@ -274,7 +274,7 @@ fn a_noisy_neighbour_is_held_by_its_limit() {
     twin.act(4 * SECOND_NS, "limit", &settings(json!({ "volume": "hybrid", "iops": 500 }))).unwrap();
     let victim = spec(Pattern::Randread, 4096, 16, 6 * SECOND_NS);
     let noisy = spec(Pattern::Randwrite, 65_536, 128, 6 * SECOND_NS);
-    let seconds = together(&mut twin, &[(0, victim), (2 * SECOND_NS, noisy)], 6);
+    let seconds = run_loads(&mut twin, &[(0, victim), (2 * SECOND_NS, noisy)], 6);
     let (alone, beside, again) = (seconds[0][1], seconds[0][3], seconds[0][5]);
     assert!(beside.0 < alone.0 * 8 / 10 && beside.1 > 1.2 * alone.1, "it hurts: {seconds:?}");
     assert!(again.0 > alone.0 * 9 / 10, "it recovers: {seconds:?}");

@@ -1,7 +1,7 @@
 //! The checksums of a drive, with some of their pages in memory: a page of 4 KiB covers half a MiB of data, so that
 //! neither a read nor a batch of writes asks the drive twice.
 
-use crate::medium::Medium;
+use crate::block_store::BlockStore;
 use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,26 +26,26 @@ pub(crate) struct Checksums {
 }
 
 impl Checksums {
-    /// Those that begin at `start_bytes` of the medium.
+    /// Those that begin at `start_bytes` of the store.
     pub(crate) fn new(start_bytes: u64) -> Self {
         Checksums { start_bytes, slots: (0..SLOTS).map(|_| Mutex::default()).collect() }
     }
 
     /// Reads from `at` on.
-    pub(crate) fn read(&self, medium: &dyn Medium, at: u64, sums: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn read(&self, block_store: &dyn BlockStore, at: u64, sums: &mut [u8]) -> io::Result<()> {
         for_each_page(at, sums.len(), |page, within, range| {
             let mut slot = self.slot(page);
-            let bytes = self.hold(&mut slot, medium, page)?;
+            let bytes = self.hold(&mut slot, block_store, page)?;
             sums[range].copy_from_slice(&bytes[within]);
             Ok(())
         })
     }
 
     /// Writes from `at` on; to the drive only with [`Checksums::flush`], or when the slot is needed.
-    pub(crate) fn put(&self, medium: &dyn Medium, at: u64, sums: &[u8]) -> io::Result<()> {
+    pub(crate) fn put(&self, block_store: &dyn BlockStore, at: u64, sums: &[u8]) -> io::Result<()> {
         for_each_page(at, sums.len(), |page, within, range| {
             let mut slot = self.slot(page);
-            self.hold(&mut slot, medium, page)?[within.clone()].copy_from_slice(&sums[range]);
+            self.hold(&mut slot, block_store, page)?[within.clone()].copy_from_slice(&sums[range]);
             slot.dirty = if slot.dirty.is_empty() {
                 within
             } else {
@@ -56,37 +56,37 @@ impl Checksums {
     }
 
     /// Writes from `at` on, to the drive as well.
-    pub(crate) fn write(&self, medium: &dyn Medium, at: u64, sums: &[u8]) -> io::Result<()> {
-        self.put(medium, at, sums)?;
+    pub(crate) fn write(&self, block_store: &dyn BlockStore, at: u64, sums: &[u8]) -> io::Result<()> {
+        self.put(block_store, at, sums)?;
         for_each_page(at, sums.len(), |page, _, _| {
             let mut slot = self.slot(page);
-            if slot.page == page { self.clean(&mut slot, medium) } else { Ok(()) }
+            if slot.page == page { self.clean(&mut slot, block_store) } else { Ok(()) }
         })
     }
 
     /// Brings everything that was put to the drive.
-    pub(crate) fn flush(&self, medium: &dyn Medium) -> io::Result<()> {
-        self.slots.iter().try_for_each(|slot| self.clean(&mut lock(slot), medium))
+    pub(crate) fn flush(&self, block_store: &dyn BlockStore) -> io::Result<()> {
+        self.slots.iter().try_for_each(|slot| self.clean(&mut lock(slot), block_store))
     }
 
     /// Makes a range zero and gives its space back.
-    pub(crate) fn zero(&self, medium: &dyn Medium, at: u64, length: u64) -> io::Result<()> {
+    pub(crate) fn zero(&self, block_store: &dyn BlockStore, at: u64, length: u64) -> io::Result<()> {
         let pages = at / PAGE_BYTES as u64..(at + length).div_ceil(PAGE_BYTES as u64);
         for slot in &self.slots {
             let mut slot = lock(slot);
             if pages.contains(&slot.page) {
-                self.clean(&mut slot, medium)?;
+                self.clean(&mut slot, block_store)?;
                 slot.bytes = None;
             }
         }
-        medium.zero(self.start_bytes + at, length)
+        block_store.zero(self.start_bytes + at, length)
     }
 
     /// Forgets what is in memory, so that the drive is asked again.
-    pub(crate) fn forget(&self, medium: &dyn Medium) -> io::Result<()> {
+    pub(crate) fn forget(&self, block_store: &dyn BlockStore) -> io::Result<()> {
         self.slots.iter().try_for_each(|slot| {
             let mut slot = lock(slot);
-            self.clean(&mut slot, medium)?;
+            self.clean(&mut slot, block_store)?;
             slot.bytes = None;
             Ok(())
         })
@@ -100,22 +100,22 @@ impl Checksums {
     fn hold<'a>(
         &self,
         slot: &'a mut Slot,
-        medium: &dyn Medium,
+        block_store: &dyn BlockStore,
         page: u64,
     ) -> io::Result<&'a mut [u8; PAGE_BYTES]> {
         if slot.page != page || slot.bytes.is_none() {
-            self.clean(slot, medium)?;
+            self.clean(slot, block_store)?;
             let mut bytes = slot.bytes.take().unwrap_or_else(|| Box::new([0; PAGE_BYTES]));
-            medium.read_at(self.start_bytes + page * PAGE_BYTES as u64, &mut bytes[..])?;
+            block_store.read_at(self.start_bytes + page * PAGE_BYTES as u64, &mut bytes[..])?;
             (slot.page, slot.bytes) = (page, Some(bytes));
         }
         slot.bytes.as_deref_mut().ok_or_else(|| io::Error::other("a page of checksums is missing"))
     }
 
-    fn clean(&self, slot: &mut Slot, medium: &dyn Medium) -> io::Result<()> {
+    fn clean(&self, slot: &mut Slot, block_store: &dyn BlockStore) -> io::Result<()> {
         if let Some(bytes) = slot.bytes.as_ref().filter(|_| !slot.dirty.is_empty()) {
             let at = self.start_bytes + slot.page * PAGE_BYTES as u64 + slot.dirty.start as u64;
-            medium.write_at(at, &bytes[slot.dirty.clone()])?;
+            block_store.write_at(at, &bytes[slot.dirty.clone()])?;
         }
         slot.dirty = 0..0;
         Ok(())
@@ -147,38 +147,38 @@ fn for_each_page(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryMedium;
+    use crate::memory::MemoryBlockStore;
 
-    /// Proves that what was put is read at once, reaches the medium with a flush or when another page needs the
-    /// slot, that a range made zero is zero, and that what the medium holds counts after forgetting.
+    /// Proves that what was put is read at once, reaches the store with a flush or when another page needs the
+    /// slot, that a range made zero is zero, and that what the store holds counts after forgetting.
     #[test]
-    fn memory_and_medium_agree() {
-        let medium = MemoryMedium::default();
-        let on_medium = |at: u64| {
+    fn memory_and_store_agree() {
+        let block_store = MemoryBlockStore::default();
+        let on_store = |at: u64| {
             let mut sums = [0; 4];
-            medium.read_at(100 * 512 + at, &mut sums).unwrap();
+            block_store.read_at(100 * 512 + at, &mut sums).unwrap();
             sums
         };
         let checksums = Checksums::new(100 * 512);
         let read = |at: u64| {
             let mut sums = [0; 4];
-            checksums.read(&medium, at, &mut sums).unwrap();
+            checksums.read(&block_store, at, &mut sums).unwrap();
             sums
         };
-        checksums.put(&medium, 4092, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-        assert_eq!((read(4092), read(4096), on_medium(4092)), ([1, 2, 3, 4], [5, 6, 7, 8], [0; 4]));
+        checksums.put(&block_store, 4092, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        assert_eq!((read(4092), read(4096), on_store(4092)), ([1, 2, 3, 4], [5, 6, 7, 8], [0; 4]));
         // Page 256 takes the slot of page 0.
         assert_eq!(read((SLOTS * PAGE_BYTES) as u64), [0; 4]);
-        assert_eq!((on_medium(4092), on_medium(4096)), ([1, 2, 3, 4], [0; 4]));
-        checksums.flush(&medium).unwrap();
-        assert_eq!((on_medium(4096), read(4092)), ([5, 6, 7, 8], [1, 2, 3, 4]));
-        checksums.write(&medium, 8, &[9; 4]).unwrap();
-        assert_eq!(on_medium(8), [9; 4]);
-        medium.write_at(100 * 512 + 8, &[7; 4]).unwrap();
+        assert_eq!((on_store(4092), on_store(4096)), ([1, 2, 3, 4], [0; 4]));
+        checksums.flush(&block_store).unwrap();
+        assert_eq!((on_store(4096), read(4092)), ([5, 6, 7, 8], [1, 2, 3, 4]));
+        checksums.write(&block_store, 8, &[9; 4]).unwrap();
+        assert_eq!(on_store(8), [9; 4]);
+        block_store.write_at(100 * 512 + 8, &[7; 4]).unwrap();
         assert_eq!(read(8), [9; 4]);
-        checksums.forget(&medium).unwrap();
+        checksums.forget(&block_store).unwrap();
         assert_eq!(read(8), [7; 4]);
-        checksums.zero(&medium, 8, 4096).unwrap();
-        assert_eq!((read(8), read(4092), read(4096), on_medium(8)), ([0; 4], [0; 4], [0; 4], [0; 4]));
+        checksums.zero(&block_store, 8, 4096).unwrap();
+        assert_eq!((read(8), read(4092), read(4096), on_store(8)), ([0; 4], [0; 4], [0; 4], [0; 4]));
     }
 }

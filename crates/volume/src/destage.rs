@@ -1,7 +1,7 @@
-//! What the journal holds goes to the drives: each drive's part by one thread, several drives at a time.
+//! Destaging of the journal to the drives, one thread a drive, several drives at a time.
 
 use crate::VolumeError;
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::journal::Change;
 use crate::overlay::Overlay;
 use crate::replay::carry_out;
@@ -35,7 +35,7 @@ pub(crate) fn destage(array: &Array, overlay: &Overlay) -> Result<(), VolumeErro
             overlay.for_each_run(&pages[start..end], RUN_BYTES_LIMIT, |drive, offset_bytes, bytes| {
                 carry_out(&array.layout, &array.drives, &Change::Image { drive, offset_bytes, bytes })
             })?;
-            found.sync().while_doing("flush a drive")?;
+            found.sync().context("flush a drive")?;
         }
     };
     let threads = if pages.len() < PAGES_MINIMUM {
@@ -50,7 +50,7 @@ pub(crate) fn destage(array: &Array, overlay: &Overlay) -> Result<(), VolumeErro
         let own = work();
         helpers.into_iter().fold(own, |outcome, helper| {
             let ended = helper.join().unwrap_or_else(|_| {
-                Err(io::Error::other("a thread has panicked")).while_doing("write to the drives")
+                Err(io::Error::other("a thread has panicked")).context("write to the drives")
             });
             outcome.and(ended)
         })

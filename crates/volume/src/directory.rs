@@ -1,7 +1,7 @@
 //! A volume in a directory: one sparse file a drive, or files and devices named by the user.
 
-use crate::medium::{FileMedium, Medium, Shelf};
-use crate::{VolumeError, error::WhileDoing};
+use crate::block_store::{BackingStore, BlockStore, FileBlockStore};
+use crate::{VolumeError, error::ErrorContext};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ impl Directory {
     /// Takes a directory, which is made if it does not exist. `named_drives` are files or devices for the first
     /// drives, in order; the others, and replacements, are files in the directory.
     pub fn lock(path: &Path, named_drives: Vec<NamedDrive>) -> Result<Self, VolumeError> {
-        fs::create_dir_all(path).while_doing("make the volume's directory")?;
-        let lock = File::create(path.join(LOCK)).while_doing("open the volume's lock file")?;
+        fs::create_dir_all(path).context("make the volume's directory")?;
+        let lock = File::create(path.join(LOCK)).context("open the volume's lock file")?;
         match lock.try_lock() {
             Ok(()) => Ok(Directory { path: path.to_owned(), named_drives, lock }),
             Err(TryLockError::WouldBlock) => Err(VolumeError::InUse { path: path.display().to_string() }),
-            Err(TryLockError::Error(error)) => Err(error).while_doing("lock the volume's directory"),
+            Err(TryLockError::Error(error)) => Err(error).context("lock the volume's directory"),
         }
     }
 
@@ -56,7 +56,7 @@ impl Directory {
     }
 }
 
-impl Shelf for Directory {
+impl BackingStore for Directory {
     fn name(&self) -> String {
         self.path.display().to_string()
     }
@@ -67,7 +67,7 @@ impl Shelf for Directory {
         generation: u32,
         size_bytes: u64,
         is_new: bool,
-    ) -> io::Result<Arc<dyn Medium>> {
+    ) -> io::Result<Arc<dyn BlockStore>> {
         let path = match self.named_drives.get(usize::from(drive)) {
             Some(named) if generation == 0 => {
                 if is_new && !named.overwrite && holds_data(&named.path)? {
@@ -81,21 +81,21 @@ impl Shelf for Directory {
             }
             _ => self.path.join(format!("drive-{drive:04}.{generation}")),
         };
-        let medium = FileMedium::open(&path, is_new.then_some(size_bytes))?;
+        let block_store = FileBlockStore::open(&path, is_new.then_some(size_bytes))?;
         if is_new {
             self.sync_directory()?;
         }
-        Ok(Arc::new(medium))
+        Ok(Arc::new(block_store))
     }
 
-    fn journal(&self) -> io::Result<Arc<dyn Medium>> {
+    fn journal(&self) -> io::Result<Arc<dyn BlockStore>> {
         let path = self.path.join(JOURNAL);
         let is_new = !path.exists();
-        let medium = FileMedium::open(&path, is_new.then_some(0))?;
+        let block_store = FileBlockStore::open(&path, is_new.then_some(0))?;
         if is_new {
             self.sync_directory()?;
         }
-        Ok(Arc::new(medium))
+        Ok(Arc::new(block_store))
     }
 
     fn read_record(&self) -> io::Result<Option<Vec<u8>>> {

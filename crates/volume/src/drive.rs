@@ -1,4 +1,4 @@
-//! One drive: a superblock that says whose it is, its data, and a checksum for each sector.
+//! Drive: a superblock with its identity, its data, and a checksum for each sector.
 //!
 //! ```text
 //! 0            superblock
@@ -6,10 +6,10 @@
 //! + capacity   checksums, 4 bytes a sector, from the next multiple of 4096
 //! ```
 
+use crate::block_store::BlockStore;
 use crate::checksums::Checksums;
-use crate::error::{VolumeError, WhileDoing};
-use crate::medium::Medium;
-use crate::missed::Missed;
+use crate::error::{ErrorContext, VolumeError};
+use crate::stale_stripes::StaleStripes;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,32 +59,32 @@ pub(crate) struct Superblock {
 
 pub(crate) struct Drive {
     /// Nothing where the drive is gone.
-    pub medium: Option<Arc<dyn Medium>>,
+    pub block_store: Option<Arc<dyn BlockStore>>,
     pub condition: DriveCondition,
     pub generation: u32,
     pub capacity_bytes: u64,
     /// Meaningful while rebuilding. Changed only under the lock of the stripe it passes.
     pub rebuilt_below_stripe: AtomicU64,
     /// Meaningful while stopped or catching up.
-    pub missed: Missed,
+    pub missed: StaleStripes,
     checksums: Checksums,
 }
 
 impl Drive {
     pub(crate) fn new(
-        medium: Option<Arc<dyn Medium>>,
+        block_store: Option<Arc<dyn BlockStore>>,
         condition: DriveCondition,
         generation: u32,
         capacity_bytes: u64,
         rebuilt_below_stripe: u64,
     ) -> Self {
         Drive {
-            medium,
+            block_store,
             condition,
             generation,
             capacity_bytes,
             rebuilt_below_stripe: AtomicU64::new(rebuilt_below_stripe),
-            missed: Missed::default(),
+            missed: StaleStripes::default(),
             checksums: Checksums::new(checksums_offset(capacity_bytes)),
         }
     }
@@ -126,7 +126,7 @@ impl Drive {
         buffer: &mut [u8],
         mut is_bad: impl FnMut(usize),
     ) -> io::Result<()> {
-        self.medium()?.read_at(DATA_OFFSET_BYTES + offset_bytes, buffer)?;
+        self.block_store()?.read_at(DATA_OFFSET_BYTES + offset_bytes, buffer)?;
         let sectors = buffer.len() / SECTOR_BYTES;
         let mut small = [0u8; 256];
         let mut large = Vec::new();
@@ -136,7 +136,7 @@ impl Drive {
             large.resize(sectors * 4, 0);
             &mut large[..]
         };
-        self.checksums.read(self.medium()?, checksum_at(offset_bytes), sums)?;
+        self.checksums.read(self.block_store()?, checksum_at(offset_bytes), sums)?;
         for (index, (sector, sum)) in buffer.chunks_exact(SECTOR_BYTES).zip(sums.chunks_exact(4)).enumerate()
         {
             if checksum(sector).to_le_bytes() != sum {
@@ -148,56 +148,62 @@ impl Drive {
 
     /// Writes whole sectors and their checksums in place.
     pub(crate) fn write(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
-        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
-        self.checksums.write(self.medium()?, checksum_at(offset_bytes), &checksums_of(bytes))
+        self.block_store()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
+        self.checksums.write(self.block_store()?, checksum_at(offset_bytes), &checksums_of(bytes))
     }
 
     /// As [`Drive::write`], with checksums that may reach the drive no sooner than [`Drive::sync`]: for changes
     /// that the journal holds until then.
     pub(crate) fn write_journalled(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
-        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
-        self.checksums.put(self.medium()?, checksum_at(offset_bytes), &checksums_of(bytes))
+        self.block_store()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
+        self.checksums.put(self.block_store()?, checksum_at(offset_bytes), &checksums_of(bytes))
     }
 
     /// From now on checksums are those on the drive, not those in memory.
     pub(crate) fn forget_checksums(&self) -> io::Result<()> {
-        self.checksums.forget(self.medium()?)
+        self.checksums.forget(self.block_store()?)
     }
 
     /// Makes a sector unreadable, so that what could not be rebuilt is an error and never taken for data.
     pub(crate) fn poison(&self, offset_bytes: u64) -> io::Result<()> {
         // Not zeros: the sector must count as allocated.
         let filler = [0xbd; SECTOR_BYTES];
-        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &filler)?;
-        self.checksums.write(self.medium()?, checksum_at(offset_bytes), &(!checksum(&filler)).to_le_bytes())
+        self.block_store()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &filler)?;
+        self.checksums.write(
+            self.block_store()?,
+            checksum_at(offset_bytes),
+            &(!checksum(&filler)).to_le_bytes(),
+        )
     }
 
     /// Flips bits of a sector behind its checksum's back.
     pub(crate) fn corrupt(&self, offset_bytes: u64) -> io::Result<()> {
         let mut sector = [0; SECTOR_BYTES];
-        self.medium()?.read_at(DATA_OFFSET_BYTES + offset_bytes, &mut sector)?;
+        self.block_store()?.read_at(DATA_OFFSET_BYTES + offset_bytes, &mut sector)?;
         sector.iter_mut().step_by(7).for_each(|byte| *byte ^= 0xa5);
-        self.medium()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &sector)
+        self.block_store()?.write_at(DATA_OFFSET_BYTES + offset_bytes, &sector)
     }
 
     /// Makes whole sectors zero and gives their space back. Checksums of zeros are zero.
     pub(crate) fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
-        self.medium()?.zero(DATA_OFFSET_BYTES + offset_bytes, length_bytes)?;
+        self.block_store()?.zero(DATA_OFFSET_BYTES + offset_bytes, length_bytes)?;
         let length = length_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES;
-        self.checksums.zero(self.medium()?, checksum_at(offset_bytes), length)
+        self.checksums.zero(self.block_store()?, checksum_at(offset_bytes), length)
     }
 
     pub(crate) fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool> {
-        self.medium()?.is_allocated(DATA_OFFSET_BYTES + offset_bytes, length_bytes)
+        self.block_store()?.is_allocated(DATA_OFFSET_BYTES + offset_bytes, length_bytes)
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.checksums.flush(self.medium()?)?;
-        self.medium()?.sync()
+        self.checksums.flush(self.block_store()?)?;
+        self.block_store()?.sync()
     }
 
-    fn medium(&self) -> io::Result<&dyn Medium> {
-        self.medium.as_deref().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the drive is gone"))
+    fn block_store(&self) -> io::Result<&dyn BlockStore> {
+        self.block_store
+            .as_deref()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the drive is gone"))
     }
 }
 
@@ -221,7 +227,7 @@ fn checksum(sector: &[u8]) -> u32 {
 }
 
 impl Superblock {
-    pub(crate) fn write(&self, medium: &dyn Medium) -> Result<(), VolumeError> {
+    pub(crate) fn write(&self, block_store: &dyn BlockStore) -> Result<(), VolumeError> {
         let mut sector = [0u8; SECTOR_BYTES];
         sector[..8].copy_from_slice(SUPERBLOCK_MAGIC);
         sector[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -231,14 +237,14 @@ impl Superblock {
         sector[34..42].copy_from_slice(&self.capacity_bytes.to_le_bytes());
         let sum = crc32c::crc32c(&sector[..508]);
         sector[508..].copy_from_slice(&sum.to_le_bytes());
-        medium.write_at(0, &sector).while_doing("write a drive's superblock")
+        block_store.write_at(0, &sector).context("write a drive's superblock")
     }
 
     /// Refuses a drive that is not the one expected.
-    pub(crate) fn check(&self, medium: &dyn Medium, shelf: &str) -> Result<(), VolumeError> {
+    pub(crate) fn check(&self, block_store: &dyn BlockStore, store: &str) -> Result<(), VolumeError> {
         let mut sector = [0u8; SECTOR_BYTES];
-        medium.read_at(0, &mut sector).while_doing("read a drive's superblock")?;
-        let path = || format!("drive {} of {shelf}", self.drive);
+        block_store.read_at(0, &mut sector).context("read a drive's superblock")?;
+        let path = || format!("drive {} of {store}", self.drive);
         if &sector[..8] != SUPERBLOCK_MAGIC || crc32c::crc32c(&sector[..508]).to_le_bytes() != sector[508..] {
             return Err(VolumeError::Damaged {
                 path: path(),

@@ -1,4 +1,4 @@
-//! What can go wrong with a volume, and what state it leaves.
+//! Volume errors and the state that each leaves.
 
 use std::io;
 
@@ -78,12 +78,12 @@ pub enum VolumeError {
 }
 
 /// Names what was tried when an I/O on a backing file failed.
-pub(crate) trait WhileDoing<T> {
-    fn while_doing(self, operation: &'static str) -> Result<T, VolumeError>;
+pub(crate) trait ErrorContext<T> {
+    fn context(self, operation: &'static str) -> Result<T, VolumeError>;
 }
 
-impl<T> WhileDoing<T> for io::Result<T> {
-    fn while_doing(self, operation: &'static str) -> Result<T, VolumeError> {
+impl<T> ErrorContext<T> for io::Result<T> {
+    fn context(self, operation: &'static str) -> Result<T, VolumeError> {
         self.map_err(|source| VolumeError::Io { operation, source })
     }
 }

@@ -1,4 +1,4 @@
-//! Which ranges may hold anything.
+//! Allocated extents.
 
 use crate::VolumeError;
 use crate::volume::Volume;

@@ -9,9 +9,9 @@
 //! 4096     records of that epoch, one behind the other, numbered from 0; the first that does not fit ends them
 //! ```
 
+use crate::block_store::BlockStore;
 use crate::drive::FORMAT_VERSION;
-use crate::error::{VolumeError, WhileDoing};
-use crate::medium::Medium;
+use crate::error::{ErrorContext, VolumeError};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +42,7 @@ pub(crate) enum Change<'a> {
     /// `bytes` belong at `offset_bytes` of `drive`.
     Image { drive: u16, offset_bytes: u64, bytes: &'a [u8] },
     /// `drive` is stopped and has missed a write of the stripe.
-    Missed { drive: u16, stripe: u64 },
+    StaleStripes { drive: u16, stripe: u64 },
     /// All members of the stripes `first..end` are zero.
     ZeroStripes { first: u64, end: u64 },
 }
@@ -116,7 +116,7 @@ fn parse(kind: u32, mut content: &[u8], mut visit: impl FnMut(Change<'_>)) -> bo
                 let (drive, kind) = (drive as u16, (drive >> 16) as u16);
                 match kind {
                     0 => visit(Change::Image { drive, offset_bytes, bytes }),
-                    MISSED if bytes.is_empty() => visit(Change::Missed { drive, stripe: offset_bytes }),
+                    MISSED if bytes.is_empty() => visit(Change::StaleStripes { drive, stripe: offset_bytes }),
                     _ => return false,
                 }
                 content = &content[end..];
@@ -128,7 +128,7 @@ fn parse(kind: u32, mut content: &[u8], mut visit: impl FnMut(Change<'_>)) -> bo
 }
 
 pub(crate) struct Journal {
-    medium: Arc<dyn Medium>,
+    block_store: Arc<dyn BlockStore>,
     volume: [u8; 16],
     tail: Mutex<Tail>,
     /// A flush failed. The kernel may have dropped what it could not write and will not say so twice, so nothing
@@ -145,38 +145,38 @@ struct Tail {
 
 impl Journal {
     /// A new, empty journal.
-    pub(crate) fn create(medium: Arc<dyn Medium>, volume: [u8; 16]) -> Result<Self, VolumeError> {
+    pub(crate) fn create(block_store: Arc<dyn BlockStore>, volume: [u8; 16]) -> Result<Self, VolumeError> {
         let journal = Journal {
-            medium,
+            block_store,
             volume,
             tail: Mutex::new(Tail { epoch: 0, sequence: 0, offset_bytes: RECORDS_OFFSET_BYTES }),
             is_broken: AtomicBool::new(false),
         };
-        journal.medium.write_at(0, &[0; 2 * HEADER_BYTES]).while_doing("write the journal")?;
+        journal.block_store.write_at(0, &[0; 2 * HEADER_BYTES]).context("write the journal")?;
         journal.reset()?;
         Ok(journal)
     }
 
     /// Opens a journal and hands out what its records say, oldest first. They stay until [`Journal::reset`].
     pub(crate) fn open(
-        medium: Arc<dyn Medium>,
+        block_store: Arc<dyn BlockStore>,
         volume: [u8; 16],
-        shelf: &str,
+        store: &str,
         mut visit: impl FnMut(Change<'_>) -> Result<(), VolumeError>,
     ) -> Result<Self, VolumeError> {
         let damaged = |problem: &str| VolumeError::Damaged {
-            path: format!("the journal of {shelf}"),
+            path: format!("the journal of {store}"),
             problem: problem.to_owned(),
         };
         let mut headers = [0u8; 2 * HEADER_BYTES];
-        medium.read_at(0, &mut headers).while_doing("read the journal")?;
+        block_store.read_at(0, &mut headers).context("read the journal")?;
         let epoch = headers
             .chunks_exact(HEADER_BYTES)
             .filter_map(|header| read_header(header, &volume))
             .max()
             .ok_or_else(|| damaged("it has no valid header of this volume and version"))?;
         let mut tail = Tail { epoch, sequence: 0, offset_bytes: RECORDS_OFFSET_BYTES };
-        while let Some((kind, record)) = read_record(&*medium, tail)? {
+        while let Some((kind, record)) = read_record(&*block_store, tail)? {
             let mut outcome = Ok(());
             let is_sound = parse(kind, &record[RECORD_HEADER_BYTES..], |change| {
                 if outcome.is_ok() {
@@ -190,7 +190,7 @@ impl Journal {
             tail.sequence += 1;
             tail.offset_bytes += record.len() as u64;
         }
-        Ok(Journal { medium, volume, tail: Mutex::new(tail), is_broken: AtomicBool::new(false) })
+        Ok(Journal { block_store, volume, tail: Mutex::new(tail), is_broken: AtomicBool::new(false) })
     }
 
     pub(crate) fn size_bytes(&self) -> u64 {
@@ -212,7 +212,7 @@ impl Journal {
         header[16..24].copy_from_slice(&tail.sequence.to_le_bytes());
         let sum = record_sum(header, content_sum);
         header[24..28].copy_from_slice(&sum.to_le_bytes());
-        self.medium.write_at(tail.offset_bytes, &record.bytes).while_doing("append to the journal")?;
+        self.block_store.write_at(tail.offset_bytes, &record.bytes).context("append to the journal")?;
         tail.sequence += 1;
         tail.offset_bytes += record.bytes.len() as u64;
         Ok(())
@@ -221,11 +221,11 @@ impl Journal {
     /// Makes every record appended before durable.
     pub(crate) fn sync(&self) -> Result<(), VolumeError> {
         self.refuse_if_broken()?;
-        let outcome = self.medium.sync();
+        let outcome = self.block_store.sync();
         if outcome.is_err() {
             self.is_broken.store(true, Ordering::Release);
         }
-        outcome.while_doing("flush the journal")
+        outcome.context("flush the journal")
     }
 
     fn refuse_if_broken(&self) -> Result<(), VolumeError> {
@@ -233,7 +233,7 @@ impl Journal {
             let error = io::Error::other(
                 "an earlier flush of the journal failed; stop, make room or mend the disk, and start again",
             );
-            return Err(error).while_doing("write");
+            return Err(error).context("write");
         }
         Ok(())
     }
@@ -249,9 +249,9 @@ impl Journal {
         header[28..36].copy_from_slice(&epoch.to_le_bytes());
         let sum = crc32c::crc32c(&header[..508]);
         header[508..].copy_from_slice(&sum.to_le_bytes());
-        self.medium
+        self.block_store
             .write_at(epoch % 2 * HEADER_BYTES as u64, &header)
-            .while_doing("write the journal's header")?;
+            .context("write the journal's header")?;
         self.sync()?;
         *tail = Tail { epoch, sequence: 0, offset_bytes: RECORDS_OFFSET_BYTES };
         Ok(())
@@ -276,9 +276,9 @@ fn read_header(header: &[u8], volume: &[u8; 16]) -> Option<u64> {
     if is_ours { u64_at(header, 28) } else { None }
 }
 
-fn read_record(medium: &dyn Medium, tail: Tail) -> Result<Option<(u32, Vec<u8>)>, VolumeError> {
+fn read_record(block_store: &dyn BlockStore, tail: Tail) -> Result<Option<(u32, Vec<u8>)>, VolumeError> {
     let mut header = [0u8; RECORD_HEADER_BYTES];
-    medium.read_at(tail.offset_bytes, &mut header).while_doing("read the journal")?;
+    block_store.read_at(tail.offset_bytes, &mut header).context("read the journal")?;
     let length = u32_at(&header, 4).unwrap_or(0) as usize;
     if u32_at(&header, 0) != Some(RECORD_MAGIC)
         || u64_at(&header, 8) != Some(tail.epoch)
@@ -288,7 +288,7 @@ fn read_record(medium: &dyn Medium, tail: Tail) -> Result<Option<(u32, Vec<u8>)>
         return Ok(None);
     }
     let mut record = vec![0; RECORD_HEADER_BYTES + length];
-    medium.read_at(tail.offset_bytes, &mut record).while_doing("read the journal")?;
+    block_store.read_at(tail.offset_bytes, &mut record).context("read the journal")?;
     let content_sum = crc32c::crc32c(&record[RECORD_HEADER_BYTES..]);
     if u32_at(&record, 24) != Some(record_sum(&record[..RECORD_HEADER_BYTES], content_sum)) {
         return Ok(None);

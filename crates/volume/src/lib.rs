@@ -5,6 +5,7 @@
 //! reaches the drives in batches, after the journal is durable. So a stripe is never found half-written, and what
 //! was flushed is never lost. `docs/models/volume.md` tells the whole of it.
 
+mod block_store;
 mod checksums;
 mod destage;
 mod directory;
@@ -13,15 +14,14 @@ mod error;
 mod extents;
 mod journal;
 mod map;
-mod medium;
 mod memory;
-mod missed;
+mod migration;
 mod opening;
 mod overlay;
 pub mod parity;
 mod record;
-mod rehome;
 mod replay;
+mod stale_stripes;
 mod stopped;
 mod stripe;
 mod upkeep;
@@ -29,6 +29,7 @@ mod volume;
 mod volumes;
 mod zeroing;
 
+pub use block_store::{BackingStore, BlockStore, FileBlockStore};
 pub use directory::{Directory, NamedDrive};
 pub use drive::{DriveCondition, SECTOR_BYTES};
 pub use error::VolumeError;
@@ -37,9 +38,8 @@ pub use map::{
     MapError, MappedVolume, Run, VOLUME_ALIGNMENT_BYTES, VOLUME_NAME_BYTES_LIMIT, VOLUME_RUNS_LIMIT,
     VOLUMES_LIMIT, VolumeMap,
 };
-pub use medium::{FileMedium, Medium, Shelf};
-pub use memory::{MemoryMedium, MemoryShelf};
-pub use rehome::RehomeProgress;
+pub use memory::{MemoryBackingStore, MemoryBlockStore};
+pub use migration::MigrationProgress;
 pub use stopped::ResyncProgress;
 pub use upkeep::{DriveStatus, RebuildProgress, SCRUB_PLACES_LIMIT, ScrubReport, SectorPlace, VolumeStatus};
 pub use volume::{Volume, VolumeSpec};

@@ -1,7 +1,7 @@
-//! A shelf in memory whose power can be cut: for tests of everything that must survive one.
+//! In-memory backing store with simulated power cuts, for tests of durability.
 
+use crate::block_store::{BackingStore, BlockStore};
 use crate::drive::SECTOR_BYTES;
-use crate::medium::{Medium, Shelf};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ type Sector = [u8; SECTOR_BYTES];
 
 /// Bytes of which a power cut keeps what was synced, and of the rest any sectors it likes.
 #[derive(Default)]
-pub struct MemoryMedium {
+pub struct MemoryBlockStore {
     content: Mutex<Content>,
     /// Writes and syncs left on the whole shelf before they fail.
     budget: Arc<Mutex<Option<u64>>>,
@@ -39,7 +39,7 @@ impl Content {
     }
 }
 
-impl MemoryMedium {
+impl MemoryBlockStore {
     fn content(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,7 +67,7 @@ impl MemoryMedium {
     }
 }
 
-impl Medium for MemoryMedium {
+impl BlockStore for MemoryBlockStore {
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
         let content = self.content();
         let mut done = 0;
@@ -114,17 +114,17 @@ impl Medium for MemoryMedium {
 
 /// Drives, journal and record in memory. Clones are the same shelf, so that it outlives the volume on it.
 #[derive(Clone, Default)]
-pub struct MemoryShelf {
-    media: Arc<Mutex<BTreeMap<String, Arc<MemoryMedium>>>>,
+pub struct MemoryBackingStore {
+    block_stores: Arc<Mutex<BTreeMap<String, Arc<MemoryBlockStore>>>>,
     record: Arc<Mutex<Option<Vec<u8>>>>,
     budget: Arc<Mutex<Option<u64>>>,
 }
 
-impl MemoryShelf {
+impl MemoryBackingStore {
     /// Cuts the power: of what was not synced, `keeps` says sector by sector what reached the medium.
     pub fn cut_power(&self, mut keeps: impl FnMut() -> bool) {
-        for medium in self.media.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            medium.cut_power(&mut keeps);
+        for block_store in self.block_stores.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            block_store.cut_power(&mut keeps);
         }
     }
 
@@ -133,23 +133,29 @@ impl MemoryShelf {
         *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = writes;
     }
 
-    fn medium(&self, name: String) -> Arc<MemoryMedium> {
-        let fresh = || Arc::new(MemoryMedium { budget: self.budget.clone(), ..MemoryMedium::default() });
-        self.media.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert_with(fresh).clone()
+    fn block_store(&self, name: String) -> Arc<MemoryBlockStore> {
+        let fresh =
+            || Arc::new(MemoryBlockStore { budget: self.budget.clone(), ..MemoryBlockStore::default() });
+        self.block_stores
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(name)
+            .or_insert_with(fresh)
+            .clone()
     }
 }
 
-impl Shelf for MemoryShelf {
+impl BackingStore for MemoryBackingStore {
     fn name(&self) -> String {
         "memory".to_owned()
     }
 
-    fn drive(&self, drive: u16, generation: u32, _: u64, _: bool) -> io::Result<Arc<dyn Medium>> {
-        Ok(self.medium(format!("drive-{drive}.{generation}")))
+    fn drive(&self, drive: u16, generation: u32, _: u64, _: bool) -> io::Result<Arc<dyn BlockStore>> {
+        Ok(self.block_store(format!("drive-{drive}.{generation}")))
     }
 
-    fn journal(&self) -> io::Result<Arc<dyn Medium>> {
-        Ok(self.medium("journal".to_owned()))
+    fn journal(&self) -> io::Result<Arc<dyn BlockStore>> {
+        Ok(self.block_store("journal".to_owned()))
     }
 
     fn read_record(&self) -> io::Result<Option<Vec<u8>>> {

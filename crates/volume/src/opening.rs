@@ -1,30 +1,30 @@
-//! How a volume is made, and found again: its record, its drives, and what its journal holds carried out.
+//! Creation and opening of a volume: record, drives, and replay of the journal.
 
 use crate::VolumeError;
+use crate::block_store::BackingStore;
 use crate::drive::{Drive, DriveCondition, SECTOR_BYTES, Superblock};
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::journal::Journal;
 use crate::map::VolumeMap;
-use crate::medium::Shelf;
-use crate::missed::Missed;
 use crate::record::{ArrayRecord, MapRecord};
 use crate::replay::{carry_out, sync_drives};
-use crate::volume::{Kept, Volume, VolumeSpec};
+use crate::stale_stripes::StaleStripes;
+use crate::volume::{RecordedState, Volume, VolumeSpec};
 use std::io::Read;
 
 impl Volume {
     /// Opens the volume on a shelf, or makes it if there is none. What the journal holds is carried out first.
-    pub fn open(shelf: impl Shelf + 'static, spec: VolumeSpec) -> Result<Volume, VolumeError> {
-        match ArrayRecord::read(&shelf)? {
-            Some(record) => Volume::open_existing(Box::new(shelf), spec, &record),
-            None => Volume::create(Box::new(shelf), spec),
+    pub fn open(store: impl BackingStore + 'static, spec: VolumeSpec) -> Result<Volume, VolumeError> {
+        match ArrayRecord::read(&store)? {
+            Some(record) => Volume::open_existing(Box::new(store), spec, &record),
+            None => Volume::create(Box::new(store), spec),
         }
     }
 
-    fn create(shelf: Box<dyn Shelf>, spec: VolumeSpec) -> Result<Volume, VolumeError> {
+    fn create(store: Box<dyn BackingStore>, spec: VolumeSpec) -> Result<Volume, VolumeError> {
         if spec.drive_capacity_bytes.len() != spec.layout.drives() as usize {
             return Err(VolumeError::Foreign {
-                path: shelf.name(),
+                path: store.name(),
                 problem: format!(
                     "{} drive sizes for a layout of {} drives",
                     spec.drive_capacity_bytes.len(),
@@ -35,22 +35,22 @@ impl Volume {
         let id = random_id()?;
         let mut drives = Vec::with_capacity(spec.drive_capacity_bytes.len());
         for (index, &capacity_bytes) in spec.drive_capacity_bytes.iter().enumerate() {
-            drives.push(new_drive(&*shelf, id, index as u16, 0, capacity_bytes)?);
+            drives.push(new_drive(&*store, id, index as u16, 0, capacity_bytes)?);
         }
-        let journal = Journal::create(shelf.journal().while_doing("make the journal")?, id)?;
-        let volume = Volume::assemble(shelf, id, spec, drives, journal, Kept::default());
+        let journal = Journal::create(store.journal().context("make the journal")?, id)?;
+        let volume = Volume::assemble(store, id, spec, drives, journal, RecordedState::default());
         // Last: without it the next start begins anew.
         volume.write_record(&volume.array())?;
         Ok(volume)
     }
 
     fn open_existing(
-        shelf: Box<dyn Shelf>,
+        store: Box<dyn BackingStore>,
         mut spec: VolumeSpec,
         record: &ArrayRecord,
     ) -> Result<Volume, VolumeError> {
         let foreign =
-            |problem: &str| VolumeError::Foreign { path: shelf.name(), problem: problem.to_owned() };
+            |problem: &str| VolumeError::Foreign { path: store.name(), problem: problem.to_owned() };
         if record.identity != spec.identity {
             return Err(foreign("it was made for another array; use another directory, or that array"));
         }
@@ -80,31 +80,32 @@ impl Volume {
         {
             let drive = index as u16;
             let size_bytes = Drive::size_bytes(capacity_bytes);
-            let medium = if !state.condition.is_lost() {
-                let medium =
-                    shelf.drive(drive, state.generation, size_bytes, false).while_doing("open a drive")?;
+            let block_store = if !state.condition.is_lost() {
+                let block_store =
+                    store.drive(drive, state.generation, size_bytes, false).context("open a drive")?;
                 let superblock =
                     Superblock { volume: id, drive, generation: state.generation, capacity_bytes };
-                superblock.check(&*medium, &shelf.name())?;
-                Some(medium)
+                superblock.check(&*block_store, &store.name())?;
+                Some(block_store)
             } else {
                 None
             };
             let mark = state.rebuilt_below_stripe;
-            let mut drive = Drive::new(medium, state.condition, state.generation, capacity_bytes, mark);
-            drive.missed = Missed::recorded(&state.missed);
+            let mut drive = Drive::new(block_store, state.condition, state.generation, capacity_bytes, mark);
+            drive.missed = StaleStripes::recorded(&state.missed);
             drives.push(drive);
         }
-        let medium = shelf.journal().while_doing("open the journal")?;
+        let block_store = store.journal().context("open the journal")?;
         let layout = &spec.layout;
-        let journal = Journal::open(medium, id, &shelf.name(), |change| carry_out(layout, &drives, &change))?;
+        let journal =
+            Journal::open(block_store, id, &store.name(), |change| carry_out(layout, &drives, &change))?;
         sync_drives(&drives)?;
-        let kept = Kept {
+        let kept = RecordedState {
             moves: record.moves.iter().map(|&moved| moved.into()).collect(),
             map,
             attributes: record.attributes.clone(),
         };
-        let volume = Volume::assemble(shelf, id, spec, drives, journal, kept);
+        let volume = Volume::assemble(store, id, spec, drives, journal, kept);
         let known: usize = record.drives.iter().map(|drive| drive.missed.len()).sum();
         let missed: usize = volume.array().drives.iter().map(|drive| drive.missed.count()).sum();
         if missed > known {
@@ -118,24 +119,23 @@ impl Volume {
 
 /// Makes a drive and its superblock, durably.
 pub(crate) fn new_drive(
-    shelf: &dyn Shelf,
+    store: &dyn BackingStore,
     id: [u8; 16],
     drive: u16,
     generation: u32,
     capacity_bytes: u64,
 ) -> Result<Drive, VolumeError> {
-    let medium = shelf
-        .drive(drive, generation, Drive::size_bytes(capacity_bytes), true)
-        .while_doing("make a drive")?;
-    Superblock { volume: id, drive, generation, capacity_bytes }.write(&*medium)?;
-    medium.sync().while_doing("flush a drive")?;
-    Ok(Drive::new(Some(medium), DriveCondition::Present, generation, capacity_bytes, 0))
+    let block_store =
+        store.drive(drive, generation, Drive::size_bytes(capacity_bytes), true).context("make a drive")?;
+    Superblock { volume: id, drive, generation, capacity_bytes }.write(&*block_store)?;
+    block_store.sync().context("flush a drive")?;
+    Ok(Drive::new(Some(block_store), DriveCondition::Present, generation, capacity_bytes, 0))
 }
 
 fn random_id() -> Result<[u8; 16], VolumeError> {
     let mut id = [0; 16];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut id))
-        .while_doing("draw a volume's id")?;
+        .context("draw a volume's id")?;
     Ok(id)
 }

@@ -1,4 +1,6 @@
-//! What is in the journal and not yet on the drives. The truth of a sector is here if it is here, and on the drive otherwise.
+//! Overlay of journalled writes that are not yet on the drives.
+//!
+//! The truth of a sector is here if it is here, and on the drive otherwise.
 
 use crate::drive::SECTOR_BYTES;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
-//! The record of an array's condition: what must survive stopping beyond the bytes.
+//! Condition record of an array: persistent state besides the bytes.
 
+use crate::block_store::BackingStore;
 use crate::drive::{DriveCondition, FORMAT_VERSION};
-use crate::error::{VolumeError, WhileDoing};
+use crate::error::{ErrorContext, VolumeError};
 use crate::map::MappedVolume;
-use crate::medium::Shelf;
 use layout::{Move, Piece};
 use serde_json::{Map, Value};
 
@@ -68,12 +68,12 @@ impl From<MoveRecord> for Move {
 }
 
 impl ArrayRecord {
-    pub(crate) fn read(shelf: &dyn Shelf) -> Result<Option<ArrayRecord>, VolumeError> {
-        let Some(bytes) = shelf.read_record().while_doing("read the array's record")? else {
+    pub(crate) fn read(store: &dyn BackingStore) -> Result<Option<ArrayRecord>, VolumeError> {
+        let Some(bytes) = store.read_record().context("read the array's record")? else {
             return Ok(None);
         };
         let damaged = |problem: String| VolumeError::Damaged {
-            path: format!("the record of {}", shelf.name()),
+            path: format!("the record of {}", store.name()),
             problem,
         };
         // The version first: another version may have other fields.
@@ -82,7 +82,7 @@ impl ArrayRecord {
             Some(format) if format == u64::from(FORMAT_VERSION) => {}
             Some(format) => {
                 return Err(VolumeError::Foreign {
-                    path: shelf.name(),
+                    path: store.name(),
                     problem: format!(
                         "it was written in format {format}, and this is format {FORMAT_VERSION}"
                     ),
@@ -98,12 +98,12 @@ impl ArrayRecord {
         Ok(Some(record))
     }
 
-    pub(crate) fn write(&self, shelf: &dyn Shelf) -> Result<(), VolumeError> {
+    pub(crate) fn write(&self, store: &dyn BackingStore) -> Result<(), VolumeError> {
         let bytes = serde_json::to_vec_pretty(self).map_err(|error| VolumeError::Damaged {
             path: "the array's record".to_owned(),
             problem: error.to_string(),
         })?;
-        shelf.write_record(&bytes).while_doing("write the array's record")
+        store.write_record(&bytes).context("write the array's record")
     }
 
     pub(crate) fn volume_bytes(&self) -> Option<[u8; 16]> {

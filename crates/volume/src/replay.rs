@@ -1,8 +1,8 @@
-//! What the journal says, done to the drives.
+//! Journal replay.
 
 use crate::VolumeError;
 use crate::drive::{Drive, DriveCondition};
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::journal::Change;
 use layout::Layout;
 
@@ -16,11 +16,11 @@ pub(crate) fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) 
                 problem: format!("{} bytes at {offset_bytes} lie on no drive", bytes.len()),
             }),
             Some(drive) if drive.takes_writes() => {
-                drive.write_journalled(offset_bytes, bytes).while_doing("write to a drive")
+                drive.write_journalled(offset_bytes, bytes).context("write to a drive")
             }
             _ => Ok(()),
         },
-        Change::Missed { drive, stripe } => {
+        Change::StaleStripes { drive, stripe } => {
             let drive = drives.get(usize::from(drive));
             let drive = drive.filter(|drive| {
                 matches!(drive.condition, DriveCondition::Stopped | DriveCondition::CatchingUp)
@@ -37,7 +37,7 @@ pub(crate) fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) 
                     let place = layout.place(stripe, member);
                     let drive = &drives[usize::from(place.drive)];
                     if drive.takes_writes() {
-                        drive.zero(place.offset_bytes, segment_bytes).while_doing("free a drive's space")?;
+                        drive.zero(place.offset_bytes, segment_bytes).context("free a drive's space")?;
                     }
                 }
             }
@@ -48,7 +48,7 @@ pub(crate) fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) 
 
 pub(crate) fn sync_drives(drives: &[Drive]) -> Result<(), VolumeError> {
     for drive in drives.iter().filter(|drive| drive.takes_writes()) {
-        drive.sync().while_doing("flush a drive")?;
+        drive.sync().context("flush a drive")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Drives that stop for a while, as when the service before them does, and catch up afterwards.
+//! Stopped drives, as after the failure of their service, and their catch-up.
 //!
 //! What a stopped drive holds stays. Which stripes it misses writes of is said in the journal with each write, so that a
 //! crash forgets none, and in the array's record before the journal is emptied. A stripe that lacks writes is not read
@@ -6,7 +6,7 @@
 
 use crate::VolumeError;
 use crate::drive::DriveCondition;
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::map::Run;
 use crate::replay::sync_drives;
 use crate::stripe::Array;
@@ -173,7 +173,7 @@ impl Volume {
             if sources(member).any(|source| stripes.place_is_allocated(source, 0, segment_bytes)) {
                 lost_sectors += fill(&stripes, stripe, member, place)?;
             } else {
-                target.zero(place.offset_bytes, segment_bytes).while_doing("free a drive's space")?;
+                target.zero(place.offset_bytes, segment_bytes).context("free a drive's space")?;
             }
         }
         target.missed.has_caught_up(stripe);

@@ -1,13 +1,13 @@
-//! What is done to an array besides reading and writing: faults, replacement, rebuild, scrub.
+//! Maintenance operations: faults, replacement, rebuild, scrub.
 
 use crate::VolumeError;
 use crate::drive::{DriveCondition, SECTOR_BYTES};
-use crate::error::WhileDoing;
+use crate::error::ErrorContext;
 use crate::journal::Record;
-use crate::missed::Missed;
 use crate::opening::new_drive;
 use crate::parity;
 use crate::replay::sync_drives;
+use crate::stale_stripes::StaleStripes;
 use crate::stripe::{Array, Stripes};
 use crate::volume::{RUN_BYTES_LIMIT, Volume};
 use layout::{Place, Redundancy};
@@ -134,8 +134,8 @@ impl Volume {
             array.drive_mut(drive)?.condition = before;
             return Err(error);
         }
-        array.drive_mut(drive)?.medium = None;
-        array.drive_mut(drive)?.missed = Missed::default();
+        array.drive_mut(drive)?.block_store = None;
+        array.drive_mut(drive)?.missed = StaleStripes::default();
         // What was on its way is computed again, perhaps to another drive.
         array.moving = None;
         array.is_whole = false;
@@ -162,7 +162,7 @@ impl Volume {
         self.checkpoint_locked(&array)?;
         array.moving = None;
         let lost = array.drive_mut(drive)?;
-        let mut fresh = new_drive(&*self.shelf, self.id, drive, lost.generation + 1, lost.capacity_bytes)?;
+        let mut fresh = new_drive(&*self.store, self.id, drive, lost.generation + 1, lost.capacity_bytes)?;
         fresh.condition = DriveCondition::Rebuilding;
         *lost = fresh;
         self.write_record(&array)
@@ -194,7 +194,7 @@ impl Volume {
         let stripes = array.layout.stripes();
         for drive in &mut array.drives {
             if drive.condition == DriveCondition::Rebuilding {
-                drive.sync().while_doing("flush a drive")?;
+                drive.sync().context("flush a drive")?;
                 if drive.rebuilt_below_stripe.load(Ordering::Acquire) >= stripes {
                     drive.condition = DriveCondition::Present;
                 }
@@ -238,7 +238,7 @@ impl Volume {
         let stripes = {
             let array = self.array();
             for drive in array.drives.iter().filter(|drive| drive.takes_writes()) {
-                drive.forget_checksums().while_doing("write a drive's checksums")?;
+                drive.forget_checksums().context("write a drive's checksums")?;
             }
             array.layout.stripes()
         };
@@ -351,7 +351,7 @@ impl Volume {
             return Err(VolumeError::Drive { drive, problem: "the sectors do not lie on it" });
         }
         for index in 0..sectors {
-            target.corrupt(offset_bytes + index * sector).while_doing("damage a drive")?;
+            target.corrupt(offset_bytes + index * sector).context("damage a drive")?;
         }
         Ok(())
     }
@@ -375,14 +375,14 @@ pub(crate) fn fill(
         let run = &mut buffer[..count];
         let offset = target.offset_bytes + row as u64;
         if stripes.read_rows(stripe, member, row as u64, run).is_ok() {
-            drive.write(offset, run).while_doing("write to a replacement")?;
+            drive.write(offset, run).context("write to a replacement")?;
         } else {
             for (index, sector) in run.chunks_exact_mut(SECTOR_BYTES).enumerate() {
                 let within = (index * SECTOR_BYTES) as u64;
                 if stripes.read_rows(stripe, member, row as u64 + within, sector).is_ok() {
-                    drive.write(offset + within, sector).while_doing("write to a replacement")?;
+                    drive.write(offset + within, sector).context("write to a replacement")?;
                 } else {
-                    drive.poison(offset + within).while_doing("write to a replacement")?;
+                    drive.poison(offset + within).context("write to a replacement")?;
                     lost_sectors += 1;
                 }
             }

@@ -1,11 +1,11 @@
 //! The volume: bytes in, bytes out, by any number of threads at once.
 
 use crate::VolumeError;
+use crate::block_store::BackingStore;
 use crate::destage::destage;
 use crate::drive::{Drive, FORMAT_VERSION, SECTOR_BYTES};
 use crate::journal::{Change, Journal, Record};
 use crate::map::VolumeMap;
-use crate::medium::Shelf;
 use crate::overlay::Overlay;
 use crate::record::{ArrayRecord, DriveRecord, MapRecord, hexadecimal};
 use crate::stripe::{Array, Stripes};
@@ -37,7 +37,7 @@ pub struct VolumeSpec {
 
 /// What the record keeps besides the drives.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct RecordedState {
     pub moves: Vec<Move>,
     pub map: Option<VolumeMap>,
     pub attributes: Map<String, Value>,
@@ -48,7 +48,7 @@ pub(crate) struct Kept {
 /// Locks are taken in this order: the array (shared by all I/O, alone to change drives or empty the journal), then
 /// one stripe, then the journal or a shard of the overlay.
 pub struct Volume {
-    pub(crate) shelf: Box<dyn Shelf>,
+    pub(crate) store: Box<dyn BackingStore>,
     pub(crate) id: [u8; 16],
     identity: String,
     array: RwLock<Array>,
@@ -71,18 +71,18 @@ pub struct Volume {
 impl Volume {
     /// Of what was made or found.
     pub(crate) fn assemble(
-        shelf: Box<dyn Shelf>,
+        store: Box<dyn BackingStore>,
         id: [u8; 16],
         spec: VolumeSpec,
         drives: Vec<Drive>,
         journal: Journal,
-        kept: Kept,
+        kept: RecordedState,
     ) -> Volume {
         let capacity_bytes = spec.layout.capacity_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         let mut array = Array { layout: spec.layout, drives, is_whole: false, moving: None };
         array.look_whether_whole();
         Volume {
-            shelf,
+            store,
             id,
             identity: spec.identity,
             array: RwLock::new(array),
@@ -205,7 +205,7 @@ impl Volume {
         self.journal.append(record)?;
         record.for_each(|change| match change {
             Change::Image { drive, offset_bytes, bytes } => self.overlay.insert(drive, offset_bytes, bytes),
-            Change::Missed { drive, stripe } => {
+            Change::StaleStripes { drive, stripe } => {
                 array.drives[usize::from(drive)].missed.add(stripe);
                 self.has_missed.store(true, Ordering::Release);
             }
@@ -253,7 +253,7 @@ impl Volume {
                 .map(|map| MapRecord { unit_bytes: map.unit_bytes(), volumes: map.volumes().to_vec() }),
             attributes: self.attributes().clone(),
         };
-        record.write(&*self.shelf)
+        record.write(&*self.store)
     }
 
     pub(crate) fn map(&self) -> MutexGuard<'_, Option<VolumeMap>> {

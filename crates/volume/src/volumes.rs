@@ -1,4 +1,4 @@
-//! Volumes that are made, resized and deleted while others are used.
+//! Volume creation, resizing and deletion under I/O.
 //!
 //! The map is part of the array's record, which is replaced whole: after a crash at any moment it is the one before or the
 //! one after. What a volume gets is made zero before the record says so; what one leaves is given back

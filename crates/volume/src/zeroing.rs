@@ -1,4 +1,4 @@
-//! Ranges that are given up or made zero.
+//! Zeroing and discarding of ranges.
 
 use crate::VolumeError;
 use crate::journal::{Change, Record};

@@ -1,7 +1,7 @@
 //! Bringing much from the journal to the drives at once, which several threads do.
 
 use layout::{Layout, Raid, Rotation};
-use volume::{MemoryShelf, ScrubReport, Volume, VolumeSpec};
+use volume::{MemoryBackingStore, ScrubReport, Volume, VolumeSpec};
 
 const DRIVE_BYTES: u64 = 4 << 20;
 const DRIVES: u32 = 6;
@@ -38,29 +38,29 @@ fn check(volume: &Volume, version: u32, what: &str) {
 /// that follows.
 #[test]
 fn many_runs_reach_their_drives_or_stay_in_the_journal() {
-    let shelf = MemoryShelf::default();
-    let mut volume = Volume::open(shelf.clone(), spec()).unwrap();
+    let store = MemoryBackingStore::default();
+    let mut volume = Volume::open(store.clone(), spec()).unwrap();
     write(&volume, 1);
     volume.checkpoint().unwrap();
     drop(volume);
     // All of it is durable: a cut takes nothing.
-    shelf.cut_power(|| false);
-    volume = Volume::open(shelf.clone(), spec()).unwrap();
+    store.cut_power(|| false);
+    volume = Volume::open(store.clone(), spec()).unwrap();
     check(&volume, 1, "after a checkpoint and a cut");
     for (version, writes) in [(2, 0), (3, 1), (4, 700), (5, 2500)] {
         write(&volume, version);
         // Of the syncs of the journal and the writes to the drives so many succeed.
-        shelf.fail_writes_after(Some(writes + 1));
+        store.fail_writes_after(Some(writes + 1));
         assert!(volume.checkpoint().is_err(), "{writes} writes are not enough");
-        shelf.fail_writes_after(None);
+        store.fail_writes_after(None);
         check(&volume, version, "after a checkpoint that failed");
         drop(volume);
         let mut keeps = false;
-        shelf.cut_power(|| {
+        store.cut_power(|| {
             keeps = !keeps;
             keeps
         });
-        volume = Volume::open(shelf.clone(), spec()).unwrap();
+        volume = Volume::open(store.clone(), spec()).unwrap();
         check(&volume, version, "after a cut in a checkpoint");
         let mut report = ScrubReport::default();
         volume.scrub(0, u64::MAX, &mut report).unwrap();

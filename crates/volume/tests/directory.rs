@@ -82,7 +82,7 @@ fn threads_are_served_through_failures() {
                 let lost: Vec<u16> = (0..tolerated).map(|_| random.below(drives) as u16).collect();
                 let lost: Vec<u16> =
                     lost.into_iter().filter(|&drive| volume.fail_drive(drive).is_ok()).collect();
-                volume.rehome_step(random.below(5)).expect(name);
+                volume.migration_step(random.below(5)).expect(name);
                 lost.iter().for_each(|&drive| volume.replace_drive(drive).expect(name));
                 while !volume.rebuild_step(3).expect(name).is_complete {}
                 volume.scrub(0, u64::MAX, &mut ScrubReport::default()).expect(name);
@@ -248,7 +248,7 @@ fn named_drives_that_hold_data_are_kept() {
     let attempt = |overwrite| {
         let named = vec![NamedDrive { path: file.clone(), overwrite }];
         Directory::lock(&directory.path().join("volume"), named)
-            .and_then(|shelf| Volume::open(shelf, spec(6)))
+            .and_then(|store| Volume::open(store, spec(6)))
     };
     assert!(attempt(false).is_err());
     assert_eq!(fs::read(&file).unwrap(), b"precious");

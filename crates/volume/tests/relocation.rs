@@ -4,7 +4,7 @@ mod common;
 
 use common::{Random, arrays};
 use std::sync::atomic::{AtomicBool, Ordering};
-use volume::{MemoryShelf, Run, ScrubReport, Volume, VolumeSpec};
+use volume::{MemoryBackingStore, Run, ScrubReport, Volume, VolumeSpec};
 
 const BLOCK: usize = 512;
 const ROUNDS: u16 = 20;
@@ -29,16 +29,16 @@ fn a_crash_while_pieces_move_loses_nothing() {
     let spec = replicas();
     let mut moved = 0;
     for trial in 0..120 {
-        let shelf = MemoryShelf::default();
+        let store = MemoryBackingStore::default();
         let mut random = Random(trial);
-        let volume = Volume::open(shelf.clone(), spec.clone()).unwrap();
+        let volume = Volume::open(store.clone(), spec.clone()).unwrap();
         let blocks = volume.capacity_bytes() as usize / BLOCK;
         let mut acknowledged = vec![0u8; blocks];
         let mut submitted = vec![0u8; blocks];
         volume.prefer_drives(&all(&volume), &drives(0));
         while volume.relocate_step(1).unwrap() {}
         volume.prefer_drives(&all(&volume), &drives(1));
-        shelf.fail_writes_after(Some(random.below(600)));
+        store.fail_writes_after(Some(random.below(600)));
         let outcome = std::thread::scope(|scope| {
             let mover = scope.spawn(|| while volume.relocate_step(1).unwrap_or(false) {});
             for _ in 0..200 {
@@ -55,9 +55,9 @@ fn a_crash_while_pieces_move_loses_nothing() {
         outcome.unwrap();
         moved += volume.relocated_pieces();
         drop(volume);
-        shelf.cut_power(|| random.below(2) == 0);
-        shelf.fail_writes_after(None);
-        let volume = Volume::open(shelf, spec.clone()).unwrap();
+        store.cut_power(|| random.below(2) == 0);
+        store.fail_writes_after(None);
+        let volume = Volume::open(store, spec.clone()).unwrap();
         let check = |when: &str| {
             for block in 0..blocks {
                 let mut bytes = [0; BLOCK];
@@ -85,7 +85,7 @@ fn a_crash_while_pieces_move_loses_nothing() {
 #[test]
 fn writes_follow_their_piece() {
     const WRITERS: usize = 4;
-    let volume = Volume::open(MemoryShelf::default(), replicas()).unwrap();
+    let volume = Volume::open(MemoryBackingStore::default(), replicas()).unwrap();
     let blocks = volume.capacity_bytes() as usize / BLOCK / WRITERS;
     let is_over = AtomicBool::new(false);
     let versions: Vec<Vec<u8>> = std::thread::scope(|scope| {

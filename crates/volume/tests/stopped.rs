@@ -7,7 +7,9 @@ use layout::{Layout, ReplicaSpec};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use volume::{DriveCondition, Medium, MemoryShelf, Run, Shelf, Volume, VolumeError, VolumeSpec};
+use volume::{
+    BackingStore, BlockStore, DriveCondition, MemoryBackingStore, Run, Volume, VolumeError, VolumeSpec,
+};
 
 const SECTOR: u64 = 512;
 /// Of the test's replicas each node has two drives.
@@ -52,7 +54,7 @@ fn catch_up(volume: &Volume) {
 /// holds all that was written.
 #[test]
 fn a_stopped_replica_misses_writes_and_catches_up() {
-    let volume = Volume::open(MemoryShelf::default(), replicas()).unwrap();
+    let volume = Volume::open(MemoryBackingStore::default(), replicas()).unwrap();
     let all = sectors(&volume);
     (0..all).for_each(|sector| write(&volume, sector, 1).unwrap());
     let objects = whole(&volume)[3];
@@ -98,8 +100,8 @@ fn a_stopped_replica_misses_writes_and_catches_up() {
 #[test]
 fn what_was_caught_up_with_counts_when_others_go() {
     for is_lost in [false, true] {
-        let shelf = MemoryShelf::default();
-        let volume = Volume::open(shelf.clone(), replicas()).unwrap();
+        let store = MemoryBackingStore::default();
+        let volume = Volume::open(store.clone(), replicas()).unwrap();
         let all = sectors(&volume);
         volume.set_stopped(&drives_of(&[0])).unwrap();
         (0..all).for_each(|sector| write(&volume, sector, 1).unwrap());
@@ -113,7 +115,7 @@ fn what_was_caught_up_with_counts_when_others_go() {
         let written: Vec<u64> = (0..all).filter(|&sector| write(&volume, sector, 2).is_ok()).collect();
         assert_eq!(written.len(), 16, "two objects of eight sectors");
         drop(volume);
-        let volume = Volume::open(shelf, replicas()).unwrap();
+        let volume = Volume::open(store, replicas()).unwrap();
         for &sector in &written {
             assert_eq!(read(&volume, sector).unwrap(), 2, "lost: {is_lost}");
         }
@@ -127,18 +129,18 @@ fn what_was_caught_up_with_counts_when_others_go() {
 }
 
 /// A shelf that counts how often the record is written.
-struct Counting(MemoryShelf, Arc<AtomicU64>);
+struct Counting(MemoryBackingStore, Arc<AtomicU64>);
 
-impl Shelf for Counting {
+impl BackingStore for Counting {
     fn name(&self) -> String {
         self.0.name()
     }
 
-    fn drive(&self, drive: u16, generation: u32, size: u64, is_new: bool) -> io::Result<Arc<dyn Medium>> {
+    fn drive(&self, drive: u16, generation: u32, size: u64, is_new: bool) -> io::Result<Arc<dyn BlockStore>> {
         self.0.drive(drive, generation, size, is_new)
     }
 
-    fn journal(&self) -> io::Result<Arc<dyn Medium>> {
+    fn journal(&self) -> io::Result<Arc<dyn BlockStore>> {
         self.0.journal()
     }
 
@@ -170,7 +172,7 @@ fn catching_up_costs_what_it_copies() {
     let drive_capacity_bytes = vec![OBJECTS * OBJECT_BYTES; 3];
     let spec = VolumeSpec { layout: layout.unwrap(), drive_capacity_bytes, identity: "many".to_owned() };
     let records = Arc::new(AtomicU64::new(0));
-    let volume = Volume::open(Counting(MemoryShelf::default(), records.clone()), spec).unwrap();
+    let volume = Volume::open(Counting(MemoryBackingStore::default(), records.clone()), spec).unwrap();
     volume.set_stopped(&[0]).unwrap();
     (0..OBJECTS).for_each(|object| write(&volume, object * 8, 3).unwrap());
     volume.set_stopped(&[]).unwrap();
@@ -191,7 +193,7 @@ fn catching_up_costs_what_it_copies() {
 
 /// What each sector may hold: the last entry is what it must hold unless the power is cut.
 struct Trial {
-    shelf: MemoryShelf,
+    store: MemoryBackingStore,
     volume: Option<Volume>,
     versions: Vec<Vec<u8>>,
     /// Sectors that could not be read since the power was cut: any of their versions may come up.
@@ -203,11 +205,11 @@ struct Trial {
 
 impl Trial {
     fn new(seed: u64) -> Self {
-        let shelf = MemoryShelf::default();
-        let volume = Volume::open(shelf.clone(), replicas()).unwrap();
+        let store = MemoryBackingStore::default();
+        let volume = Volume::open(store.clone(), replicas()).unwrap();
         let count = sectors(&volume) as usize;
         Trial {
-            shelf,
+            store,
             volume: Some(volume),
             versions: vec![vec![0]; count],
             is_open: vec![false; count],
@@ -225,9 +227,9 @@ impl Trial {
         self.volume = None;
         if cuts_power {
             let mut random = Random(self.random.below(u64::MAX >> 34));
-            self.shelf.cut_power(|| random.below(2) == 0);
+            self.store.cut_power(|| random.below(2) == 0);
         }
-        self.volume = Some(Volume::open(self.shelf.clone(), replicas()).unwrap());
+        self.volume = Some(Volume::open(self.store.clone(), replicas()).unwrap());
     }
 
     fn flushed(&mut self) {
@@ -340,7 +342,7 @@ fn no_stale_replica_is_ever_read() {
 /// it is rebuilt serves nothing that it has not got.
 #[test]
 fn stopped_drives_are_lost_and_replaced_like_others() {
-    let volume = Volume::open(MemoryShelf::default(), replicas()).unwrap();
+    let volume = Volume::open(MemoryBackingStore::default(), replicas()).unwrap();
     (0..sectors(&volume)).for_each(|sector| write(&volume, sector, 7).unwrap());
     volume.set_stopped(&[0, 1]).unwrap();
     assert!(volume.replace_drive(0).is_err());
@@ -361,7 +363,7 @@ fn stopped_drives_are_lost_and_replaced_like_others() {
 #[test]
 fn parity_has_no_services() {
     for (name, spec, _) in arrays().into_iter().filter(|(name, ..)| name.starts_with("raid5")) {
-        let volume = Volume::open(MemoryShelf::default(), spec).unwrap();
+        let volume = Volume::open(MemoryBackingStore::default(), spec).unwrap();
         assert!(matches!(volume.set_stopped(&[1]), Err(VolumeError::Drive { drive: 1, .. })), "{name}");
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, arrays};
 use std::collections::BTreeSet;
-use volume::{DriveCondition, MemoryShelf, ScrubReport, Volume, VolumeSpec};
+use volume::{DriveCondition, MemoryBackingStore, ScrubReport, Volume, VolumeSpec};
 
 /// What each sector may hold: the last entry is what it must hold unless the power is cut.
 struct Model {
@@ -27,7 +27,7 @@ impl Model {
 }
 
 struct Trial {
-    shelf: MemoryShelf,
+    store: MemoryBackingStore,
     spec: VolumeSpec,
     volume: Option<Volume>,
     model: Model,
@@ -39,11 +39,11 @@ struct Trial {
 
 impl Trial {
     fn new(name: &str, spec: &VolumeSpec, tolerated: usize, seed: u64) -> Self {
-        let shelf = MemoryShelf::default();
-        let volume = Volume::open(shelf.clone(), spec.clone()).unwrap();
+        let store = MemoryBackingStore::default();
+        let volume = Volume::open(store.clone(), spec.clone()).unwrap();
         let sectors = vec![vec![[0; 512]]; volume.capacity_bytes() as usize / 512];
         Trial {
-            shelf,
+            store,
             spec: spec.clone(),
             volume: Some(volume),
             model: Model { sectors },
@@ -111,7 +111,7 @@ impl Trial {
 
     fn reopen(&mut self) {
         self.volume = None;
-        self.volume = Some(Volume::open(self.shelf.clone(), self.spec.clone()).expect(&self.what));
+        self.volume = Some(Volume::open(self.store.clone(), self.spec.clone()).expect(&self.what));
     }
 
     /// After the cut each sector holds what was flushed or something written later.
@@ -119,13 +119,13 @@ impl Trial {
         self.volume = None;
         let mode = self.random.below(4);
         let mut random = Random(self.random.below(u64::MAX >> 34));
-        self.shelf.cut_power(|| match mode {
+        self.store.cut_power(|| match mode {
             0 => false,
             1 => true,
             2 => random.below(2) == 0,
             _ => random.below(16) != 0,
         });
-        self.volume = Some(Volume::open(self.shelf.clone(), self.spec.clone()).expect(&self.what));
+        self.volume = Some(Volume::open(self.store.clone(), self.spec.clone()).expect(&self.what));
         let mut bytes = vec![0; self.model.sectors.len() * 512];
         self.volume().read_at(0, &mut bytes).expect(&self.what);
         for (index, sector) in bytes.chunks_exact(512).enumerate() {
@@ -182,9 +182,9 @@ impl Trial {
     }
 
     /// Only pools and replicas have somewhere to go.
-    fn rehome(&mut self) {
+    fn migrate(&mut self) {
         let pieces = self.random.below(4);
-        let progress = self.volume().rehome_step(pieces).expect(&self.what);
+        let progress = self.volume().migration_step(pieces).expect(&self.what);
         assert_eq!(progress.lost_sectors, 0, "{}", self.what);
         self.has_moved |= progress.moved_pieces > 0;
     }
@@ -252,7 +252,7 @@ impl Trial {
             76..80 => self.lose_a_drive(),
             80..84 => self.replace_a_drive(),
             84..88 => self.rebuild(),
-            88..90 => self.rehome(),
+            88..90 => self.migrate(),
             90..93 => self.corrupt_and_scrub(),
             93..95 => self.volume().checkpoint().expect(&self.what),
             95..98 => self.cut_power(),
@@ -306,9 +306,9 @@ fn power_cuts_inside_a_checkpoint_are_survived() {
             }
             // A snapshot of a crash: the media as they are in the middle of the next checkpoint.
             let budget = trial.random.below(60);
-            trial.shelf.fail_writes_after(Some(budget));
+            trial.store.fail_writes_after(Some(budget));
             let outcome = trial.volume().checkpoint();
-            trial.shelf.fail_writes_after(None);
+            trial.store.fail_writes_after(None);
             if outcome.is_err() {
                 trial.read();
             }
@@ -321,19 +321,19 @@ fn power_cuts_inside_a_checkpoint_are_survived() {
 /// drives as before may fail again without a wrong byte, also after a restart; and that a rehoming of drives that
 /// hold more than there is room for says so.
 #[test]
-fn rehoming_restores_the_redundancy() {
+fn migration_restores_the_redundancy() {
     for (name, spec, tolerated) in
         arrays().into_iter().filter(|(name, _, _)| ["pool", "replicas"].contains(name))
     {
         let mut trial = Trial::new(name, &spec, tolerated, 4);
         (0..60).for_each(|_| trial.write());
         trial.volume().fail_drive(2).unwrap();
-        let first = trial.volume().rehome_step(1).unwrap();
+        let first = trial.volume().migration_step(1).unwrap();
         assert_eq!((first.moved_pieces, first.homeless_pieces), (1, 0), "{name}");
         assert!(first.waiting_pieces > 0, "{name}");
         trial.reopen();
         (0..20).for_each(|_| trial.write());
-        let rest = trial.volume().rehome_step(u64::MAX).unwrap();
+        let rest = trial.volume().migration_step(u64::MAX).unwrap();
         assert_eq!(
             (rest.moved_pieces, rest.waiting_pieces, rest.homeless_pieces),
             (first.waiting_pieces, 0, 0)
@@ -345,7 +345,7 @@ fn rehoming_restores_the_redundancy() {
         (0..60).for_each(|_| trial.write());
         (0..200).for_each(|_| trial.read());
         trial.cut_power();
-        trial.volume().rehome_step(u64::MAX).unwrap();
+        trial.volume().migration_step(u64::MAX).unwrap();
         (0..200).for_each(|_| trial.read());
     }
     let (_, spec, _) = arrays().into_iter().find(|(name, _, _)| *name == "replicas").unwrap();
@@ -353,5 +353,5 @@ fn rehoming_restores_the_redundancy() {
     // Both drives of a node gone: no third node is left for their copies.
     trial.volume().fail_drive(0).unwrap();
     trial.volume().fail_drive(1).unwrap();
-    assert!(trial.volume().rehome_step(u64::MAX).unwrap().homeless_pieces > 0);
+    assert!(trial.volume().migration_step(u64::MAX).unwrap().homeless_pieces > 0);
 }

@@ -4,15 +4,15 @@ mod common;
 
 use common::{Random, arrays};
 use serde_json::Map;
-use volume::{MemoryShelf, Volume, VolumeChange, VolumeMap, VolumeSpec};
+use volume::{MemoryBackingStore, Volume, VolumeChange, VolumeMap, VolumeSpec};
 
 const UNIT: u64 = 4096;
 const ONE: [u8; UNIT as usize] = [b'g'; UNIT as usize];
 /// A change takes fewer writes and syncs than this.
 const BUDGET_LIMIT: u64 = 60;
 
-fn open(shelf: &MemoryShelf, spec: &VolumeSpec) -> Volume {
-    let volume = Volume::open(shelf.clone(), spec.clone()).unwrap();
+fn open(store: &MemoryBackingStore, spec: &VolumeSpec) -> Volume {
+    let volume = Volume::open(store.clone(), spec.clone()).unwrap();
     if volume.volume_map().is_none() {
         volume.begin_map(VolumeMap::new(volume.capacity_bytes(), UNIT)).unwrap();
     }
@@ -72,8 +72,8 @@ fn a_crash_leaves_before_or_after() {
         ] {
             let (mut was_before, mut was_after) = (0, 0);
             for budget in 0.. {
-                let shelf = MemoryShelf::default();
-                let volume = open(&shelf, &spec);
+                let store = MemoryBackingStore::default();
+                let volume = open(&store, &spec);
                 change(&volume, &create("full", 2)).unwrap();
                 change(&volume, &create("grows", 1)).unwrap();
                 // What is free now was another's.
@@ -89,13 +89,13 @@ fn a_crash_leaves_before_or_after() {
                 }
                 let before = volume.volume_map().unwrap();
                 let after = before.plan(&order).unwrap().map().clone();
-                shelf.fail_writes_after(Some(budget));
+                store.fail_writes_after(Some(budget));
                 let outcome = change(&volume, &order);
                 drop(volume);
                 let mut random = Random(budget);
-                shelf.cut_power(|| random.below(2) == 0);
-                shelf.fail_writes_after(None);
-                let volume = open(&shelf, &spec);
+                store.cut_power(|| random.below(2) == 0);
+                store.fail_writes_after(None);
+                let volume = open(&store, &spec);
                 let map = volume.volume_map().unwrap();
                 let context = format!("{name}, {what}, {budget}");
                 assert!(map == before || map == after, "{context}: {map:?}");

@@ -2,7 +2,7 @@
 
 use crate::cli::{BenchArgs, BenchKind};
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use load::{Direction, Random, Sample};
 use serde_json::json;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ fn bench_sim(arguments: &BenchArgs) -> Result<(), Failure> {
             printed = if arguments.json { print_json_lines([json]) } else { print(&text) };
         }
     };
-    say(&format!("{} rounds of each scenario in turn; about a minute", campaign::BENCH_ROUNDS));
+    print_notice(&format!("{} rounds of each scenario in turn; about a minute", campaign::BENCH_ROUNDS));
     campaign::bench_scenarios(&mut |row| {
         put(
             format!(

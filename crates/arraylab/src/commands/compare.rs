@@ -3,7 +3,7 @@
 use super::findings::found;
 use crate::cli::CompareArgs;
 use crate::failure::{self, Failure};
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
 use findings::{Bounds, CaseComparison, Comparison, Judgement, Metric, junit};
 use std::path::Path;
@@ -36,7 +36,7 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         for (names, only) in [(&comparison.only_first, &arguments.runs[0]), (&comparison.only_second, path)] {
             if !names.is_empty() {
-                say(&format!("only {} has {}", only.display(), names.join(", ")));
+                print_notice(&format!("only {} has {}", only.display(), names.join(", ")));
             }
         }
         comparisons.push(comparison);

@@ -3,7 +3,7 @@
 use super::selection::selection;
 use crate::cli::ExpandArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
 use serde_json::json;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ pub fn expand(arguments: &ExpandArgs) -> Result<ExitCode, Failure> {
     }
     let duration_ns = cases.iter().map(|case| case.estimated_duration_ns).sum();
     let write_bytes = cases.iter().fold(0u64, |sum, case| sum.saturating_add(case.estimated_write_bytes));
-    say(&format!(
+    print_notice(&format!(
         "{}, {}, writes about {} (at most {} IOPS and {} are assumed)",
         human_count(cases.len() as u64, "case"),
         human_duration(duration_ns),

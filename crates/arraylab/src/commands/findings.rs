@@ -2,7 +2,7 @@
 
 use crate::cli::{ClaimsArgs, ExplainArgs, RunJsonArgs};
 use crate::failure::{self, Failure};
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
 use findings::{Findings, Kind, Verdict};
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
     let claims = found(&run)?.claims();
     if claims.is_empty() {
         let name = &run.manifest().plan.name;
-        say(&format!(
+        print_notice(&format!(
             "the plan `{name}` has no claims; `claims:` in a plan lists conclusions with their checks"
         ));
     }

@@ -4,7 +4,7 @@ use crate::cli::FitArgs;
 use crate::commands::run::catch_signals;
 use crate::commands::selection::{key_and_value, selection};
 use crate::failure::{self, Failure};
-use crate::output::{print, print_json_lines, say, write_whole};
+use crate::output::{print, print_json_lines, print_notice, write_whole};
 use crate::table::{Align, render};
 use fit::{
     Asked, Convergence, Fit, FitError, FitReport, FoldsReport, Outcome, PointReport, Progress, Rows, Side,
@@ -76,10 +76,11 @@ fn rows(arguments: &FitArgs, loaded: &LoadedArray) -> Result<Rows, Failure> {
 }
 
 fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Result<Fit<'a>, Failure> {
-    let asked = arguments.parameters.iter().map(|text| Asked::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let parameters = fit::parameters(&loaded.description, &asked)?;
+    let requested =
+        arguments.parameters.iter().map(|text| Asked::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let parameters = fit::parameters(&loaded.description, &requested)?;
     let names: Vec<&str> = parameters.iter().map(|one| one.path.as_str()).collect();
-    say(&format!("fitting {} to {} measured cases", names.join(", "), rows.points.len()));
+    print_notice(&format!("fitting {} to {} measured cases", names.join(", "), rows.points.len()));
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Fit {
         array: &loaded.description,
@@ -122,13 +123,13 @@ fn with_progress<R>(
 ) -> Result<R, Failure> {
     let interrupt = catch_signals()?;
     let bar = bar(budget.evaluations);
-    let (began, mut said) = (Instant::now(), Instant::now());
+    let (began, mut printed_text) = (Instant::now(), Instant::now());
     let found = search(&mut |progress: Progress<'_>| {
         bar.set_position(u64::from(progress.done));
         bar.set_message(format!("error {:.2} %", progress.error * 100.0));
-        if bar.is_hidden() && said.elapsed() >= LINE_EVERY {
-            said = Instant::now();
-            say(&best_so_far(progress));
+        if bar.is_hidden() && printed_text.elapsed() >= LINE_EVERY {
+            printed_text = Instant::now();
+            print_notice(&best_so_far(progress));
         }
         if interrupt.load(Ordering::Relaxed) {
             return ControlFlow::Break(Outcome::Interrupted);

@@ -2,7 +2,7 @@
 
 use crate::cli::{GalleryArgs, RunJsonArgs};
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say, write_whole};
+use crate::output::{print, print_json_lines, print_notice, write_whole};
 use crate::table::{Align, render};
 use report::gallery::{Entry, Rating, entry_of, kept_entries, page, published_entries};
 use std::path::Path;
@@ -41,9 +41,11 @@ pub fn rate(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
         ("next worse", Align::Left),
     ];
     print(&render(&columns, &ratings.iter().map(row).collect::<Vec<_>>()))?;
-    say("places are among the shipped twins (simulated) and the published tests, each with its own load");
+    print_notice(
+        "places are among the shipped twins (simulated) and the published tests, each with its own load",
+    );
     if !own.shortened.is_empty() {
-        say(&format!("this run was shortened: {}", own.shortened));
+        print_notice(&format!("this run was shortened: {}", own.shortened));
     }
     Ok(ExitCode::SUCCESS)
 }

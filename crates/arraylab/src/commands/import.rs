@@ -2,7 +2,7 @@
 
 use crate::cli::ImportArgs;
 use crate::failure::Failure;
-use crate::output::{print, say};
+use crate::output::{print, print_notice};
 use import::{ImportError, ImportedPlan, ImportedRun};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,13 +32,13 @@ pub fn import(arguments: &ImportArgs) -> Result<ExitCode, Failure> {
 /// A single plan goes to stdout; with `--out` each goes into a file of that directory.
 fn keep_plan(plan: &ImportedPlan, directory: Option<&Path>) -> Result<(), Failure> {
     for warning in &plan.warnings {
-        say(&format!("warning: {warning}"));
+        print_notice(&format!("warning: {warning}"));
     }
     for lost in &plan.not_carried {
-        say(&format!("not carried over: {lost}"));
+        print_notice(&format!("not carried over: {lost}"));
     }
     for target in &plan.targets {
-        say(&format!(
+        print_notice(&format!(
             "{}:{}: loads {}: give its target with --target",
             plan.source.display(),
             target.line,
@@ -67,13 +67,13 @@ fn keep_plan(plan: &ImportedPlan, directory: Option<&Path>) -> Result<(), Failur
 
 fn keep_run(run: &ImportedRun) -> Result<(), Failure> {
     for warning in &run.warnings {
-        say(&format!("warning: {warning}"));
+        print_notice(&format!("warning: {warning}"));
     }
     for lost in &run.not_carried {
-        say(&format!("not carried over: {lost}"));
+        print_notice(&format!("not carried over: {lost}"));
     }
     let cases = human_count(run.cases as u64, "case");
-    say(&format!("{cases} from {}", human_count(run.sources.len() as u64, "file")));
+    print_notice(&format!("{cases} from {}", human_count(run.sources.len() as u64, "file")));
     print(&format!("{}\n", run.directory.display()))
 }
 

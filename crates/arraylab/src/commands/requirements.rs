@@ -1,7 +1,7 @@
 //! The sheet of what was promised: PASS or FAIL for each case, at the end of a run.
 
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::print_notice;
 use crate::table::{Align, render};
 use findings::{RequirementRow, RequirementVerdict, RunVerdict};
 use std::path::Path;
@@ -34,10 +34,10 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
         ("measured", Align::Right),
         ("limit", Align::Right),
     ];
-    say(render(&columns, &lines).trim_end());
+    print_notice(render(&columns, &lines).trim_end());
     for row in &rows {
         if let Some(because) = &row.because {
-            say(&format!("not shown: {} ({} {}): {because}", row.says, row.stage, row.case));
+            print_notice(&format!("not shown: {} ({} {}): {because}", row.says, row.stage, row.case));
         }
     }
     Ok(findings::run_verdict(&rows) == RunVerdict::Pass)

@@ -2,7 +2,7 @@
 
 use crate::cli::ResultsArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,15 +22,15 @@ pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The results of a run, with the level that lasts where one was found.
+/// The results of a run, with the sustained level where one was found.
 pub fn results_of(run: &Path) -> Result<Vec<CaseResult>, Failure> {
     let reader = Run::open_read_only(run)?;
     let mut results = reader.results()?;
     // Results stand without what was found in them: a plan that can no longer be read (its published table is gone)
-    // costs the level that lasts, no more.
+    // costs the sustained level, no more.
     match super::findings::found(&reader) {
         Ok(found) => findings::add_sustained(&mut results, &found),
-        Err(_) => say("warning: the run's plan cannot be read any more; `sustained` is left out"),
+        Err(_) => print_notice("warning: the run's plan cannot be read any more; `sustained` is left out"),
     }
     Ok(results)
 }

@@ -5,10 +5,10 @@ use super::selection::selection;
 use crate::cli::{EngineKind, RunArgs};
 use crate::failure::{self, Failure};
 use crate::live::LiveView;
-use crate::output::{print_json_lines, say};
+use crate::output::{print_json_lines, print_notice};
 use crate::progress::ProgressView;
 use campaign::{Campaign, EngineChoice, Request, Summary};
-use metrics::{Exposure, MetricsListener};
+use metrics::{AccessScope, MetricsListener};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,22 +25,22 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let campaign = begin(arguments)?;
     let directory = campaign.directory().to_owned();
     let cases = human_count(campaign.cases_total() as u64, "case");
-    say(&format!("{cases}; the run is kept in {}", directory.display()));
+    print_notice(&format!("{cases}; the run is kept in {}", directory.display()));
     let mut view = LiveView::new(ProgressView::new());
     if let Some(listener) = listener {
         let address =
             view.expose(listener, campaign.manifest()).map_err(|error| Failure::Failed(error.into()))?;
-        say(&format!("metrics: http://{address}/metrics"));
-        say(&format!("page: http://{address}/"));
+        print_notice(&format!("metrics: http://{address}/metrics"));
+        print_notice(&format!("page: http://{address}/"));
     }
-    let carried = campaign::carry_out(campaign, &interrupt, &mut view);
+    let carried = campaign::run_campaign(campaign, &interrupt, &mut view);
     view.end();
     if carried.is_err() {
         say_how_to_resume(&directory);
     }
     let summary = carried.map_err(|error| Failure::Failed(Box::new(error)))?;
     if let Some(late_ns) = summary.late_ns {
-        say(&format!(
+        print_notice(&format!(
             "kept time with the wall clock; the latest sample was {} late",
             human_latency(late_ns as f64)
         ));
@@ -56,8 +56,8 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 fn metrics_listener(arguments: &RunArgs) -> Result<Option<MetricsListener>, Failure> {
-    let exposure = if arguments.metrics_network { Exposure::Network } else { Exposure::Loopback };
-    let bound = arguments.metrics.map(|address| MetricsListener::bind(address, exposure));
+    let access_scope = if arguments.metrics_network { AccessScope::Network } else { AccessScope::Loopback };
+    let bound = arguments.metrics.map(|address| MetricsListener::bind(address, access_scope));
     bound.transpose().map_err(|error| Failure::Refused(error.into()))
 }
 
@@ -117,7 +117,7 @@ pub fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
 fn conclude(summary: &Summary) -> ExitCode {
     match &summary.end {
         RunEnd::Done => {
-            say(&format!(
+            print_notice(&format!(
                 "done: {}{}{}; see `arraylab results {3}` and `arraylab report {3}`",
                 human_count(summary.done as u64, "case"),
                 if summary.not_needed > 0 {
@@ -135,7 +135,7 @@ fn conclude(summary: &Summary) -> ExitCode {
             ExitCode::SUCCESS
         }
         RunEnd::Failed(why) => {
-            say(&format!(
+            print_notice(&format!(
                 "failed: {why} ({} done, {} failed, {} left)",
                 summary.done, summary.failed, summary.pending
             ));
@@ -143,7 +143,7 @@ fn conclude(summary: &Summary) -> ExitCode {
             failure::failed()
         }
         RunEnd::Interrupted(_) => {
-            say(&format!(
+            print_notice(&format!(
                 "interrupted: {} done, {} left",
                 human_count(summary.done as u64, "case"),
                 summary.pending + summary.failed
@@ -155,5 +155,5 @@ fn conclude(summary: &Summary) -> ExitCode {
 }
 
 fn say_how_to_resume(directory: &std::path::Path) {
-    say(&format!("go on with: arraylab run --resume {}", directory.display()));
+    print_notice(&format!("go on with: arraylab run --resume {}", directory.display()));
 }

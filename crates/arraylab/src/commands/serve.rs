@@ -3,7 +3,7 @@
 use super::run::catch_signals;
 use crate::cli::{CtlArgs, ServeArgs};
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, say};
+use crate::output::{print, print_json_lines, print_notice};
 use crate::panics::stop_on_panic;
 use serde_json::Value;
 use serve::{Announcement, Endpoint, Options, Outcome, ServeError, parse_speed};
@@ -42,13 +42,16 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
     let stop = catch_signals()?;
     let first_panic = stop_on_panic(Arc::clone(&stop));
     let ready = |at: &Announcement<'_>| {
-        say(&format!("control socket: {}", options.control_path().display()));
+        print_notice(&format!("control socket: {}", options.control_path().display()));
         if let Some(device) = at.block_device {
-            say(&format!("block device: {}", device.display()));
+            print_notice(&format!("block device: {}", device.display()));
         }
         if let Some(metrics) = at.metrics {
-            say(&format!("metrics: http://{metrics}/metrics"));
-            say(&format!("page: http://{metrics}/ (its buttons need the token in {})", at.token.display()));
+            print_notice(&format!("metrics: http://{metrics}/metrics"));
+            print_notice(&format!(
+                "page: http://{metrics}/ (its buttons need the token in {})",
+                at.token.display()
+            ));
         }
         // Whoever started us may read the address from a pipe; without a reader the array is served all the same.
         let _ = print(&format!("{}\n", at.uri));
@@ -59,7 +62,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
     }
     let served = served?;
     if let Some(lateness) = served.lateness {
-        say(&lateness.in_words());
+        print_notice(&lateness.in_words());
     }
     match served.outcome {
         Outcome::Stopped => Ok(ExitCode::SUCCESS),
@@ -75,10 +78,10 @@ pub fn ctl(arguments: &CtlArgs) -> Result<ExitCode, Failure> {
         print_json_lines([answer])?;
     } else if arguments.verb.first().is_some_and(|verb| verb == "status") {
         // Rates are of the time between two answers.
-        let asked = Instant::now();
+        let requested = Instant::now();
         std::thread::sleep(STATUS_OVER);
         let now = serve::ctl(&arguments.socket, &arguments.verb)?;
-        print(&serve::view(&answer, &now, asked.elapsed().as_secs_f64()))?;
+        print(&serve::view(&answer, &now, requested.elapsed().as_secs_f64()))?;
         print(STATUS_FOOT)?;
     } else {
         print(&in_words(&answer))?;

@@ -14,12 +14,16 @@ fn accept(target: &str, needs_consent: bool) {
     let id = needs_consent.then(|| consent_id(&words));
     words.extend(id.iter().flat_map(|id| ["--overwrite-data", id]));
     let output = arraylab(&words);
-    let said = text(&output.stderr);
+    let printed_text = text(&output.stderr);
     // Whether the machine that runs the tests keeps 100 ms is not what is tested.
-    let keeps_all = !said.contains("FAIL");
-    assert_eq!(output.status.code(), Some(if keeps_all { 0 } else { 1 }), "{said}");
-    assert!(said.contains("left out: long-write"), "{said}");
-    assert_eq!(said.matches("PASS").count() + said.matches("FAIL").count(), 10, "{said}");
+    let keeps_all = !printed_text.contains("FAIL");
+    assert_eq!(output.status.code(), Some(if keeps_all { 0 } else { 1 }), "{printed_text}");
+    assert!(printed_text.contains("left out: long-write"), "{printed_text}");
+    assert_eq!(
+        printed_text.matches("PASS").count() + printed_text.matches("FAIL").count(),
+        10,
+        "{printed_text}"
+    );
     let results = results(run.as_ref());
     assert_eq!(results.len(), 8);
     for result in &results {

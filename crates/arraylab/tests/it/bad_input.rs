@@ -10,7 +10,7 @@ fn refused_plan(name: &str, plan: &str) -> String {
     let file = directory.path().join(format!("{name}.yaml"));
     fs::write(&file, plan).unwrap();
     let run = directory.path().join("run");
-    let (code, said) = refuse(&[
+    let (code, printed_text) = refuse(&[
         "run",
         file.to_str().unwrap(),
         "--target",
@@ -18,9 +18,9 @@ fn refused_plan(name: &str, plan: &str) -> String {
         "--out",
         run.to_str().unwrap(),
     ]);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, Some(2), "{printed_text}");
     assert!(!run.exists(), "nothing is written");
-    said.replace(directory.path().to_str().unwrap(), "DIR")
+    printed_text.replace(directory.path().to_str().unwrap(), "DIR")
 }
 
 const STAGE: &str = "title: t\nstages:\n  one:\n    settings:\n";
@@ -39,8 +39,8 @@ fn mistakes_in_a_plan() {
         ("alias-bomb", alias_bomb()),
         ("million-cases", million_cases()),
     ] {
-        let said = refused_plan(name, &plan);
-        insta::assert_snapshot!(name, said);
+        let printed_text = refused_plan(name, &plan);
+        insta::assert_snapshot!(name, printed_text);
     }
 }
 
@@ -84,18 +84,18 @@ fn targets_that_cannot_be_used() {
         ("ftp://host/file", "ftp"),
         ("", "target"),
     ] {
-        let said = refused_target(target, directory.path());
-        assert!(said.contains(words), "{target}: {said}");
+        let printed_text = refused_target(target, directory.path());
+        assert!(printed_text.contains(words), "{target}: {printed_text}");
     }
     assert_eq!(fs::read(&foreign).unwrap(), vec![7u8; 1 << 20], "the data is untouched");
 }
 
 fn refused_target(target: &str, scratch: &Path) -> String {
     let run = scratch.join("run");
-    let (code, said) = refuse(&["run", "quick", "--target", target, "--out", run.to_str().unwrap()]);
-    assert_eq!(code, Some(2), "{target}: {said}");
+    let (code, printed_text) = refuse(&["run", "quick", "--target", target, "--out", run.to_str().unwrap()]);
+    assert_eq!(code, Some(2), "{target}: {printed_text}");
     assert!(!run.exists(), "nothing is written for {target}");
-    said
+    printed_text
 }
 
 /// Proves that a mounted device is refused, also with its consent ID, and that its content stays.
@@ -114,7 +114,7 @@ fn a_mounted_device() {
         let _mount = Mount::new(&[&device.path], &mounted);
         fs::write(mounted.join("file"), "kept").unwrap();
         let run = directory.path().join("run");
-        let (code, said) = refuse(&[
+        let (code, printed_text) = refuse(&[
             "run",
             "quick",
             "--target",
@@ -124,8 +124,8 @@ fn a_mounted_device() {
             "--overwrite-data",
             id,
         ]);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("mounted"), "{said}");
+        assert_eq!(code, Some(2), "{printed_text}");
+        assert!(printed_text.contains("mounted"), "{printed_text}");
         assert!(!run.exists());
     }
     let _mount = Mount::new(&[&device.path], &mounted);
@@ -169,9 +169,9 @@ fn wrong_use() {
         (&["results", "/nonexistent"], "not a run"),
         (&["run", "--resume", "/nonexistent"], "not a run"),
     ] {
-        let (code, said) = refuse(arguments);
-        assert_eq!(code, Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(words), "{arguments:?}: {said}");
+        let (code, printed_text) = refuse(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {printed_text}");
+        assert!(printed_text.contains(words), "{arguments:?}: {printed_text}");
     }
 }
 
@@ -312,18 +312,21 @@ fn impossible_arrays() {
         let file = directory.path().join("array.yaml");
         fs::write(&file, &text).unwrap();
         let file = file.to_str().unwrap();
-        let (code, said) = refuse(&["show", "array", file]);
-        assert_eq!(code, Some(2), "{what}: {said}");
+        let (code, printed_text) = refuse(&["show", "array", file]);
+        assert_eq!(code, Some(2), "{what}: {printed_text}");
         let run = directory.path().join("run");
         let target = format!("twin:{file}");
         let (code, said_by_run) =
             refuse(&["run", "quick", "--target", &target, "--out", run.to_str().unwrap()]);
         assert_eq!((code, run.exists()), (Some(2), false), "{what}: {said_by_run}");
-        for said in [said, said_by_run] {
+        for printed_text in [printed_text, said_by_run] {
             let at = text.lines().position(|one| one.contains(line)).expect(line);
             let column = text.lines().nth(at).unwrap().find("value: ").unwrap() + "value: ".len() + 1;
-            assert!(said.contains(&format!("{file}:{}:{column}: ", at + 1)), "{what}: {said}");
-            assert!(said.contains(line) && said.contains("hint: "), "{what}: {said}");
+            assert!(
+                printed_text.contains(&format!("{file}:{}:{column}: ", at + 1)),
+                "{what}: {printed_text}"
+            );
+            assert!(printed_text.contains(line) && printed_text.contains("hint: "), "{what}: {printed_text}");
         }
     }
 }
@@ -337,8 +340,8 @@ fn coverage_over_100_percent() {
         let run_name = run.to_str().unwrap();
         let set: &[&str] = if target.contains("120") { &[] } else { &["--set", "coverage=120"] };
         let arguments = ["run", "quick", "--target", target, "--out", run_name];
-        let (code, said) = refuse(&[arguments.as_slice(), set].concat());
-        assert_eq!((code, run.exists()), (Some(2), false), "{said}");
-        assert!(said.contains("coverage") && said.contains("100"), "{said}");
+        let (code, printed_text) = refuse(&[arguments.as_slice(), set].concat());
+        assert_eq!((code, run.exists()), (Some(2), false), "{printed_text}");
+        assert!(printed_text.contains("coverage") && printed_text.contains("100"), "{printed_text}");
     }
 }

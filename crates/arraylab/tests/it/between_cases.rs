@@ -75,8 +75,8 @@ stages:
     let warning = "the event `firmware-update` did not take place: its condition has never held";
     assert_eq!(results(&run)[1]["warnings"][0], warning);
     let page = fs::read_to_string(succeed(&["report", run.to_str().unwrap()]).trim()).unwrap();
-    let said = query(&run, "SELECT text FROM events WHERE kind = 'event' ORDER BY at_ns LIMIT 1");
-    assert!(page.contains(&said), "`{said}` is not in the report");
+    let printed_text = query(&run, "SELECT text FROM events WHERE kind = 'event' ORDER BY at_ns LIMIT 1");
+    assert!(page.contains(&printed_text), "`{printed_text}` is not in the report");
 }
 
 /// The smallest PNG: one pixel.

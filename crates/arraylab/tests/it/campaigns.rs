@@ -61,18 +61,18 @@ fn a_twin_on_the_wall_clock_gives_the_same_bytes() {
             "--out",
             path.to_str().unwrap(),
         ];
-        let said = crate::support::arraylab(&[&arguments, more].concat());
-        assert!(said.status.success(), "{}", text(&said.stderr));
-        (path, text(&said.stderr))
+        let printed_text = crate::support::arraylab(&[&arguments, more].concat());
+        assert!(printed_text.status.success(), "{}", text(&printed_text.stderr));
+        (path, text(&printed_text.stderr))
     };
     let of = |path: &std::path::Path| succeed(&["results", path.to_str().unwrap(), "--json"]);
-    let (fast, said) = run("fast", &["--set", "runtime=80"]);
-    assert!(!said.contains("wall clock"), "{said}");
+    let (fast, printed_text) = run("fast", &["--set", "runtime=80"]);
+    assert!(!printed_text.contains("wall clock"), "{printed_text}");
     let begun = Instant::now();
-    let (timed, said) = run("timed", &["--set", "runtime=80", "--speed", "100"]);
+    let (timed, printed_text) = run("timed", &["--set", "runtime=80", "--speed", "100"]);
     // Two cases of 80 s, one after the other.
     assert!(begun.elapsed() >= Duration::from_millis(1600), "{:?}", begun.elapsed());
-    assert!(said.contains("kept time with the wall clock; the latest sample was"), "{said}");
+    assert!(printed_text.contains("kept time with the wall clock; the latest sample was"), "{printed_text}");
     assert!(of(&fast).contains("extrapolation"), "nothing was carried over");
     assert_eq!(of(&fast), of(&timed));
 }
@@ -114,17 +114,17 @@ fn a_twin_on_the_wall_clock_can_be_interrupted() {
     let begun = Instant::now();
     let mut child = wall_clock_run(&run, "0.001");
     let is_running = || {
-        let said = succeed(&["status", run.to_str().unwrap(), "--json"]);
-        json_lines(&said).remove(0)["current"].is_object()
+        let printed_text = succeed(&["status", run.to_str().unwrap(), "--json"]);
+        json_lines(&printed_text).remove(0)["current"].is_object()
     };
     while !(run.join("manifest.json").exists() && is_running()) {
         assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
         std::thread::sleep(Duration::from_millis(50));
     }
-    let asked = Instant::now();
+    let requested = Instant::now();
     crate::support::tool("kill", &["-INT", &child.id().to_string()]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(asked.elapsed() < Duration::from_secs(3), "ended after {:?}", asked.elapsed());
+    assert!(requested.elapsed() < Duration::from_secs(3), "ended after {:?}", requested.elapsed());
 }
 
 fn wall_clock_run(run: &std::path::Path, speed: &str) -> std::process::Child {
@@ -151,13 +151,13 @@ fn a_speed_is_for_twins() {
             speed,
         ])
     };
-    let (code, said) = try_it(&target, "2");
+    let (code, printed_text) = try_it(&target, "2");
     assert_eq!(code, Some(2));
-    assert!(said.contains("--speed is for twins"), "{said}");
+    assert!(printed_text.contains("--speed is for twins"), "{printed_text}");
     for speed in ["0", "-1", "1001", "fast", "NaN"] {
-        let (code, said) = try_it("twin:raid-levels", speed);
+        let (code, printed_text) = try_it("twin:raid-levels", speed);
         assert_eq!(code, Some(2), "{speed}");
-        assert!(speed.starts_with('-') || said.contains("between 0.001 and 1000"), "{said}");
+        assert!(speed.starts_with('-') || printed_text.contains("between 0.001 and 1000"), "{printed_text}");
     }
     assert!(!run.exists() && !image.exists());
 }
@@ -226,14 +226,14 @@ fn interruption_and_status() {
     assert_eq!(status()["cases_total"], 5);
     succeed(&["mark", run_name, "a cable was pulled"]);
     std::thread::sleep(Duration::from_millis(500));
-    let asked = Instant::now();
+    let requested = Instant::now();
     crate::support::tool("kill", &["-INT", &child.id().to_string()]);
     let ended = child.wait().unwrap();
-    assert!(asked.elapsed() < Duration::from_secs(3), "ended after {:?}", asked.elapsed());
+    assert!(requested.elapsed() < Duration::from_secs(3), "ended after {:?}", requested.elapsed());
     assert_eq!(ended.code(), Some(130));
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
-    assert!(said.contains(&format!("arraylab run --resume {run_name}")), "{said}");
+    let mut printed_text = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut printed_text).unwrap();
+    assert!(printed_text.contains(&format!("arraylab run --resume {run_name}")), "{printed_text}");
     assert_eq!(status()["state"], "interrupted");
 }
 
@@ -278,8 +278,8 @@ fn a_report_stands_alone() {
     let run = directory.path().join("run");
     twin_run(&run, &["--stage", "block-size"]);
     let run_name = run.to_str().unwrap();
-    let said = succeed(&["report", run_name]);
-    let path = said.lines().last().unwrap();
+    let printed_text = succeed(&["report", run_name]);
+    let path = printed_text.lines().last().unwrap();
     assert_eq!(path, run.join("report.html").to_str().unwrap());
     let html = fs::read_to_string(path).unwrap();
     assert!(html.contains("<svg") && html.contains("<table"));

@@ -86,8 +86,8 @@ fn a_plan_without_claims_says_so() {
     succeed(&["run", plan, "--target", "twin:composite-flash", "--out", run]);
     for more in [&[][..], &["--json"]] {
         let output = crate::support::arraylab(&[&["claims", run][..], more].concat());
-        let said = crate::support::text(&output.stderr);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{said}");
-        assert!(said.contains("the plan `plain` has no claims"), "{said}");
+        let printed_text = crate::support::text(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{printed_text}");
+        assert!(printed_text.contains("the plan `plain` has no claims"), "{printed_text}");
     }
 }

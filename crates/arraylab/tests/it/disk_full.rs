@@ -13,14 +13,14 @@ fn under_the_run() {
     let run = small.join("run");
     let more = ["--stage", "read-share", "--set", "runtime=4", "--set", "ramp_time=0"];
     let output = run_on("flashsystem-840", "twin:flashsystem-840", &run, &more);
-    let (code, said) = (output.status.code(), text(&output.stderr));
+    let (code, printed_text) = (output.status.code(), text(&output.stderr));
     // A megabyte holds some of the cases: it must have begun, or the test would prove nothing.
     if code == Some(0) {
-        panic!("the run fitted into the small disk: {said}");
+        panic!("the run fitted into the small disk: {printed_text}");
     }
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("full"), "{said}");
-    assert!(said.contains("--resume"), "{said}");
+    assert_eq!(code, Some(3), "{printed_text}");
+    assert!(printed_text.contains("full"), "{printed_text}");
+    assert!(printed_text.contains("--resume"), "{printed_text}");
     tool("mount", &["-o", "remount,size=256m", mount.directory.to_str().unwrap()]);
     succeed(&["run", "--resume", run.to_str().unwrap()]);
     assert_eq!(results(&run).len(), 11);
@@ -39,9 +39,9 @@ fn under_the_target() {
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let run = directory.path().join("run");
     let output = run_on("quick", image.to_str().unwrap(), &run, &["--set", "runtime=1"]);
-    let (code, said) = (output.status.code(), text(&output.stderr));
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("No space left on device"), "{said}");
+    let (code, printed_text) = (output.status.code(), text(&output.stderr));
+    assert_eq!(code, Some(3), "{printed_text}");
+    assert!(printed_text.contains("No space left on device"), "{printed_text}");
     tool("mount", &["-o", "remount,size=256m", mount.directory.to_str().unwrap()]);
     succeed(&["run", "--resume", run.to_str().unwrap()]);
     assert!(results(&run).iter().all(|result| result["status"] == "done"));

@@ -23,9 +23,9 @@ fn event_examples_run_on_twins() {
         let array = if example.contains("volume:") { "twin:storpool" } else { "twin:composite-flash" };
         let (plan, out) = (plan.to_str().unwrap(), run.to_str().unwrap());
         let output = arraylab(&["run", plan, "--target", array, "--set", "runtime=4", "--out", out]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{said}\n{example}");
+        let printed_text = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{printed_text}\n{example}");
         let made = query(&run, "select count(*) from events where kind not in ('warning', 'note')");
-        assert_ne!(made, "0", "{said}\n{example}");
+        assert_ne!(made, "0", "{printed_text}\n{example}");
     }
 }

@@ -35,9 +35,12 @@ fn an_operator_sets_the_array() {
         command(&words).stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"what?\ndone\ndone\nskip no RAID 6 here\n").unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("raid = 5") && said.contains("Now do on the array: fail drive=1"), "{said}");
+    let printed_text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{printed_text}");
+    assert!(
+        printed_text.contains("raid = 5") && printed_text.contains("Now do on the array: fail drive=1"),
+        "{printed_text}"
+    );
     let results = results(&run);
     assert_eq!((&results[0]["status"], &results[1]["status"]), (&"done".into(), &"refused".into()));
     assert_eq!(results[1]["error"], "skipped by the operator: no RAID 6 here");
@@ -50,10 +53,13 @@ fn an_operator_sets_the_array() {
     let unanswered = directory.path().join("unanswered");
     let words = ["run", &plan, "--target", &target, "--array", "manual", "--out"];
     let output = arraylab(&[&words[..], &[unanswered.to_str().unwrap()]].concat());
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("`manual` needs a terminal, or answers on standard input"), "{said}");
-    assert!(said.contains("--resume"), "{said}");
+    let printed_text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{printed_text}");
+    assert!(
+        printed_text.contains("`manual` needs a terminal, or answers on standard input"),
+        "{printed_text}"
+    );
+    assert!(printed_text.contains("--resume"), "{printed_text}");
 }
 
 /// A served array; ended with the test.

@@ -23,9 +23,9 @@ fn fio_results_become_a_run() {
     let directory = tempfile::tempdir().unwrap();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../fio/tests/samples/fio-3.42/mixed.json");
     let run = directory.path().join("run");
-    let said = succeed(&["import", sample, "--out", run.to_str().unwrap()]);
-    assert_eq!(said.trim(), run.to_str().unwrap());
-    let results = json_lines(&succeed(&["results", said.trim(), "--json"]));
+    let printed_text = succeed(&["import", sample, "--out", run.to_str().unwrap()]);
+    assert_eq!(printed_text.trim(), run.to_str().unwrap());
+    let results = json_lines(&succeed(&["results", printed_text.trim(), "--json"]));
     let text = fs::read_to_string(sample).unwrap();
     let report: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
     let ios = |direction: &str| -> u64 {
@@ -40,6 +40,6 @@ fn fio_results_become_a_run() {
         results.iter().map(|result| result[direction]["ios"].as_u64().unwrap_or(0)).sum()
     };
     assert_eq!((ours("read"), ours("write")), (ios("read"), ios("write")));
-    succeed(&["report", said.trim()]);
+    succeed(&["report", printed_text.trim()]);
     assert!(fs::read_to_string(run.join("report.html")).unwrap().contains("<svg"));
 }

@@ -83,7 +83,7 @@ fn every_case_once_after_kills() {
 }
 
 fn check_database(run: &str) {
-    let said =
+    let printed_text =
         tool("sqlite3", &[&format!("{run}/run.sqlite"), "PRAGMA integrity_check; PRAGMA foreign_key_check;"]);
-    assert_eq!(said.trim(), "ok");
+    assert_eq!(printed_text.trim(), "ok");
 }

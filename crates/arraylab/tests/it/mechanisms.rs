@@ -90,7 +90,7 @@ fn dorado_links() {
 }
 
 /// Proves that the FlashSystem moves a constant number of bytes from 16 KB up (F3) because its modules carry
-/// bytes at a rate; that it answers writes earlier than reads (F4) because of its window of commands; that its most IOPS
+/// bytes at a rate; that it answers writes earlier than reads (F4) because of its window of commands; that its peak IOPS
 /// are at 90 % reads (F5) because links limit pure reads; and that pure writes have half the rate of pure reads (F6)
 /// because of parity.
 #[test]

@@ -7,7 +7,7 @@ struct MethodRun {
     _directory: tempfile::TempDir,
     run: PathBuf,
     /// What was said while it ran.
-    said: String,
+    printed_text: String,
 }
 
 impl MethodRun {
@@ -18,7 +18,7 @@ impl MethodRun {
         arguments.extend(more);
         let output = crate::support::arraylab(&arguments);
         assert!(output.status.success(), "{plan}: {}", String::from_utf8_lossy(&output.stderr));
-        MethodRun { said: text(&output.stderr), run, _directory: directory }
+        MethodRun { printed_text: text(&output.stderr), run, _directory: directory }
     }
 
     fn path(&self) -> &Path {
@@ -54,7 +54,9 @@ fn iops() {
     let steady = &method.findings("steady-rounds")[0];
     if steady["reached"] == true {
         assert_eq!(steady["round"], rounds);
-        assert!(method.said.contains(&format!("stage `rounds` ends with round {rounds}: steady state")));
+        assert!(
+            method.printed_text.contains(&format!("stage `rounds` ends with round {rounds}: steady state"))
+        );
         for variable in steady["variables"].as_array().unwrap() {
             assert!(variable["range_percent"].as_f64().unwrap() <= 20.0 + 1e-6, "{variable}");
             assert!(variable["slope_percent"].as_f64().unwrap() <= 10.0 + 1e-6, "{variable}");
@@ -95,7 +97,11 @@ fn latency() {
 #[test]
 fn write_saturation() {
     let method = MethodRun::new("snia-write-saturation", &["--stage", "saturation"]);
-    assert!(method.said.contains("as much is written as the plan asks for"), "{}", method.said);
+    assert!(
+        method.printed_text.contains("as much is written as the plan asks for"),
+        "{}",
+        method.printed_text
+    );
     let written: u64 = results(method.path()).iter().map(|r| r["write"]["bytes"].as_u64().unwrap()).sum();
     let capacity = 3 * 4_294_967_296u64;
     assert!((4 * capacity..5 * capacity).contains(&written), "{written}");
@@ -132,7 +138,7 @@ fn cross_stimulus_recovery() {
 }
 
 /// Proves that threads by depth are tabled, that each round of cells is preceded by writes at the largest load, and that the
-/// three points are measured anew: the cell of most IOPS within 5 ms, that nearest to half-way, and the least, by the means of the
+/// three points are measured anew: the cell of peak IOPS within 5 ms, that nearest to half-way, and the least, by the means of the
 /// measurement window.
 #[test]
 fn demand_intensity() {
@@ -240,9 +246,9 @@ fn a_purge_discards_a_block_device() {
     let run = directory.path().join("run");
     let output = run_on(plan.to_str().unwrap(), &device.path, &run, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = succeed(&["report", run.to_str().unwrap(), "--format", "md"]);
+    let printed_text = succeed(&["report", run.to_str().unwrap(), "--format", "md"]);
     assert!(!text(&output.stderr).contains("not purged"), "{}", text(&output.stderr));
-    assert_eq!(query(&run, "select count(*) from events where kind = 'purge'"), "1", "{said}");
+    assert_eq!(query(&run, "select count(*) from events where kind = 'purge'"), "1", "{printed_text}");
     assert!(device.allocated_bytes() < 1 << 20, "{} bytes are left", device.allocated_bytes());
     let bytes = std::fs::read(&device.path).unwrap();
     assert!(bytes.len() == 64 << 20 && bytes.iter().all(|byte| *byte == 0));

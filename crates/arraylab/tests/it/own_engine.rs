@@ -13,15 +13,15 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A directory with a plan.
-struct Bench {
+struct PlanDirectory {
     directory: tempfile::TempDir,
 }
 
-impl Bench {
-    fn new(plan: &str) -> Bench {
+impl PlanDirectory {
+    fn new(plan: &str) -> PlanDirectory {
         let directory = tempfile::tempdir_in("/dev/shm").expect("a directory in /dev/shm");
         fs::write(directory.path().join("plan.yaml"), plan).unwrap();
-        Bench { directory }
+        PlanDirectory { directory }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -58,7 +58,7 @@ stages:
   hangs: { settings: { runtime: 3 } }
   after: { settings: { runtime: 0.5 } }
 ";
-    let bench = Bench::new(plan);
+    let bench = PlanDirectory::new(plan);
     // Too large for the page cache to answer in its place.
     let server = NbdServer::new("8G");
     let file = NbdFile::new(&server, &bench.path("nbd"));
@@ -76,15 +76,15 @@ stages:
     }
     server.signal("-STOP");
     let status = child.wait().unwrap();
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    let mut printed_text = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut printed_text).unwrap();
     server.signal("-CONT");
-    assert_eq!(status.code(), Some(3), "{said}");
+    assert_eq!(status.code(), Some(3), "{printed_text}");
     let of = |results: &[Value]| -> Vec<String> {
         results.iter().map(|result| result["status"].as_str().unwrap().to_owned()).collect()
     };
     let first = results(&bench.path("run"));
-    assert_eq!(of(&first)[..2], ["done", "failed"], "{said}");
+    assert_eq!(of(&first)[..2], ["done", "failed"], "{printed_text}");
     assert_eq!(first.len(), 2, "no case began while I/Os were pending: {first:?}");
     let error = first[1]["error"].as_str().unwrap();
     assert!(error.contains("the target hangs: 4 I/Os were not answered for"), "{error}");
@@ -111,7 +111,7 @@ stages:
 /// to its result, its processor time, both latencies where the load is open, and ends with its bytes where it shall.
 #[test]
 fn shapes_on_a_file() {
-    let bench = Bench::new(SHAPES);
+    let bench = PlanDirectory::new(SHAPES);
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
     succeed(&words(&plan, &run, &[bench.file_target()]));
     let results = results(&bench.path("run"));
@@ -137,15 +137,15 @@ fn shapes_on_a_file() {
     );
     assert_eq!(sums.trim(), "6|6", "intervals add up to results");
     // The last case has overwritten what was verified.
-    let (code, said) = refuse(&["verify", &run]);
-    assert!(code == Some(2) && said.contains("wrote to the target last"), "{said}");
+    let (code, printed_text) = refuse(&["verify", &run]);
+    assert!(code == Some(2) && printed_text.contains("wrote to the target last"), "{printed_text}");
 }
 
 /// Proves that a rate that cannot be delivered is said with what was asked for and what came, and does not become a lower
 /// rate in silence; and that one that can be is delivered without a word.
 #[test]
 fn an_impossible_rate_is_said() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\ndefaults: { rw: randread, bs: 4k, iodepth: 4, rate_process: poisson, runtime: 0.4 }\nstages:\n  rates: { matrix: { rate_iops: [200, 20000000] } }\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -162,7 +162,7 @@ fn an_impossible_rate_is_said() {
 /// have results of their own.
 #[test]
 fn a_stripe_and_several_loads() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\ndefaults: { rw: write, bs: 64k, runtime: 20, iodepth: 4, io_size: 100% }\nstages:\n  striped: { stripe: { unit: 64k, columns: 3 }, settings: { verify: crc32c } }\n",
     );
     let targets: Vec<String> =
@@ -180,10 +180,10 @@ fn a_stripe_and_several_loads() {
     }
     let checked = succeed(&["verify", &run]);
     assert!(checked.contains("192 blocks checked, 0 wrong"), "{checked}");
-    let (code, said) =
+    let (code, printed_text) =
         refuse(&[&words(&plan, &bench.text("other"), &targets)[..], &["--engine", "fio"]].concat());
     assert_eq!(code, Some(2));
-    assert!(said.contains("--engine ring"), "{said}");
+    assert!(printed_text.contains("--engine ring"), "{printed_text}");
 
     fs::write(
         bench.path("plan.yaml"),
@@ -202,7 +202,7 @@ fn a_stripe_and_several_loads() {
 /// acknowledged before the kill is verified afterwards: no false alarm, and a damaged block named with what was expected.
 #[test]
 fn killed_and_verified() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\nwatch: { interval: 50ms }\ndefaults: { rw: randwrite, bs: 4k, numjobs: 2, iodepth: 8, runtime: 60 }\nstages:\n  crash: { settings: { verify: crc32c } }\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -237,11 +237,12 @@ fn killed_and_verified() {
     target.read_exact_at(&mut byte, damaged + 1000).unwrap();
     target.write_all_at(&[byte[0] ^ 4], damaged + 1000).unwrap();
     let output = arraylab(&["verify", &run]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let printed_text = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{printed_text}");
     assert!(
-        said.contains(&format!("block at byte {damaged} ")) && said.contains("expected: write "),
-        "{said}"
+        printed_text.contains(&format!("block at byte {damaged} "))
+            && printed_text.contains("expected: write "),
+        "{printed_text}"
     );
 }
 
@@ -256,7 +257,7 @@ fn first_written_block(target: &File) -> u64 {
 /// Proves that Ctrl-C ends a load within a second and that the intervals so far are kept.
 #[test]
 fn ctrl_c_is_quick() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\nwatch: { interval: 50ms }\ndefaults: { rw: randrw, bs: 4k, iodepth: 8, runtime: 60 }\nstages:\n  long: {}\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -276,10 +277,10 @@ fn ctrl_c_is_quick() {
         assert!(begun.elapsed() < Duration::from_secs(30), "no interval came while it ran");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let asked = Instant::now();
+    let requested = Instant::now();
     tool("kill", &["-INT", &child.id().to_string()]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(asked.elapsed() < Duration::from_secs(1), "ended after {:?}", asked.elapsed());
+    assert!(requested.elapsed() < Duration::from_secs(1), "ended after {:?}", requested.elapsed());
     assert!(count() >= 3);
 }
 
@@ -288,7 +289,7 @@ fn ctrl_c_is_quick() {
 #[test]
 fn errors_are_counted_or_end_the_case() {
     let device = LoopDevice::new(16 << 20);
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\nread_only: true\ndefaults: { rw: randread, bs: 4k, iodepth: 4, runtime: 0.5 }\nstages:\n  stops: { settings: { continue_on_error: none } }\n  goes-on: { settings: { continue_on_error: all } }\n",
     );
     device.cut(8 << 20);
@@ -311,7 +312,7 @@ fn errors_are_counted_or_end_the_case() {
 #[test]
 fn short_reads_are_counted_or_end_the_case() {
     for (policy, code) in [("none", 3), ("all", 0)] {
-        let bench = Bench::new(&format!(
+        let bench = PlanDirectory::new(&format!(
             "title: t\nwatch: {{ interval: 50ms }}\ndefaults: {{ rw: randread, bs: 4k, iodepth: 4, numjobs: 2, direct: 0, runtime: 3, continue_on_error: {policy} }}\nstages:\n  cut: {{}}\n"
         ));
         let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -328,8 +329,8 @@ fn short_reads_are_counted_or_end_the_case() {
         assert!(begun.elapsed() < Duration::from_secs(40), "it hung for {:?}", begun.elapsed());
         assert_eq!(output.status.code(), Some(code), "{policy}: {}", text(&output.stderr));
         let result = &results(&bench.path("run"))[0];
-        let said = result["warnings"].to_string();
-        assert!(said.contains("reads failed: fewer bytes than asked for"), "{policy}: {result}");
+        let printed_text = result["warnings"].to_string();
+        assert!(printed_text.contains("reads failed: fewer bytes than asked for"), "{policy}: {result}");
         assert!(result["read"]["ios"].as_u64() > Some(100), "{policy}: what was counted is kept: {result}");
         let errors = result["read"]["errors"].as_u64().unwrap();
         if policy == "all" {
@@ -356,7 +357,7 @@ fn intervals_so_far(run: &Path) -> u64 {
 /// otherwise is refused where fio is asked for.
 #[test]
 fn threads_are_pinned_as_the_plan_says() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\ndefaults: { rw: randread, bs: 4k, numjobs: 2, runtime: 3, cpus_allowed: \"0-1\" }\nstages:\n  pinned: {}\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -382,8 +383,8 @@ fn threads_are_pinned_as_the_plan_says() {
     )
     .unwrap();
     let other = bench.text("other");
-    let (code, said) = refuse(&[&words(&plan, &other, &targets)[..], &["--engine", "fio"]].concat());
-    assert!(code == Some(2) && said.contains("a trim of fio is a discard"), "{said}");
+    let (code, printed_text) = refuse(&[&words(&plan, &other, &targets)[..], &["--engine", "fio"]].concat());
+    assert!(code == Some(2) && printed_text.contains("a trim of fio is a discard"), "{printed_text}");
 }
 
 /// What the threads of a process whose names begin so may run on, as the kernel says, in order.
@@ -404,7 +405,7 @@ fn processors_of(process: u32, name: &str) -> Vec<String> {
 /// writes that must be on stable storage have the device told so, each of them, and an fsync as often as asked.
 #[test]
 fn zeroes_and_stable_writes_on_a_device() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\ndefaults: { bs: 64k, runtime: 20, io_size: 100% }\nstages:\n  data: { settings: { rw: write, sync: dsync, fsync: 8 } }\n  zeroed: { settings: { rw: read, rwmixtrim: 100, trim_by: zeroes } }\n  given-up: { settings: { rw: read, rwmixtrim: 100 } }\n",
     );
     let plan = bench.text("plan.yaml");
@@ -441,7 +442,8 @@ fn zeroes_and_stable_writes_on_a_device() {
 /// disk does not: a loop device over the page cache, a file in a tmpfs, and a load through the page cache.
 #[test]
 fn memory_is_not_storage() {
-    let bench = Bench::new("title: t\nstages:\n  a: { settings: { rw: randread, bs: 4k, runtime: 0.2 } }\n");
+    let bench =
+        PlanDirectory::new("title: t\nstages:\n  a: { settings: { rw: randread, bs: 4k, runtime: 0.2 } }\n");
     let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let backing = on_disk.path().join("backing");
     File::create(&backing).unwrap().set_len(16 << 20).unwrap();
@@ -449,7 +451,7 @@ fn memory_is_not_storage() {
         let file = backing.to_str().unwrap();
         tool("losetup", &["--find", "--show", direct, file]).trim().to_owned()
     };
-    let said = |name: &str, target: &str, more: &[&str]| {
+    let printed_text = |name: &str, target: &str, more: &[&str]| {
         let (plan, run) = (bench.text("plan.yaml"), bench.text(name));
         let targets = [target.to_owned()];
         succeed(&[&words(&plan, &run, &targets)[..], more].concat());
@@ -459,25 +461,25 @@ fn memory_is_not_storage() {
         (text, fs::read_to_string(report).unwrap())
     };
     let cached = device("--direct-io=off");
-    let (warning, report) = said("cached", &cached, &[]);
+    let (warning, report) = printed_text("cached", &cached, &[]);
     tool("losetup", &["--detach", &cached]);
     let goes_through = format!("loop device {cached} goes through the page cache of");
     assert!(warning.contains("not as storage") && warning.contains(&goes_through), "{warning}");
     assert!(report.contains("through this host's memory"), "{report}");
     let direct = device("--direct-io=on");
-    let (warning, _) = said("direct", &direct, &[]);
-    let (buffered, _) = said("buffered", &direct, &["--set", "direct=0"]);
+    let (warning, _) = printed_text("direct", &direct, &[]);
+    let (buffered, _) = printed_text("buffered", &direct, &["--set", "direct=0"]);
     tool("losetup", &["--detach", &direct]);
     assert!(!warning.contains("not as storage"), "{warning}");
     assert!(buffered.contains("through the page cache (`direct: 0`)"), "{buffered}");
-    let (warning, _) = said("tmpfs", &bench.file_target(), &[]);
+    let (warning, _) = printed_text("tmpfs", &bench.file_target(), &[]);
     assert!(warning.contains("lies in memory (tmpfs)"), "{warning}");
 }
 
 /// Proves that what content came to is kept with its case, and that nothing is said where it is as asked.
 #[test]
 fn content_is_measured_and_kept() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\nstages:\n  content: { settings: { rw: randwrite, bs: 8k, io_size: 100%, runtime: 20, buffer_compress_percentage: 60, dedupe_percentage: 25 } }\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -488,8 +490,8 @@ fn content_is_measured_and_kept() {
         serde_json::from_str(&query(&bench.path("run"), "SELECT data FROM events WHERE kind = 'content';"))
             .unwrap();
     assert_eq!(kept["blocks"], 4096, "{kept}");
-    for (share, asked) in [("compress_percent", 60.0), ("dedupe_percent", 25.0)] {
-        assert!((kept[share].as_f64().unwrap() - asked).abs() < 5.0, "{kept}");
+    for (share, requested) in [("compress_percent", 60.0), ("dedupe_percent", 25.0)] {
+        assert!((kept[share].as_f64().unwrap() - requested).abs() < 5.0, "{kept}");
     }
 }
 
@@ -499,7 +501,7 @@ fn content_is_measured_and_kept() {
 #[test]
 fn memory_is_bounded() {
     let seconds = if full_or_tenth(10) == 10 { 600 } else { 6 };
-    let bench = Bench::new(&format!(
+    let bench = PlanDirectory::new(&format!(
         "title: t\nwatch: {{ interval: 100ms }}\nstages:\n  fast: {{ settings: {{ rw: randread, bs: 4k, numjobs: 2, iodepth: 64, rate_iops: 250000, rate_process: poisson, runtime: {seconds} }} }}\n",
     ));
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -548,7 +550,7 @@ fn memory_is_bounded() {
 #[test]
 fn a_device_that_disappears() {
     let device = LoopDevice::new(16 << 20);
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\nwatch: { interval: 50ms }\nread_only: true\ndefaults: { rw: randread, bs: 4k, iodepth: 4, runtime: 30, continue_on_error: all }\nstages:\n  gone: {}\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -564,9 +566,9 @@ fn a_device_that_disappears() {
     device.cut(0);
     std::thread::sleep(Duration::from_millis(300));
     tool("kill", &["-INT", &child.id().to_string()]);
-    let asked = Instant::now();
+    let requested = Instant::now();
     let output = child.wait_with_output().unwrap();
-    assert!(asked.elapsed() < Duration::from_secs(2), "ended after {:?}", asked.elapsed());
+    assert!(requested.elapsed() < Duration::from_secs(2), "ended after {:?}", requested.elapsed());
     assert!(matches!(output.status.code(), Some(3 | 130)), "{}", text(&output.stderr));
     let kept = tool(
         "sqlite3",
@@ -578,7 +580,7 @@ fn a_device_that_disappears() {
 /// Proves that where the kernel forbids io_uring, threads issue the load, and that stderr and the result say so.
 #[test]
 fn threads_where_io_uring_is_forbidden() {
-    let bench = Bench::new(
+    let bench = PlanDirectory::new(
         "title: t\ndefaults: { rw: randrw, bs: 4k, iodepth: 4, runtime: 0.3 }\nstages:\n  one: {}\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
@@ -587,11 +589,12 @@ fn threads_where_io_uring_is_forbidden() {
     // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
     unsafe { command.pre_exec(forbid_io_uring) };
     let output = command.output().unwrap();
-    let said = text(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed_text = text(&output.stderr);
+    assert!(output.status.success(), "{printed_text}");
     assert!(
-        said.contains("io_uring is forbidden") && said.contains("threads with pread and pwrite"),
-        "{said}"
+        printed_text.contains("io_uring is forbidden")
+            && printed_text.contains("threads with pread and pwrite"),
+        "{printed_text}"
     );
     let result = &results(&bench.path("run"))[0];
     assert_eq!((&result["engine"], &result["status"]), (&Value::from("ring"), &Value::from("done")));
@@ -627,8 +630,9 @@ fn forbid_io_uring() -> std::io::Result<()> {
 #[test]
 fn consent_and_nbd() {
     let device = LoopDevice::new(16 << 20);
-    let bench =
-        Bench::new("title: t\ndefaults: { rw: randwrite, bs: 4k, runtime: 0.2 }\nstages:\n  one: {}\n");
+    let bench = PlanDirectory::new(
+        "title: t\ndefaults: { rw: randwrite, bs: 4k, runtime: 0.2 }\nstages:\n  one: {}\n",
+    );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
     let targets = [device.path.clone()];
     let ring = [&words(&plan, &run, &targets)[..], &["--engine", "ring"]].concat();
@@ -636,8 +640,8 @@ fn consent_and_nbd() {
     succeed(&[&ring[..], &["--overwrite-data", &id]].concat());
     assert_eq!(results(Path::new(&run))[0]["engine"], "ring");
     let nbd = ["nbd+unix:///?socket=/nowhere".to_owned()];
-    let (code, said) =
+    let (code, printed_text) =
         refuse(&[&words(&plan, &bench.text("other"), &nbd)[..], &["--engine", "ring"]].concat());
     assert_eq!(code, Some(2));
-    assert!(said.contains("--engine fio"), "{said}");
+    assert!(printed_text.contains("--engine fio"), "{printed_text}");
 }

@@ -118,9 +118,9 @@ fn a_driver_sets_the_array_for_each_case() {
         "--out",
         run.to_str().unwrap(),
     ]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("initialising 50.0 %"), "{said}");
+    let printed_text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{printed_text}");
+    assert!(printed_text.contains("initialising 50.0 %"), "{printed_text}");
     assert_eq!(statuses(&run), ["done", "refused", "done"]);
     assert_eq!(results(&run)[1]["error"], "this array has no RAID 6");
     assert!(results(&run)[0]["write"]["ios"].as_u64().unwrap() > 0);
@@ -202,9 +202,12 @@ require:
         "--out",
         run.to_str().unwrap(),
     ]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("FAIL  more than any") && said.contains("PASS  no read fails"), "{said}");
+    let printed_text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed_text}");
+    assert!(
+        printed_text.contains("FAIL  more than any") && printed_text.contains("PASS  no read fails"),
+        "{printed_text}"
+    );
     let result = results(&run).remove(0);
     let case = run.join("cases/0000-both");
     for (load, name, direction, file) in [(0, "victim", "read", "b.img"), (1, "noisy", "write", "a.img")] {

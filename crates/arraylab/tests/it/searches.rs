@@ -221,11 +221,11 @@ fn a_bad_trace_is_refused() {
         assert!(!Path::new(&path("run")).exists());
         text(&output.stderr)
     };
-    let said = refused();
-    assert!(said.contains("plan.yaml:5:22") && said.contains("mail.csv"), "{said}");
+    let printed_text = refused();
+    assert!(printed_text.contains("plan.yaml:5:22") && printed_text.contains("mail.csv"), "{printed_text}");
     fs::write(path("mail.csv"), "0,8,4096,r,0.5\n0,8,x,r,0.6\n").unwrap();
-    let said = refused();
-    assert!(said.contains("mail.csv:2:5") && said.contains("whole number"), "{said}");
+    let printed_text = refused();
+    assert!(printed_text.contains("mail.csv:2:5") && printed_text.contains("whole number"), "{printed_text}");
 }
 
 /// Proves that a curve's rates are shares of what its first case delivered, on a twin with two threads, that
@@ -253,8 +253,8 @@ fn a_curve_follows_its_full_rate() {
         assert!((rate / rates[0] - share).abs() < 0.02 * share, "{rates:?}");
     }
     let query = "SELECT text FROM events WHERE kind = 'rate' ORDER BY id";
-    let said = tool("sqlite3", &[&format!("{run}/run.sqlite"), query]);
-    assert!(said.starts_with("10 % of the rate of `rate_percent=max`: "), "{said}");
+    let printed_text = tool("sqlite3", &[&format!("{run}/run.sqlite"), query]);
+    assert!(printed_text.starts_with("10 % of the rate of `rate_percent=max`: "), "{printed_text}");
     let refused = arraylab(&["expand", &path("plan.yaml"), "--only", "rate_percent=10"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("choose it too"), "{}", text(&refused.stderr));

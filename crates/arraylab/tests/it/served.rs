@@ -20,11 +20,15 @@ fn serve_takes_the_models_time() {
     let array = "raid-levels,raid=6,disks=6,capacity=64m";
     let output =
         crate::support::arraylab(&["serve", array, "--socket", socket, "--data", data, "--run", &command]);
-    let (said, also) = (crate::support::text(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}{also}");
-    assert!(said.contains(r#""write_cache":"off""#) && said.contains(r#""iops":500.0"#), "{said}");
-    assert!(said.contains("drives, whole") && said.contains("iops 500.0"), "{said}");
-    assert!(also.contains("paced replies; late by"), "{also}");
+    let (printed_text, also) =
+        (crate::support::text(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{printed_text}{also}");
+    assert!(
+        printed_text.contains(r#""write_cache":"off""#) && printed_text.contains(r#""iops":500.0"#),
+        "{printed_text}"
+    );
+    assert!(printed_text.contains("drives, whole") && printed_text.contains("iops 500.0"), "{printed_text}");
+    assert!(also.contains("paced replies; pacing error"), "{also}");
 }
 
 /// Proves that an array is served while a command runs, that the command finds it by its environment, that `ctl` reaches
@@ -50,12 +54,12 @@ fn serve_runs_a_command() {
     let program = env!("CARGO_BIN_EXE_arraylab");
     let output =
         serve(&format!("nbdinfo --size \"$ARRAYLAB_NBD_URI\" && {program} ctl \"$ARRAYLAB_CONTROL\" status"));
-    let said = crate::support::text(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let printed_text = crate::support::text(&output.stdout);
+    assert!(output.status.success(), "{printed_text}{}", String::from_utf8_lossy(&output.stderr));
     // Six data drives of seven hold what clients see.
-    let size: u64 = said.lines().find_map(|line| line.parse().ok()).expect("nbdinfo prints the size");
+    let size: u64 = printed_text.lines().find_map(|line| line.parse().ok()).expect("nbdinfo prints the size");
     assert!(size > 5 * (64 << 20) && size <= 6 * (64 << 20), "{size}");
-    assert!(said.contains("\"drives\""), "{said}");
+    assert!(printed_text.contains("\"drives\""), "{printed_text}");
     assert_eq!(serve("exit 7").status.code(), Some(7));
 }
 
@@ -66,25 +70,29 @@ fn what_cannot_be_served_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let (socket, data) = (directory.path().join("a.sock"), directory.path().join("data"));
     let (socket, data) = (socket.to_str().unwrap(), data.to_str().unwrap());
-    let (code, said) =
+    let (code, printed_text) =
         refuse(&["serve", "flashsystem-840", "--socket", socket, "--data", data, "--speed", "0"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("--speed 0 is not between"), "{said}");
-    let (code, said) = refuse(&["serve", "flashsystem-804", "--socket", socket, "--data", data, "--untimed"]);
+    assert!(printed_text.contains("--speed 0 is not between"), "{printed_text}");
+    let (code, printed_text) =
+        refuse(&["serve", "flashsystem-804", "--socket", socket, "--data", data, "--untimed"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("flashsystem-840"), "{said}");
+    assert!(printed_text.contains("flashsystem-840"), "{printed_text}");
     // Tests are built without block devices; with them there is no driver, or it is for its owner to try.
     if cfg!(not(feature = "ublk")) {
         let array = ["serve", "flashsystem-840", "--socket", socket, "--data", data, "--untimed"];
         for volume in ["--ublk", "--ublk=vol0"] {
-            let (code, said) = refuse(&[array.as_slice(), &[volume]].concat());
+            let (code, printed_text) = refuse(&[array.as_slice(), &[volume]].concat());
             assert_eq!(code, Some(2));
-            assert!(said.contains("built without block devices") && said.contains("libclang"), "{said}");
+            assert!(
+                printed_text.contains("built without block devices") && printed_text.contains("libclang"),
+                "{printed_text}"
+            );
         }
     }
     assert!(!std::path::Path::new(data).exists(), "nothing is written");
     // Nobody looks for a control socket that is not there.
-    assert!(!said.contains("control socket"), "{said}");
+    assert!(!printed_text.contains("control socket"), "{printed_text}");
     succeed(&["serve", "--help"]);
 }
 
@@ -95,14 +103,15 @@ fn ctl_ends_with_what_came_of_it() {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let program = env!("CARGO_BIN_EXE_arraylab");
     let words = ["fail 1", "fail 99", "set raid=6", "slow 1", "sing"];
-    let said = words.map(|words| format!("{program} ctl \"$ARRAYLAB_CONTROL\" {words}; echo \"status $?\""));
-    let (socket, data, command) = (path("s"), path("d"), said.join("; "));
+    let printed_text =
+        words.map(|words| format!("{program} ctl \"$ARRAYLAB_CONTROL\" {words}; echo \"status $?\""));
+    let (socket, data, command) = (path("s"), path("d"), printed_text.join("; "));
     let array = "raid-levels,raid=5,disks=3,capacity=16m";
     let arguments = ["serve", array, "--socket", &socket, "--data", &data, "--untimed", "--run", &command];
     let output = crate::support::arraylab(&arguments);
-    let said = crate::support::text(&output.stdout);
-    let statuses: Vec<&str> = said.lines().filter(|line| line.starts_with("status")).collect();
-    assert_eq!(statuses, ["status 0", "status 2", "status 2", "status 2", "status 2"], "{said}");
+    let printed_text = crate::support::text(&output.stdout);
+    let statuses: Vec<&str> = printed_text.lines().filter(|line| line.starts_with("status")).collect();
+    assert_eq!(statuses, ["status 0", "status 2", "status 2", "status 2", "status 2"], "{printed_text}");
     assert_eq!(refuse(&["ctl", &path("nothing"), "status"]).0, Some(3));
 }
 
@@ -129,14 +138,14 @@ fn ctl_is_readable_in_a_terminal() {
     let array = "raid-levels,raid=6,disks=6,capacity=64m";
     let words = ["serve", array, "--socket", socket.to_str().unwrap(), "--data", data.to_str().unwrap()];
     let output = crate::support::arraylab(&[&words[..], &["--run", &command]].concat());
-    let said = crate::support::text(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let parts: Vec<&str> = said.split("----\n").collect();
-    let [status, words, json] = parts[..] else { panic!("{said}") };
-    assert!(status.contains("drives, whole") && status.contains("read IOPS"), "{said}");
-    assert!(!status.contains("{\""), "{said}");
-    assert_eq!(words, "ready: all drives are present\ndone\n", "{said}");
+    let printed_text = crate::support::text(&output.stdout).replace('\r', "");
+    assert!(output.status.success(), "{printed_text}{}", String::from_utf8_lossy(&output.stderr));
+    let parts: Vec<&str> = printed_text.split("----\n").collect();
+    let [status, words, json] = parts[..] else { panic!("{printed_text}") };
+    assert!(status.contains("drives, whole") && status.contains("read IOPS"), "{printed_text}");
+    assert!(!status.contains("{\""), "{printed_text}");
+    assert_eq!(words, "ready: all drives are present\ndone\n", "{printed_text}");
     let lines: Vec<&str> = json.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (2, lines[1]), "{said}");
-    assert!(lines[0].starts_with("{\"ready\":true"), "{said}");
+    assert_eq!((lines.len(), lines[0]), (2, lines[1]), "{printed_text}");
+    assert!(lines[0].starts_with("{\"ready\":true"), "{printed_text}");
 }

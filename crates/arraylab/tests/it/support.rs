@@ -243,9 +243,10 @@ pub fn run_on(plan: &str, target: &str, run: &Path, more: &[&str]) -> Output {
 
 /// The consent ID that a refusal prints, as a user would copy it.
 pub fn consent_id(arguments: &[&str]) -> String {
-    let (code, said) = refuse(arguments);
-    assert_eq!(code, Some(2), "{said}");
-    let (_, rest) =
-        said.split_once("--overwrite-data ").unwrap_or_else(|| panic!("no consent ID in: {said}"));
+    let (code, printed_text) = refuse(arguments);
+    assert_eq!(code, Some(2), "{printed_text}");
+    let (_, rest) = printed_text
+        .split_once("--overwrite-data ")
+        .unwrap_or_else(|| panic!("no consent ID in: {printed_text}"));
     rest.split_whitespace().next().expect("an ID").trim_matches(['`', '\'', '"', '.', ',', ';']).to_owned()
 }

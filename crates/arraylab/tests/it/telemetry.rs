@@ -80,17 +80,17 @@ stages:
         .env("PATH", path)
         .output()
         .unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let printed_text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{printed_text}");
     // The first failure when it happens, the count of all at the end.
     for wanted in [
         "the command `gone` gave no counters: cannot start `/nonesuch/counters`%it is asked again",
         "the command `gone` gave no counters _ times of _: cannot start%",
     ] {
         let kept = format!("SELECT count(*) FROM warnings WHERE text LIKE '{wanted}'");
-        assert_eq!(query(&run, &kept), "1", "{wanted}: {said}");
+        assert_eq!(query(&run, &kept), "1", "{wanted}: {printed_text}");
     }
-    assert_eq!(said.matches("the command `gone` gave no counters").count(), 2, "{said}");
+    assert_eq!(printed_text.matches("the command `gone` gave no counters").count(), 2, "{printed_text}");
     let name = |device: &LoopDevice| device.path.rsplit('/').next().unwrap().to_owned();
     // (source, entity, name, the values between which the largest lies)
     for (source, entity, counter, least, most) in [
@@ -109,7 +109,8 @@ stages:
              WHERE s.source = '{source}' AND s.entity = '{entity}' AND s.name = '{counter}'"
         );
         let value = query(&run, &format!("SELECT max(value) {of} AND attempt_id IS NOT NULL"));
-        let value: f64 = value.parse().unwrap_or_else(|_| panic!("no {source} {entity} {counter}: {said}"));
+        let value: f64 =
+            value.parse().unwrap_or_else(|_| panic!("no {source} {entity} {counter}: {printed_text}"));
         assert!((least..=most).contains(&value), "{source} {entity} {counter}: {value}");
         if source == "disk" || source == "cpu" {
             // Counted from the start of the load, so that it stands beside the samples.
@@ -132,9 +133,9 @@ fn a_device_to_watch_must_be_there() {
     );
     let (run, file) = (directory.path().join("run"), directory.path().join("t.img"));
     let target = format!("file:{},size=1m", file.display());
-    let (code, said) = refuse(&["run", &plan, "--target", &target, "--out", run.to_str().unwrap()]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("`/dev/nonesuch`") && said.contains("lsblk"), "{said}");
+    let (code, printed_text) = refuse(&["run", &plan, "--target", &target, "--out", run.to_str().unwrap()]);
+    assert_eq!(code, Some(2), "{printed_text}");
+    assert!(printed_text.contains("`/dev/nonesuch`") && printed_text.contains("lsblk"), "{printed_text}");
     assert!(!run.exists() && !file.exists());
 }
 
@@ -285,9 +286,9 @@ fn metrics_are_for_this_host_alone() {
         [("0.0.0.0:0", "--metrics-network"), (taken.as_str(), "another program may have the port")]
     {
         let words = ["run", "quick", "--target", "twin:raid-levels", "--metrics", address, "--out"];
-        let (code, said) = refuse(&[&words[..], &[run.to_str().unwrap()]].concat());
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(why), "{said}");
+        let (code, printed_text) = refuse(&[&words[..], &[run.to_str().unwrap()]].concat());
+        assert_eq!(code, Some(2), "{printed_text}");
+        assert!(printed_text.contains(why), "{printed_text}");
         assert!(!run.exists());
     }
 }

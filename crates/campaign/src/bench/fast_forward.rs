@@ -1,4 +1,4 @@
-//! Fast-forward beside exact simulation on the shipped arrays with some of their parts changed.
+//! Fast-forward benchmark against exact simulation on modified shipped arrays.
 
 use super::process::thread_processor_ns;
 use crate::CampaignError;

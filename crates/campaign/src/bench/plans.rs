@@ -1,7 +1,7 @@
-//! Whole shipped plans, each on the twin of its name.
+//! Benchmark of whole shipped plans, each on its own twin.
 
 use super::process::{forget_peak_memory, peak_memory_bytes};
-use crate::{CampaignError, Request, Summary, carry_out, prepare};
+use crate::{CampaignError, Request, Summary, prepare, run_campaign};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -72,7 +72,7 @@ pub(super) fn run_on_twin(
         command_line: std::env::args().collect(),
         ..Request::default()
     })?;
-    let summary = carry_out(campaign, interrupt, &mut ())?;
+    let summary = run_campaign(campaign, interrupt, &mut ())?;
     if summary.failed > 0 || summary.pending > 0 {
         return Err(CampaignError::Refused(format!(
             "plan `{name}`: {} cases failed and {} are left",

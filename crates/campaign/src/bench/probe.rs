@@ -1,8 +1,8 @@
-//! What it costs to watch a host with many devices: reading it, and keeping what was read.
+//! Cost of host telemetry with many devices: reading and storing.
 
 use super::process::thread_processor_ns;
 use crate::CampaignError;
-use crate::carry_out::borrowed;
+use crate::coordinator::borrowed;
 use crate::real::owned;
 use probe::{DeviceSelection, HostProbe, ProbeRoots};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What this process has used so far.
+//! Resource use of this process.
 
 use rustix::time::{ClockId, clock_gettime};
 

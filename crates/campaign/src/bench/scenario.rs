@@ -1,4 +1,4 @@
-//! Loads on shipped arrays, simulated as fast as one core can.
+//! Benchmark loads on shipped arrays, simulated on one core.
 
 use super::process::{forget_peak_memory, peak_memory_bytes, thread_processor_ns};
 use crate::CampaignError;
@@ -110,14 +110,14 @@ pub struct ScenarioRow {
 }
 
 /// A twin that goes on from round to round.
-struct Running {
+struct ScenarioTwin {
     twin: Twin,
     spec: LoadSpec,
     rates: Vec<f64>,
 }
 
-impl Running {
-    fn begin(scenario: &Scenario) -> Result<Running, CampaignError> {
+impl ScenarioTwin {
+    fn begin(scenario: &Scenario) -> Result<ScenarioTwin, CampaignError> {
         let twin = build(scenario)?;
         let spec = LoadSpec {
             pattern: Pattern::Randrw,
@@ -135,7 +135,7 @@ impl Running {
             seed: 1,
             shape: LoadShape::default(),
         };
-        let mut running = Running { twin, spec, rates: Vec::new() };
+        let mut running = ScenarioTwin { twin, spec, rates: Vec::new() };
         // The first stretch brings the drives into their condition and says how long an interval may be.
         let (ios, simulated_ns) = running.simulate(1)?;
         let ns_per_io = (simulated_ns / ios.max(1)).max(1);
@@ -194,10 +194,10 @@ fn build(scenario: &Scenario) -> Result<Twin, CampaignError> {
 pub fn bench_scenarios(on_row: &mut dyn FnMut(&ScenarioRow)) -> Result<(), CampaignError> {
     let mut running = Vec::with_capacity(SCENARIOS.len());
     for scenario in SCENARIOS {
-        running.push(Running::begin(scenario)?);
+        running.push(ScenarioTwin::begin(scenario)?);
     }
     for _ in 0..BENCH_ROUNDS {
-        running.iter_mut().try_for_each(Running::round)?;
+        running.iter_mut().try_for_each(ScenarioTwin::round)?;
     }
     for (running, scenario) in running.into_iter().zip(SCENARIOS) {
         on_row(&running.row(scenario));
@@ -219,7 +219,7 @@ pub fn bench_memory(on_row: &mut dyn FnMut(&'static str, u64)) -> Result<(), Cam
             numjobs: 64,
             iodepth: 8,
         };
-        Running::begin(&whole)?.simulate(MEMORY_IOS)?;
+        ScenarioTwin::begin(&whole)?.simulate(MEMORY_IOS)?;
         if let Some(peak_bytes) = peak_memory_bytes() {
             on_row(shipped.name, peak_bytes);
         }
@@ -237,7 +237,7 @@ mod tests {
         let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
         assert_eq!(names[..5], ["hdd1", "raid5-12hdd-70", "flash-100", "flash-70", "flash-0"]);
         for scenario in SCENARIOS {
-            let (ios, simulated_ns) = Running::begin(scenario).unwrap().simulate(1000).unwrap();
+            let (ios, simulated_ns) = ScenarioTwin::begin(scenario).unwrap().simulate(1000).unwrap();
             assert!(ios >= 1000 && simulated_ns > 0, "{}", scenario.name);
         }
     }

@@ -1,7 +1,7 @@
-//! Setting the array between cases.
+//! Array settings between cases.
 
 use crate::message::Message;
-use crate::real::worker::{Halt, Telling};
+use crate::real::worker::{CaseStop, Reporter};
 use driver::{ArrayDriver, Change, CreatedDevice, DriverError, SetOutcome, Settings, WaitLimits};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -38,48 +38,48 @@ impl ArraySetter {
     pub fn set(
         &mut self,
         wanted: &Settings,
-        telling: &Telling<'_>,
+        reporter: &Reporter<'_>,
         stop: &AtomicBool,
-    ) -> Result<Vec<CreatedDevice>, Halt> {
+    ) -> Result<Vec<CreatedDevice>, CaseStop> {
         self.set = None;
-        let gave_up = |error: DriverError| Halt::GaveUp(format!("the array could not be set: {error}"));
-        telling.waiting("the array is being set");
+        let gave_up = |error: DriverError| CaseStop::GaveUp(format!("the array could not be set: {error}"));
+        reporter.waiting("the array is being set");
         let (devices, changes) = match self.driver.set(wanted).map_err(gave_up)? {
-            SetOutcome::Refused { reason } => return Err(Halt::Refused(reason)),
+            SetOutcome::Refused { reason } => return Err(CaseStop::Refused(reason)),
             SetOutcome::Made { devices, changes, notices } => {
-                notices.into_iter().for_each(|text| telling.tell(Message::Warning { text }));
+                notices.into_iter().for_each(|text| reporter.send(Message::Warning { text }));
                 (devices, changes)
             }
         };
-        self.note(changes, telling);
-        let mut told: Option<Instant> = None;
+        self.note(changes, reporter);
+        let mut last_notice: Option<Instant> = None;
         let ready = driver::wait_until_ready(
             self.driver.as_mut(),
             self.wait,
             &mut |progress| {
-                if told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+                if last_notice.is_some_and(|at| at.elapsed() < TOLD_EVERY) {
                     return;
                 }
-                told = Some(Instant::now());
+                last_notice = Some(Instant::now());
                 let percent = progress.percent.map_or_else(String::new, |percent| format!(" {percent:.1} %"));
-                telling.waiting(&format!("the array is not ready: {}{percent}", progress.message));
+                reporter.waiting(&format!("the array is not ready: {}{percent}", progress.message));
             },
             stop,
         );
         match ready {
             Ok(()) => {}
-            Err(DriverError::Interrupted { .. }) => return Err(Halt::Stopped),
+            Err(DriverError::Interrupted { .. }) => return Err(CaseStop::Stopped),
             Err(error) => return Err(gave_up(error)),
         }
         let status = self.driver.status().map_err(gave_up)?;
-        telling.happened(0, "array", "the array was set", Some(status));
+        reporter.happened(0, "array", "the array was set", Some(status));
         self.set = Some(wanted.clone());
         Ok(devices)
     }
 
-    fn note(&self, changes: Vec<Change>, telling: &Telling<'_>) {
+    fn note(&self, changes: Vec<Change>, reporter: &Reporter<'_>) {
         for change in changes {
-            telling.tell(Message::Changed { case_index: Some(telling.case_index), change });
+            reporter.send(Message::Changed { case_index: Some(reporter.case_index), change });
         }
     }
 

@@ -1,4 +1,4 @@
-//! What issues loads on real targets: our own engine or fio.
+//! Load engines for real targets: io_uring or fio.
 
 use plan::{SettingScope, SettingValues};
 use ring::{ErrorPolicy, RingOptions, TrimKind};
@@ -53,16 +53,16 @@ impl RealEngine {
 
     /// The engine that was asked for, or else our own wherever it reaches the targets; with what there is to say of it.
     pub fn choose(
-        asked: Option<EngineChoice>,
+        requested: Option<EngineChoice>,
         has_nbd: bool,
         notices: &mut Vec<String>,
     ) -> Result<RealEngine, CampaignError> {
-        if asked == Some(EngineChoice::Ring) && has_nbd {
+        if requested == Some(EngineChoice::Ring) && has_nbd {
             return Err(CampaignError::Refused(
                 "the ring engine drives files and block devices, not NBD addresses: use --engine fio, or attach it as a block device (nbdfuse and losetup)".into(),
             ));
         }
-        if asked == Some(EngineChoice::Fio) || has_nbd {
+        if requested == Some(EngineChoice::Fio) || has_nbd {
             return Ok(RealEngine::Fio(Arc::new(fio::Engine::find()?)));
         }
         if let Some(why) = &ring::Engine::probe().why_not {

@@ -1,7 +1,7 @@
 //! Events of a case, made by the array's driver at their times or when samples show their conditions.
 
-use crate::conditions::Watched;
-use crate::real::worker::Telling;
+use crate::conditions::WatchedCondition;
+use crate::real::worker::Reporter;
 use driver::ArrayDriver;
 use load::Sample;
 use plan::Case;
@@ -15,11 +15,11 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// An event that is to come.
 #[derive(Debug)]
-struct Planned<'a> {
+struct ScheduledEvent<'a> {
     /// When it takes place, at the latest; none where only its condition brings it about.
     at_ns: Option<u64>,
     /// Looked at whenever a sample ends, until it has held.
-    condition: Option<Watched<'a>>,
+    condition: Option<WatchedCondition<'a>>,
     is_due: bool,
     action: &'a str,
     arguments: &'a Map<String, Value>,
@@ -28,7 +28,7 @@ struct Planned<'a> {
 /// The events of a case that are to come. Samples bring some of them about while another thread makes them.
 #[derive(Debug)]
 pub(crate) struct Events<'a> {
-    planned: Mutex<Vec<Planned<'a>>>,
+    planned: Mutex<Vec<ScheduledEvent<'a>>>,
 }
 
 impl<'a> Events<'a> {
@@ -40,10 +40,10 @@ impl<'a> Events<'a> {
         gives_samples: bool,
         range_bytes: u64,
     ) -> (Events<'a>, Vec<String>) {
-        let mut planned: Vec<Planned<'a>> = Vec::new();
+        let mut planned: Vec<ScheduledEvent<'a>> = Vec::new();
         let mut warnings = Vec::new();
         for event in &case.events {
-            planned.push(Planned {
+            planned.push(ScheduledEvent {
                 at_ns: Some(event.at_ns),
                 condition: None,
                 is_due: false,
@@ -60,9 +60,9 @@ impl<'a> Events<'a> {
                 });
             }
             if gives_samples || event.latest_ns.is_some() {
-                planned.push(Planned {
+                planned.push(ScheduledEvent {
                     at_ns: event.latest_ns,
-                    condition: gives_samples.then(|| Watched::new(&event.condition, range_bytes)),
+                    condition: gives_samples.then(|| WatchedCondition::new(&event.condition, range_bytes)),
                     is_due: false,
                     action: &event.action,
                     arguments: &event.arguments,
@@ -100,7 +100,7 @@ impl<'a> Events<'a> {
     pub fn make(
         &self,
         driver: &mut dyn ArrayDriver,
-        telling: &Telling<'_>,
+        reporter: &Reporter<'_>,
         over: &AtomicBool,
     ) -> Result<Vec<String>, String> {
         let started = Instant::now();
@@ -117,7 +117,7 @@ impl<'a> Events<'a> {
                 .event(event.action, event.arguments)
                 .map_err(|error| format!("the event `{}` was not made: {error}", event.action))?;
             let data = json!({ "action": event.action, "arguments": event.arguments });
-            telling.happened(since_ns, "event", event.action, Some(data));
+            reporter.happened(since_ns, "event", event.action, Some(data));
         }
         let missed = std::mem::take(&mut *self.lock());
         missed
@@ -137,7 +137,7 @@ impl<'a> Events<'a> {
     }
 
     /// The event that is due first, of several the one with the earliest moment.
-    fn take_due(&self, since_ns: u64) -> Option<Planned<'a>> {
+    fn take_due(&self, since_ns: u64) -> Option<ScheduledEvent<'a>> {
         let mut planned = self.lock();
         let due = planned
             .iter()
@@ -148,7 +148,7 @@ impl<'a> Events<'a> {
         Some(planned.remove(due))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Planned<'a>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<ScheduledEvent<'a>>> {
         // Nothing in here panics half-way through a change that matters.
         self.planned.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! A file system on the target, for as long as a case needs it.
+//! File system on a target for the duration of a case.
 
 use plan::Filesystem;
 use std::fs::{File, OpenOptions};
@@ -96,7 +96,7 @@ impl Mounted {
 
     fn try_unmount(&mut self) -> Result<(), String> {
         let shown = self.mount_point.display().to_string();
-        let mut said = String::new();
+        let mut reported = String::new();
         for attempt in 0..UNMOUNT_ATTEMPTS {
             match succeed("umount", &[&shown]) {
                 Ok(()) => {
@@ -105,13 +105,13 @@ impl Mounted {
                     let _ = std::fs::remove_dir(&self.mount_point);
                     return Ok(());
                 }
-                Err(error) => said = error,
+                Err(error) => reported = error,
             }
             if attempt + 1 < UNMOUNT_ATTEMPTS {
                 std::thread::sleep(UNMOUNT_PAUSE);
             }
         }
-        Err(format!("{said}; unmount {shown} by hand"))
+        Err(format!("{reported}; unmount {shown} by hand"))
     }
 }
 
@@ -135,7 +135,7 @@ fn succeed(program: &str, words: &[&str]) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said: Vec<_> =
+    let reported: Vec<_> =
         String::from_utf8_lossy(&output.stderr).split_whitespace().map(str::to_owned).collect();
-    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, said.join(" ")))
+    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, reported.join(" ")))
 }

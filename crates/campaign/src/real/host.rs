@@ -1,7 +1,7 @@
-//! Settings of the host, made before a case and put back at the end.
+//! Host settings, applied before a case and restored at the end.
 
 use crate::message::Message;
-use crate::real::worker::{Halt, Telling};
+use crate::real::worker::{CaseStop, Reporter};
 use driver::Change;
 use driver::host::{
     Applied, HostError, HostRoots, HostSetting, HostSettings, PutBack, Recovered, default_state_directory,
@@ -13,21 +13,26 @@ use store::{Run, SettingChange, StoreError};
 
 /// The settings that cases ask for, and those that were made.
 #[derive(Debug, Default)]
-pub(crate) struct HostKeeper {
+pub(crate) struct HostSettingsGuard {
     opened: Option<HostSettings>,
     made: Vec<HostSetting>,
     made_on: Vec<String>,
 }
 
-impl HostKeeper {
+impl HostSettingsGuard {
     /// Makes the settings of a case on these devices; what an earlier case had is put back first.
-    pub fn apply(&mut self, case: &Case, devices: &[String], telling: &Telling<'_>) -> Result<(), Halt> {
-        let not_settable = |error: &dyn std::fmt::Display| Halt::NotSettable(error.to_string());
+    pub fn apply(
+        &mut self,
+        case: &Case,
+        devices: &[String],
+        reporter: &Reporter<'_>,
+    ) -> Result<(), CaseStop> {
+        let not_settable = |error: &dyn std::fmt::Display| CaseStop::NotSettable(error.to_string());
         let wanted = settings_of(case).map_err(|error| not_settable(&error))?;
         if wanted == self.made && (wanted.is_empty() || self.made_on == devices) {
             return Ok(());
         }
-        self.put_back(telling.sender());
+        self.put_back(reporter.sender());
         if wanted.is_empty() {
             return Ok(());
         }
@@ -36,16 +41,16 @@ impl HostKeeper {
                 &"the target is no block device of this host: it has no block queue to set",
             ));
         }
-        let opened = self.opened(telling.sender()).map_err(|error| not_settable(&error))?;
+        let opened = self.opened(reporter.sender()).map_err(|error| not_settable(&error))?;
         let applied = opened.apply(&wanted, devices).map_err(|error| not_settable(&error))?;
         let Applied { changes, skipped, mismatches, recovered } = applied;
         for change in changes {
-            telling.tell(Message::Changed { case_index: Some(telling.case_index), change });
+            reporter.send(Message::Changed { case_index: Some(reporter.case_index), change });
         }
         for text in mismatches.into_iter().chain(skipped) {
-            telling.tell(Message::Warning { text: format!("{} {}: {text}", case.stage, case.name) });
+            reporter.send(Message::Warning { text: format!("{} {}: {text}", case.stage, case.name) });
         }
-        tell_put_back(recovered.put_back, telling.sender());
+        tell_put_back(recovered.put_back, reporter.sender());
         self.made = wanted;
         self.made_on = devices.to_vec();
         Ok(())
@@ -56,43 +61,43 @@ impl HostKeeper {
         &mut self,
         device: &Path,
         mount_point: &Path,
-        tell: &SyncSender<Message>,
+        tx: &SyncSender<Message>,
     ) -> Result<(), HostError> {
-        self.opened(tell)?.note_mount(device, mount_point)
+        self.opened(tx)?.note_mount(device, mount_point)
     }
 
-    fn opened(&mut self, tell: &SyncSender<Message>) -> Result<&mut HostSettings, HostError> {
+    fn opened(&mut self, tx: &SyncSender<Message>) -> Result<&mut HostSettings, HostError> {
         match &mut self.opened {
             Some(opened) => Ok(opened),
             none => {
                 let (opened, recovered) =
                     HostSettings::open(HostRoots::system(), &default_state_directory())?;
-                tell_put_back(recovered.put_back, tell);
+                tell_put_back(recovered.put_back, tx);
                 Ok(none.insert(opened))
             }
         }
     }
 
     /// Puts everything back.
-    pub fn put_back(&mut self, tell: &SyncSender<Message>) {
+    pub fn put_back(&mut self, tx: &SyncSender<Message>) {
         self.made.clear();
         let Some(opened) = &mut self.opened else { return };
         match opened.put_back() {
-            Ok(put_back) => tell_put_back(put_back, tell),
+            Ok(put_back) => tell_put_back(put_back, tx),
             Err(error) => {
                 let text = format!("settings of the host could not be put back: {error}");
-                let _ = tell.send(Message::Warning { text });
+                let _ = tx.send(Message::Warning { text });
             }
         }
     }
 }
 
-fn tell_put_back(put_back: PutBack, tell: &SyncSender<Message>) {
+fn tell_put_back(put_back: PutBack, tx: &SyncSender<Message>) {
     for change in put_back.changes {
-        let _ = tell.send(Message::Changed { case_index: None, change });
+        let _ = tx.send(Message::Changed { case_index: None, change });
     }
     for text in put_back.problems {
-        let _ = tell.send(Message::Warning { text });
+        let _ = tx.send(Message::Warning { text });
     }
 }
 
@@ -119,9 +124,9 @@ pub(crate) fn recovered() -> Result<Recovered, HostError> {
 
 /// Keeps in a run what was put back before it, and returns what to say about it.
 pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<String>, StoreError> {
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for change in recovered.put_back.changes {
-        said.push(format!(
+        reported.push(format!(
             "{} was put back to {}: a run that was killed had left it at {}",
             change.name,
             change.after.as_deref().unwrap_or("nothing"),
@@ -129,8 +134,8 @@ pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<
         ));
         append_change(run, None, change)?;
     }
-    said.extend(recovered.put_back.problems);
-    Ok(said)
+    reported.extend(recovered.put_back.problems);
+    Ok(reported)
 }
 
 /// Keeps a change in the run.

@@ -4,8 +4,9 @@
 use crate::message::{Message, OwnedCounter};
 use plan::Watch;
 use probe::{
-    Answer, AskedSettings, AskedSource, AskedThread, CommandSettings, DeviceSelection, HealthSettings,
-    HostInterval, INTERVAL_MINIMUM, ProbeRoots, ProbeSettings, ProbeThread, PrometheusSettings,
+    Answer, CollectorSettings, CollectorSource, CollectorThread, CommandSettings, DeviceSelection,
+    HealthSettings, HostInterval, INTERVAL_MINIMUM, ProbeRoots, ProbeSettings, ProbeThread,
+    PrometheusSettings,
 };
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use store::RunClock;
 
 /// What is watched, and how often the host is read.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched {
+pub(crate) struct WatchSettings {
     pub interval: Duration,
     /// Block devices; their drives are asked for their health.
     pub devices: DeviceSelection,
@@ -24,37 +25,41 @@ pub(crate) struct Watched {
 /// Everything that is read while a campaign runs. Each source has a thread, so that none keeps another waiting.
 pub(crate) struct HostWatch {
     host: Option<ProbeThread>,
-    asked: Vec<AskedThread>,
+    collectors: Vec<CollectorThread>,
 }
 
 impl HostWatch {
     /// Starts all sources. What cannot be started is said in words, and the others go on without it.
-    pub fn start(watched: Watched, clock: RunClock, tell: &SyncSender<Message>) -> (HostWatch, Vec<String>) {
+    pub fn start(
+        watched: WatchSettings,
+        clock: RunClock,
+        tx: &SyncSender<Message>,
+    ) -> (HostWatch, Vec<String>) {
         // Sources count from their start; a resumed run's clock does not begin there.
         let origin = Origin { start: Instant::now(), at_ns: clock.now_ns() };
         let mut problems = Vec::new();
-        let host = match start_host(&watched, origin, tell.clone()) {
+        let host = match start_host(&watched, origin, tx.clone()) {
             Ok(thread) => Some(thread),
             Err(error) => {
                 problems.push(format!("the host's counters are not read: {error}"));
                 None
             }
         };
-        let mut asked = Vec::new();
+        let mut collectors = Vec::new();
         for (source, interval, timeout) in sources(watched) {
             let name = source.name();
-            let settings = AskedSettings { source, interval, timeout, run_start: origin.start };
-            match start_asked(settings, origin, tell.clone()) {
-                Ok(thread) => asked.push(thread),
+            let settings = CollectorSettings { source, interval, timeout, run_start: origin.start };
+            match start_collector(settings, origin, tx.clone()) {
+                Ok(thread) => collectors.push(thread),
                 Err(error) => problems.push(format!("counters of `{name}` are not read: {error}")),
             }
         }
-        (HostWatch { host, asked }, problems)
+        (HostWatch { host, collectors }, problems)
     }
 
     /// Takes a last reading of the host and ends; what was missed is said in words.
     pub fn stop(self) -> Vec<String> {
-        self.asked.iter().for_each(AskedThread::tell_to_stop);
+        self.collectors.iter().for_each(CollectorThread::tell_to_stop);
         let mut missed = Vec::new();
         match self.host.map(ProbeThread::stop) {
             Some(Ok(summary)) if summary.late > 0 => missed.push(format!(
@@ -64,7 +69,7 @@ impl HostWatch {
             Some(Ok(_)) | None => {}
             Some(Err(error)) => missed.push(format!("the host's counters ended early: {error}")),
         }
-        missed.extend(self.asked.into_iter().filter_map(|thread| thread.stop().warning()));
+        missed.extend(self.collectors.into_iter().filter_map(|thread| thread.stop().warning()));
         missed
     }
 }
@@ -77,9 +82,9 @@ struct Origin {
 }
 
 fn start_host(
-    watched: &Watched,
+    watched: &WatchSettings,
     origin: Origin,
-    tell: SyncSender<Message>,
+    tx: SyncSender<Message>,
 ) -> Result<ProbeThread, probe::ProbeError> {
     let settings = ProbeSettings {
         roots: ProbeRoots::system(),
@@ -89,19 +94,19 @@ fn start_host(
     };
     ProbeThread::start(settings, move |read| {
         for change in &read.path_changes {
-            let _ = tell.send(Message::PathChanged {
+            let _ = tx.send(Message::PathChanged {
                 at_ns: origin.at_ns + read.end_ns,
                 path: change.path.to_string(),
                 is_usable: change.is_usable,
                 state: change.state.clone(),
             });
         }
-        // The keeper has gone only when the campaign is over.
-        let _ = tell.send(Message::HostCounters { at_ns: origin.at_ns + read.end_ns, counters: owned(read) });
+        // The coordinator has gone only when the campaign is over.
+        let _ = tx.send(Message::HostCounters { at_ns: origin.at_ns + read.end_ns, counters: owned(read) });
     })
 }
 
-/// What was read, as it goes to the keeper.
+/// What was read, as it goes to the coordinator.
 pub(crate) fn owned(read: &HostInterval) -> Vec<OwnedCounter> {
     read.counters
         .iter()
@@ -114,15 +119,15 @@ pub(crate) fn owned(read: &HostInterval) -> Vec<OwnedCounter> {
         .collect()
 }
 
-fn start_asked(
-    settings: AskedSettings,
+fn start_collector(
+    settings: CollectorSettings,
     origin: Origin,
-    tell: SyncSender<Message>,
-) -> Result<AskedThread, probe::ProbeError> {
-    AskedThread::start(settings, move |heard| {
-        let message = match heard {
+    tx: SyncSender<Message>,
+) -> Result<CollectorThread, probe::ProbeError> {
+    CollectorThread::start(settings, move |received| {
+        let message = match received {
             Ok(Answer { at_ns, source, values }) => {
-                let owned = |value: probe::AskedValue| OwnedCounter {
+                let owned = |value: probe::CollectedValue| OwnedCounter {
                     source,
                     entity: value.entity,
                     name: value.name,
@@ -134,36 +139,37 @@ fn start_asked(
             Err(why) => Message::Warning { text: format!("{why}; it is asked again") },
         };
         // As above.
-        let _ = tell.send(message);
+        let _ = tx.send(message);
     })
 }
 
 /// What is asked, how often, and how long an answer may take.
-fn sources(watched: Watched) -> Vec<(AskedSource, Duration, Duration)> {
-    let Watched { devices, plan, .. } = watched;
-    let times =
-        |asked: plan::Asked| (Duration::from_nanos(asked.every_ns), Duration::from_nanos(asked.timeout_ns));
+fn sources(watched: WatchSettings) -> Vec<(CollectorSource, Duration, Duration)> {
+    let WatchSettings { devices, plan, .. } = watched;
+    let times = |poll: plan::PollSettings| {
+        (Duration::from_nanos(poll.every_ns), Duration::from_nanos(poll.timeout_ns))
+    };
     let commands = plan.commands.into_iter().map(|command| {
-        let (every, timeout) = times(command.asked);
+        let (every, timeout) = times(command.poll);
         let settings = CommandSettings {
             name: command.name,
             arguments: command.arguments,
             cumulative: command.cumulative,
         };
-        (AskedSource::Command(settings), every, timeout)
+        (CollectorSource::Command(settings), every, timeout)
     });
     let addresses = plan.addresses.into_iter().map(|address| {
-        let (every, timeout) = times(address.asked);
+        let (every, timeout) = times(address.poll);
         let settings =
             PrometheusSettings { name: address.name, address: address.address, metrics: address.metrics };
-        (AskedSource::Prometheus(settings), every, timeout)
+        (CollectorSource::Prometheus(settings), every, timeout)
     });
     let mut all: Vec<_> = commands.chain(addresses).collect();
     if plan.has_health {
         let settings = HealthSettings::system(devices);
         let every = settings.interval();
         // All drives together may take until they are due again.
-        all.push((AskedSource::Health(settings), every, every));
+        all.push((CollectorSource::Health(settings), every, every));
     }
     all
 }

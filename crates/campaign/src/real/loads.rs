@@ -1,4 +1,4 @@
-//! Several loads at once on real targets: each by a ring of our own or by a fio of its own.
+//! Concurrent loads on real targets, each by its own engine.
 
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
@@ -68,7 +68,7 @@ pub(crate) struct Measured {
 
 /// How a load ended.
 #[derive(Debug, Default)]
-pub(crate) struct Ran {
+pub(crate) struct LoadRun {
     /// What was counted, as far as it came.
     pub measured: Option<Measured>,
     /// Why it did not end as it should.
@@ -77,9 +77,9 @@ pub(crate) struct Ran {
     pub is_pending: bool,
 }
 
-impl Ran {
-    fn failed(why: impl Into<String>) -> Ran {
-        Ran { failed: Some(why.into()), ..Ran::default() }
+impl LoadRun {
+    fn failed(why: impl Into<String>) -> LoadRun {
+        LoadRun { failed: Some(why.into()), ..LoadRun::default() }
     }
 }
 
@@ -98,10 +98,10 @@ pub(crate) fn run_at_once(
     directory: &Path,
     listener: &Listener<'_>,
     stop: &AtomicBool,
-) -> Vec<Ran> {
+) -> Vec<LoadRun> {
     let started = Instant::now();
     let furthest = Mutex::new(0.0f64);
-    let told = |share: f64| {
+    let on_progress = |share: f64| {
         if let Ok(mut furthest) = furthest.lock()
             && share > *furthest
         {
@@ -109,14 +109,14 @@ pub(crate) fn run_at_once(
             (listener.on_progress)(share);
         }
     };
-    let run_one = |number: usize, load: &RealLoad| -> Ran {
+    let run_one = |number: usize, load: &RealLoad| -> LoadRun {
         let own_directory = match own_directory(directory, loads.len(), &load.name) {
             Ok(own) => own,
-            Err(why) => return Ran::failed(why),
+            Err(why) => return LoadRun::failed(why),
         };
         while started.elapsed() < Duration::from_nanos(load.start_ns) {
             if stop.load(Ordering::Relaxed) {
-                return Ran::failed("interrupted");
+                return LoadRun::failed("interrupted");
             }
             std::thread::sleep(POLL);
         }
@@ -125,7 +125,8 @@ pub(crate) fn run_at_once(
             sample.end_ns += load.start_ns;
             (listener.on_sample)(number, sample);
         };
-        let issue = Issue { load, directory: &own_directory, hand_on: &hand_on, told: &told, stop };
+        let issue =
+            Issue { load, directory: &own_directory, hand_on: &hand_on, on_progress: &on_progress, stop };
         match &load.issuer {
             Issuer::Fio { engine, target } => by_fio(engine, target, &issue),
             Issuer::Ring { targets, chunk_bytes } => by_ring(targets, *chunk_bytes, &issue),
@@ -141,7 +142,7 @@ pub(crate) fn run_at_once(
             .collect();
         running
             .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Ran::failed("its thread panicked")))
+            .map(|thread| thread.join().unwrap_or_else(|_| LoadRun::failed("its thread panicked")))
             .collect()
     })
 }
@@ -154,17 +155,17 @@ struct Issue<'a> {
     /// Takes each interval.
     hand_on: &'a dyn Fn(Sample),
     /// Takes how much is done, 0 to 1.
-    told: &'a dyn Fn(f64),
+    on_progress: &'a dyn Fn(f64),
     stop: &'a AtomicBool,
 }
 
-fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Ran {
-    let &Issue { load, directory, hand_on, told, stop } = issue;
+fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> LoadRun {
+    let &Issue { load, directory, hand_on, on_progress, stop } = issue;
     let options = fio_options(&load.settings, matches!(target, fio::Target::Nbd(_)));
     let case =
         FioCase { target, load: &load.load, io_size_bytes: load.io_size_bytes, options: &options, directory };
     let progressed = &mut |progress: fio::Progress| {
-        told(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64);
+        on_progress(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64);
     };
     let take = |outcome: FioOutcome| {
         let (measured, samples) = of_fio(outcome);
@@ -177,7 +178,7 @@ fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Ran 
             let failed = nothing_done
                 .then(|| NO_IO_COMPLETED.to_owned())
                 .or_else(|| outcome.why_too_few_bytes(&load.load));
-            Ran { measured: take(outcome), failed, is_pending: false }
+            LoadRun { measured: take(outcome), failed, is_pending: false }
         }
         Err(error) => {
             let failed = Some(error.to_string());
@@ -187,7 +188,7 @@ fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Ran 
                 | FioError::Hung { partial: Some(partial), .. } => take(*partial),
                 _ => None,
             };
-            Ran { measured, failed, is_pending }
+            LoadRun { measured, failed, is_pending }
         }
     }
 }
@@ -223,8 +224,8 @@ fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
     (measured, outcome.samples)
 }
 
-fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> Ran {
-    let &Issue { load, directory, hand_on, told, stop } = issue;
+fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> LoadRun {
+    let &Issue { load, directory, hand_on, on_progress, stop } = issue;
     let options = ring_options(&load.settings, chunk_bytes);
     let case = RingCase {
         targets: RingTargets::Open(targets),
@@ -236,12 +237,12 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> Ran {
     let driven = ring::run(
         &case,
         &mut |sample| hand_on(sample),
-        &mut |progress| told(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64),
+        &mut |progress| on_progress(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64),
         stop,
     );
     let outcome = match driven {
         Ok(outcome) => outcome,
-        Err(error) => return Ran::failed(error.to_string()),
+        Err(error) => return LoadRun::failed(error.to_string()),
     };
     let is_pending = outcome.is_pending();
     let mut failed = why_failed(&outcome);
@@ -261,7 +262,7 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> Ran {
             Ok(report) => measured.verified_blocks = Some(report.checked),
         }
     }
-    Ran { measured: Some(measured), failed, is_pending }
+    LoadRun { measured: Some(measured), failed, is_pending }
 }
 
 fn why_failed(outcome: &RingOutcome) -> Option<String> {

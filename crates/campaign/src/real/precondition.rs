@@ -1,4 +1,4 @@
-//! Writes before a case.
+//! Preconditioning writes before a case.
 
 use crate::real::loads::RealLoad;
 use load::{LoadShape, LoadSpec, Pattern};

@@ -1,4 +1,4 @@
-//! Which block devices of the host are watched.
+//! Block devices of the host that telemetry covers.
 
 use crate::CampaignError;
 use plan::WatchedDevices;

@@ -1,14 +1,14 @@
-//! What is done for one case on real targets, in order.
+//! Worker for cases on real targets.
 
-use crate::carry_out::{ONLY_LOAD, Order, Worker};
+use crate::coordinator::{CaseJob, ONLY_LOAD, Worker};
 use crate::message::{CaseEvent, Ended, Message};
 use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
 use crate::real::events::Events;
 use crate::real::filesystem::Mounted;
-use crate::real::host::HostKeeper;
-use crate::real::loads::{Issuer, Listener, Measured, Ran, RealLoad, run_at_once};
+use crate::real::host::HostSettingsGuard;
+use crate::real::loads::{Issuer, Listener, LoadRun, Measured, RealLoad, run_at_once};
 use crate::real::precondition::{filling, is_short, load_of, purge};
-use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, Watched};
+use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, WatchSettings};
 use crate::targets::target_of;
 use load::ContentTally;
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
@@ -23,7 +23,7 @@ use target::{Address, Inspected, Roots};
 
 /// Why a case ends without a measurement, or with a bad one.
 #[derive(Debug)]
-pub(crate) enum Halt {
+pub(crate) enum CaseStop {
     /// The target or the engine failed.
     Failed(String),
     /// Nobody can make its settings.
@@ -38,28 +38,28 @@ pub(crate) enum Halt {
 
 /// A case's way to the thread that keeps the run.
 #[derive(Debug)]
-pub(crate) struct Telling<'a> {
+pub(crate) struct Reporter<'a> {
     pub case_index: u32,
-    tell: &'a SyncSender<Message>,
+    tx: &'a SyncSender<Message>,
 }
 
-impl Telling<'_> {
-    /// The keeper hears until every worker has hung up.
-    pub fn tell(&self, message: Message) {
-        let _ = self.tell.send(message);
+impl Reporter<'_> {
+    /// The coordinator receives until every worker has hung up.
+    pub fn send(&self, message: Message) {
+        let _ = self.tx.send(message);
     }
 
     pub fn waiting(&self, text: &str) {
-        self.tell(Message::Waiting { case_index: self.case_index, text: text.to_owned() });
+        self.send(Message::Waiting { case_index: self.case_index, text: text.to_owned() });
     }
 
     pub fn happened(&self, case_at_ns: u64, kind: &str, text: &str, data: Option<Value>) {
         let event = CaseEvent { case_at_ns, kind: kind.to_owned(), text: text.to_owned(), data };
-        self.tell(Message::Happened { case_index: self.case_index, event });
+        self.send(Message::Happened { case_index: self.case_index, event });
     }
 
     pub fn sender(&self) -> &SyncSender<Message> {
-        self.tell
+        self.tx
     }
 }
 
@@ -72,15 +72,15 @@ pub(crate) struct RealWorkerParts {
     /// Array settings that the user says the array has (`--set`).
     pub declared: SettingValues,
     pub interval_ns: u64,
-    pub watched: Watched,
+    pub watched: WatchSettings,
 }
 
 /// Measures cases on real targets, one at a time.
 #[derive(Debug)]
 pub(crate) struct RealWorker {
     engine_name: &'static str,
-    watched: Watched,
-    lab: Mutex<Lab>,
+    watched: WatchSettings,
+    testbed: Mutex<Testbed>,
 }
 
 impl RealWorker {
@@ -93,13 +93,13 @@ impl RealWorker {
         RealWorker {
             engine_name: parts.engine.choice().name(),
             watched: parts.watched.clone(),
-            lab: Mutex::new(Lab { parts, host: HostKeeper::default(), is_written: false }),
+            testbed: Mutex::new(Testbed { parts, host: HostSettingsGuard::default(), is_written: false }),
         }
     }
 
     /// Starts to read what is watched on the run's clock.
-    pub fn watch_host(&self, clock: RunClock, tell: &SyncSender<Message>) -> (HostWatch, Vec<String>) {
-        HostWatch::start(self.watched.clone(), clock, tell)
+    pub fn watch_host(&self, clock: RunClock, tx: &SyncSender<Message>) -> (HostWatch, Vec<String>) {
+        HostWatch::start(self.watched.clone(), clock, tx)
     }
 }
 
@@ -108,37 +108,37 @@ impl Worker for RealWorker {
         &self,
         case: &Case,
         _neighbours: &[Case],
-        order: &Order,
-        tell: &SyncSender<Message>,
+        job: &CaseJob,
+        tx: &SyncSender<Message>,
         stop: &AtomicBool,
     ) -> Ended {
         // One thread uses it; if it panicked, the campaign has ended.
-        let mut lab = self.lab.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut testbed = self.testbed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut outcome = CaseOutcome {
             status: CaseStatus::Done,
-            engine: lab.parts.engine.choice().name().into(),
-            target: lab.target_text(case),
+            engine: testbed.parts.engine.choice().name().into(),
+            target: testbed.target_text(case),
             duration_ns: case.load.runtime_ns,
             loads: Vec::new(),
             error: None,
             warnings: Vec::new(),
             extrapolation: None,
         };
-        let telling = Telling { case_index: order.case_index, tell };
-        let halt = match &order.directory {
-            Some(directory) => lab.measure(case, directory, &telling, stop, &mut outcome).err(),
-            None => Some(Halt::Failed("the case has no directory for its files".into())),
+        let reporter = Reporter { case_index: job.case_index, tx };
+        let case_stop = match &job.directory {
+            Some(directory) => testbed.measure(case, directory, &reporter, stop, &mut outcome).err(),
+            None => Some(CaseStop::Failed("the case has no directory for its files".into())),
         };
         if stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
         }
-        let (status, why, gave_up) = match halt {
+        let (status, why, gave_up) = match case_stop {
             None => return Ended::Outcome(Box::new(outcome)),
-            Some(Halt::Stopped) => return Ended::Stopped,
-            Some(Halt::Failed(why)) => (CaseStatus::Failed, why, false),
-            Some(Halt::NotSettable(why)) => (CaseStatus::NotSettable, why, false),
-            Some(Halt::Refused(why)) => (CaseStatus::Refused, why, false),
-            Some(Halt::GaveUp(why)) => (CaseStatus::Failed, why, true),
+            Some(CaseStop::Stopped) => return Ended::Stopped,
+            Some(CaseStop::Failed(why)) => (CaseStatus::Failed, why, false),
+            Some(CaseStop::NotSettable(why)) => (CaseStatus::NotSettable, why, false),
+            Some(CaseStop::Refused(why)) => (CaseStatus::Refused, why, false),
+            Some(CaseStop::GaveUp(why)) => (CaseStatus::Failed, why, true),
         };
         outcome.status = status;
         outcome.error = Some(why.clone());
@@ -146,22 +146,22 @@ impl Worker for RealWorker {
         if gave_up { Ended::GaveUp(outcome, why) } else { Ended::Outcome(outcome) }
     }
 
-    fn close(&self, tell: &SyncSender<Message>) {
-        let mut lab = self.lab.lock().unwrap_or_else(PoisonError::into_inner);
-        lab.host.put_back(tell);
-        lab.parts.targets.let_go();
+    fn close(&self, tx: &SyncSender<Message>) {
+        let mut testbed = self.testbed.lock().unwrap_or_else(PoisonError::into_inner);
+        testbed.host.put_back(tx);
+        testbed.parts.targets.let_go();
     }
 }
 
 #[derive(Debug)]
-struct Lab {
+struct Testbed {
     parts: RealWorkerParts,
-    host: HostKeeper,
+    host: HostSettingsGuard,
     /// The writes that cases rely on were made, and nothing has undone them.
     is_written: bool,
 }
 
-impl Lab {
+impl Testbed {
     fn target_text(&self, case: &Case) -> String {
         let texts = || self.parts.targets.0.iter().map(|held| held.text.as_str());
         if case.loads.is_empty() && case.stripe.is_none() {
@@ -175,30 +175,30 @@ impl Lab {
         &mut self,
         case: &Case,
         directory: &Path,
-        telling: &Telling<'_>,
+        reporter: &Reporter<'_>,
         stop: &AtomicBool,
         outcome: &mut CaseOutcome,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), CaseStop> {
         // Asked before anything can fail: writes that this case was to bring are still owed to those after it.
         if case.preconditioning.is_some() {
             self.is_written = false;
         }
-        self.set_array(case, telling, stop)?;
+        self.set_array(case, reporter, stop)?;
         self.parts.targets.hold().map_err(|error| match self.parts.array {
-            Some(_) => Halt::GaveUp(error.to_string()),
-            None => Halt::Failed(error.to_string()),
+            Some(_) => CaseStop::GaveUp(error.to_string()),
+            None => CaseStop::Failed(error.to_string()),
         })?;
         let devices = self.parts.targets.kernel_names();
-        self.host.apply(case, &devices, telling)?;
+        self.host.apply(case, &devices, reporter)?;
         if let Some(wanted) = case.conditioned_by.as_ref().filter(|_| !self.is_written) {
             if wanted.purge {
-                self.purge(telling)?;
+                self.purge(reporter)?;
             }
             if wanted.times > 0 {
                 let loads = self.each_target(|inspected, seed| {
                     load_of(wanted, inspected.capacity_bytes, self.parts.interval_ns, seed)
                 })?;
-                self.write_before(&loads, directory, "written before the test", telling, stop)?;
+                self.write_before(&loads, directory, "written before the test", reporter, stop)?;
             }
             self.is_written = true;
         }
@@ -206,16 +206,16 @@ impl Lab {
             Some(wanted) => {
                 // A file system takes the place of what was written.
                 self.is_written = false;
-                self.measure_in_filesystem(case, wanted, directory, telling, stop, outcome)
+                self.measure_in_filesystem(case, wanted, directory, reporter, stop, outcome)
             }
             None => {
                 let loads = self.loads(case, outcome)?;
-                self.run_loads(case, &loads, directory, telling, stop, outcome)
+                self.run_loads(case, &loads, directory, reporter, stop, outcome)
             }
         }
     }
 
-    fn set_array(&mut self, case: &Case, telling: &Telling<'_>, stop: &AtomicBool) -> Result<(), Halt> {
+    fn set_array(&mut self, case: &Case, reporter: &Reporter<'_>, stop: &AtomicBool) -> Result<(), CaseStop> {
         let wanted = case.settings_of(SettingScope::Array);
         let Some(array) = &mut self.parts.array else {
             let declared = &self.parts.declared;
@@ -227,7 +227,7 @@ impl Lab {
             return if unknown.is_empty() {
                 Ok(())
             } else {
-                Err(Halt::NotSettable(format!(
+                Err(CaseStop::NotSettable(format!(
                     "nobody sets {} on this target: one unchanged array is never reported as several; name who sets it with --array, or what it is with --set",
                     unknown.join(", ")
                 )))
@@ -236,24 +236,24 @@ impl Lab {
         if wanted.is_empty() || !array.differs(&wanted) {
             return Ok(());
         }
-        self.host.put_back(telling.sender());
+        self.host.put_back(reporter.sender());
         self.parts.targets.let_go();
         self.is_written = false;
-        let devices = array.set(&wanted, telling, stop)?;
+        let devices = array.set(&wanted, reporter, stop)?;
         if devices.is_empty() {
             return Ok(());
         }
         let targets = &mut self.parts.targets.0;
         if devices.len() != targets.len() {
-            return Err(Halt::GaveUp(format!(
+            return Err(CaseStop::GaveUp(format!(
                 "the driver made {} devices, but the run has {} targets",
                 devices.len(),
                 targets.len()
             )));
         }
         for (target, device) in targets.iter_mut().zip(&devices) {
-            target.replace(device).map_err(|error| Halt::GaveUp(error.to_string()))?;
-            telling.happened(
+            target.replace(device).map_err(|error| CaseStop::GaveUp(error.to_string()))?;
+            reporter.happened(
                 0,
                 "device",
                 &format!(
@@ -268,14 +268,14 @@ impl Lab {
     }
 
     /// Discards all data of the targets. One that takes no discards is left as it is, and the run says so.
-    fn purge(&self, telling: &Telling<'_>) -> Result<(), Halt> {
+    fn purge(&self, reporter: &Reporter<'_>) -> Result<(), CaseStop> {
         for held in &self.parts.targets.0 {
             let inspected =
-                held.inspected().ok_or_else(|| Halt::Failed(format!("{} is not held", held.text)))?;
-            telling.waiting(&format!("{} is purged", held.text));
+                held.inspected().ok_or_else(|| CaseStop::Failed(format!("{} is not held", held.text)))?;
+            reporter.waiting(&format!("{} is purged", held.text));
             let text = match purge(&inspected.address(), inspected.capacity_bytes) {
                 Ok(()) => {
-                    telling.happened(0, "purge", &format!("{} was purged", held.text), None);
+                    reporter.happened(0, "purge", &format!("{} was purged", held.text), None);
                     continue;
                 }
                 Err(why) => format!(
@@ -283,7 +283,7 @@ impl Lab {
                     held.text
                 ),
             };
-            telling.tell(Message::Warning { text });
+            reporter.send(Message::Warning { text });
         }
         Ok(())
     }
@@ -292,14 +292,14 @@ impl Lab {
     fn each_target(
         &self,
         load: impl Fn(&Inspected, u64) -> (load::LoadSpec, u64),
-    ) -> Result<Vec<RealLoad>, Halt> {
+    ) -> Result<Vec<RealLoad>, CaseStop> {
         let targets = &self.parts.targets.0;
         targets
             .iter()
             .enumerate()
             .map(|(number, held)| {
                 let inspected =
-                    held.inspected().ok_or_else(|| Halt::Failed(format!("{} is not held", held.text)))?;
+                    held.inspected().ok_or_else(|| CaseStop::Failed(format!("{} is not held", held.text)))?;
                 let (load, bytes) = load(inspected, number as u64 + 1);
                 Ok(RealLoad {
                     name: format!("target-{number}"),
@@ -315,16 +315,16 @@ impl Lab {
     }
 
     /// What issues a load to targets that are held; several are one stripe.
-    fn issuer(&self, held: &[&Held], direct: bool, stripe: Option<Stripe>) -> Result<Issuer, Halt> {
+    fn issuer(&self, held: &[&Held], direct: bool, stripe: Option<Stripe>) -> Result<Issuer, CaseStop> {
         match &self.parts.engine {
             RealEngine::Fio(engine) => {
                 let inspected = held.first().and_then(|held| held.inspected());
-                let inspected = inspected.ok_or_else(|| Halt::Failed("no target is held".into()))?;
+                let inspected = inspected.ok_or_else(|| CaseStop::Failed("no target is held".into()))?;
                 Ok(Issuer::Fio { engine: Arc::clone(engine), target: fio_target(inspected.address()) })
             }
             RealEngine::Ring => {
                 let opened: Result<Vec<_>, String> = held.iter().map(|held| held.open(direct)).collect();
-                let targets = opened.map_err(Halt::Failed)?;
+                let targets = opened.map_err(CaseStop::Failed)?;
                 let unit_bytes = stripe.and_then(|stripe| stripe.unit_bytes);
                 let chunk_bytes = ring::stripe_chunk_bytes(&targets, unit_bytes);
                 Ok(Issuer::Ring { targets, chunk_bytes })
@@ -338,15 +338,15 @@ impl Lab {
         loads: &[RealLoad],
         directory: &Path,
         says: &str,
-        telling: &Telling<'_>,
+        reporter: &Reporter<'_>,
         stop: &AtomicBool,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), CaseStop> {
         let bytes = loads.iter().filter_map(|load| load.io_size_bytes).fold(0, u64::saturating_add);
-        telling.waiting(&format!("{} are {says}", units::human_bytes(bytes)));
+        reporter.waiting(&format!("{} are {says}", units::human_bytes(bytes)));
         let directory = directory.join(PRECONDITIONING_LOAD);
         std::fs::create_dir_all(&directory)
-            .map_err(|error| Halt::Failed(format!("cannot create {}: {error}", directory.display())))?;
-        let keep = |sample| telling.tell(sample_message(telling.case_index, PRECONDITIONING_LOAD, sample));
+            .map_err(|error| CaseStop::Failed(format!("cannot create {}: {error}", directory.display())))?;
+        let keep = |sample| reporter.send(sample_message(reporter.case_index, PRECONDITIONING_LOAD, sample));
         let merged: Mutex<Vec<load::Sample>> = Mutex::default();
         let listener = Listener {
             on_sample: &|_, sample| match loads.len() {
@@ -357,17 +357,17 @@ impl Lab {
         };
         let ran = run_at_once(loads, &directory, &listener, stop);
         if stop.load(Ordering::Relaxed) {
-            return Err(Halt::Stopped);
+            return Err(CaseStop::Stopped);
         }
-        for (load, Ran { measured, failed, is_pending }) in loads.iter().zip(ran) {
+        for (load, LoadRun { measured, failed, is_pending }) in loads.iter().zip(ran) {
             if let Some(why) = failed {
                 let why = format!("{} could not be {says}: {why}", load.target_text);
-                return Err(if is_pending { Halt::GaveUp(why) } else { Halt::Failed(why) });
+                return Err(if is_pending { CaseStop::GaveUp(why) } else { CaseStop::Failed(why) });
             }
             let measured = measured.unwrap_or_default();
             let written_bytes = measured.write.as_ref().map_or(0, |write| write.bytes);
             if is_short(load, written_bytes) {
-                return Err(Halt::Failed(format!(
+                return Err(CaseStop::Failed(format!(
                     "{} took only {} in {}",
                     load.target_text,
                     units::human_bytes(written_bytes),
@@ -384,32 +384,32 @@ impl Lab {
         case: &Case,
         wanted: &plan::Filesystem,
         directory: &Path,
-        telling: &Telling<'_>,
+        reporter: &Reporter<'_>,
         stop: &AtomicBool,
         outcome: &mut CaseOutcome,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), CaseStop> {
         let [target] = &mut self.parts.targets.0[..] else {
-            return Err(Halt::NotSettable("a file system is made on one target".into()));
+            return Err(CaseStop::NotSettable("a file system is made on one target".into()));
         };
         let device = target.inspected().filter(|inspected| inspected.kernel_name().is_some());
         let Some(Address::Path(device)) = device.map(Inspected::address) else {
-            return Err(Halt::NotSettable(format!(
+            return Err(CaseStop::NotSettable(format!(
                 "a file system needs a block device, and {} is none",
                 target.text
             )));
         };
         let target_text = target.text.clone();
-        telling.waiting(&format!("{} is made on {}", wanted.kind, device.display()));
+        reporter.waiting(&format!("{} is made on {}", wanted.kind, device.display()));
         // The kernel gives a device to one holder at a time; the mount holds it from here on.
         target.let_go();
         let host = &mut self.host;
         let mut note = |device: &Path, mount_point: &Path| {
-            host.note_mount(device, mount_point, telling.sender()).map_err(|error| error.to_string())
+            host.note_mount(device, mount_point, reporter.sender()).map_err(|error| error.to_string())
         };
-        let mounted = Mounted::make(wanted, &device, directory, &mut note).map_err(Halt::Failed)?;
+        let mounted = Mounted::make(wanted, &device, directory, &mut note).map_err(CaseStop::Failed)?;
         let (fill, bytes) = filling(mounted.file_bytes, self.parts.interval_ns, case.load.seed);
         let measured = Held::of_own_file(target_text.clone(), mounted.file.clone())
-            .map_err(|error| Halt::Failed(error.to_string()))
+            .map_err(|error| CaseStop::Failed(error.to_string()))
             .and_then(|file| {
                 let on_file = |name: &str, load, io_size_bytes, settings: SettingValues| {
                     Ok(RealLoad {
@@ -423,17 +423,17 @@ impl Lab {
                     })
                 };
                 let fill = [on_file(PRECONDITIONING_LOAD, fill, Some(bytes), SettingValues::new())?];
-                self.write_before(&fill, directory, "written into the file", telling, stop)?;
+                self.write_before(&fill, directory, "written into the file", reporter, stop)?;
                 let io_size_bytes = io_size_bytes(case.ends_after, &case.load, mounted.file_bytes);
                 let load = on_file(ONLY_LOAD, case.load.clone(), io_size_bytes, case.settings.clone())?;
-                self.run_loads(case, &[load], directory, telling, stop, outcome)
+                self.run_loads(case, &[load], directory, reporter, stop, outcome)
             });
-        let unmounted = mounted.unmount().map_err(Halt::Failed);
+        let unmounted = mounted.unmount().map_err(CaseStop::Failed);
         measured.and(unmounted)
     }
 
     /// The loads of a case on its targets.
-    fn loads(&self, case: &Case, outcome: &mut CaseOutcome) -> Result<Vec<RealLoad>, Halt> {
+    fn loads(&self, case: &Case, outcome: &mut CaseOutcome) -> Result<Vec<RealLoad>, CaseStop> {
         let targets = &self.parts.targets.0;
         let on = |name: &str,
                   settings: &SettingValues,
@@ -462,12 +462,12 @@ impl Lab {
                 .iter()
                 .enumerate()
                 .map(|(index, load)| {
-                    let number =
-                        target_of(case, index, &texts).map_err(|error| Halt::Failed(error.to_string()))?;
+                    let number = target_of(case, index, &texts)
+                        .map_err(|error| CaseStop::Failed(error.to_string()))?;
                     let held = [&targets[number]];
                     on(&load.name, &load.settings, &load.load, load.ends_after, load.start_ns, &held)
                 })
-                .collect::<Result<_, Halt>>()?
+                .collect::<Result<_, CaseStop>>()?
         };
         let wanted = case.settings.get("ioengine").and_then(Value::as_str);
         let is_replaced =
@@ -498,10 +498,10 @@ impl Lab {
         case: &Case,
         loads: &[RealLoad],
         directory: &Path,
-        telling: &Telling<'_>,
+        reporter: &Reporter<'_>,
         stop: &AtomicBool,
         outcome: &mut CaseOutcome,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), CaseStop> {
         let gives_samples = loads.iter().all(|load| matches!(load.issuer, Issuer::Ring { .. }));
         let first = self.parts.targets.0.first().and_then(Held::inspected);
         let capacity_bytes = first.map_or(0, |inspected| inspected.capacity_bytes);
@@ -513,22 +513,22 @@ impl Lab {
         let (ran, made) = std::thread::scope(|scope| {
             let making = self.parts.array.as_mut().filter(|_| !events.is_empty()).map(|array| {
                 let (events, over) = (&events, &over);
-                scope.spawn(move || events.make(array.driver(), telling, over))
+                scope.spawn(move || events.make(array.driver(), reporter, over))
             });
-            let case_index = telling.case_index;
+            let case_index = reporter.case_index;
             let listener = Listener {
                 on_sample: &|number, sample| {
                     // As on a twin, conditions are about the first load.
                     if number == 0 {
                         events.look(&sample);
                     }
-                    telling.tell(sample_message(case_index, &loads[number].name, sample));
+                    reporter.send(sample_message(case_index, &loads[number].name, sample));
                 },
-                on_progress: &|share| telling.tell(Message::Progress { case_index, share }),
+                on_progress: &|share| reporter.send(Message::Progress { case_index, share }),
             };
-            telling.tell(Message::Loaded { case_index, is_loaded: true, at: Instant::now() });
+            reporter.send(Message::Loaded { case_index, is_loaded: true, at: Instant::now() });
             let ran = run_at_once(loads, directory, &listener, stop);
-            telling.tell(Message::Loaded { case_index, is_loaded: false, at: Instant::now() });
+            reporter.send(Message::Loaded { case_index, is_loaded: false, at: Instant::now() });
             over.store(true, Ordering::Relaxed);
             let made = making.map_or(Ok(Vec::new()), |making| {
                 making.join().unwrap_or_else(|_| Err("the thread that makes events panicked".into()))
@@ -536,7 +536,7 @@ impl Lab {
             (ran, made)
         });
         if stop.load(Ordering::Relaxed) {
-            return Err(Halt::Stopped);
+            return Err(CaseStop::Stopped);
         }
         let mut failed = match made {
             Ok(missed) => {
@@ -547,7 +547,7 @@ impl Lab {
         };
         let is_only = loads.len() == 1;
         let mut is_pending = false;
-        for (load, Ran { measured, failed: why, is_pending: hangs }) in loads.iter().zip(ran) {
+        for (load, LoadRun { measured, failed: why, is_pending: hangs }) in loads.iter().zip(ran) {
             is_pending |= hangs;
             if let Some(why) = why {
                 failed.get_or_insert(if is_only { why } else { format!("{}: {why}", load.name) });
@@ -558,10 +558,10 @@ impl Lab {
                 if let Some(blocks) = measured.verified_blocks {
                     let text =
                         format!("{blocks} blocks of `{}` were read back and are as written", load.name);
-                    telling.happened(ended_ns, "verified", &text, None);
+                    reporter.happened(ended_ns, "verified", &text, None);
                 }
                 if let Some((text, data)) = measured.content.and_then(|content| delivered(load, &content)) {
-                    telling.happened(ended_ns, "content", &text, Some(data));
+                    reporter.happened(ended_ns, "content", &text, Some(data));
                 }
                 take_over(outcome, load, measured, is_only);
             }
@@ -569,8 +569,8 @@ impl Lab {
         outcome.warnings.extend(self.measures_memory(loads));
         match failed {
             None => Ok(()),
-            Some(why) if is_pending => Err(Halt::GaveUp(why)),
-            Some(why) => Err(Halt::Failed(why)),
+            Some(why) if is_pending => Err(CaseStop::GaveUp(why)),
+            Some(why) => Err(CaseStop::Failed(why)),
         }
     }
 }
@@ -578,10 +578,10 @@ impl Lab {
 /// What the content that a load wrote came to, in words and figures.
 fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)> {
     let (compress, dedupe) = (content.compress_percent()?, content.dedupe_percent()?);
-    let asked = load.load.shape.content;
+    let requested = load.load.shape.content;
     let text = format!(
         "what `{}` wrote shrinks by {compress:.1} % under deflate ({} % asked) and has {dedupe:.1} % duplicates ({} % asked)",
-        load.name, asked.compress_percent, asked.dedupe_percent
+        load.name, requested.compress_percent, requested.dedupe_percent
     );
     let data = json!({
         "load": load.name, "blocks": content.blocks, "compress_percent": compress, "dedupe_percent": dedupe,

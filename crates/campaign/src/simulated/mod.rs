@@ -1,10 +1,10 @@
 //! Cases on a twin, in simulated time.
 
-mod course;
-mod together;
+mod case_run;
+mod concurrent;
 
 use crate::CampaignError;
-use crate::carry_out::{ONLY_LOAD, Order, Worker};
+use crate::coordinator::{CaseJob, ONLY_LOAD, Worker};
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
@@ -137,7 +137,7 @@ impl Simulator {
             ));
         }
         let mut twin = self.build(case)?;
-        together::check(&mut twin, case)?;
+        concurrent::check(&mut twin, case)?;
         let conditional = case.conditional_events.iter().map(|event| (&event.action, &event.arguments));
         for (action, arguments) in
             case.events.iter().map(|event| (&event.action, &event.arguments)).chain(conditional)
@@ -154,7 +154,7 @@ impl Simulator {
         }
         let named = |load: &plan::NamedLoad| LoadOutcome {
             name: load.name.clone(),
-            target: Some(together::target_text(&self.target, load)),
+            target: Some(concurrent::target_text(&self.target, load)),
             ..LoadOutcome::default()
         };
         case.loads.iter().map(named).collect()
@@ -165,14 +165,14 @@ impl Simulator {
         &self,
         case: &Case,
         cases: &[Case],
-        order: &Order,
+        job: &CaseJob,
         stop: &AtomicBool,
     ) -> Result<Twin, String> {
-        let index = order.case_index as usize;
-        let said = |error: CampaignError| error.to_string();
-        let Some(before) = order.led_here.last() else {
+        let index = job.case_index as usize;
+        let reported = |error: CampaignError| error.to_string();
+        let Some(before) = job.predecessors.last() else {
             let next_continues = cases.get(index + 1).is_some_and(|next| next.continues);
-            return self.build_as(case, next_continues.then_some("fresh")).map_err(said);
+            return self.build_as(case, next_continues.then_some("fresh")).map_err(reported);
         };
         let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&before.case_index);
         let mut twin = match parked {
@@ -180,13 +180,13 @@ impl Simulator {
             // After a resume: what led here is done again, and not counted.
             None => {
                 let mut twin = self
-                    .build_as(&cases[order.led_here[0].case_index as usize], Some("fresh"))
-                    .map_err(said)?;
+                    .build_as(&cases[job.predecessors[0].case_index as usize], Some("fresh"))
+                    .map_err(reported)?;
                 let mut pause_ns = 0;
-                for before in &order.led_here {
+                for before in &job.predecessors {
                     pass(&mut twin, pause_ns);
-                    let case = before.stand_in.as_deref().unwrap_or(&cases[before.case_index as usize]);
-                    course::run(&mut twin, case, &mut |_, _, _| stop.load(Ordering::Relaxed))?;
+                    let case = before.resolved_case.as_deref().unwrap_or(&cases[before.case_index as usize]);
+                    case_run::run(&mut twin, case, &mut |_, _, _| stop.load(Ordering::Relaxed))?;
                     pause_ns = before.pause_ns;
                 }
                 twin
@@ -240,13 +240,13 @@ impl Worker for Simulator {
         &self,
         case: &Case,
         cases: &[Case],
-        order: &Order,
-        tell: &SyncSender<Message>,
+        job: &CaseJob,
+        tx: &SyncSender<Message>,
         stop: &AtomicBool,
     ) -> Ended {
         match self.speed_millionths {
-            None => self.measure_by(|| AsFastAsPossible, case, cases, order, tell, stop),
-            Some(speed) => self.measure_by(|| WallClock::start(speed), case, cases, order, tell, stop),
+            None => self.measure_by(|| AsFastAsPossible, case, cases, job, tx, stop),
+            Some(speed) => self.measure_by(|| WallClock::start(speed), case, cases, job, tx, stop),
         }
     }
 }
@@ -258,11 +258,11 @@ impl Simulator {
         start: impl FnOnce() -> C,
         case: &Case,
         cases: &[Case],
-        order: &Order,
-        tell: &SyncSender<Message>,
+        job: &CaseJob,
+        tx: &SyncSender<Message>,
         stop: &AtomicBool,
     ) -> Ended {
-        let index = order.case_index as usize;
+        let index = job.case_index as usize;
         let mut outcome = CaseOutcome {
             status: CaseStatus::Done,
             engine: "sim".into(),
@@ -275,10 +275,10 @@ impl Simulator {
         };
         let mut measured_loads = self.empty_outcomes(case);
         let mut counted_ns = 0;
-        let measured = self.twin_for(case, cases, order, stop).and_then(|mut twin| {
+        let measured = self.twin_for(case, cases, job, stop).and_then(|mut twin| {
             let begun_ns = twin.time_ns();
             let clock = start();
-            let ran = course::run(&mut twin, case, &mut |twin, number, sample| {
+            let ran = case_run::run(&mut twin, case, &mut |twin, number, sample| {
                 if !self.keep_time(&clock, sample.end_ns, stop) {
                     return true;
                 }
@@ -290,17 +290,17 @@ impl Simulator {
                     *outcome.duration_ns.get_or_insert_default() += sample.duration_ns();
                 }
                 let message = Message::Sample {
-                    case_index: order.case_index,
+                    case_index: job.case_index,
                     load: outcome.name.clone(),
                     // The parts of the twin are one set for all loads.
                     counters: if number == 0 { counters(twin) } else { Vec::new() },
                     events: events(twin, begun_ns),
                     sample: Box::new(sample),
                 };
-                tell.send(message).is_err() || stop.load(Ordering::Relaxed)
+                tx.send(message).is_err() || stop.load(Ordering::Relaxed)
             });
             if cases.get(index + 1).is_some_and(|next| next.continues) {
-                self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(order.case_index, twin);
+                self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(job.case_index, twin);
             }
             ran
         });

@@ -30,7 +30,7 @@ pub struct Applied {
     pub recovered: Recovered,
 }
 
-struct Wanted {
+struct TargetSettings {
     attribute: Attribute,
     value: String,
     /// Built on others, so it may do without.
@@ -65,8 +65,9 @@ impl HostSettings {
         let wanted = self.wanted(settings, devices, &mut applied)?;
         let others = self.directory.others(&self.roots, Some(self.journal.path()))?;
         for other in others.iter().filter(|other| other.live) {
-            let shared =
-                |wanted: &&Wanted| other.entries.iter().any(|entry| entry.attribute == wanted.attribute);
+            let shared = |wanted: &&TargetSettings| {
+                other.entries.iter().any(|entry| entry.attribute == wanted.attribute)
+            };
             if let Some(wanted) = wanted.iter().find(shared) {
                 return Err(HostError::InUse { name: wanted.attribute.name(), pid: other.pid });
             }
@@ -100,8 +101,8 @@ impl HostSettings {
         settings: &[HostSetting],
         devices: &[String],
         applied: &mut Applied,
-    ) -> Result<Vec<Wanted>, HostError> {
-        let mut wanted: Vec<Wanted> = Vec::new();
+    ) -> Result<Vec<TargetSettings>, HostError> {
+        let mut wanted: Vec<TargetSettings> = Vec::new();
         for setting in settings {
             match setting {
                 HostSetting::Queue { attribute, value } => {
@@ -110,14 +111,18 @@ impl HostSettings {
                             let attribute =
                                 Attribute::Queue { device: queue.kernel_name, attribute: attribute.clone() };
                             wanted.retain(|known| known.attribute != attribute);
-                            wanted.push(Wanted { attribute, value: value.clone(), stacked: queue.stacked });
+                            wanted.push(TargetSettings {
+                                attribute,
+                                value: value.clone(),
+                                stacked: queue.stacked,
+                            });
                         }
                     }
                 }
                 HostSetting::Sysctl { name, value } => {
                     let attribute = Attribute::Sysctl { name: name.clone() };
                     wanted.retain(|known| known.attribute != attribute);
-                    wanted.push(Wanted { attribute, value: value.clone(), stacked: false });
+                    wanted.push(TargetSettings { attribute, value: value.clone(), stacked: false });
                 }
                 HostSetting::ModuleParameter { module, parameter, value } => {
                     let path =
@@ -141,8 +146,8 @@ impl HostSettings {
         Ok(wanted)
     }
 
-    fn make(&mut self, wanted: &Wanted) -> Result<Option<Change>, HostError> {
-        let Wanted { attribute, value, .. } = wanted;
+    fn make(&mut self, wanted: &TargetSettings) -> Result<Option<Change>, HostError> {
+        let TargetSettings { attribute, value, .. } = wanted;
         let before = attribute.read(&self.roots)?;
         if same_value(&before, value) {
             return Ok(None);
@@ -247,12 +252,12 @@ impl Drop for HostSettings {
 }
 
 /// A number is rounded or limited; a scheduler is there or is not.
-fn not_taken(roots: &HostRoots, wanted: &Wanted, found: String) -> HostError {
-    let (name, asked) = (wanted.attribute.name(), wanted.value.clone());
-    if wanted.attribute.is_scheduler() {
-        return HostError::NoSuchScheduler { name, asked, choices: wanted.attribute.choices(roots) };
+fn not_taken(roots: &HostRoots, setting: &TargetSettings, found: String) -> HostError {
+    let (name, wanted) = (setting.attribute.name(), setting.value.clone());
+    if setting.attribute.is_scheduler() {
+        return HostError::NoSuchScheduler { name, wanted, choices: setting.attribute.choices(roots) };
     }
-    HostError::NotTaken { name, asked, found }
+    HostError::NotTaken { name, wanted, found }
 }
 
 /// Modules show a switch as Y or N, and take 1 or 0.

@@ -1,4 +1,4 @@
-//! One thing of the host that is changed and put back: a file of the kernel that holds a setting, or a mount point.
+//! Host attributes that are changed and restored: sysfs and procfs files, and mount points.
 
 use crate::host::HostError;
 use crate::host::setting::is_path;
@@ -59,7 +59,7 @@ impl Attribute {
     }
 
     /// A value as it is told: nothing mounted is no value.
-    pub(crate) fn told(&self, value: &str) -> Option<String> {
+    pub(crate) fn arguments(&self, value: &str) -> Option<String> {
         let is_told = !value.is_empty() || !matches!(self, Attribute::Mount { .. });
         is_told.then(|| value.to_owned())
     }
@@ -155,7 +155,7 @@ fn unescaped(word: &str) -> String {
 }
 
 fn unmount(mount_point: &Path) -> io::Result<()> {
-    let mut said = String::new();
+    let mut reported = String::new();
     for attempt in 0..UNMOUNT_ATTEMPTS {
         if attempt > 0 {
             std::thread::sleep(UNMOUNT_PAUSE);
@@ -171,9 +171,9 @@ fn unmount(mount_point: &Path) -> io::Result<()> {
             let _ = fs::remove_dir(mount_point);
             return Ok(());
         }
-        said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        reported = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     }
-    Err(io::Error::other(said))
+    Err(io::Error::other(reported))
 }
 
 pub(crate) fn read_value(path: &Path) -> io::Result<String> {

@@ -1,4 +1,4 @@
-//! The devices below a device: partitions' disks, stripes' members, paths of multipath.
+//! Devices below a block device: disks of partitions, members of stripes, paths of multipath.
 
 use crate::host::{HostError, HostRoots};
 use std::fs;

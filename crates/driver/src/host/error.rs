@@ -1,4 +1,4 @@
-//! Why a setting of the host could not be made.
+//! Errors of host settings.
 
 use std::io;
 use std::path::PathBuf;
@@ -40,23 +40,23 @@ pub enum HostError {
     },
     /// The kernel took the value and shows another.
     #[error(
-        "{name} was set to {asked} and is {found}\nhint: the kernel rounds or limits it; ask for {found}"
+        "{name} was set to {wanted} and is {found}\nhint: the kernel rounds or limits it; ask for {found}"
     )]
     NotTaken {
         /// The setting.
         name: String,
         /// What was written.
-        asked: String,
+        wanted: String,
         /// What was read.
         found: String,
     },
     /// A device has no such scheduler.
-    #[error("{name}: there is no scheduler `{asked}` for this device\nhint: {}", hint_of(choices))]
+    #[error("{name}: there is no scheduler `{wanted}` for this device\nhint: {}", hint_of(choices))]
     NoSuchScheduler {
         /// The setting.
         name: String,
         /// What was asked for.
-        asked: String,
+        wanted: String,
         /// What the kernel offers.
         choices: Vec<String>,
     },

@@ -1,4 +1,4 @@
-//! What was changed, on the disk before it is changed.
+//! Write-ahead journal of host settings, so that they can be restored after a crash.
 //!
 //! A state directory holds a file for each run: JSON lines, first who writes it, then a line for each change. The
 //! writer holds the file's lock (`flock`), which the kernel takes back when the process ends, however it ends. Unlike

@@ -1,4 +1,4 @@
-//! Putting back.
+//! Restoring host settings, also those of interrupted runs.
 
 use crate::Change;
 use crate::host::attribute::{Attribute, HostRoots, same_value};
@@ -108,7 +108,7 @@ fn put_back_one(roots: &HostRoots, history: &History<'_>, changes: &mut Vec<Chan
         if !same_value(&now, original) {
             return Err(format!("{name} was put back to {original} and is {now}"));
         }
-        changes.push(Change::host(&name, attribute.told(&current), attribute.told(original)));
+        changes.push(Change::host(&name, attribute.arguments(&current), attribute.arguments(original)));
     }
     // The kernel gave these other values when the scheduler came and went. Also done when the scheduler is back
     // already: a process may have been killed in between.

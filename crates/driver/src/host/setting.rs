@@ -1,4 +1,4 @@
-//! What a plan can ask of the host.
+//! Host settings that a plan can ask for.
 
 use crate::host::HostError;
 use std::fmt;

@@ -168,8 +168,8 @@ impl<T: VolumeTool> Cycle<T> {
     /// That the array made what was asked for: it may round and it may fall back, and then the case would be
     /// reported under a setting that was not made.
     fn check_made(&self, request: &Request, volume: &Volume) -> Result<(), DriverError> {
-        let differs = |what: &str, asked: String, found: String| DriverError::Unexpected {
-            what: format!("{} {} has {what} {found} where {asked} was asked for", T::NOUN, volume.id),
+        let differs = |what: &str, wanted: String, found: String| DriverError::Unexpected {
+            what: format!("{} {} has {what} {found} where {wanted} was asked for", T::NOUN, volume.id),
             hint: T::DIFFERENCE_HINT,
         };
         if let Some(raid) = volume.raid.filter(|&raid| raid != request.raid) {
@@ -189,10 +189,10 @@ impl<T: VolumeTool> Cycle<T> {
             let word = |on: bool| if on { "on" } else { "off" }.to_owned();
             return Err(differs("the write cache", word(request.write_cache), word(on)));
         }
-        if let (Some(asked), Some(found)) = (request.size_bytes, volume.size_bytes)
-            && found.abs_diff(asked) > asked / SIZE_TOLERANCE
+        if let (Some(wanted), Some(found)) = (request.size_bytes, volume.size_bytes)
+            && found.abs_diff(wanted) > wanted / SIZE_TOLERANCE
         {
-            return Err(differs("a size of", asked.to_string(), found.to_string()));
+            return Err(differs("a size of", wanted.to_string(), found.to_string()));
         }
         Ok(())
     }
@@ -298,11 +298,11 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
             self.in_the_way(&request, &mut missing).map_err(self.at("looking for what is on the drives"))?;
         missing.finish()?;
         let mut notices = Vec::new();
-        if let Some(asked) = request.size_bytes
+        if let Some(wanted) = request.size_bytes
             && let Some(rounded) = self.tool.rounded_size(&request).map_err(self.at("rounding the size"))?
         {
             request.size_bytes = Some(rounded.bytes);
-            notices.extend(rounding_notice(self.driver, asked, rounded));
+            notices.extend(rounding_notice(self.driver, wanted, rounded));
         }
         let before = self.before.take();
         for volume in &in_the_way {

@@ -74,7 +74,7 @@ impl VolumeTool for Lvm {
 
     /// Up to whole extents of the volume group, as many on each stripe (lvcreate(8), `--size` and `--stripes`).
     fn rounded_size(&self, request: &Request) -> Result<Option<RoundedSize>, DriverError> {
-        let Some(asked) = request.size_bytes else { return Ok(None) };
+        let Some(wanted) = request.size_bytes else { return Ok(None) };
         let arguments = [
             "--reportformat",
             "json",
@@ -94,7 +94,7 @@ impl VolumeTool for Lvm {
             .filter(|&bytes| bytes > 0)
             .ok_or_else(|| answer.not_understood("no `vg_extent_size`", VGS_HINT))?;
         let unit_bytes = extent_bytes.saturating_mul(request.drives.len().max(1) as u64);
-        let bytes = asked.div_ceil(unit_bytes).saturating_mul(unit_bytes);
+        let bytes = wanted.div_ceil(unit_bytes).saturating_mul(unit_bytes);
         Ok(Some(RoundedSize { bytes, unit_bytes }))
     }
 

@@ -1,4 +1,4 @@
-//! From array settings to the virtual disk that they ask for.
+//! Virtual disk requested by array settings.
 
 use crate::{DriverError, Options, Settings};
 use serde_json::Value;

@@ -29,7 +29,7 @@ struct Reply {
     command: String,
     success: bool,
     /// All that it says about a failure.
-    said: String,
+    reported: String,
     data: Map<String, Value>,
     no_volumes: bool,
 }
@@ -69,16 +69,16 @@ impl Storcli {
         };
         let description = status["Description"].as_str().unwrap_or_default().to_owned();
         let details = status["Detailed Status"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut said = description.clone();
+        let mut reported = description.clone();
         for detail in details {
             if let Some(message) = detail["ErrMsg"].as_str().filter(|m| !m.is_empty() && *m != "-") {
-                said.push_str(&format!(": {message}"));
+                reported.push_str(&format!(": {message}"));
             }
         }
         Ok(Reply {
             command: answer.command,
             success: word == "Success" && answer.status.success(),
-            said,
+            reported,
             data: controller["Response Data"].as_object().cloned().unwrap_or_default(),
             no_volumes: description.starts_with("No VDs have been configured"),
         })
@@ -93,7 +93,11 @@ impl Storcli {
 
 impl Reply {
     fn failure(self) -> DriverError {
-        DriverError::Failed { command: self.command, status: "status Failure".to_owned(), stderr: self.said }
+        DriverError::Failed {
+            command: self.command,
+            status: "status Failure".to_owned(),
+            stderr: self.reported,
+        }
     }
 
     fn not_understood(&self, problem: String) -> DriverError {
@@ -192,11 +196,11 @@ impl VolumeTool for Storcli {
         if reply.success {
             return Ok(Creation::Created);
         }
-        let lower = reply.said.to_ascii_lowercase();
-        if reply.said.trim().is_empty() || NOT_ABOUT_THE_SET.iter().any(|words| lower.contains(words)) {
+        let lower = reply.reported.to_ascii_lowercase();
+        if reply.reported.trim().is_empty() || NOT_ABOUT_THE_SET.iter().any(|words| lower.contains(words)) {
             return Err(reply.failure());
         }
-        Ok(Creation::Refused(reply.said))
+        Ok(Creation::Refused(reply.reported))
     }
 
     fn initialise(&self, volume: &Volume) -> Result<(), DriverError> {

@@ -1,4 +1,4 @@
-//! A virtual disk, array or volume, and what a vendor's tool can do with it.
+//! Virtual disks, arrays and volumes, and the operations of a vendor's tool on them.
 
 use crate::shipped::request::Request;
 use crate::{DriverError, Progress, Protection};

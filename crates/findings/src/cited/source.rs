@@ -1,4 +1,4 @@
-//! Where a number comes from.
+//! Sources of cited numbers.
 
 use serde::Serialize;
 use std::fmt;

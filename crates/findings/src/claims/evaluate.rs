@@ -1,4 +1,4 @@
-//! Judging a claim.
+//! Claim evaluation.
 
 use super::number::{Span, select};
 use super::print::{counted, of_plan, of_template};

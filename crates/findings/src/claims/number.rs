@@ -1,4 +1,4 @@
-//! The values that a claim's selectors choose.
+//! Values that a claim's selectors choose.
 
 use super::print::of_plan;
 use super::select::{numbers_at, of_interval, passes};

@@ -1,4 +1,4 @@
-//! Functions that make one value of several, or one for each group.
+//! Aggregation functions of claims: many values to one, or one per group.
 
 use super::value::{Item, Number, Values};
 use crate::cited::{Cited, Source};

@@ -1,4 +1,4 @@
-//! What a selector chooses: numbers of intervals and findings, and whether a condition is met.
+//! Selectors: numbers of intervals and findings, and conditions on them.
 
 use crate::observation::Interval;
 use plan::claim::{Comparator, Filter};

@@ -1,4 +1,4 @@
-//! What differences beyond noise mean for each metric, and together for a case.
+//! Verdicts of differences beyond noise, by metric and by case.
 //!
 //! A change for the worse by the bound or more is a regression, with one exception. In a closed loop a change of load or of
 //! how an array divides its time can raise the rate and a latency at once. A latency that rises by no more than the rate
@@ -26,7 +26,7 @@ pub(super) fn judge(comparison: &mut Comparison, bounds: &Bounds) {
         is_open &= test.p.unwrap_or(1.0) < FALSE_ALARM / (count - rank) as f64;
         test.judgement = if is_open { beyond_noise(test, bounds) } else { Judgement::Same };
     }
-    comparison.cases.iter_mut().for_each(together);
+    comparison.cases.iter_mut().for_each(judge_case);
 }
 
 /// After ÷ before as a logarithm, which changes its sign alone where the runs change places.
@@ -54,7 +54,7 @@ fn beyond_noise(one: &MetricComparison, bounds: &Bounds) -> Judgement {
     }
 }
 
-fn together(case: &mut CaseComparison) {
+fn judge_case(case: &mut CaseComparison) {
     let gain = case
         .metrics
         .iter()

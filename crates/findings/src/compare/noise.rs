@@ -1,4 +1,4 @@
-//! Noise of a difference: what two runs of the same thing would differ by.
+//! Noise of a difference: the spread between two runs of the same case.
 //!
 //! It is taken from the scatter of intervals, and n intervals whose neighbours correlate count for fewer. A course that a
 //! load runs through (events; on a twin also a cache that fills, a cliff, a sag) is no noise: a difference between two

@@ -1,4 +1,4 @@
-//! What does not last: write cliffs, events, limits that were not kept, means that never settled.
+//! Conclusions on degradation: write cliffs, events, exceeded limits, unsettled means.
 
 use super::{Conclusion, OF_A_KIND_LIMIT, one};
 use crate::cited::{Cited, Quantity, Source, Unit};
@@ -18,12 +18,12 @@ impl Findings {
         // What few cases do, such as a cache that fills, is not what the target is like.
         let weight = if self.are_rare(&found) { 46 } else { 100 };
         // The deepest of each workload: other block sizes of it fall alike.
-        let mut told: Vec<String> = Vec::new();
+        let mut arguments: Vec<String> = Vec::new();
         let mut is_another = |finding: &Finding| {
             let kind = self.workload_but_size(finding);
-            let is_new = !told.contains(&kind);
+            let is_new = !arguments.contains(&kind);
             if is_new {
-                told.push(kind);
+                arguments.push(kind);
             }
             is_new
         };
@@ -239,7 +239,7 @@ const TIMES_PERCENT: f64 = 1000.0;
 const UNCHANGED_PERCENT: f64 = 0.5;
 
 /// How a quantity is spoken of that an event moves.
-struct Spoken {
+struct QuantityText {
     /// `IOPS`, `mean latency`.
     what: &'static str,
     /// It goes this way for a while.
@@ -256,7 +256,7 @@ struct Spoken {
     print: fn(Quantity) -> Cited,
 }
 
-const RATE: Spoken = Spoken {
+const RATE: QuantityText = QuantityText {
     what: "IOPS",
     moves: "fall",
     stays: "stay",
@@ -268,7 +268,7 @@ const RATE: Spoken = Spoken {
     print: Quantity::iops,
 };
 
-const LATENCY: Spoken = Spoken {
+const LATENCY: QuantityText = QuantityText {
     what: "mean latency",
     moves: "rises",
     stays: "stays",
@@ -285,13 +285,13 @@ impl Disruption {
     fn extent(&self) -> f64 {
         let area =
             |all: &[Excursion]| all.iter().map(|one| one.length_s * one.mean_percent.abs()).sum::<f64>();
-        let lasting = |change: Option<(f64, f64)>| {
+        let persistent = |change: Option<(f64, f64)>| {
             change.map_or(0.0, |(from_s, percent)| (self.until_s - from_s).max(0.0) * percent.abs())
         };
         area(&self.dips)
             + area(&self.latency_bumps)
-            + lasting(self.rate_change.map(|change| (change.from_s, change.change_percent)))
-            + lasting(self.latency_change.map(|change| (change.from_s, change.change_percent)))
+            + persistent(self.rate_change.map(|change| (change.from_s, change.change_percent)))
+            + persistent(self.latency_change.map(|change| (change.from_s, change.change_percent)))
     }
 
     fn name(&self, finding: &Finding) -> Cited {
@@ -311,8 +311,8 @@ impl Disruption {
             "“{}” (at {}): {}; {}; over all I/Os from then on mean latency is {}; {}.",
             self.name(finding),
             finding.number("at_s").duration(),
-            course(finding, &RATE, &self.dips, rate_change),
-            course(finding, &LATENCY, &self.latency_bumps, latency_change),
+            trend(finding, &RATE, &self.dips, rate_change),
+            trend(finding, &LATENCY, &self.latency_bumps, latency_change),
             change(finding, "mean_latency_percent", self.mean_latency_percent),
             errors
         )
@@ -320,7 +320,7 @@ impl Disruption {
 }
 
 /// Excursions of a quantity, and the level to which it changed.
-fn course(finding: &Finding, spoken: &Spoken, all: &[Excursion], changed: Option<f64>) -> Cited {
+fn trend(finding: &Finding, spoken: &QuantityText, all: &[Excursion], changed: Option<f64>) -> Cited {
     let stays = changed.map(|percent| {
         let number = |field: &str| finding.number(&format!("{}.{field}", spoken.change));
         let by = number("change_percent").abs();
@@ -343,7 +343,7 @@ fn course(finding: &Finding, spoken: &Spoken, all: &[Excursion], changed: Option
     cited!("{} {}", spoken.what, says)
 }
 
-fn excursions(finding: &Finding, spoken: &Spoken, all: &[Excursion]) -> Option<Cited> {
+fn excursions(finding: &Finding, spoken: &QuantityText, all: &[Excursion]) -> Option<Cited> {
     let place_of = |value: fn(&Excursion) -> f64| {
         all.iter().enumerate().max_by(|a, b| value(a.1).total_cmp(&value(b.1))).map(|one| one.0)
     };

@@ -1,4 +1,4 @@
-//! How soon the target answers, and how much of that it can do.
+//! Conclusions on latency, and on the rate within it.
 
 use super::{Conclusion, one};
 use crate::bounds::BOUND_NS;

@@ -1,4 +1,4 @@
-//! What bounds the target, and how its paths share the load.
+//! Conclusions on bottlenecks and path balance.
 
 use super::{Conclusion, OF_A_KIND_LIMIT, one};
 use crate::cited::{Cited, Quantity, Source};

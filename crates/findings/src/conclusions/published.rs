@@ -1,4 +1,4 @@
-//! What was published and this run does not show.
+//! Conclusions on published claims that this run does not show.
 
 use super::Conclusion;
 use crate::cited::{Cited, Source};

@@ -1,4 +1,4 @@
-//! What the target reaches, at which sizes, and where more load stops to give more.
+//! Conclusions on peak rates, block sizes and saturation.
 
 use super::{Conclusion, one};
 use crate::cited::{Cited, Quantity, Source, Unit};

@@ -1,4 +1,4 @@
-//! How much a group of cases reaches, and where.
+//! Saturation facts: the peak of a group of cases, and where it lies.
 
 use super::Map;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a setting, an event or a limit does.
+//! Change facts: effects of settings, events and limits.
 
 use super::Map;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Lasting falls of the write rate.
+//! Degradation facts: lasting falls of the write rate.
 
 use super::Rate;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub struct WriteCliff {
     /// Bytes of host writes that a reserve took up until the onset: written less what the level after would have
     /// carried in the same time.
     pub reserve_bytes: f64,
-    /// The level that lasts: all directions, after the last fall.
+    /// Sustained level: all directions, after the last fall.
     pub sustained: Rate,
     /// Noise of one interval, in percent of the level, by the robust estimate.
     pub noise_percent: f64,

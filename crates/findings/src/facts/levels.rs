@@ -1,4 +1,4 @@
-//! What a case delivered.
+//! Level facts: the mean performance of a case.
 
 use serde::Serialize;
 

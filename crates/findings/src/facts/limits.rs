@@ -1,4 +1,4 @@
-//! What bounds a case.
+//! Bottleneck facts of a case.
 
 use crate::cited::Cited;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Whether a level had settled.
+//! Steady-state facts.
 
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
-//! Counters, reduced to what findings need: how busy parts were, and what paths carried.
+//! Counters reduced to utilisation of parts and traffic of paths.
 
-use super::{Busy, Carried};
+use super::{Busy, PathTraffic};
 use store::{CounterPoint, CounterSeries};
 
 /// A twin's parts count busy time under names with this ending, cumulative.
@@ -64,8 +64,8 @@ fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
 
 /// What a twin's links, the paths to devices and the host's ports carried after the ramp. Drives are no paths: a host has
 /// some that the load never touches.
-pub(super) fn carried(series: &[CounterSeries], counted: Counted) -> Vec<Carried> {
-    let mut all: Vec<Carried> = Vec::new();
+pub(super) fn carried(series: &[CounterSeries], counted: Counted) -> Vec<PathTraffic> {
+    let mut all: Vec<PathTraffic> = Vec::new();
     for one in series {
         let bytes = match (one.source.as_str(), one.name.as_str()) {
             ("twin", "to_array_bytes" | "to_host_bytes") => grown(one, counted).map(|(bytes, _)| bytes),
@@ -84,7 +84,7 @@ pub(super) fn carried(series: &[CounterSeries], counted: Counted) -> Vec<Carried
         };
         match all.iter_mut().find(|known| known.paths == paths && known.entity == one.entity) {
             Some(known) => known.bytes += bytes,
-            None => all.push(Carried { paths, entity: one.entity.clone(), bytes }),
+            None => all.push(PathTraffic { paths, entity: one.entity.clone(), bytes }),
         }
     }
     all

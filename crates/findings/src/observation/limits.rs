@@ -1,4 +1,4 @@
-//! Limits that a plan changes while a case runs.
+//! Rate limits that a plan changes while a case runs.
 //!
 //! A limit is an event with the action `limit`; its arguments say `iops` and `bw_bytes_per_s`, `none` lifts one, and one
 //! that is not named stays. `volume` names whose limit it is: that of the load on this volume, where a case has
@@ -14,7 +14,7 @@ type CasePath = (String, String);
 
 /// What an event says of limits.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Order {
+pub(super) struct LimitEvent {
     at_s: f64,
     load: Option<String>,
     iops: Option<Option<f64>>,
@@ -33,7 +33,7 @@ pub(super) fn of_plan(plan: &Plan, selection: &Selection) -> BTreeMap<CasePath, 
     cases.iter().map(|case| ((case.stage.clone(), case.name.clone()), in_force(orders(case)))).collect()
 }
 
-fn orders(case: &Case) -> Vec<Order> {
+fn orders(case: &Case) -> Vec<LimitEvent> {
     let load_of = |volume: &str| {
         case.loads
             .iter()
@@ -59,12 +59,12 @@ fn order(
     action: &str,
     arguments: &Map<String, Value>,
     load_of: &dyn Fn(&str) -> Option<String>,
-) -> Option<Order> {
+) -> Option<LimitEvent> {
     if action != "limit" {
         return None;
     }
     let word = |name: &str| arguments.get(name).and_then(Value::as_str);
-    Some(Order {
+    Some(LimitEvent {
         at_s: at_ns as f64 / 1e9,
         load: word("load").map(str::to_owned).or_else(|| load_of(word("volume")?)),
         iops: arguments.get("iops").map(amount),
@@ -82,7 +82,7 @@ fn amount(value: &Value) -> Option<f64> {
 }
 
 /// What holds after each order: what it does not name stays as it was for that load.
-fn in_force(orders: Vec<Order>) -> Vec<LimitChange> {
+fn in_force(orders: Vec<LimitEvent>) -> Vec<LimitChange> {
     let mut changes: Vec<LimitChange> = Vec::new();
     for order in orders {
         let before = changes.iter().rev().find(|change| change.load == order.load);

@@ -1,4 +1,4 @@
-//! Reading an observation from a run directory.
+//! Observation reader for run directories.
 
 use super::counters::Counted;
 use super::{Flow, Interval, Missing, Moment, Observation, ObservedCase, counters, limits};

@@ -1,4 +1,4 @@
-//! Rounds of a stage: what each measured of the quantities that are tracked, and whether there are enough of them.
+//! Rounds of a stage: tracked quantities of each, and whether there are enough rounds.
 
 use super::{WINDOW_ROUNDS, Window};
 use crate::finding::{Basis, Fact, Finding};

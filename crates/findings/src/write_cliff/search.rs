@@ -1,4 +1,4 @@
-//! The search for falls in a series of rates.
+//! Search for falls in a series of rates.
 
 use crate::change_point::pelt;
 use crate::statistics::{autocorrelation, mean, median, noise_sigma, variance};

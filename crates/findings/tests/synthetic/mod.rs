@@ -1,7 +1,7 @@
 //! Runs made up for tests: cases with series of which everything is known.
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
-use findings::{Busy, Carried, Flow, Interval, LimitChange, Moment, Observation, ObservedCase};
+use findings::{Busy, Flow, Interval, LimitChange, Moment, Observation, ObservedCase, PathTraffic};
 use load::Random;
 use serde_json::{Map, Value};
 use store::{CaseResult, CaseStatus, DirectionResult, LatencyResult};
@@ -181,8 +181,8 @@ pub fn busy(part: &str, entity: &str, resource: &str, share: f64) -> Busy {
 }
 
 /// What one path carried.
-pub fn carried(paths: &str, entity: &str, bytes: f64) -> Carried {
-    Carried { paths: paths.into(), entity: entity.into(), bytes }
+pub fn carried(paths: &str, entity: &str, bytes: f64) -> PathTraffic {
+    PathTraffic { paths: paths.into(), entity: entity.into(), bytes }
 }
 
 /// Something that happened.

@@ -130,7 +130,7 @@ fn finish(measured: &mut Measured, run: Rows) {
     measured.cases.push(case(run.name, &run.settings, samples, warnings));
 }
 
-/// The commonest distance between rows: the middle one. Times are late by milliseconds, intervals are whole seconds.
+/// The commonest distance between rows: the middle one. Times are delayed by milliseconds, intervals are whole seconds.
 fn interval_ms(run: &Rows) -> Option<u64> {
     if run.times_ms.len() != run.rows.len() {
         return None;

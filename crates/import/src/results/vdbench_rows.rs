@@ -1,4 +1,4 @@
-//! What rows of vdbench's outputs say, as samples and settings.
+//! Rows of vdbench outputs as samples and settings.
 
 use super::{MeasuredCase, MeasuredLoad, time_text};
 use crate::draft::Settings;

@@ -1,4 +1,4 @@
-//! vdbench parameter files: read, understood, and made into plans.
+//! vdbench parameter files: lexer, parser and conversion to plans.
 
 mod lex;
 mod parameters;

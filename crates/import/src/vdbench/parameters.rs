@@ -1,4 +1,4 @@
-//! What a parameter file says: targets, patterns and phases, vdbench's defaults filled in.
+//! Parsed parameter file: targets, patterns and phases, with vdbench's defaults.
 
 use super::lex::Parameter;
 use super::phase::Phase;

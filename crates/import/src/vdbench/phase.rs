@@ -1,4 +1,4 @@
-//! A run definition, and the runs that its loops make of it.
+//! Run definitions and the runs of their loops.
 
 use std::path::PathBuf;
 

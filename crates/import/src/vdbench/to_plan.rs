@@ -387,14 +387,16 @@ impl Importer<'_> {
         if hits == 0.0 {
             return;
         }
-        let mut say =
+        let mut announce =
             |why: String| self.refuse(*line, format!("rhpct={rhpct}, whpct={whpct} of wd={name}"), why);
         if !settings.get("rw").is_some_and(|rw| rw.starts_with("rand")) {
-            return say("a plan's hot band is for random addresses".into());
+            return announce("a plan's hot band is for random addresses".into());
         }
         let has_both = of_reads > 0.0 && of_reads < 1.0;
         if has_both && rhpct != whpct {
-            say(format!("a plan's hot band is one for reads and writes: {hits:.0} % of all I/Os go to it"));
+            announce(format!(
+                "a plan's hot band is one for reads and writes: {hits:.0} % of all I/Os go to it"
+            ));
         }
         let range_bytes =
             settings.get("size").and_then(|size| size.parse::<u64>().ok()).or(target.size_bytes);
@@ -403,11 +405,11 @@ impl Importer<'_> {
         let hits = hits.round().clamp(1.0, 100.0);
         let area = units::Bytes(target.hitarea_bytes);
         match exact {
-            None => say(format!(
+            None => announce(format!(
                 "the size of sd={} is not given: the hot band is 1 % of it, and vdbench's is {area}",
                 target.name
             )),
-            Some(exact) if (exact - size).abs() > 0.005 * size => say(format!(
+            Some(exact) if (exact - size).abs() > 0.005 * size => announce(format!(
                 "a plan's hot band is whole percents of the range: {size:.0} % of it, and vdbench's is {area}"
             )),
             Some(_) => {}

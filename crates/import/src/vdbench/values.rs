@@ -1,4 +1,4 @@
-//! Numbers, sizes, times and ranges as vdbench writes them.
+//! Numbers, sizes, times and ranges in vdbench's notation.
 
 use super::lex::Parameter;
 use crate::ImportError;

@@ -1,4 +1,4 @@
-//! Why a trace cannot be read.
+//! Trace errors.
 
 /// A trace that cannot be read.
 #[derive(Debug, thiserror::Error)]

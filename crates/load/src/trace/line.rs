@@ -1,4 +1,4 @@
-//! One line of a trace, and how its fields become numbers.
+//! Lines of a trace and their fields.
 
 use super::TraceError;
 

@@ -1,4 +1,4 @@
-//! Recorded I/O: what a trace holds, and the text formats it is read from.
+//! Recorded I/O traces and their text formats.
 //!
 //! Formats, each in a file of its own: fio's iolog (versions 2 and 3), blkparse's text, the MSR Cambridge CSV and SPC's.
 //! A trace is read whole, because its I/Os are dealt out to jobs and sorted by time.

@@ -1,4 +1,4 @@
-//! A run under way as its page shows it.
+//! Page of a live run.
 
 use super::{DIRECTIONS, LiveCase, LiveRun, RunProgress, SECOND_NS, State};
 use load::{Direction, DirectionSample, Sample};
@@ -55,7 +55,7 @@ impl History {
 
 /// Something that was said, and when.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct EventLine {
     at_s: f64,
     text: String,
 }
@@ -72,7 +72,7 @@ impl LiveRun {
             state.events.pop_front();
         }
         let at_s = state.began_at.elapsed().as_secs_f64();
-        state.events.push_back(Said { at_s, text: text.to_owned() });
+        state.events.push_back(EventLine { at_s, text: text.to_owned() });
     }
 }
 
@@ -84,8 +84,12 @@ impl State {
         let charted = self.cases.values().find(|case| !case.history.0.is_empty()).or(self.last.as_ref());
         let chart = charted
             .map(|case| json!({"stage": case.stage, "case": case.name, "points": case.history.points()}));
-        let events: Vec<Value> =
-            self.events.iter().rev().map(|said| json!({"at_s": said.at_s, "says": said.text})).collect();
+        let events: Vec<Value> = self
+            .events
+            .iter()
+            .rev()
+            .map(|message| json!({"at_s": message.at_s, "says": message.text}))
+            .collect();
         json!({
             "kind": "run",
             "plan": self.labels.plan,

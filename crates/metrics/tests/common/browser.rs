@@ -111,8 +111,8 @@ impl Browser {
 
     /// The value of an expression in the page, waited for if it is a promise.
     pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let result = self.call("Runtime.evaluate", asked);
+        let requested = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let result = self.call("Runtime.evaluate", requested);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
         result["result"]["value"].clone()
     }

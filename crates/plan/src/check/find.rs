@@ -1,4 +1,4 @@
-//! What a stage's cases search for.
+//! Checks of `find:`.
 
 use super::Checker;
 use crate::document::{FindDocument, MaxUnderLatencyDocument};

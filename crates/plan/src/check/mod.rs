@@ -1,4 +1,4 @@
-//! From a plan as written to a plan whose every value has been checked.
+//! Plan validation: from the document to a plan whose every value is checked.
 
 mod claims;
 mod condition;
@@ -13,7 +13,7 @@ mod stage;
 mod watch;
 
 use crate::document::PlanDocument;
-use crate::library::{Given, KeptSettings};
+use crate::library::{KeptSettings, SuppliedFiles};
 use crate::plan::Plan;
 use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind as Kind, expand, published};
@@ -31,7 +31,7 @@ pub(crate) fn check(
     source: SourceText,
     directory: Option<&Path>,
     document: PlanDocument,
-    given: Given<'_>,
+    given: SuppliedFiles<'_>,
 ) -> Result<Plan, PlanError> {
     let checker = Checker { source: &source, kept: given.kept };
     for (what, count) in [

@@ -1,4 +1,4 @@
-//! What a stage's cases replay.
+//! Checks of `replay:`.
 
 use super::Checker;
 use crate::document::ReplayDocument;

@@ -1,4 +1,4 @@
-//! What a plan says for the report.
+//! Checks of the report section.
 
 use super::Checker;
 use crate::document::{

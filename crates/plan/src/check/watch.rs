@@ -1,8 +1,8 @@
-//! What is counted beside the load.
+//! Checks of `watch:`.
 
 use super::{Checker, INTERVAL_LEAST_NS, LIST_LIMIT};
 use crate::document::{WatchCommandDocument, WatchDocument, WatchPrometheusDocument};
-use crate::part::{Asked, Watch, WatchedAddress, WatchedCommand, WatchedDevices};
+use crate::part::{PollSettings, Watch, WatchedAddress, WatchedCommand, WatchedDevices};
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
 use std::collections::BTreeSet;
@@ -101,7 +101,7 @@ impl Checker<'_> {
             name: document.name.value.clone(),
             arguments: self.arguments(&document.command)?,
             cumulative: self.patterns(&document.cumulative)?,
-            asked: self.asked(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
+            poll: self.poll_settings(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
         })
     }
 
@@ -124,7 +124,7 @@ impl Checker<'_> {
                     .hint("for example http://127.0.0.1:9100/metrics")
             })?,
             metrics: self.patterns(&document.metrics.value)?,
-            asked: self.asked(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
+            poll: self.poll_settings(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
         })
     }
 
@@ -155,12 +155,12 @@ impl Checker<'_> {
         Ok(list.iter().map(|pattern| pattern.value.clone()).collect())
     }
 
-    fn asked(
+    fn poll_settings(
         &self,
         every: Option<&Located<Nanos>>,
         timeout: Option<&Located<Nanos>>,
         interval_ns: u64,
-    ) -> Result<Asked, PlanError> {
+    ) -> Result<PollSettings, PlanError> {
         let every_ns = match every {
             Some(every) if every.value.0 < EVERY_LEAST_NS => {
                 return Err(self.error(Kind::OutOfRange, every.place, "`every` must be at least 1s"));
@@ -176,6 +176,6 @@ impl Checker<'_> {
             Some(timeout) => timeout.value.0,
             None => every_ns.min(TIMEOUT_DEFAULT_NS),
         };
-        Ok(Asked { every_ns, timeout_ns })
+        Ok(PollSettings { every_ns, timeout_ns })
     }
 }

@@ -1,4 +1,4 @@
-//! From the text of an expression to its tree, with types and units checked.
+//! Parser of claim expressions, with types and units.
 
 use super::lex::{Lexeme, Mistake, Token, lex};
 use super::select::selector;

@@ -1,4 +1,4 @@
-//! From the settings of a case to the load that engines and twins issue.
+//! Conversion of case settings to the load specification.
 
 mod shape;
 

@@ -1,4 +1,4 @@
-//! What a plan says for the report, as it is written: figures of others, limits, charts, tables, inventory.
+//! Document of the report section: published figures, limits, charts, tables, inventory.
 
 use super::settings::{Conditions, NumberOrText};
 use crate::part::{ChartAxis, InventoryMoment, Moment};

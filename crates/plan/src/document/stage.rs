@@ -1,4 +1,4 @@
-//! A stage as it is written.
+//! Document of a stage.
 
 use super::settings::{Assignments, MatrixDocument, NumberOrText};
 use super::{Conditions, FindDocument, PickDocument, ReplayDocument};

@@ -1,4 +1,4 @@
-//! How a run is watched, as it is written.
+//! Document of `watch:`.
 
 use crate::yaml::{Located, MapOrMaps, OneOrMany};
 use schemars::JsonSchema;

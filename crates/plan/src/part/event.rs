@@ -1,4 +1,4 @@
-//! What is done to a target while a case runs, and when.
+//! Events of a case: actions on the target, and their time or condition.
 
 use super::Moment;
 use crate::quantity::Quantity;

@@ -1,4 +1,4 @@
-//! What a case searches for, instead of being one load.
+//! Load searches of a case.
 
 use load::{Bound, BoundSearch};
 

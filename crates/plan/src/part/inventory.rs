@@ -1,4 +1,4 @@
-//! What is kept beside the results: the host and the array as commands show them, pictures of the bench.
+//! Inventory: commands and pictures stored beside the results.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

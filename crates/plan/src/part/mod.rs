@@ -28,4 +28,4 @@ pub use pause::{Pause, RateReference};
 pub use precondition::Preconditioning;
 pub use rounds::{Continues, Rounds, Tracked};
 pub use stripe::Stripe;
-pub use watch::{Asked, Watch, WatchedAddress, WatchedCommand, WatchedDevices};
+pub use watch::{PollSettings, Watch, WatchedAddress, WatchedCommand, WatchedDevices};

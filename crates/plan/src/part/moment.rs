@@ -1,4 +1,4 @@
-//! A moment of a case: a time since counting began, or a share of the runtime.
+//! Time within a case: a duration since counting began, or a share of the runtime.
 
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer};

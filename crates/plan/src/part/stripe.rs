@@ -1,4 +1,4 @@
-//! A stripe that the host makes over several targets.
+//! Host-side stripe over several targets.
 
 /// How the host puts several targets together to one.
 ///

@@ -1,4 +1,4 @@
-//! What is counted beside the load.
+//! Telemetry sources of a run.
 
 use probe::HttpAddress;
 
@@ -40,7 +40,7 @@ pub struct WatchedCommand {
     /// Counters, by their names with `*`, that count since some start.
     pub cumulative: Vec<String>,
     /// When it is run.
-    pub asked: Asked,
+    pub poll: PollSettings,
 }
 
 /// An address with counters as Prometheus text.
@@ -53,12 +53,12 @@ pub struct WatchedAddress {
     /// The metrics that are kept, by their names with `*`.
     pub metrics: Vec<String>,
     /// When it is asked.
-    pub asked: Asked,
+    pub poll: PollSettings,
 }
 
 /// When something is asked, and how long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct PollSettings {
     /// Time between questions.
     pub every_ns: u64,
     /// How long an answer may take.

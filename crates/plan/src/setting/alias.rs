@@ -1,4 +1,4 @@
-//! What other tools call a setting: fio's long forms, vdbench, Iometer, diskspd, and what people write.
+//! Setting aliases: fio's long forms, vdbench, Iometer, diskspd, and common spellings.
 
 use crate::suggest::nearest;
 
@@ -134,11 +134,11 @@ mod tests {
             ("iodpeth", "hint: did you mean `iodepth`?"),
             ("latency_target", "hint: a limit on latency is searched for with `find:` of a stage"),
         ] {
-            let said = setting_or_error(name).unwrap_err().to_string();
-            assert!(said.ends_with(hint), "{name}: {said}");
+            let reported = setting_or_error(name).unwrap_err().to_string();
+            assert!(reported.ends_with(hint), "{name}: {reported}");
         }
-        let said = setting_or_error("colour").unwrap_err().to_string();
-        assert!(said.len() < 160 && said.contains("docs/plan-language.md"), "{said}");
+        let reported = setting_or_error("colour").unwrap_err().to_string();
+        assert!(reported.len() < 160 && reported.contains("docs/plan-language.md"), "{reported}");
     }
 
     /// Proves that every alias means a setting that there is, and is none itself.

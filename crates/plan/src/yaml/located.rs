@@ -1,4 +1,4 @@
-//! A value together with its place in the text.
+//! Value with its position in the text.
 
 use crate::source::Place;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Reading YAML: the only place of the product that knows the YAML library.
+//! YAML reader: the only module that uses the YAML library.
 
 mod either;
 mod failure;

@@ -1,4 +1,4 @@
-//! Where things stand in a document, for checks that know a value only by its path: `drives.count`, `volumes[2].bytes`.
+//! Positions of values in a document by path: `drives.count`, `volumes[2].bytes`.
 
 use super::Located;
 use crate::source::Place;

@@ -3,7 +3,7 @@
 use super::{names, parse};
 use load::Pattern;
 use plan::{
-    Amount, Asked, Bound, Case, EventCondition, HostSettingPlace, LoadTarget, Quantity, Selection,
+    Amount, Bound, Case, EventCondition, HostSettingPlace, LoadTarget, PollSettings, Quantity, Selection,
     SettingScope, Stripe, Watch, WatchedDevices, expand,
 };
 use serde_json::json;
@@ -277,15 +277,19 @@ fn what_is_watched_is_read() {
     let second = units::NANOS_PER_SECOND;
     let [a, b] = watch.commands.as_slice() else { panic!("{watch:?}") };
     assert_eq!((a.arguments.join("|"), a.cumulative.join("|")), ("show|counters".into(), "*_ios".into()));
-    assert_eq!(a.asked, Asked { every_ns: second, timeout_ns: second }, "no more often than every second");
+    assert_eq!(
+        a.poll,
+        PollSettings { every_ns: second, timeout_ns: second },
+        "no more often than every second"
+    );
     assert_eq!((b.name.as_str(), b.arguments.join("|")), ("b", "show|two words".into()));
-    assert_eq!(b.asked, Asked { every_ns: 30 * second, timeout_ns: 90 * second });
+    assert_eq!(b.poll, PollSettings { every_ns: 30 * second, timeout_ns: 90 * second });
     let [c] = watch.addresses.as_slice() else { panic!("{watch:?}") };
     assert_eq!(
         (c.address.to_string(), c.metrics.join("|")),
         ("http://10.0.0.1:9100/metrics".into(), "node_*|up".into())
     );
-    assert_eq!(c.asked, Asked { every_ns: 60 * second, timeout_ns: 10 * second });
+    assert_eq!(c.poll, PollSettings { every_ns: 60 * second, timeout_ns: 10 * second });
     let all = parse(&format!("{good}watch: {{ devices: all }}\n")).watch;
     assert_eq!(all.devices, WatchedDevices::All);
 }

@@ -1,4 +1,4 @@
-//! What line and bar charts share: the SVG element, text, markers.
+//! Shared drawing of line and bar charts: SVG element, text, markers.
 
 use super::{Chart, Role};
 use crate::escape::html;

@@ -1,4 +1,4 @@
-//! Axes: which values get a tick, what a tick says, where a value lies.
+//! Axes: ticks, labels and scaling.
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,4 @@
-//! The numbers behind a chart.
+//! Table of a chart's data.
 
 use super::{Chart, Role, scale::plain};
 use crate::model::{Column, Table};

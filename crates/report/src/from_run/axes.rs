@@ -1,4 +1,4 @@
-//! Which settings tell the cases of a stage apart, and how their values are written.
+//! Axes of a stage: settings that distinguish its cases, and the notation of their values.
 
 use super::quantity::Kind;
 use crate::chart::{Axis, Level, Scale, Series, TickFormat};

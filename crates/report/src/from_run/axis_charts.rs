@@ -185,17 +185,17 @@ fn chart(
     let mut levels = declared_levels(source, stage, &lines, upwards);
     let y = axes::upwards(upwards.kind, &mut series, &mut levels);
     let x = axes::along(name, &values, is_bars);
-    let said = axes::title(name);
-    let said = said.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
-    let asked = super::asked_for(source, stage, Some(name), upwards.kind).next();
+    let message = axes::title(name);
+    let message = message.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
+    let requested = super::asked_for(source, stage, Some(name), upwards.kind).next();
     let heading = if panel.heading.is_empty() { String::new() } else { format!(", {}", panel.heading) };
     Some(Chart {
         id: String::new(),
-        title: match asked {
+        title: match requested {
             Some(chart) => format!("{}{heading}", chart.title),
-            None => format!("{} by {said}{heading}", upwards.title),
+            None => format!("{} by {message}{heading}", upwards.title),
         },
-        caption: asked.map(super::published_as).unwrap_or_default(),
+        caption: requested.map(super::published_as).unwrap_or_default(),
         x,
         y,
         series,

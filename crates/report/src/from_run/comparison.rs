@@ -1,4 +1,4 @@
-//! This run beside what a vendor declares and what others published.
+//! Comparison with vendor and published figures.
 
 use super::quantity::{self, Kind};
 use super::{axes, percentile_words, stage_name};

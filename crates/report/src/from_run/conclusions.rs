@@ -1,4 +1,4 @@
-//! What findings say, as sentences and as a table of claims with links to where the page shows it.
+//! Findings as sentences, and claims as a table with links to the evidence.
 
 use super::section_id;
 use crate::model::{Answer, Column, Conclusion, Evidence, Table};

@@ -1,4 +1,4 @@
-//! What a reader needs to judge or repeat a run: facts, headline figures, warnings, what has no result, method.
+//! Run facts: configuration, headline figures, warnings, cases without result, method.
 
 use super::{ReportError, Source, axes, case_name, left_out, stage_name};
 use crate::model::{Column, Fact, Table};

@@ -1,4 +1,6 @@
-//! The figures that a reader takes away. Each is the number of the finding whose sentence says the same.
+//! Headline figures, each the number of a finding.
+//!
+//! Each is the number of the finding whose sentence says the same.
 
 use super::section_id;
 use crate::model::Headline;

@@ -1,4 +1,4 @@
-//! What the plan's inventory commands said, before the first case and after the last.
+//! Inventory output before the first case and after the last.
 
 use super::{ReportError, Source};
 use crate::model::Output;
@@ -8,14 +8,14 @@ use serde_json::Value;
 const SHOWN_LIMIT_CHARS: usize = 32 << 10;
 
 /// What each command said, in the order in which they were run.
-pub fn said(source: &Source<'_>) -> Result<Vec<Output>, ReportError> {
+pub fn message(source: &Source<'_>) -> Result<Vec<Output>, ReportError> {
     let at_start = source.manifest.host.get("inventory").and_then(Value::as_array);
-    let mut said: Vec<Output> =
+    let mut message: Vec<Output> =
         at_start.into_iter().flatten().map(|answer| output(answer, "before the first case")).collect();
     for event in source.run.events()?.iter().filter(|event| event.kind == "inventory") {
-        said.extend(event.data.as_ref().map(|answer| output(answer, "after the last case")));
+        message.extend(event.data.as_ref().map(|answer| output(answer, "after the last case")));
     }
-    Ok(said)
+    Ok(message)
 }
 
 fn output(answer: &Value, moment: &str) -> Output {
@@ -28,9 +28,9 @@ fn output(answer: &Value, moment: &str) -> Output {
         text.push_str("\n… the rest is in the run\n");
     }
     for (what, key) in [("on stderr", "stderr"), ("failed", "error")] {
-        let said: String = text_of(key).chars().take(SHOWN_LIMIT_CHARS).collect();
-        if !said.is_empty() {
-            text.push_str(&format!("\n{what}: {said}\n"));
+        let message: String = text_of(key).chars().take(SHOWN_LIMIT_CHARS).collect();
+        if !message.is_empty() {
+            text.push_str(&format!("\n{what}: {message}\n"));
         }
     }
     Output { title: format!("{} ({moment})", text_of("command")), text }

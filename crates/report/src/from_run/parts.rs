@@ -1,6 +1,6 @@
-//! The bench of a run: a twin's parts, or the way to a real target.
+//! Topology of a run: parts of a twin, or the path to a real target.
 
-use crate::bench::{Drawing, Layer, LayerKind};
+use crate::topology::{Drawing, Layer, LayerKind};
 use serde_json::Value;
 use store::Manifest;
 
@@ -14,9 +14,9 @@ pub fn drawing(manifest: &Manifest) -> Option<Drawing> {
     twin.or_else(|| of_targets(manifest))
 }
 
-fn of_twin(bench: &twin::Bench) -> Drawing {
+fn of_twin(bench: &twin::Topology) -> Drawing {
     let mut layers = Vec::new();
-    let mut add = |kind, parts: &[twin::BenchPart]| {
+    let mut add = |kind, parts: &[twin::TopologyPart]| {
         layers.extend(parts.iter().map(|part| {
             // What follows the first comma is said once, beneath the boxes.
             let (label, detail) = part.label.split_once(", ").unwrap_or((&part.label, ""));

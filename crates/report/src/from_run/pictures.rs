@@ -1,4 +1,4 @@
-//! Pictures that the plan brings: as the run kept them, or beside the plan.
+//! Pictures of the plan, from the run or beside the plan file.
 
 use super::Source;
 use crate::model::Picture;

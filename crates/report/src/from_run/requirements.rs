@@ -1,4 +1,4 @@
-//! What the plan requires, as a sheet of PASS and FAIL.
+//! Requirements as a table of PASS and FAIL.
 
 use super::quantity::{self, Kind};
 use super::{ReportError, Source, case_name, percentile_words, stage_name};

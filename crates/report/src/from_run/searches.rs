@@ -1,4 +1,4 @@
-//! Charts of searches: every point that was measured, the bound, and the load that was found with its interval.
+//! Charts of load searches: measured points, the bound, and the result with its interval.
 
 use super::{Source, section_id};
 use crate::chart::scale::plain;

@@ -2,8 +2,8 @@
 
 use super::quantity;
 use super::{
-    ReportError, Source, asked, asked_tables, axes, axis_charts, case_name, left_out, penalty_charts,
-    percentile_words, searches, section_id, time_charts,
+    ReportError, Source, axes, axis_charts, case_name, left_out, penalty_charts, percentile_words,
+    requested_charts, requested_tables, searches, section_id, time_charts,
 };
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
@@ -12,8 +12,8 @@ use store::{CaseRecord, CaseResult};
 
 /// What stands over several stages, where the plan asks for any.
 pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Section>, ReportError> {
-    let charts = asked::charts(source, found, None)?;
-    let tables = asked_tables::tables(source, found, None);
+    let charts = requested_charts::charts(source, found, None)?;
+    let tables = requested_tables::tables(source, found, None);
     Ok((!charts.is_empty() || !tables.is_empty()).then(|| Section {
         id: "across".into(),
         title: "Over several stages".into(),
@@ -42,8 +42,8 @@ pub fn section(
     let mut not_drawn_at_all = 0;
     let (mut charts, searches_left_out) = searches::charts(source, found, stage);
     charts.extend(penalty_charts::charts(found, stage));
-    charts.extend(if asked::decides(source, stage) {
-        asked::charts(source, found, Some(stage))?
+    charts.extend(if requested_charts::decides(source, stage) {
+        requested_charts::charts(source, found, Some(stage))?
     } else {
         let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, chart_budget);
         let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;
@@ -68,7 +68,7 @@ pub fn section(
         Some(title) => cited!("{} ({})", Cited::quote(title, findings::Source::quote("plan")), name),
         None => name,
     };
-    let mut tables = asked_tables::tables(source, found, Some(stage));
+    let mut tables = requested_tables::tables(source, found, Some(stage));
     tables.extend(results(source, stage, &names));
     Ok(Section { id: section_id(stage), title, intro, charts, tables, notes })
 }
@@ -90,14 +90,14 @@ fn constant_settings(stage: &str, cases: &[&CaseRecord], names: &[&str]) -> Cite
             }
             _ => value.to_string(),
         };
-        let said = match value.as_f64() {
+        let message = match value.as_f64() {
             Some(number) if matches!(name.as_str(), "bs" | "segment" | "size") => {
                 Quantity::new(number, Unit::Bytes, source.clone()).printed(text)
             }
             Some(number) => Quantity::new(number, Unit::Setting, source.clone()).printed(text),
             None => Cited::quote(text, source.clone()),
         };
-        cited!("{}={}", Cited::quote(name.as_str(), source), said)
+        cited!("{}={}", Cited::quote(name.as_str(), source), message)
     });
     let varying = match names {
         [] => Cited::default(),

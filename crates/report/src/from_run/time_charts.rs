@@ -107,24 +107,24 @@ pub fn charts(
         for lines in lines.chunks(SERIES_LIMIT) {
             budget.lines_left = budget.lines_left.saturating_sub(lines.len() * KINDS.len());
             let longest = lines.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
-            let together = longest.div_ceil(budget.points_a_line).max(1);
-            thinned = thinned.max(together);
+            let combined = longest.div_ceil(budget.points_a_line).max(1);
+            thinned = thinned.max(combined);
             for kind in KINDS {
-                let Some(drawn) = chart(source, stage, charts.len(), kind, lines, together, &events) else {
+                let Some(drawn) = chart(source, stage, charts.len(), kind, lines, combined, &events) else {
                     continue;
                 };
                 charts.push(drawn);
                 // Parts of the time that the plan asks for, with every interval.
-                for asked in super::asked_for(source, stage, None, kind) {
-                    let Some((from_ns, to_ns)) = span(asked, lines, &cases) else { continue };
+                for requested in super::asked_for(source, stage, None, kind) {
+                    let Some((from_ns, to_ns)) = span(requested, lines, &cases) else { continue };
                     let part: Vec<Line> = lines.iter().map(|line| line.between(from_ns, to_ns)).collect();
                     let longest = part.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
-                    let together = longest.div_ceil(budget.points_a_line).max(1);
+                    let combined = longest.div_ceil(budget.points_a_line).max(1);
                     if let Some(mut close) =
-                        chart(source, stage, charts.len(), kind, &part, together, &events)
+                        chart(source, stage, charts.len(), kind, &part, combined, &events)
                     {
-                        close.title.clone_from(&asked.title);
-                        close.caption = format!("{} {}", super::published_as(asked), close.caption);
+                        close.title.clone_from(&requested.title);
+                        close.caption = format!("{} {}", super::published_as(requested), close.caption);
                         let is_inside =
                             |mark: &Mark| mark.x >= from_ns as f64 / 1e9 && mark.x <= to_ns as f64 / 1e9;
                         close.marks.retain(is_inside);
@@ -168,16 +168,16 @@ impl Line {
 }
 
 /// The part of the time that a chart of the plan shows, on the clock of the load; `None` where it shows all of it.
-pub fn span(asked: &plan::Chart, lines: &[Line], cases: &[(u32, &CaseResult)]) -> Option<(u64, u64)> {
-    if asked.from.is_none() && asked.to.is_none() {
+pub fn span(requested: &plan::Chart, lines: &[Line], cases: &[(u32, &CaseResult)]) -> Option<(u64, u64)> {
+    if requested.from.is_none() && requested.to.is_none() {
         return None;
     }
     let first = lines.first()?;
     let (_, result) = cases.iter().find(|(index, _)| *index == first.case_index)?;
     let runtime_ns = (result.duration_s * 1e9) as u64;
     let counting_from_ns = first.intervals.iter().find(|interval| !interval.is_ramp)?.start_ns;
-    let from_ns = asked.from.map_or(0, |moment| moment.resolve(runtime_ns));
-    let to_ns = asked.to.map_or(runtime_ns, |moment| moment.resolve(runtime_ns));
+    let from_ns = requested.from.map_or(0, |moment| moment.resolve(runtime_ns));
+    let to_ns = requested.to.map_or(runtime_ns, |moment| moment.resolve(runtime_ns));
     Some((counting_from_ns + from_ns, counting_from_ns + to_ns))
 }
 
@@ -246,11 +246,11 @@ fn parts(shown: Shown, interval: &IntervalPoint) -> (f64, f64) {
     }
 }
 
-/// A point for every `together` intervals, at the end of the last; a gap where intervals are missing.
-fn thinned(shown: Shown, intervals: &[IntervalPoint], together: usize) -> Vec<Point> {
+/// A point for every `combined` intervals, at the end of the last; a gap where intervals are missing.
+fn thinned(shown: Shown, intervals: &[IntervalPoint], combined: usize) -> Vec<Point> {
     let mut points = Vec::new();
     let mut previous_end: Option<u64> = None;
-    for bucket in intervals.chunks(together) {
+    for bucket in intervals.chunks(combined) {
         let (first, last) = (&bucket[0], &bucket[bucket.len() - 1]);
         let length = first.end_ns - first.start_ns;
         if previous_end.is_some_and(|end| first.start_ns > end + length / 2) {
@@ -272,7 +272,7 @@ fn thinned(shown: Shown, intervals: &[IntervalPoint], together: usize) -> Vec<Po
         points.push(Point {
             x: last.end_ns as f64 / 1e9,
             y: ratio((value, by)),
-            range: range.filter(|_| together > 1),
+            range: range.filter(|_| combined > 1),
         });
     }
     points
@@ -284,7 +284,7 @@ fn chart(
     number: usize,
     kind: Kind,
     lines: &[Line],
-    together: usize,
+    combined: usize,
     events: &[Event],
 ) -> Option<Chart> {
     let mut series: Vec<Series> = lines
@@ -294,7 +294,7 @@ fn chart(
             label: if lines.len() == 1 { String::new() } else { line.label.clone() },
             style,
             role: Role::Run,
-            points: thinned(Shown { kind, direction: Direction::All, path: "" }, &line.intervals, together),
+            points: thinned(Shown { kind, direction: Direction::All, path: "" }, &line.intervals, combined),
         })
         .collect();
     let raw: Vec<f64> =
@@ -307,8 +307,8 @@ fn chart(
         point.y = point.y.map(|y| y / divisor);
         point.range = point.range.map(|(low, high)| (low / divisor, high / divisor));
     }
-    let interval = units::human_duration(source.manifest.interval_ns * together as u64);
-    let asked =
+    let interval = units::human_duration(source.manifest.interval_ns * combined as u64);
+    let requested =
         super::asked_for(source, stage, None, kind).find(|chart| chart.from.is_none() && chart.to.is_none());
     let what = if kind == Kind::Latency { "the mean over reads and writes in" } else { "the mean of" };
     let subject = if lines.len() == 1 && !lines[0].label.is_empty() {
@@ -318,13 +318,13 @@ fn chart(
     };
     Some(Chart {
         id: format!("{}-time-{}", super::section_id(stage), number + 1),
-        title: match asked {
+        title: match requested {
             Some(chart) => format!("{}: {} against time", chart.title, kind.title()),
             None => format!("{} against time{subject}", kind.title()),
         },
         caption: format!(
             "{} Each point is {what} the {interval} that end there.",
-            asked.map(super::published_as).unwrap_or_default()
+            requested.map(super::published_as).unwrap_or_default()
         )
         .trim_start()
         .to_owned(),
@@ -350,12 +350,12 @@ pub fn drawing(
     against_written: bool,
 ) -> Option<Chart> {
     let longest = lines.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
-    let together = longest.div_ceil(ASKED_POINTS).max(1);
+    let combined = longest.div_ceil(ASKED_POINTS).max(1);
     let mut series = Vec::new();
     for line in lines {
-        let written = written_by(line, together);
+        let written = written_by(line, combined);
         for one in shown {
-            let mut points = thinned(*one, &line.intervals, together);
+            let mut points = thinned(*one, &line.intervals, combined);
             if points.iter().all(|point| point.y.is_none()) {
                 continue;
             }
@@ -388,7 +388,7 @@ pub fn drawing(
         true => ("Written since the stage began", "GB", TickFormat::Number),
         false => ("Time since the load began", "s", TickFormat::Seconds),
     };
-    let interval = units::human_duration(source.manifest.interval_ns * together as u64);
+    let interval = units::human_duration(source.manifest.interval_ns * combined as u64);
     let first_s = lines.iter().filter_map(|line| line.intervals.first()).map(|one| one.start_ns).min();
     let last_s = lines.iter().filter_map(|line| line.intervals.last()).map(|one| one.end_ns).max();
     let mut marks = if against_written { Vec::new() } else { marks(lines, events) };
@@ -408,9 +408,9 @@ pub fn drawing(
 }
 
 /// Bytes that a line has written at the end of each of its points.
-fn written_by(line: &Line, together: usize) -> Vec<f64> {
+fn written_by(line: &Line, combined: usize) -> Vec<f64> {
     let mut bytes = 0.0;
-    let buckets = line.intervals.chunks(together).map(|bucket| {
+    let buckets = line.intervals.chunks(combined).map(|bucket| {
         bytes +=
             bucket.iter().filter_map(|one| one.write.as_ref()).map(|write| write.bytes as f64).sum::<f64>();
         bytes

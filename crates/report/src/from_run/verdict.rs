@@ -1,4 +1,4 @@
-//! Whether the run passed what its plan requires: the first line of the first page.
+//! Verdict on the plan's requirements: the first line of the first page.
 
 use super::{ReportError, Source, case_name, facts, left_out, model_lines, stage_name};
 use crate::model::Verdict;

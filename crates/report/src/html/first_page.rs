@@ -1,4 +1,4 @@
-//! What a reader sees first.
+//! First page of the HTML report.
 
 use crate::escape::html;
 use crate::model::{Conclusion, Origin, Report};

@@ -156,7 +156,7 @@ pub fn sample() -> Report {
         in_short: vec![Answer {
             question: "What it sustains".into(),
             answer: Conclusion {
-                text: "Up to 496,000 IOPS (peak-4k), as long as it was tried.".into(),
+                text: "Up to 496,000 IOPS (peak-4k), over the measured time.".into(),
                 verdict: None,
                 evidence: vec![Evidence { id: "peak-4k".into(), label: "peak-4k".into() }],
             },

@@ -1,4 +1,6 @@
-//! What is read while measuring: a file of our own, and a loop device over it. Both go with their values.
+//! Scratch file and loop device of the benchmark, removed on drop.
+//!
+//! Both go with their values.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -51,8 +53,8 @@ impl Loop {
             .output()
             .map_err(|error| format!("no loop device: losetup did not start: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("no loop device: {}", said.lines().next().unwrap_or("losetup failed")));
+            let message = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("no loop device: {}", message.lines().next().unwrap_or("losetup failed")));
         }
         Ok(Loop { path: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()) })
     }

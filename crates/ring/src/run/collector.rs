@@ -1,4 +1,4 @@
-//! What the workers of a load tell, put together: samples interval by interval, and in the end one outcome.
+//! Collector of worker results: one sample an interval, and one outcome.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,10 +54,10 @@ impl<'a> Collector<'a> {
     }
 
     /// Opens the gate when all workers are ready, and takes what they tell until the last has ended.
-    pub fn collect(&mut self, told: &Receiver<Message>) -> Result<(), RingError> {
+    pub fn collect(&mut self, arguments: &Receiver<Message>) -> Result<(), RingError> {
         let mut failed = None;
         for _ in 0..self.common.workers {
-            match told.recv() {
+            match arguments.recv() {
                 Ok(Message::Ready(Ok(()))) => {}
                 Ok(Message::Ready(Err(error))) => {
                     failed.get_or_insert(error);
@@ -76,25 +76,25 @@ impl<'a> Collector<'a> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 self.common.hurry.store(true, Ordering::Relaxed);
-                self.common.halt.store(true, Ordering::Relaxed);
+                self.common.stop_signal.store(true, Ordering::Relaxed);
             }
             if told_at.elapsed() >= PROGRESS_EVERY {
                 told_at = Instant::now();
                 let elapsed_ns = (start.elapsed().as_nanos() as u64).min(expected_ns);
                 (self.on_progress)(Progress { elapsed_ns, expected_ns });
             }
-            match told.recv_timeout(PROGRESS_EVERY) {
+            match arguments.recv_timeout(PROGRESS_EVERY) {
                 Ok(Message::Sample(worker, sample)) => self.take(worker, *sample),
                 Ok(Message::Ended(worker, Ok(outcome))) => {
                     if outcome.ended != Ended::Completed {
-                        self.common.halt.store(true, Ordering::Relaxed);
+                        self.common.stop_signal.store(true, Ordering::Relaxed);
                     }
                     self.has_ended[worker as usize] = true;
                     self.outcomes.push(*outcome);
                     self.hand_on_whole();
                 }
                 Ok(Message::Ended(_, Err(error))) => {
-                    self.common.halt.store(true, Ordering::Relaxed);
+                    self.common.stop_signal.store(true, Ordering::Relaxed);
                     failed.get_or_insert(error);
                 }
                 Ok(Message::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}

@@ -1,6 +1,6 @@
-//! What others tell the thread that owns the twin, and how they wake it.
+//! Inbox of the thread that owns the twin.
 
-use super::{At, Paced, Tally};
+use super::{Paced, RequestTarget, Tally};
 use nbd::{Access, HeldReply};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,14 +8,14 @@ use std::thread::Thread;
 use std::time::Instant;
 
 /// A question for the thread.
-pub(super) type Order = Box<dyn FnOnce(&mut Paced<'_>) + Send>;
+pub(super) type ModelQuery = Box<dyn FnOnce(&mut Paced<'_>) + Send>;
 
 /// A request that has arrived.
-pub(super) struct Arrived {
+pub(super) struct ArrivedRequest {
     pub number: u32,
     pub at: Instant,
     pub access: Access,
-    pub place: At,
+    pub place: RequestTarget,
     pub length_bytes: u32,
     pub connection: u64,
     pub tally: Arc<Tally>,
@@ -23,10 +23,10 @@ pub(super) struct Arrived {
 
 /// What lies in the inbox.
 #[derive(Default)]
-pub(super) struct Mail {
-    pub arrived: Vec<Arrived>,
+pub(super) struct Messages {
+    pub arrived: Vec<ArrivedRequest>,
     pub held: Vec<(u32, HeldReply)>,
-    pub orders: Vec<Order>,
+    pub queries: Vec<ModelQuery>,
     /// Numbers that are free again.
     pub free: Vec<u32>,
     next_number: u32,
@@ -35,8 +35,8 @@ pub(super) struct Mail {
 
 #[derive(Default)]
 pub(super) struct Inbox {
-    mail: Mutex<Mail>,
-    has_mail: AtomicBool,
+    messages: Mutex<Messages>,
+    has_messages: AtomicBool,
     is_asleep: AtomicBool,
     /// Replies whose moment came before their bytes were ready.
     pub overdue: AtomicUsize,
@@ -49,80 +49,80 @@ impl Inbox {
         let _ = self.thread.set(thread);
     }
 
-    pub(super) fn arrive(&self, arrived: impl FnOnce(u32) -> Arrived) -> Option<u32> {
-        let mut mail = self.mail();
-        if mail.is_stopped {
+    pub(super) fn arrive(&self, arrived: impl FnOnce(u32) -> ArrivedRequest) -> Option<u32> {
+        let mut messages = self.messages();
+        if messages.is_stopped {
             return None;
         }
-        let number = mail.free.pop().unwrap_or_else(|| {
-            mail.next_number += 1;
-            mail.next_number - 1
+        let number = messages.free.pop().unwrap_or_else(|| {
+            messages.next_number += 1;
+            messages.next_number - 1
         });
         let arrived = arrived(number);
         arrived.tally.begin();
-        mail.arrived.push(arrived);
-        drop(mail);
-        self.has_mail.store(true, Ordering::SeqCst);
+        messages.arrived.push(arrived);
+        drop(messages);
+        self.has_messages.store(true, Ordering::SeqCst);
         self.wake();
         Some(number)
     }
 
     pub(super) fn hold(&self, number: u32, reply: HeldReply) {
-        let mut mail = self.mail();
-        if mail.is_stopped {
-            drop(mail);
+        let mut messages = self.messages();
+        if messages.is_stopped {
+            drop(messages);
             // It leaves now.
             drop(reply);
             return;
         }
-        mail.held.push((number, reply));
-        drop(mail);
-        self.has_mail.store(true, Ordering::SeqCst);
+        messages.held.push((number, reply));
+        drop(messages);
+        self.has_messages.store(true, Ordering::SeqCst);
         // Otherwise the thread finds it when the reply's moment wakes it.
         if self.overdue.load(Ordering::SeqCst) > 0 {
             self.wake();
         }
     }
 
-    pub(super) fn order(&self, order: Order) {
-        let mut mail = self.mail();
-        if mail.is_stopped {
+    pub(super) fn query(&self, query: ModelQuery) {
+        let mut messages = self.messages();
+        if messages.is_stopped {
             // Dropped, so that whoever asked stops waiting.
             return;
         }
-        mail.orders.push(order);
-        drop(mail);
-        self.has_mail.store(true, Ordering::SeqCst);
+        messages.queries.push(query);
+        drop(messages);
+        self.has_messages.store(true, Ordering::SeqCst);
         self.wake();
     }
 
     pub(super) fn stop(&self) {
-        self.mail().is_stopped = true;
-        self.has_mail.store(true, Ordering::SeqCst);
+        self.messages().is_stopped = true;
+        self.has_messages.store(true, Ordering::SeqCst);
         self.wake();
     }
 
     /// Takes what there is, in exchange for an emptied mail.
-    pub(super) fn take(&self, empty: &mut Mail, free: &mut Vec<u32>) -> bool {
-        if !self.has_mail.swap(false, Ordering::SeqCst) && free.is_empty() {
+    pub(super) fn take(&self, empty: &mut Messages, free: &mut Vec<u32>) -> bool {
+        if !self.has_messages.swap(false, Ordering::SeqCst) && free.is_empty() {
             return false;
         }
-        let mut mail = self.mail();
-        std::mem::swap(&mut mail.arrived, &mut empty.arrived);
-        std::mem::swap(&mut mail.held, &mut empty.held);
-        std::mem::swap(&mut mail.orders, &mut empty.orders);
-        mail.free.append(free);
-        mail.is_stopped
+        let mut messages = self.messages();
+        std::mem::swap(&mut messages.arrived, &mut empty.arrived);
+        std::mem::swap(&mut messages.held, &mut empty.held);
+        std::mem::swap(&mut messages.queries, &mut empty.queries);
+        messages.free.append(free);
+        messages.is_stopped
     }
 
-    pub(super) fn has_mail(&self) -> bool {
-        self.has_mail.load(Ordering::SeqCst)
+    pub(super) fn has_messages(&self) -> bool {
+        self.has_messages.load(Ordering::SeqCst)
     }
 
     /// The thread is about to park; `false` where there is something to do instead.
     pub(super) fn fall_asleep(&self) -> bool {
         self.is_asleep.store(true, Ordering::SeqCst);
-        !self.has_mail() || !self.is_asleep.swap(false, Ordering::SeqCst)
+        !self.has_messages() || !self.is_asleep.swap(false, Ordering::SeqCst)
     }
 
     /// The thread is awake; `true` where nobody woke it.
@@ -138,7 +138,7 @@ impl Inbox {
         }
     }
 
-    fn mail(&self) -> MutexGuard<'_, Mail> {
-        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
+    fn messages(&self) -> MutexGuard<'_, Messages> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

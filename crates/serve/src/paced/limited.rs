@@ -1,7 +1,7 @@
-//! Volumes and their limits: what a limit holds back waits here, where the twin has no volumes of its own.
+//! Rate-limited volumes: queues of I/Os that a limit holds back where the twin models no volumes.
 
 use super::Model;
-use super::known::KnownVolume;
+use super::twin_spec::KnownVolume;
 use load::{Device as _, Operation};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -107,7 +107,7 @@ impl Model {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{At, TwinSpec};
+    use super::super::{RequestTarget, TwinSpec};
     use super::*;
     use load::Direction;
 
@@ -115,9 +115,9 @@ pub(super) mod tests {
     const VOLUME_BYTES: u64 = 64 << 20;
 
     /// A block of a volume.
-    pub(in crate::paced) fn at(volume: u32, volume_bytes: u64) -> At {
+    pub(in crate::paced) fn at(volume: u32, volume_bytes: u64) -> RequestTarget {
         let array_bytes = u64::from(volume) * VOLUME_BYTES + volume_bytes;
-        At { volume: Some(volume), volume_bytes, array_bytes }
+        RequestTarget { volume: Some(volume), volume_bytes, array_bytes }
     }
 
     pub(in crate::paced) fn model(array: &str, volumes: &[&str]) -> Model {

@@ -1,29 +1,29 @@
-//! The time of a served array: each reply leaves when the twin says.
+//! Pacing of a served array: each reply is sent at the time that the twin gives.
 //!
 //! Readers tell the [`Pacer`] of a request when it has arrived and hand it the reply when the bytes are done. One
 //! thread owns the twin, runs it on the wall clock, and lets go of each reply at the twin's moment.
 
 mod inbox;
-mod known;
-mod lasting;
-mod lately;
-mod lateness;
 mod limited;
 mod model;
-mod sending;
-mod succession;
+mod model_swap;
+mod pacing_error;
+mod persistent_faults;
+mod recent_window;
+mod send_cost;
 mod tally;
 mod thread;
-mod waking;
+mod twin_spec;
+mod wake_lead;
 
-pub(crate) use known::KnownVolume;
-pub use known::TwinSpec;
-pub use lateness::LatenessReport;
-pub(crate) use model::{At, Model};
+pub(crate) use model::{Model, RequestTarget};
+pub use pacing_error::PacingErrorReport;
 pub(crate) use tally::Tally;
+pub(crate) use twin_spec::KnownVolume;
+pub use twin_spec::TwinSpec;
 
 use crate::ServeError;
-use inbox::{Arrived, Inbox};
+use inbox::{ArrivedRequest, Inbox};
 use nbd::{Arrival, HeldReply};
 use serde_json::{Map, Value};
 use std::sync::mpsc;
@@ -43,7 +43,7 @@ pub(crate) struct Paced<'a> {
     /// The moment on the twin's clock.
     pub now_ns: u64,
     /// How late replies have left so far.
-    pub lateness: LatenessReport,
+    pub lateness: PacingErrorReport,
     /// Requests that have no reply yet.
     pub under_way: usize,
     /// Everything that is under way is to be answered now: the twin it was handed to is no more.
@@ -72,7 +72,7 @@ impl Paced<'_> {
 /// Paces replies by a twin.
 pub(crate) struct Pacer {
     inbox: Arc<Inbox>,
-    thread: Mutex<Option<JoinHandle<LatenessReport>>>,
+    thread: Mutex<Option<JoinHandle<PacingErrorReport>>>,
     speed_millionths: u64,
 }
 
@@ -93,9 +93,17 @@ impl Pacer {
     }
 
     /// A request has arrived. The number by which its reply is to be handed over, unless the pacer has stopped.
-    pub(crate) fn arrive(&self, arrival: &Arrival, place: At, tally: Arc<Tally>) -> Option<u32> {
+    pub(crate) fn arrive(&self, arrival: &Arrival, place: RequestTarget, tally: Arc<Tally>) -> Option<u32> {
         let Arrival { at, access, length_bytes, connection, .. } = *arrival;
-        self.inbox.arrive(|number| Arrived { number, at, access, place, length_bytes, connection, tally })
+        self.inbox.arrive(|number| ArrivedRequest {
+            number,
+            at,
+            access,
+            place,
+            length_bytes,
+            connection,
+            tally,
+        })
     }
 
     /// The bytes of a request are done.
@@ -109,7 +117,7 @@ impl Pacer {
         question: impl FnOnce(&mut Paced<'_>) -> T + Send + 'static,
     ) -> Result<T, String> {
         let (answer, answered) = mpsc::sync_channel(1);
-        self.inbox.order(Box::new(move |paced| {
+        self.inbox.query(Box::new(move |paced| {
             // Whoever asked may have stopped waiting.
             let _ = answer.send(question(paced));
         }));
@@ -119,7 +127,7 @@ impl Pacer {
     }
 
     /// Lets all replies go at once, now and from now on, and ends the thread. How late it has been.
-    pub(crate) fn stop(&self) -> Option<LatenessReport> {
+    pub(crate) fn stop(&self) -> Option<PacingErrorReport> {
         self.inbox.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         thread.join().ok()

@@ -1,8 +1,8 @@
-//! The twin of a served array, its volumes and their limits.
+//! Twin of a served array, with its volumes and limits.
 
-use super::known::{KnownVolume, TwinSpec, described};
-use super::lasting::Lasting;
 use super::limited::{LIMIT, Volume};
+use super::persistent_faults::PersistentFaults;
+use super::twin_spec::{KnownVolume, TwinSpec, described};
 use crate::ServeError;
 use load::{Completion, Device as _, Direction, Operation};
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ const NOTES_LIMIT: usize = 64;
 
 /// Where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct At {
+pub(crate) struct RequestTarget {
     /// Whose it is, by number.
     pub volume: Option<u32>,
     /// Its place in the volume.
@@ -41,7 +41,7 @@ pub(crate) struct Model {
     /// Completions that came up while something else was asked of the twin.
     pub(super) completed: VecDeque<(u32, u64)>,
     /// What has happened to parts of the array and lasts.
-    pub(super) lasting: Lasting,
+    pub(super) persistent_faults: PersistentFaults,
     /// What has come in so far, where that is kept.
     arrivals: Option<Vec<(u64, Operation)>>,
 }
@@ -59,7 +59,7 @@ impl Model {
             began_at_ns: 0,
             notes: VecDeque::new(),
             completed: VecDeque::new(),
-            lasting: Lasting::default(),
+            persistent_faults: PersistentFaults::default(),
             arrivals: None,
         };
         model.restore(0)?;
@@ -86,7 +86,7 @@ impl Model {
         now_ns: u64,
         tag: u32,
         direction: Direction,
-        (at, length_bytes): (At, u32),
+        (at, length_bytes): (RequestTarget, u32),
         connection: u64,
     ) {
         self.run_until(self.twin_ns(now_ns));
@@ -195,7 +195,7 @@ impl Model {
                 volume.known.template = Some(template.to_owned());
             }
         }
-        self.lasting.note(action, arguments);
+        self.persistent_faults.note(action, arguments);
         Ok(())
     }
 

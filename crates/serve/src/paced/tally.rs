@@ -1,4 +1,4 @@
-//! What a volume has served, counted by whoever answers and read by whoever asks.
+//! Volume counters, written by workers and read by any thread.
 
 use nbd::Access;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,15 +22,15 @@ struct Direction {
 /// The same as numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Tallied {
-    pub read: Counted,
-    pub write: Counted,
+    pub read: DirectionTally,
+    pub write: DirectionTally,
     /// Requests that have arrived and are not answered.
     pub under_way: u64,
 }
 
 /// One direction of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Counted {
+pub(crate) struct DirectionTally {
     pub ios: u64,
     pub bytes: u64,
     pub latency_ns: u64,
@@ -53,7 +53,7 @@ impl Tally {
     }
 
     pub(crate) fn read(&self) -> Tallied {
-        let counted = |direction: &Direction| Counted {
+        let counted = |direction: &Direction| DirectionTally {
             ios: direction.ios.load(Ordering::Relaxed),
             bytes: direction.bytes.load(Ordering::Relaxed),
             latency_ns: direction.latency_ns.load(Ordering::Relaxed),

@@ -1,10 +1,10 @@
-//! The thread that owns the twin.
+//! Pacer thread, which owns the twin.
 
-use super::inbox::{Arrived, Inbox, Mail};
-use super::lateness::Lateness;
-use super::sending::Sending;
-use super::waking::Waking;
-use super::{LatenessReport, Model, Paced, Tally};
+use super::inbox::{ArrivedRequest, Inbox, Messages};
+use super::pacing_error::PacingError;
+use super::send_cost::SendCost;
+use super::wake_lead::WakeLead;
+use super::{Model, Paced, PacingErrorReport, Tally};
 use load::{Clock as _, Direction, WallClock};
 use nbd::{Access, HeldReply};
 use std::num::NonZeroU64;
@@ -30,7 +30,7 @@ struct Slot {
 }
 
 /// Replies to one client that leave together.
-struct Leaving {
+struct DepartingReplies {
     reply: HeldReply,
     slots: Vec<Slot>,
 }
@@ -41,12 +41,12 @@ pub(super) struct Pacing {
     clock: WallClock,
     slots: Vec<Option<Slot>>,
     under_way: usize,
-    leaving: Vec<Leaving>,
+    leaving: Vec<DepartingReplies>,
     free: Vec<u32>,
-    mail: Mail,
-    lateness: Lateness,
-    waking: Waking,
-    sending: Sending,
+    messages: Messages,
+    lateness: PacingError,
+    waking: WakeLead,
+    sending: SendCost,
     started_at: Instant,
 }
 
@@ -60,16 +60,16 @@ impl Pacing {
             under_way: 0,
             leaving: Vec::new(),
             free: Vec::new(),
-            mail: Mail::default(),
-            lateness: Lateness::default(),
-            waking: Waking::new(),
-            sending: Sending::new(),
+            messages: Messages::default(),
+            lateness: PacingError::default(),
+            waking: WakeLead::new(),
+            sending: SendCost::new(),
             started_at: Instant::now(),
         }
     }
 
     /// Runs until it is told to stop; then, or if the model panics, nothing is paced any more.
-    pub(super) fn run(mut self) -> LatenessReport {
+    pub(super) fn run(mut self) -> PacingErrorReport {
         // Without them replies are a little later.
         let _ = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK_NS));
         let _ = rustix::process::setpriority_process(None, PRIORITY);
@@ -78,27 +78,27 @@ impl Pacing {
             self.inbox.stop();
         }
         // Whatever has come since the last turn leaves with what waits.
-        self.inbox.take(&mut self.mail, &mut self.free);
-        self.mail.held.clear();
+        self.inbox.take(&mut self.messages, &mut self.free);
+        self.messages.held.clear();
         self.slots.clear();
         self.lateness.report()
     }
 
     /// Everything there is to do now, then the wait for more; `true` at the end.
     fn turn(&mut self) -> bool {
-        let is_stopped = self.inbox.take(&mut self.mail, &mut self.free);
+        let is_stopped = self.inbox.take(&mut self.messages, &mut self.free);
         if is_stopped {
             return true;
         }
         self.answer_questions();
         // Both lists keep their room.
         let (mut arrived, mut held) =
-            (std::mem::take(&mut self.mail.arrived), std::mem::take(&mut self.mail.held));
+            (std::mem::take(&mut self.messages.arrived), std::mem::take(&mut self.messages.held));
         // Connections are read by several threads.
         arrived.sort_by_key(|arrived| arrived.at);
         arrived.drain(..).for_each(|arrived| self.submit(arrived));
         held.drain(..).for_each(|(number, reply)| self.bytes_are_done(number, reply));
-        (self.mail.arrived, self.mail.held) = (arrived, held);
+        (self.messages.arrived, self.messages.held) = (arrived, held);
         let until_ns = self.clock.at(Instant::now() + self.sending.ahead(self.under_way));
         while let Some((tag, at_ns)) = self.model.next_completion(until_ns) {
             self.complete(tag, at_ns);
@@ -109,9 +109,9 @@ impl Pacing {
     }
 
     fn answer_questions(&mut self) {
-        for order in std::mem::take(&mut self.mail.orders) {
+        for query in std::mem::take(&mut self.messages.queries) {
             let mut forget = false;
-            order(&mut Paced {
+            query(&mut Paced {
                 model: &mut self.model,
                 now_ns: self.clock.now_ns(),
                 lateness: self.lateness.report(),
@@ -129,8 +129,8 @@ impl Pacing {
         }
     }
 
-    fn submit(&mut self, arrived: Arrived) {
-        let Arrived { number, at, access, place, length_bytes, connection, tally } = arrived;
+    fn submit(&mut self, arrived: ArrivedRequest) {
+        let ArrivedRequest { number, at, access, place, length_bytes, connection, tally } = arrived;
         if number as usize >= self.slots.len() {
             self.slots.resize_with(number as usize + 1, || None);
         }
@@ -181,11 +181,11 @@ impl Pacing {
                 Some(other) => reply = other,
             }
         }
-        self.leaving.push(Leaving { reply, slots: vec![slot] });
+        self.leaving.push(DepartingReplies { reply, slots: vec![slot] });
     }
 
     fn let_go(&mut self) {
-        for Leaving { reply, slots } in std::mem::take(&mut self.leaving) {
+        for DepartingReplies { reply, slots } in std::mem::take(&mut self.leaving) {
             let began = Instant::now();
             drop(reply);
             let left_at = Instant::now();
@@ -217,7 +217,7 @@ impl Pacing {
         // Broken off by mail, or because the moment is near enough.
         let _ = clock.wait_until(until_ns, |left| {
             let left = left.map(|left| left.saturating_sub(ahead));
-            if self.inbox.has_mail() || left.is_some_and(|left| left.is_zero()) {
+            if self.inbox.has_messages() || left.is_some_and(|left| left.is_zero()) {
                 return ControlFlow::Break(());
             }
             match left {

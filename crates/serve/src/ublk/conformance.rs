@@ -1,12 +1,12 @@
 //! Both front ends of a served array held against one model of its bytes: an NBD client on a socket, and the desk with the
 //! descriptors that the kernel would give.
 
-use super::desk::Desk;
 use super::request::{Request, SECTOR_BYTES, flag, operation};
+use super::request_pool::RequestPool;
 use crate::array::ServedArray;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
-use crate::power::PoweredShelf;
+use crate::power::PowerCutStore;
 use crate::run::start_pacer;
 use load::Random;
 use nbd::decode::Command as Nbd;
@@ -64,7 +64,7 @@ fn errno(error: ClientError) -> i32 {
 
 /// The kernel's side of the desk: one request at a time.
 struct Kernel {
-    desk: Desk,
+    request_pool: RequestPool,
 }
 
 impl Kernel {
@@ -77,7 +77,7 @@ impl Kernel {
         payload[..given].copy_from_slice(&bytes[..given]);
         let (answer, answered) = channel();
         let answer = Box::new(move |payload, result| answer.send((payload, result)).unwrap());
-        self.desk.take(request, payload, 0, answer);
+        self.request_pool.take(request, payload, 0, answer);
         let (payload, result) = answered.recv_timeout(PATIENCE).expect("an answer");
         if result < 0 {
             return Err(-result);
@@ -130,8 +130,8 @@ fn serve(text: &str, is_paced: bool) -> BothWays {
     let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     let path = format!("{}/../../arrays/{text}", env!("CARGO_MANIFEST_DIR"));
     let array = ServedArray::parse(&path).unwrap();
-    let shelf = PoweredShelf::new(Directory::lock(&directory.path().join("data"), Vec::new()).unwrap());
-    let (live, map) = LiveArray::open(array, shelf).unwrap();
+    let store = PowerCutStore::new(Directory::lock(&directory.path().join("data"), Vec::new()).unwrap());
+    let (live, map) = LiveArray::open(array, store).unwrap();
     let live = Arc::new(live);
     let pacer = is_paced.then(|| Arc::new(start_pacer(&live, &map, load::REAL_SPEED).unwrap()));
     let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref(), &map));
@@ -139,7 +139,7 @@ fn serve(text: &str, is_paced: bool) -> BothWays {
     let listener = Listener::Unix(UnixListener::bind(&socket).unwrap());
     let server = Server::start(listener, exports.clone(), None).unwrap();
     let client = Client::connect(UnixStream::connect(&socket).unwrap(), "", true, PATIENCE).unwrap();
-    let kernel = Kernel { desk: Desk::open(exports.find("").unwrap()).unwrap() };
+    let kernel = Kernel { request_pool: RequestPool::open(exports.find("").unwrap()).unwrap() };
     BothWays { exports, server, client, kernel, _directory: directory }
 }
 
@@ -262,11 +262,11 @@ fn replies_to_the_driver_are_paced() {
     let by_ublk = seen[seen.len() - 1].1;
     // A reply is counted when it has left.
     let counted = || paced.exports.volumes().iter().map(|volume| volume.tally.read().read.ios).sum::<u64>();
-    let (asked, deadline) = (80 * seen.len() as u64, Instant::now() + PATIENCE);
-    while counted() < asked && Instant::now() < deadline {
+    let (requested, deadline) = (80 * seen.len() as u64, Instant::now() + PATIENCE);
+    while counted() < requested && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(counted(), asked, "each is counted with its volume");
+    assert_eq!(counted(), requested, "each is counted with its volume");
     let mut untimed = serve(text, false);
     let at_once = (0..ROUNDS)
         .map(|_| mean_ms(&mut untimed.kernel, size_bytes))

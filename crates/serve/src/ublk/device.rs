@@ -1,8 +1,8 @@
-//! The driver's side: a device of the kernel whose queues hand their requests to the desk.
+//! Kernel block device whose queues hand their requests to the request pool.
 
 use super::control;
-use super::desk::Desk;
 use super::request::{Request, SECTOR_BYTES, failure, flag, operation};
+use super::request_pool::RequestPool;
 use crate::ServeError;
 use io_uring::{opcode, types};
 use libublk::ctrl::{UblkCtrl, UblkCtrlBuilder};
@@ -81,8 +81,9 @@ impl Attached {
     pub(crate) fn attach(export: Arc<dyn Export>, stop: &AtomicBool) -> Result<Attached, ServeError> {
         super::check()?;
         control::remove_leftovers();
-        let desk = Desk::open(export.clone()).map_err(ServeError::io("start the block device's threads"))?;
-        let desk = Arc::new(desk);
+        let request_pool =
+            RequestPool::open(export.clone()).map_err(ServeError::io("start the block device's threads"))?;
+        let request_pool = Arc::new(request_pool);
         let control = UblkCtrlBuilder::default()
             .name("arraylab")
             .nr_queues(QUEUES)
@@ -104,7 +105,7 @@ impl Attached {
                         set_parameters(device, &*export);
                         Ok(())
                     },
-                    move |queue: u16, device: &UblkDev| serve_queue(queue, device, &desk, &tx),
+                    move |queue: u16, device: &UblkDev| serve_queue(queue, device, &request_pool, &tx),
                     move |control: &UblkCtrl| started_tx.send(Ok(PathBuf::from(control.get_bdev_path()))),
                 )
             });
@@ -223,7 +224,7 @@ impl Answered {
 }
 
 /// Hands the requests of a queue to the desk and its answers to the driver, until the device is taken away.
-fn serve_queue(number: u16, device: &UblkDev, desk: &Desk, tx: &OutcomeSender) {
+fn serve_queue(number: u16, device: &UblkDev, request_pool: &RequestPool, tx: &OutcomeSender) {
     let mut buffers = device.alloc_queue_io_bufs();
     let made = Answered::new().map_err(UblkError::IOError).and_then(|answered| {
         let queue = UblkQueue::new(number, device)?;
@@ -256,7 +257,7 @@ fn serve_queue(number: u16, device: &UblkDev, desk: &Desk, tx: &OutcomeSender) {
                 let payload = buffer.as_slice()[..request.payload_bytes()].to_vec();
                 let answered = answered.clone();
                 let answer = move |payload, result| answered.put(tag, payload, result);
-                desk.take(request, payload, connection, Box::new(answer));
+                request_pool.take(request, payload, connection, Box::new(answer));
             }
         }
     });

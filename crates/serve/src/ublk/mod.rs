@@ -1,19 +1,19 @@
-//! A served array as a block device of this machine, `/dev/ublkbN`, by the kernel's driver `ublk_drv`.
+//! Block device front end `/dev/ublkbN`, by the kernel's driver `ublk_drv`.
 //!
 //! Requests of the kernel are read (`request`) and carried out on the same exports that NBD serves, each reply leaving at
-//! the model's moment (`desk`). Only `device` speaks to the driver; it needs the feature `ublk`, because the library that
+//! the model's moment (`request_pool`). Only `device` speaks to the driver; it needs the feature `ublk`, because the library that
 //! knows the driver needs libclang to be built.
 
 #[cfg(test)]
 mod conformance;
 #[cfg(feature = "ublk")]
 mod control;
-#[cfg(any(feature = "ublk", test))]
-mod desk;
 #[cfg(feature = "ublk")]
 mod device;
 #[cfg(any(feature = "ublk", test))]
 mod request;
+#[cfg(any(feature = "ublk", test))]
+mod request_pool;
 
 #[cfg(feature = "ublk")]
 pub(crate) use device::Attached;
@@ -80,13 +80,13 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let there = Path::new("/dev/null");
-        let said = |outcome: Result<(), ServeError>| {
+        let reported = |outcome: Result<(), ServeError>| {
             let error = outcome.unwrap_err();
             assert_eq!(error.exit_status(), 2);
             format!("{error} {}", error.hint().unwrap())
         };
-        assert!(said(check_with(false, there)).contains("--features ublk"));
-        assert!(said(check_with(true, Path::new("/dev/no-such-driver"))).contains("modprobe ublk_drv"));
+        assert!(reported(check_with(false, there)).contains("--features ublk"));
+        assert!(reported(check_with(true, Path::new("/dev/no-such-driver"))).contains("modprobe ublk_drv"));
         assert!(check_with(true, there).is_ok());
     }
 }

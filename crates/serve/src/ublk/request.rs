@@ -1,4 +1,4 @@
-//! What the kernel asks of a block device, from the descriptor that it gives to the bytes of an export.
+//! Block device requests: from the kernel's descriptor to the bytes of an export.
 //!
 //! After `include/uapi/linux/ublk_cmd.h` of Linux. `device` checks at compile time that the numbers are the library's.
 

@@ -1,4 +1,4 @@
-//! A case by fast-forward beside the same case simulated exactly.
+//! Fast-forward against exact simulation of the same case.
 
 use load::{Direction, Extrapolation, Histogram, LoadSpec, Random, Sample};
 use serde::Serialize;

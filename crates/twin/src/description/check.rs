@@ -1,4 +1,4 @@
-//! What a description must satisfy before a twin is built from it.
+//! Checks of a description before a twin is built from it.
 
 use super::Parameter;
 

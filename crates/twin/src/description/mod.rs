@@ -1,16 +1,18 @@
-//! What an array is: the top of a YAML file in `arrays/`. What kinds of arrays there are, each with its own parts.
+//! Array description: the top of a YAML file in `arrays/`, and the kinds of arrays.
+//!
+//! What kinds of arrays there are, each with its own parts.
 
-mod bench;
 mod check;
 mod parameter;
+mod topology;
 
-pub use bench::{Bench, BenchPart};
 pub use check::DescriptionError;
 pub(crate) use check::{
     CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, PHASE_LIMIT_S, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse,
     whole, within,
 };
 pub use parameter::{Origin, Parameter};
+pub use topology::{Topology, TopologyPart};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,13 +96,13 @@ impl ArrayDescription {
     }
 
     /// The parts, counted and labelled for a drawing; empty where no kind is given.
-    pub fn bench(&self) -> Bench {
+    pub fn bench(&self) -> Topology {
         match self.kind() {
             Ok(Kind::FlashModules(description)) => description.bench(),
             Ok(Kind::Replicated(description)) => description.bench(),
             Ok(Kind::SsdArray(description)) => description.bench(),
             Ok(Kind::DiskArray(description)) => description.bench(),
-            Err(_) => Bench::default(),
+            Err(_) => Topology::default(),
         }
     }
 }

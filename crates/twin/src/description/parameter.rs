@@ -1,4 +1,4 @@
-//! A number with its origin.
+//! Parameter: a number with its origin.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::Description;
 use super::description::Level;
-use crate::{Bench, BenchPart};
+use crate::{Topology, TopologyPart};
 
 impl Level {
     /// As people write it.
@@ -20,20 +20,20 @@ impl Level {
 
 impl Description {
     /// The parts, counted and labelled for a drawing.
-    pub(crate) fn bench(&self) -> Bench {
+    pub(crate) fn bench(&self) -> Topology {
         let (fitted, used) = (self.drives.count.get(), self.layout.disks.get());
         let label = &self.drives.label;
         let mut drives = match used {
-            1 => vec![BenchPart::new(label, 1)],
-            _ => vec![BenchPart::new(&format!("{label}, {}", self.layout.level.get().words()), used)],
+            1 => vec![TopologyPart::new(label, 1)],
+            _ => vec![TopologyPart::new(&format!("{label}, {}", self.layout.level.get().words()), used)],
         };
         if fitted > used {
-            drives.push(BenchPart::new(&format!("{label}, not in the set"), fitted - used));
+            drives.push(TopologyPart::new(&format!("{label}, not in the set"), fitted - used));
         }
-        Bench {
-            hosts: vec![BenchPart::new(&self.hosts.label, self.hosts.count.get())],
-            links: vec![BenchPart::new(&self.links.label, self.links.count.get())],
-            controllers: vec![BenchPart::new(&self.controllers.label, self.controllers.count.get())],
+        Topology {
+            hosts: vec![TopologyPart::new(&self.hosts.label, self.hosts.count.get())],
+            links: vec![TopologyPart::new(&self.links.label, self.links.count.get())],
+            controllers: vec![TopologyPart::new(&self.controllers.label, self.controllers.count.get())],
             drives,
         }
     }

@@ -6,7 +6,7 @@ use super::Description;
 use super::arrangement::Arrangement;
 use super::settings::Settings;
 use crate::DescriptionError;
-use crate::course::check_courses;
+use crate::availability::check_availability;
 use crate::description::{PART_LIMIT, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within};
 use crate::part::{check_controllers, check_hosts};
 
@@ -32,7 +32,7 @@ impl Description {
         self.drives.check().map_err(|error| error.under("drives"))?;
         self.check_layout()?;
         let (controllers, drive_bytes) = (self.controllers.count.get(), self.drives.capacity_bytes.get());
-        check_courses(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
+        check_availability(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {

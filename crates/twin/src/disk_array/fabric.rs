@@ -3,7 +3,7 @@
 use super::description::Description;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-use crate::part::{Counters, HostThreads, Wires};
+use crate::part::{Counters, HostThreads, LinkServers};
 
 /// What a file system costs its hosts.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ struct Completions {
 pub(crate) struct Fabric {
     pub threads: HostThreads,
     completions: Option<Completions>,
-    pub links: Wires,
+    pub links: LinkServers,
     drive_rate: Rate,
     to_drives: Server,
     from_drives: Server,
@@ -42,7 +42,7 @@ impl Fabric {
                 rate: Rate::from_mb_per_s(file_system.completion_mb_per_s.get()),
                 hosts: vec![Server::default(); hosts.count.get() as usize].into(),
             }),
-            links: Wires::new(&description.links, settings.on.links),
+            links: LinkServers::new(&description.links, settings.on.links),
             drive_rate,
             to_drives: Server::default(),
             from_drives: Server::default(),

@@ -3,22 +3,22 @@
 use super::happening::Happening;
 use super::work::Purpose;
 use super::{Model, UPDATE_REMEDY};
-use crate::course::{Due, Faculties};
+use crate::availability::{Capabilities, ControllerEvent};
 
 impl Model {
     /// What can happen to this array.
-    pub(super) fn faculties(&self) -> Faculties {
-        self.course.faculties(self.arrangement.layout.drives(), UPDATE_REMEDY)
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.failover.capabilities(self.arrangement.layout.drives(), UPDATE_REMEDY)
     }
 
     /// The next step of a failover or an update.
-    pub(super) fn course_step(&mut self) {
-        let (due, says) = self.course.step(self.now_ns);
+    pub(super) fn failover_step(&mut self) {
+        let (due, says) = self.failover.step(self.now_ns);
         match due {
             // What was read is gone with its memory; what was written lies in the peer's as well.
-            Due::Left(controller) => self.controllers[controller as usize].forget_reads(),
-            Due::Verify(stripe) => self.verify(stripe),
-            Due::Nothing => {}
+            ControllerEvent::Left(controller) => self.controllers[controller as usize].forget_reads(),
+            ControllerEvent::Verify(stripe) => self.verify(stripe),
+            ControllerEvent::Nothing => {}
         }
         if let Some(says) = says {
             self.note(says);
@@ -30,8 +30,8 @@ impl Model {
     #[cold]
     pub(super) fn reroute(&mut self, tag: u32) -> bool {
         let io = &mut self.works.ios[tag as usize];
-        let Some(again_ns) = self.course.again_at_ns(io.controller, self.now_ns) else { return false };
-        io.controller = self.course.stand_in(io.controller);
+        let Some(again_ns) = self.failover.again_at_ns(io.controller, self.now_ns) else { return false };
+        io.controller = self.failover.stand_in(io.controller);
         io.link = self.controllers[io.controller as usize].next_link();
         self.queue.push(again_ns, Happening::Arrive(tag).pack());
         true

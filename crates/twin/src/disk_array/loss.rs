@@ -5,7 +5,7 @@ use layout::{DriveIndex, Layout, Move};
 use super::Model;
 use super::happening::Happening;
 use crate::TwinNote;
-use crate::course::{Rebuilds, Refill, Refilling};
+use crate::availability::{Rebuilds, Refill, Refilling};
 use crate::drive::Slowness;
 
 /// In a pool: what lost drives held, and the new homes that it gets.
@@ -105,7 +105,7 @@ impl Model {
         let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
         rehoming.moves.clear();
         while let Some(drive) = rehoming.drives.first().copied() {
-            let mut moves = self.arrangement.layout.plan_rehoming(drive, recovery.loss.failed()).moves;
+            let mut moves = self.arrangement.layout.plan_migration(drive, recovery.loss.failed()).moves;
             moves.retain(|movement| movement.group * rehoming.stripes_per_group < recovery.used_stripes);
             (rehoming.moves, rehoming.current) = (moves, 0);
             if !rehoming.moves.is_empty() {
@@ -113,8 +113,8 @@ impl Model {
             }
             rehoming.drives.remove(0);
         }
-        let (Some(stripes), Some(course)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
-        if let Some(begins_ns) = course.begin(self.now_ns, stripes) {
+        let (Some(stripes), Some(failover)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
+        if let Some(begins_ns) = failover.begin(self.now_ns, stripes) {
             self.queue.push(begins_ns, Happening::Rebuild(()).pack());
         }
     }
@@ -126,7 +126,7 @@ impl Model {
         let layout = &self.arrangement.layout;
         let before = rehoming.replaced.len();
         rehoming.replaced.retain(|&drive| {
-            let rest = layout.plan_rehoming(drive, recovery.loss.failed());
+            let rest = layout.plan_migration(drive, recovery.loss.failed());
             let is_used = |group: u64| group * rehoming.stripes_per_group < recovery.used_stripes;
             let is_missed = rest.moves.iter().any(|movement| is_used(movement.group))
                 || rest.homeless.iter().any(|&group| is_used(group));
@@ -167,16 +167,16 @@ impl Model {
     /// In a pool: when all stripes of a piece are at home, the next piece follows, and the next drive's when nothing of a
     /// volume lies on the lost one any more.
     fn stripe_has_its_home(&mut self, movement: &Move) {
-        let Some(course) = &mut self.recovery.rebuild else { return };
-        if !course.stripe_is_whole() {
+        let Some(failover) = &mut self.recovery.rebuild else { return };
+        if !failover.stripe_is_whole() {
             return;
         }
         self.arrangement.layout.apply_move(movement);
         self.rehoming.current += 1;
         match self.rehoming.stripes() {
-            Some(stripes) => course.go_on_with(stripes),
+            Some(stripes) => failover.go_on_with(stripes),
             None => {
-                course.stop();
+                failover.stop();
                 self.rehoming.drives.remove(0);
                 self.give_new_homes();
                 if self.rehoming.drives.is_empty() {

@@ -28,11 +28,11 @@ use layout::{DriveIndex, IoList};
 use load::{Completion, Device, Direction, Operation, Random};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Recovery, Refill};
+use crate::availability::{DATA_LOST, Failover, FaultEvent, Recovery, Refill};
 use crate::drive::Slowness;
 use crate::engine::EventQueue;
+use crate::event_loop::{Clock, EventLoop};
 use crate::settings::{Setting, numbered};
-use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
@@ -51,7 +51,7 @@ pub use description::{
 };
 
 /// What lets such an array lose a controller for a while.
-const UPDATE_REMEDY: &str = "describe its course under `disk_array.firmware_update`";
+const UPDATE_REMEDY: &str = "describe the update under `disk_array.firmware_update`";
 
 /// An array of hard disks brought to life in simulated time.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ pub(crate) struct Model {
     works: Works,
     recovery: Recovery,
     rehoming: Rehoming,
-    course: ControllerCourse,
+    failover: Failover,
     /// Written data is answered only when both controllers have it: with one away, only when the drives have it.
     mirrors: bool,
     /// Picks mirrors.
@@ -89,18 +89,18 @@ impl Model {
     /// Whether writes are answered only when the drives have them, because the other controller cannot hold a copy.
     #[inline]
     fn writes_go_through(&self) -> bool {
-        self.mirrors && self.course.is_any_away()
+        self.mirrors && self.failover.is_any_away()
     }
 }
 
-impl Timeline for Model {
+impl EventLoop for Model {
     #[inline]
     fn clock(&mut self) -> Clock<'_> {
-        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.course.next_at_ns() }
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.failover.next_at_ns() }
     }
 
     #[inline]
-    fn happens(&mut self, payload: u32) -> Option<Completion> {
+    fn handle(&mut self, payload: u32) -> Option<Completion> {
         match Happening::unpack(payload) {
             Happening::Arrive(tag) => self.arrive(tag),
             Happening::Start(tag) => self.start(tag),
@@ -130,13 +130,13 @@ impl Timeline for Model {
         None
     }
 
-    fn take_step(&mut self) {
-        self.course_step();
+    fn run_background(&mut self) {
+        self.failover_step();
     }
 
     /// Drives that answer at once are never touched.
     #[inline]
-    fn settle(&mut self) {
+    fn flush_deferred(&mut self) {
         let queue = &mut self.queue;
         self.drives.ask_touched(|drive, at_ns| queue.push(at_ns, Happening::DriveWakes(drive).pack()));
     }
@@ -157,7 +157,7 @@ impl Device for Model {
         self.now_ns = at_ns;
         let issued_at_ns = self.fabric.threads.submit(at_ns, tag);
         let owner = self.controller_of(operation.offset_bytes);
-        let controller = self.course.reached(owner, issued_at_ns);
+        let controller = self.failover.reached(owner, issued_at_ns);
         let link = self.controllers[controller as usize].next_link();
         self.works.put(
             tag,
@@ -226,7 +226,7 @@ impl ArrayModel for Model {
                 arrangement.capacity_bytes(),
             ),
             rehoming: Rehoming::new(&arrangement.layout),
-            course: ControllerCourse::new(
+            failover: Failover::new(
                 description.firmware_update.as_ref(),
                 count,
                 u64::from(arrangement.layout.segment_bytes()),
@@ -246,19 +246,19 @@ impl ArrayModel for Model {
     }
 
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        self.faculties().occurrence(action, arguments).map(|_| ())
+        self.capabilities().fault_event(action, arguments).map(|_| ())
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
-        match self.faculties().occurrence(action, arguments) {
-            Ok(Occurrence::DriveFails(drive)) => {
+        match self.capabilities().fault_event(action, arguments) {
+            Ok(FaultEvent::DriveFails(drive)) => {
                 self.queue.push(at_ns, Happening::DriveFails(u32::from(drive)).pack());
             }
-            Ok(Occurrence::DriveIsReplaced(drive)) => {
+            Ok(FaultEvent::DriveIsReplaced(drive)) => {
                 self.queue.push(at_ns, Happening::DriveIsReplaced(u32::from(drive)).pack());
             }
-            Ok(Occurrence::FirmwareUpdate) => self.course.begin_update(at_ns),
-            Ok(Occurrence::ControllerFails(controller)) => self.course.begin_failover(at_ns, controller),
+            Ok(FaultEvent::FirmwareUpdate) => self.failover.begin_update(at_ns),
+            Ok(FaultEvent::ControllerFails(controller)) => self.failover.begin_failover(at_ns, controller),
             Err(error) => self.note(error.to_string()),
         }
     }
@@ -281,11 +281,11 @@ impl ArrayModel for Model {
         if !are_steady || self.recovery.is_rebuilding() {
             return 0;
         }
-        self.course.steady_for_ns(self.now_ns)
+        self.failover.steady_for_ns(self.now_ns)
     }
 
     fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
-        self.course.carry(duration_ns);
+        self.failover.carry(duration_ns);
     }
 
     /// How far the sweep over dirty data has come, and how dense they lie before it, changes over minutes.
@@ -315,7 +315,7 @@ impl ArrayModel for Model {
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns().min(self.course.next_at_ns())
+        self.queue.first_at_ns().min(self.failover.next_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {

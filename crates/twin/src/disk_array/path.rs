@@ -11,7 +11,7 @@ impl Model {
     /// A command reaches its controller.
     #[inline]
     pub(super) fn arrive(&mut self, tag: u32) {
-        if self.course.is_any_away() && self.reroute(tag) {
+        if self.failover.is_any_away() && self.reroute(tag) {
             return;
         }
         let io = self.works.io(tag);

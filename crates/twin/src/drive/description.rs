@@ -1,4 +1,4 @@
-//! What is wrong with the description of a drive.
+//! Errors of drive descriptions.
 
 /// A value of a description that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! A drive that has become slow: still right, but late.
+//! Slow drive: correct, with longer service times.
 
 /// How long a drive takes for what it does, in thousandths of what is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a test of speed measures: processor time, so that what else the machine does is not counted.
+//! Processor-time stopwatch for speed tests.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What every model is made of: moments in order, and things that serve one command at a time.
+//! Simulation engine: event queue, servers and slabs that every model uses.
 
 #[cfg(test)]
 mod closed_network;

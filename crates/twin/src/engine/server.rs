@@ -1,4 +1,4 @@
-//! Things that serve one command at a time, in the order of arrival.
+//! First-come, first-served servers.
 //!
 //! Such a resource needs no queue of its own: the moment at which it is next free says everything. This is exact
 //! as long as it is asked in the order in which commands arrive, which the event queue sees to.

@@ -1,4 +1,4 @@
-//! Things by numbers that are used again.
+//! Slab of values with reused indices.
 
 /// Things by numbers that are used again.
 #[derive(Debug, Clone)]

@@ -43,7 +43,7 @@ pub(crate) struct Command {
 
 payloads! {
     /// What happens next, to a tag or a command.
-    Happening {
+    ModelEvent {
         /// The I/O reaches its controller.
         0 => Arrive(u32),
         /// The controller has read the command; it asks for a place in the window.
@@ -56,7 +56,7 @@ payloads! {
         4 => WriteDone(u32),
         /// The host has its answer.
         5 => Complete(u32),
-        /// The array does something on its own account.
-        6 => Own(u32),
+        /// A background task is due.
+        6 => BackgroundTask(u32),
     }
 }

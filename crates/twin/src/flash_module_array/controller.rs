@@ -1,4 +1,4 @@
-//! A controller: processors, a protected buffer for writes, and a bounded window of commands under way.
+//! Controller: processors, a protected write buffer, and a bounded window of commands in flight.
 
 use std::collections::VecDeque;
 

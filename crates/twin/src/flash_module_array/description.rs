@@ -1,10 +1,10 @@
-//! What an array of flash modules is made of: the keys under `flash_modules:`.
+//! Description of a flash module array: the keys under `flash_modules:`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::part::Links;
-use crate::{Bench, BenchPart, FirmwareUpdate, Parameter, Rebuild};
+use crate::{FirmwareUpdate, Parameter, Rebuild, Topology, TopologyPart};
 
 /// Hosts, links, controllers and flash modules in RAID 5.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,18 +41,20 @@ impl Description {
     }
 
     /// The parts, counted and labelled for a drawing.
-    pub fn bench(&self) -> Bench {
+    pub fn bench(&self) -> Topology {
         let members = self.layout.members.get();
-        let mut drives =
-            vec![BenchPart::new(&format!("{}, RAID {}", self.drives.label, self.layout.raid.get()), members)];
+        let mut drives = vec![TopologyPart::new(
+            &format!("{}, RAID {}", self.drives.label, self.layout.raid.get()),
+            members,
+        )];
         let spares = self.drives.count.get().saturating_sub(members);
         if spares > 0 {
-            drives.push(BenchPart::new(&format!("{}, hot spare", self.drives.label), spares));
+            drives.push(TopologyPart::new(&format!("{}, hot spare", self.drives.label), spares));
         }
-        Bench {
-            hosts: vec![BenchPart::new(&self.hosts.label, self.hosts.count.get())],
-            links: vec![BenchPart::new(&self.links.label, self.links.count.get())],
-            controllers: vec![BenchPart::new(&self.controllers.label, self.controllers.count.get())],
+        Topology {
+            hosts: vec![TopologyPart::new(&self.hosts.label, self.hosts.count.get())],
+            links: vec![TopologyPart::new(&self.links.label, self.links.count.get())],
+            controllers: vec![TopologyPart::new(&self.controllers.label, self.controllers.count.get())],
             drives,
         }
     }

@@ -3,7 +3,7 @@
 use super::Description;
 use super::Settings;
 use crate::engine::nanos_of_us;
-use crate::part::{HostThreads, Wires};
+use crate::part::{HostThreads, LinkServers};
 
 /// The links of one host, which take turns.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(crate) struct Fabric {
     pub threads: HostThreads,
     /// False: a host takes its first open link always.
     balances: bool,
-    pub links: Wires,
+    pub links: LinkServers,
     /// By link: the controller at its end.
     controllers: Box<[u32]>,
     hosts: Box<[Paths]>,
@@ -36,7 +36,7 @@ impl Fabric {
         Fabric {
             threads: HostThreads::new(hosts, submission_ns),
             balances: settings.balancing,
-            links: Wires::new(&description.links, settings.links),
+            links: LinkServers::new(&description.links, settings.links),
             // Dealt to hosts first, so that every host reaches every controller where there are links enough.
             controllers: (0..links).map(|index| (index / hosts) % controllers).collect(),
             hosts: (0..hosts).map(paths).collect(),

@@ -1,32 +1,32 @@
 //! Controllers that leave: which way commands take then, and the verification pass of a firmware update.
 
-use super::command::Happening;
+use super::command::ModelEvent;
 use super::{Model, UPDATE_REMEDY};
-use crate::course::{Due, Faculties};
+use crate::availability::{Capabilities, ControllerEvent};
 
 impl Model {
     /// What can happen to this array.
-    pub(super) fn faculties(&self) -> Faculties {
-        self.course.faculties(self.members, UPDATE_REMEDY)
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.failover.capabilities(self.members, UPDATE_REMEDY)
     }
 
     /// The next step of a failover or an update.
-    pub(super) fn course_step(&mut self) {
-        let (due, says) = self.course.step(self.now_ns);
+    pub(super) fn failover_step(&mut self) {
+        let (due, says) = self.failover.step(self.now_ns);
         match due {
-            Due::Left(index) => {
+            ControllerEvent::Left(index) => {
                 for (tag, _) in self.controllers[index as usize].abandon_waiting() {
                     self.reroute(tag, index);
                 }
             }
-            Due::Verify(_) if self.settings.verification => {
+            ControllerEvent::Verify(_) if self.settings.verification => {
                 for drive in
                     (0..self.members).filter(|&drive| !self.recovery.loss.is_empty_place(drive as u16))
                 {
                     self.modules.read(self.now_ns, drive, self.segment_bytes, true);
                 }
             }
-            Due::Verify(_) | Due::Nothing => {}
+            ControllerEvent::Verify(_) | ControllerEvent::Nothing => {}
         }
         if let Some(says) = says {
             self.note(says);
@@ -37,13 +37,13 @@ impl Model {
     /// the controller is there.
     #[cold]
     pub(super) fn reroute(&mut self, tag: u32, controller: u32) -> bool {
-        let Some(again_ns) = self.course.again_at_ns(controller, self.now_ns) else { return false };
-        let course = &self.course;
+        let Some(again_ns) = self.failover.again_at_ns(controller, self.now_ns) else { return false };
+        let failover = &self.failover;
         let link = self
             .fabric
-            .choose(self.ios[tag as usize].job, |controller| course.is_known_up(controller, again_ns));
+            .choose(self.ios[tag as usize].job, |controller| failover.is_known_up(controller, again_ns));
         self.ios[tag as usize].link = link;
-        self.queue.push(again_ns, Happening::Arrive(tag).pack());
+        self.queue.push(again_ns, ModelEvent::Arrive(tag).pack());
         true
     }
 }

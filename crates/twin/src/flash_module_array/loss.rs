@@ -3,8 +3,8 @@
 use layout::{Condition, DriveIndex};
 
 use super::Model;
-use super::command::Happening;
-use crate::course::{Agenda, OwnAccount, Refill, Refilling};
+use super::command::ModelEvent;
+use crate::availability::{BackgroundRebuild, BackgroundSchedule, Refill, Refilling};
 use crate::drive::Slowness;
 
 impl Refill for Model {
@@ -27,12 +27,12 @@ impl Refill for Model {
     }
 }
 
-impl OwnAccount for Model {
-    fn agenda(&mut self) -> Agenda<'_> {
-        Agenda {
+impl BackgroundRebuild for Model {
+    fn background_schedule(&mut self) -> BackgroundSchedule<'_> {
+        BackgroundSchedule {
             own: &mut self.own,
             queue: &mut self.queue,
-            payload_of: |index| Happening::Own(index).pack(),
+            payload_of: |index| ModelEvent::BackgroundTask(index).pack(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Model {
                 self.now_ns
             }
         };
-        self.queue.push(done_ns, Happening::ReadDone(command).pack());
+        self.queue.push(done_ns, ModelEvent::ReadDone(command).pack());
     }
 
     /// The first phase of a write while a module is lost: what its new parity needs.
@@ -77,7 +77,7 @@ impl Model {
     pub(super) fn read_before_degraded_write(&mut self, command: u32) {
         let planned = self.plan_degraded_write(command);
         let done_ns = if planned { self.read_planned(false) } else { self.now_ns };
-        self.queue.push(done_ns, Happening::Write(command).pack());
+        self.queue.push(done_ns, ModelEvent::Write(command).pack());
     }
 
     /// The second phase: data and parity go where there is still a module.
@@ -90,7 +90,7 @@ impl Model {
         } else if self.plan_degraded_write(command) {
             done_ns = self.modules.write_all(self.now_ns, self.plan.writes());
         }
-        self.queue.push(done_ns, Happening::WriteDone(command).pack());
+        self.queue.push(done_ns, ModelEvent::WriteDone(command).pack());
     }
 
     fn plan_degraded_write(&mut self, command: u32) -> bool {

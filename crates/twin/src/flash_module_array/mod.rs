@@ -20,14 +20,14 @@ use layout::IoList;
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, DATA_LOST, Occurrence, Own, OwnAccount, Recovery};
+use crate::availability::{BackgroundRebuild, BackgroundTask, DATA_LOST, Failover, FaultEvent, Recovery};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab, nanos_of_us};
+use crate::event_loop::{Clock, EventLoop};
 use crate::settings::{Setting, numbered};
-use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
-use command::{Command, Happening, Io};
+use command::{Command, Io, ModelEvent};
 use controller::Controller;
 use fabric::Fabric;
 use modules::Modules;
@@ -37,9 +37,9 @@ use streams::Streams;
 pub use description::{Controllers, Description, FlashModules, Hosts, Layout};
 
 /// What lets such an array be updated.
-const UPDATE_REMEDY: &str = "describe its course under `flash_modules.firmware_update`";
+const UPDATE_REMEDY: &str = "describe the update under `flash_modules.firmware_update`";
 
-/// An array of flash modules brought to life in simulated time.
+/// Simulated array of flash modules.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,
@@ -60,9 +60,9 @@ pub(crate) struct Model {
     set: layout::Layout,
     recovery: Recovery,
     plan: IoList,
-    /// What the array does on its own account, by the number under which it is in the queue.
-    own: Slab<Own>,
-    course: ControllerCourse,
+    /// Pending background tasks, by their number in the queue.
+    own: Slab<BackgroundTask>,
+    failover: Failover,
     notes: Vec<TwinNote>,
 }
 
@@ -94,14 +94,14 @@ impl ArrayModel for Model {
             })
         })?;
         let controller = Controller::new(&description.controllers, settings);
-        let mut course = ControllerCourse::new(
+        let mut failover = Failover::new(
             description.firmware_update.as_ref(),
             description.controllers.count.get(),
             segment_bytes,
             u64::MAX,
         );
         if !settings.failover {
-            course.serve_on();
+            failover.serve_on();
         }
         Ok(Model {
             now_ns: 0,
@@ -126,21 +126,23 @@ impl ArrayModel for Model {
             set,
             plan: IoList::with_capacity(64),
             own: Slab::default(),
-            course,
+            failover,
             notes: Vec::new(),
         })
     }
 
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        self.faculties().occurrence(action, arguments).map(|_| ())
+        self.capabilities().fault_event(action, arguments).map(|_| ())
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
-        match self.faculties().occurrence(action, arguments) {
-            Ok(Occurrence::FirmwareUpdate) => self.course.begin_update(at_ns),
-            Ok(Occurrence::ControllerFails(controller)) => self.course.begin_failover(at_ns, controller),
-            Ok(Occurrence::DriveFails(drive)) => self.plan_own(at_ns, Own::DriveFails(drive)),
-            Ok(Occurrence::DriveIsReplaced(drive)) => self.plan_own(at_ns, Own::DriveIsReplaced(drive)),
+        match self.capabilities().fault_event(action, arguments) {
+            Ok(FaultEvent::FirmwareUpdate) => self.failover.begin_update(at_ns),
+            Ok(FaultEvent::ControllerFails(controller)) => self.failover.begin_failover(at_ns, controller),
+            Ok(FaultEvent::DriveFails(drive)) => self.schedule_task(at_ns, BackgroundTask::DriveFails(drive)),
+            Ok(FaultEvent::DriveIsReplaced(drive)) => {
+                self.schedule_task(at_ns, BackgroundTask::DriveIsReplaced(drive));
+            }
             Err(error) => self.note(error.to_string()),
         }
     }
@@ -149,11 +151,11 @@ impl ArrayModel for Model {
         if self.recovery.is_rebuilding() {
             return 0;
         }
-        self.course.steady_for_ns(self.now_ns)
+        self.failover.steady_for_ns(self.now_ns)
     }
 
     fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
-        self.course.carry(duration_ns);
+        self.failover.carry(duration_ns);
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
@@ -173,7 +175,7 @@ impl ArrayModel for Model {
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns().min(self.course.next_at_ns())
+        self.queue.first_at_ns().min(self.failover.next_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
@@ -197,8 +199,8 @@ impl Device for Model {
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         let issued_at_ns = self.fabric.threads.submit(at_ns, tag);
-        let course = &self.course;
-        let link = self.fabric.choose(operation.job, |index| course.is_known_up(index, issued_at_ns));
+        let failover = &self.failover;
+        let link = self.fabric.choose(operation.job, |index| failover.is_known_up(index, issued_at_ns));
         if tag as usize >= self.ios.len() {
             self.ios.resize(tag as usize + 1, Io::default());
         }
@@ -213,17 +215,17 @@ impl Device for Model {
         };
         match operation.direction {
             Direction::Read => {
-                self.queue.push(issued_at_ns, Happening::Arrive(tag).pack());
+                self.queue.push(issued_at_ns, ModelEvent::Arrive(tag).pack());
             }
             Direction::Write => {
                 // Every submission takes the same time, so links see writes in the order of their submission.
                 let at_ns =
                     self.fabric.links.send_to_array(issued_at_ns, link, u64::from(operation.length_bytes));
-                self.queue.push(at_ns, Happening::Arrive(tag).pack());
+                self.queue.push(at_ns, ModelEvent::Arrive(tag).pack());
             }
             // A discard changes maps and moves no data.
             Direction::Trim => {
-                self.queue.push(issued_at_ns, Happening::Complete(tag).pack());
+                self.queue.push(issued_at_ns, ModelEvent::Complete(tag).pack());
             }
         }
     }
@@ -233,32 +235,32 @@ impl Device for Model {
     }
 }
 
-impl Timeline for Model {
+impl EventLoop for Model {
     #[inline]
     fn clock(&mut self) -> Clock<'_> {
-        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.course.next_at_ns() }
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.failover.next_at_ns() }
     }
 
     #[inline]
-    fn happens(&mut self, payload: u32) -> Option<Completion> {
+    fn handle(&mut self, payload: u32) -> Option<Completion> {
         let at_ns = self.now_ns;
-        match Happening::unpack(payload) {
-            Happening::Arrive(tag) => self.arrive(tag),
-            Happening::Enter(tag) => self.enter(tag),
-            Happening::ReadDone(command) => self.read_done(command),
-            Happening::Write(command) => self.write(command),
-            Happening::WriteDone(command) => self.write_done(command),
-            Happening::Complete(tag) => {
+        match ModelEvent::unpack(payload) {
+            ModelEvent::Arrive(tag) => self.arrive(tag),
+            ModelEvent::Enter(tag) => self.enter(tag),
+            ModelEvent::ReadDone(command) => self.read_done(command),
+            ModelEvent::Write(command) => self.write(command),
+            ModelEvent::WriteDone(command) => self.write_done(command),
+            ModelEvent::Complete(tag) => {
                 let Io { issued_at_ns, is_lost, .. } = self.ios[tag as usize];
                 let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
                 return Some(Completion { tag, issued_at_ns, at_ns, outcome });
             }
-            Happening::Own(own) => self.own_happens(own),
+            ModelEvent::BackgroundTask(own) => self.run_task(own),
         }
         None
     }
 
-    fn take_step(&mut self) {
-        self.course_step();
+    fn run_background(&mut self) {
+        self.failover_step();
     }
 }

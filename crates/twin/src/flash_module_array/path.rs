@@ -4,7 +4,7 @@ use layout::Condition as _;
 use load::Direction;
 
 use super::Model;
-use super::command::{Command, Happening};
+use super::command::{Command, ModelEvent};
 
 impl Model {
     /// A command reaches the controller at the end of its link.
@@ -13,13 +13,13 @@ impl Model {
         let now_ns = self.now_ns;
         let io = self.ios[tag as usize];
         let index = self.fabric.controller_of(io.link);
-        if self.course.is_any_away() && self.reroute(tag, index) {
+        if self.failover.is_any_away() && self.reroute(tag, index) {
             return;
         }
         let controller = &mut self.controllers[index as usize];
         let is_write = io.direction == Direction::Write;
         let ready_ns = controller.take_in(now_ns, if is_write { u64::from(io.length_bytes) } else { 0 });
-        self.queue.push(ready_ns, Happening::Enter(tag).pack());
+        self.queue.push(ready_ns, ModelEvent::Enter(tag).pack());
     }
 
     /// A command asks its controller for a place in the window.
@@ -27,7 +27,7 @@ impl Model {
     pub(super) fn enter(&mut self, tag: u32) {
         let io = self.ios[tag as usize];
         let index = self.fabric.controller_of(io.link);
-        if self.course.is_any_away() && self.reroute(tag, index) {
+        if self.failover.is_any_away() && self.reroute(tag, index) {
             return;
         }
         if self.controllers[index as usize].enter(tag, io.length_bytes) {
@@ -64,11 +64,11 @@ impl Model {
                     is_sequential,
                 ));
             });
-            self.queue.push(done_ns, Happening::ReadDone(command).pack());
+            self.queue.push(done_ns, ModelEvent::ReadDone(command).pack());
             return;
         }
         if self.settings.write_cache {
-            self.queue.push(now_ns + self.write_answer_ns, Happening::Complete(tag).pack());
+            self.queue.push(now_ns + self.write_answer_ns, ModelEvent::Complete(tag).pack());
         }
         if is_sequential || !self.settings.parity {
             self.write(command);
@@ -93,7 +93,7 @@ impl Model {
                     done_ns.max(modules.read(now_ns, u32::from(drive), u64::from(piece.length_bytes), false));
             }
         });
-        self.queue.push(done_ns, Happening::Write(command).pack());
+        self.queue.push(done_ns, ModelEvent::Write(command).pack());
     }
 
     /// New data and new parity. Where whole stripes are gathered, parity is written once, at the stripe's end.
@@ -121,7 +121,7 @@ impl Model {
                 done_ns = done_ns.max(modules.write(now_ns, u32::from(piece.parity_drive), parity_bytes));
             }
         });
-        self.queue.push(done_ns, Happening::WriteDone(command).pack());
+        self.queue.push(done_ns, ModelEvent::WriteDone(command).pack());
     }
 
     /// Gives back a command's place and lets in what waited for it.
@@ -140,7 +140,7 @@ impl Model {
         let done = *self.commands.get(command);
         let link = self.ios[done.tag as usize].link;
         let at_ns = self.fabric.links.send_to_host(self.now_ns, link, u64::from(done.length_bytes));
-        self.queue.push(at_ns, Happening::Complete(done.tag).pack());
+        self.queue.push(at_ns, ModelEvent::Complete(done.tag).pack());
         self.finish(command);
     }
 
@@ -148,7 +148,7 @@ impl Model {
     pub(super) fn write_done(&mut self, command: u32) {
         if !self.settings.write_cache {
             let tag = self.commands.get(command).tag;
-            self.queue.push(self.now_ns, Happening::Complete(tag).pack());
+            self.queue.push(self.now_ns, ModelEvent::Complete(tag).pack());
         }
         self.finish(command);
     }

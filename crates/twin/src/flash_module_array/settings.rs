@@ -1,4 +1,4 @@
-//! What can be set on an array of flash modules.
+//! Settings of a flash module array.
 
 use serde_json::{Map, Value};
 

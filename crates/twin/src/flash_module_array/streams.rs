@@ -1,4 +1,4 @@
-//! Which commands follow one another: what a controller's prefetch and its gathering of whole stripes go by.
+//! Sequential stream detection for prefetch and full-stripe gathering.
 
 /// Remembers the stripes that commands touched lately, a bounded number of them.
 ///

@@ -1,4 +1,4 @@
-//! What parts have counted, one after the other.
+//! Counter lists of parts.
 
 use crate::TwinCounter;
 

@@ -1,4 +1,4 @@
-//! What all drives have in common: their size, the units their descriptions are in, and what they are given to do.
+//! Properties that all drives share: size, units and commands.
 
 use load::Direction;
 use units::Nanos;

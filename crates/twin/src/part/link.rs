@@ -44,14 +44,14 @@ impl Links {
     }
 }
 
-/// One direction of a link.
+/// Transmission queue of one direction of a link.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Way {
+pub(crate) struct LinkDirection {
     server: Server,
     pub bytes: u64,
 }
 
-impl Way {
+impl LinkDirection {
     /// Carries so many bytes, which take so long; returns when they are there.
     #[inline]
     pub fn carry(&mut self, now_ns: u64, bytes: u64, service_ns: u64) -> u64 {
@@ -65,22 +65,22 @@ impl Way {
     }
 }
 
-/// One link.
+/// Both directions of one link.
 #[derive(Debug, Clone, Default)]
-struct Wire {
-    to_array: Way,
-    to_host: Way,
+struct LinkServer {
+    to_array: LinkDirection,
+    to_host: LinkDirection,
 }
 
-/// The links in simulated time.
+/// Links of the array in simulated time.
 #[derive(Debug, Clone)]
-pub(crate) struct Wires {
+pub(crate) struct LinkServers {
     command_ns: u64,
     rate: Rate,
-    wires: Box<[Wire]>,
+    links: Box<[LinkServer]>,
 }
 
-impl Wires {
+impl LinkServers {
     /// Links that carry nothing yet; any load in no time unless they `take_time`.
     pub fn new(links: &Links, take_time: bool) -> Self {
         let (command_ns, rate) = if take_time {
@@ -88,13 +88,17 @@ impl Wires {
         } else {
             (0, Rate::UNLIMITED)
         };
-        Wires { command_ns, rate, wires: vec![Wire::default(); links.count.get() as usize].into() }
+        LinkServers {
+            command_ns,
+            rate,
+            links: vec![LinkServer::default(); links.count.get() as usize].into(),
+        }
     }
 
     /// How many there are.
     #[inline]
     pub fn count(&self) -> usize {
-        self.wires.len()
+        self.links.len()
     }
 
     /// Whether data passes in no time.
@@ -117,19 +121,19 @@ impl Wires {
     #[inline]
     pub fn send_to_array(&mut self, now_ns: u64, link: u32, bytes: u64) -> u64 {
         let service_ns = self.service_ns(bytes);
-        self.wires[link as usize].to_array.carry(now_ns, bytes, service_ns)
+        self.links[link as usize].to_array.carry(now_ns, bytes, service_ns)
     }
 
     /// Sends read data; returns when the host has it.
     #[inline]
     pub fn send_to_host(&mut self, now_ns: u64, link: u32, bytes: u64) -> u64 {
         let service_ns = self.service_ns(bytes);
-        self.wires[link as usize].to_host.carry(now_ns, bytes, service_ns)
+        self.links[link as usize].to_host.carry(now_ns, bytes, service_ns)
     }
 
     /// What each link has carried; `and_more` adds what else is known of a link, by its number and its name.
     pub fn count_into(&self, counters: &mut Counters, mut and_more: impl FnMut(usize, &str, &mut Counters)) {
-        for (index, wire) in self.wires.iter().enumerate() {
+        for (index, wire) in self.links.iter().enumerate() {
             let entity = format!("link-{index}");
             counters.add(&entity, "to_array_bytes", wire.to_array.bytes);
             counters.add(&entity, "to_host_bytes", wire.to_host.bytes);

@@ -19,4 +19,4 @@ pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, n
 pub(crate) use hard_disks::{DiskSwitches, check_hard_disk, hard_disks, switched_hard_disk};
 pub(crate) use host::{HostThreads, check_hosts, count_threads};
 pub use link::Links;
-pub(crate) use link::{Way, Wires};
+pub(crate) use link::{LinkDirection, LinkServers};

@@ -1,4 +1,4 @@
-//! Which drives serve, and which of their replicas have missed writes.
+//! Availability of drives, and replicas that have missed writes.
 
 use std::collections::BTreeSet;
 

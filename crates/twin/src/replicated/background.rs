@@ -1,10 +1,10 @@
-//! What happens beside the load: limits that change, volumes that move, drives that fail.
+//! Scheduled events of a replicated system: limits, templates, services and drives.
 
 use load::Direction;
 use serde_json::{Map, Value};
 
-use super::happening::{Happening, ReplicaOf};
 use super::limit::{Limit, rate};
+use super::model_event::{ModelEvent, ReplicaOf};
 use super::placement::{Drives, Place};
 use super::relocation::Move;
 use super::request::{Owner, Request};
@@ -23,7 +23,7 @@ const SERVICE_START: &str = "service-start";
 
 /// A planned event, checked.
 #[derive(Debug, Clone)]
-pub(crate) enum Planned {
+pub(crate) enum ScheduledEvent {
     /// Parts of a volume's limit are set or lifted.
     Limit { volume: u32, changes: Vec<(String, Option<f64>)> },
     /// A volume gets another template.
@@ -36,7 +36,7 @@ pub(crate) enum Planned {
     Service { service: NodeService, runs: bool },
 }
 
-impl Planned {
+impl ScheduledEvent {
     /// Reads what an event is told. Without `volume` it is about the volume under load.
     pub fn new(
         description: &Description,
@@ -68,25 +68,25 @@ impl Planned {
                 for (name, value) in arguments.iter().filter(|(name, _)| name.as_str() != "volume") {
                     changes.push((name.clone(), rate(name, value)?));
                 }
-                Ok(Planned::Limit { volume, changes })
+                Ok(ScheduledEvent::Limit { volume, changes })
             }
             "template" => {
                 let value = arguments.get("template").unwrap_or(&Value::Null);
                 let names = description.templates.iter().map(|template| template.name.as_str());
                 match names.clone().position(|name| Some(name) == value.as_str()) {
-                    Some(template) => Ok(Planned::Template { volume, template }),
+                    Some(template) => Ok(ScheduledEvent::Template { volume, template }),
                     None => Err(bad("template", value, &names.collect::<Vec<_>>().join(", "))),
                 }
             }
             SERVICE_STOP | SERVICE_START => {
                 let value = arguments.get("service").unwrap_or(&Value::Null);
                 let service = NodeService::parse(description, value)?;
-                Ok(Planned::Service { service, runs: action == SERVICE_START })
+                Ok(ScheduledEvent::Service { service, runs: action == SERVICE_START })
             }
             _ => {
                 let of = |drive| match action {
-                    "drive-failure" => Planned::DriveFailure { drive },
-                    _ => Planned::DriveReplacement { drive },
+                    "drive-failure" => ScheduledEvent::DriveFailure { drive },
+                    _ => ScheduledEvent::DriveReplacement { drive },
                 };
                 let Some(value) = arguments.get("drive") else { return Ok(of(0)) };
                 match report::find_drive(drives, value) {
@@ -102,8 +102,8 @@ impl Model {
     /// A planned event takes place.
     pub(super) fn carry_out(&mut self, index: u32) {
         match self.planned[index as usize].clone() {
-            Planned::Limit { volume, changes } => self.change_limit(volume, &changes),
-            Planned::Template { volume, template } => {
+            ScheduledEvent::Limit { volume, changes } => self.change_limit(volume, &changes),
+            ScheduledEvent::Template { volume, template } => {
                 let name = self.description.templates[template].name.clone();
                 let state = &mut self.volumes[volume as usize];
                 state.template = template;
@@ -112,14 +112,14 @@ impl Model {
                 self.note(says);
                 self.restart_relocation();
             }
-            Planned::DriveFailure { drive } => {
+            ScheduledEvent::DriveFailure { drive } => {
                 self.placement.availability.fail(drive);
                 let name = report::drive_name(&self.placement.drives, drive);
                 self.note(format!("{name} has failed"));
                 self.restart_relocation();
             }
-            Planned::DriveReplacement { drive } => self.replace_drive(drive),
-            Planned::Service { service, runs } => self.run_service(service, runs),
+            ScheduledEvent::DriveReplacement { drive } => self.replace_drive(drive),
+            ScheduledEvent::Service { service, runs } => self.run_service(service, runs),
         }
     }
 
@@ -166,7 +166,7 @@ impl Model {
             let state = &mut self.relocation.streams[stream as usize];
             if !state.is_busy {
                 state.is_busy = true;
-                self.queue.push(self.now_ns, Happening::Relocate(stream).pack());
+                self.queue.push(self.now_ns, ModelEvent::Relocate(stream).pack());
             }
         }
     }
@@ -191,7 +191,7 @@ impl Model {
             return;
         };
         let length_bytes = self.relocation.chunk_bytes.min(self.object_bytes - moving.next_byte);
-        let host = self.placement.drives.seat(moving.source.drive).node;
+        let host = self.placement.drives.drive_slot(moving.source.drive).node;
         let request = self.begin_request(Request {
             owner: Owner::Stream(stream),
             direction: Direction::Read,
@@ -284,7 +284,7 @@ impl Model {
             self.volumes[moving.volume as usize].moved_bytes += length_bytes;
         }
         let at_ns = self.relocation.next_start_ns(self.now_ns);
-        self.queue.push(at_ns, Happening::Relocate(stream).pack());
+        self.queue.push(at_ns, ModelEvent::Relocate(stream).pack());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::description::WriteBuffer;
-use super::happening::ReplicaOf;
+use super::model_event::ReplicaOf;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
 

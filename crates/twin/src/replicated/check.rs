@@ -1,4 +1,4 @@
-//! What the description of a replicated system must satisfy.
+//! Checks of the description of a replicated system.
 
 use super::{COPIES, Description};
 use crate::DescriptionError;

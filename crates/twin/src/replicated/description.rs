@@ -1,4 +1,4 @@
-//! What a replicated system is made of: the keys under `replicated:`.
+//! Description of a replicated system: the keys under `replicated:`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::limit::Limit;
 use crate::drive::disk::HardDiskDescription;
 use crate::drive::flash::FlashDescription;
 use crate::part::{check_hard_disk, flash_drives, hard_disks, no_flash_drive};
-use crate::{Bench, BenchPart, DescriptionError, Parameter};
+use crate::{DescriptionError, Parameter, Topology, TopologyPart};
 
 /// Nodes with drives that keep copies of objects on each other, and the hosts that use them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,21 +48,21 @@ pub struct Description {
 
 impl Description {
     /// The parts, counted and labelled for a drawing.
-    pub fn bench(&self) -> Bench {
+    pub fn bench(&self) -> Topology {
         let (nodes, clients) = (self.nodes.count.get(), self.clients.count.get());
-        let mut hosts = vec![BenchPart::new(&self.nodes.label, nodes)];
+        let mut hosts = vec![TopologyPart::new(&self.nodes.label, nodes)];
         if clients > 0 {
-            hosts.push(BenchPart::new(&self.clients.label, clients));
+            hosts.push(TopologyPart::new(&self.clients.label, clients));
         }
         let drives = [(&self.nvme.label, self.nvme.count.get()), (&self.hdd.label, self.hdd.count.get())];
-        Bench {
+        Topology {
             hosts,
-            links: vec![BenchPart::new(&self.network.label, nodes + clients)],
-            controllers: vec![BenchPart::new(&self.nodes.label, nodes)],
+            links: vec![TopologyPart::new(&self.network.label, nodes + clients)],
+            controllers: vec![TopologyPart::new(&self.nodes.label, nodes)],
             drives: drives
                 .into_iter()
                 .filter(|&(_, count)| count > 0)
-                .map(|(label, count)| BenchPart::new(label, nodes * count))
+                .map(|(label, count)| TopologyPart::new(label, nodes * count))
                 .collect(),
         }
     }

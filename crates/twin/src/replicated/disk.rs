@@ -1,11 +1,11 @@
-//! A hard disk behind the protected buffer: reads at once, writes in sequential batches.
+//! Hard disk behind the protected buffer: reads at once, writes in sequential batches.
 
 use std::collections::VecDeque;
 
 use load::Direction;
 
 use super::description::{HardDisks, WriteBuffer};
-use super::happening::ReplicaOf;
+use super::model_event::ReplicaOf;
 use super::settings::Settings;
 use crate::DescriptionError;
 use crate::drive::Slowness;

@@ -1,4 +1,5 @@
-//! A replicated system: nodes that keep copies of objects on each other's drives, and how I/Os travel through it.
+//! Replicated system: nodes that keep copies of objects on each other's drives, and the path of I/Os through
+//! it.
 //!
 //! A read: initiator → network → server of the tail → drive → network → initiator. A write: initiator → head → all →
 //! tail, each of which forwards it at once, puts it on its drive or into its protected buffer, and answers the
@@ -11,8 +12,8 @@ mod check;
 mod description;
 mod disk;
 mod flash;
-mod happening;
 mod limit;
+mod model_event;
 mod network;
 mod node;
 mod path;
@@ -33,13 +34,13 @@ use serde_json::{Map, Value};
 use crate::drive::Slowness;
 use crate::drive::flash::{Condition, FlashDrive};
 use crate::engine::{EventQueue, Slab};
+use crate::event_loop::{Clock, EventLoop};
 use crate::part::no_flash_drive;
 use crate::settings::Setting;
-use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
-use happening::Happening;
+use model_event::ModelEvent;
 use network::Network;
 use node::{Costs, Node};
 use placement::Placement;
@@ -76,7 +77,7 @@ struct Attachment {
     host: u32,
 }
 
-/// A replicated system brought to life in simulated time.
+/// Simulated replicated system.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,
@@ -101,7 +102,7 @@ pub(crate) struct Model {
     random: Random,
     ios: Vec<Io>,
     requests: Slab<Request>,
-    planned: Vec<background::Planned>,
+    planned: Vec<background::ScheduledEvent>,
     stopped: Stopped,
     notes: Vec<TwinNote>,
 }
@@ -116,15 +117,15 @@ impl Model {
         &self,
         action: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<background::Planned, TwinError> {
+    ) -> Result<background::ScheduledEvent, TwinError> {
         let drives = &self.placement.drives;
-        background::Planned::new(&self.description, &self.settings, drives, action, arguments)
+        background::ScheduledEvent::new(&self.description, &self.settings, drives, action, arguments)
     }
 
-    fn plan(&mut self, at_ns: u64, planned: background::Planned) {
+    fn plan(&mut self, at_ns: u64, planned: background::ScheduledEvent) {
         self.planned.push(planned);
         let index = self.planned.len() as u32 - 1;
-        self.queue.push(at_ns, Happening::Planned(index).pack());
+        self.queue.push(at_ns, ModelEvent::Planned(index).pack());
     }
 
     /// Volume and host of a job.
@@ -340,33 +341,33 @@ impl Device for Model {
     }
 }
 
-impl Timeline for Model {
+impl EventLoop for Model {
     #[inline]
     fn clock(&mut self) -> Clock<'_> {
         Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: u64::MAX }
     }
 
     #[inline]
-    fn happens(&mut self, payload: u32) -> Option<Completion> {
+    fn handle(&mut self, payload: u32) -> Option<Completion> {
         let at_ns = self.now_ns;
-        match Happening::unpack(payload) {
-            Happening::GoOut(tag) => self.go_out(tag),
-            Happening::Arrive(of) => self.arrive(of),
-            Happening::Receive(of) => self.receive(of),
-            Happening::Serve(of) => self.serve(of),
-            Happening::Find(of) => self.use_drive(of),
-            Happening::Store(of) => self.store(of),
-            Happening::ComeBack(of) => self.come_back(of),
-            Happening::Answer(request) => self.answer(request),
-            Happening::Disk(drive) => self.look_at_disk(drive),
-            Happening::Batch(drive) => self.start_batch(drive),
-            Happening::Admit(volume) => {
+        match ModelEvent::unpack(payload) {
+            ModelEvent::GoOut(tag) => self.go_out(tag),
+            ModelEvent::Arrive(of) => self.arrive(of),
+            ModelEvent::Receive(of) => self.receive(of),
+            ModelEvent::Serve(of) => self.serve(of),
+            ModelEvent::Find(of) => self.use_drive(of),
+            ModelEvent::Store(of) => self.store(of),
+            ModelEvent::ComeBack(of) => self.come_back(of),
+            ModelEvent::Answer(request) => self.answer(request),
+            ModelEvent::Disk(drive) => self.look_at_disk(drive),
+            ModelEvent::Batch(drive) => self.start_batch(drive),
+            ModelEvent::Admit(volume) => {
                 self.volumes[volume as usize].wake_ns = u64::MAX;
                 self.admit(volume);
             }
-            Happening::Relocate(stream) => self.relocate(stream),
-            Happening::Planned(index) => self.carry_out(index),
-            Happening::Complete(tag) => {
+            ModelEvent::Relocate(stream) => self.relocate(stream),
+            ModelEvent::Planned(index) => self.carry_out(index),
+            ModelEvent::Complete(tag) => {
                 let io = self.ios[tag as usize];
                 let outcome = if io.has_failed { Err(IoError::Os(EIO)) } else { Ok(()) };
                 let latency_ns = at_ns - io.issued_at_ns;

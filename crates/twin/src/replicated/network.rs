@@ -3,13 +3,13 @@
 use super::Description;
 use super::settings::Settings;
 use crate::engine::{Rate, nanos_of_us};
-use crate::part::Way;
+use crate::part::LinkDirection;
 
 /// A machine's link.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Link {
-    pub send: Way,
-    pub receive: Way,
+    pub send: LinkDirection,
+    pub receive: LinkDirection,
 }
 
 /// All links, and a switch that passes on a message as it comes in.

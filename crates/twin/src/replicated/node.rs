@@ -1,9 +1,9 @@
-//! A node: its storage servers, its NVMe service, and the buffer before its hard disks.
+//! Node: storage servers, NVMe service, and the buffer before its hard disks.
 
 use super::Description;
 use super::buffer::Buffer;
 use super::placement::Placement;
-use super::service::{Instance, Portion, share};
+use super::service::{EvenShare, Instance, share};
 use super::settings::Settings;
 use crate::engine::Rate;
 
@@ -15,7 +15,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 pub(crate) struct StorageServer {
     pub instance: Instance,
     /// I/Os whose part of the index has no room in memory.
-    pub missing: Portion,
+    pub missing: EvenShare,
     pub memory_bytes: u64,
     pub index_bytes: u64,
     pub index_reads: u64,
@@ -36,15 +36,16 @@ impl Node {
         let object_bytes = description.object_bytes.get() as f64;
         let server = |index: u32| {
             let drives = &placement.drives;
-            let served = (0..drives.count())
-                .filter(|&drive| (drives.seat(drive).node, drives.seat(drive).instance) == (node, index));
+            let served = (0..drives.count()).filter(|&drive| {
+                (drives.drive_slot(drive).node, drives.drive_slot(drive).instance) == (node, index)
+            });
             let data_bytes = served.map(|drive| f64::from(placement.held(drive)) * object_bytes).sum::<f64>();
             let index_bytes = data_bytes / GIB * description.server.index_bytes_per_gib.get() as f64;
             let memory_bytes = server_share.memory_bytes;
             let missing = if index_bytes > 0.0 { 1.0 - memory_bytes as f64 / index_bytes } else { 0.0 };
             StorageServer {
                 instance: Instance::new(server_share, settings),
-                missing: Portion::new(missing),
+                missing: EvenShare::new(missing),
                 memory_bytes,
                 index_bytes: index_bytes as u64,
                 index_reads: 0,

@@ -3,8 +3,8 @@
 use load::Direction;
 
 use super::disk::Outcome;
-use super::happening::{Happening, REQUESTS_LIMIT, ReplicaOf};
-use super::placement::{Place, Seat};
+use super::model_event::{ModelEvent, REQUESTS_LIMIT, ReplicaOf};
+use super::placement::{DriveSlot, Place};
 use super::request::{Owner, Request};
 use super::{COPIES, Model};
 
@@ -22,7 +22,7 @@ impl Model {
             if ready_ns > now_ns {
                 if ready_ns < state.wake_ns {
                     state.wake_ns = ready_ns;
-                    self.queue.push(ready_ns, Happening::Admit(volume).pack());
+                    self.queue.push(ready_ns, ModelEvent::Admit(volume).pack());
                 }
                 return;
             }
@@ -39,7 +39,7 @@ impl Model {
         let bytes = if io.direction == Direction::Write { u64::from(io.length_bytes) } else { 0 };
         let cost_ns = self.costs.submission_ns + self.costs.block_rate.duration_ns(bytes);
         let at_ns = self.blocks[io.host as usize].serve(self.now_ns, cost_ns);
-        self.queue.push(at_ns, Happening::GoOut(tag).pack());
+        self.queue.push(at_ns, ModelEvent::GoOut(tag).pack());
     }
 
     /// The requests of an I/O go out, one for each object that it touches.
@@ -118,7 +118,7 @@ impl Model {
     /// A write to an object that is on its way goes to its new places too; nobody waits for that.
     fn follow(&mut self, request: &Request, volume: u32, object: u32) {
         let Some(moving) = self.relocation.of(volume, object).copied() else { return };
-        let from = self.placement.drives.seat(request.places[0].drive).node;
+        let from = self.placement.drives.drive_slot(request.places[0].drive).node;
         // A replica that catches up has been sent the write already.
         let mut places = moving.targets;
         let mut replicas = 0;
@@ -149,12 +149,12 @@ impl Model {
     #[inline]
     pub(super) fn send(&mut self, from: u32, to: ReplicaOf) {
         let request = self.requests.get(to.request);
-        let node = self.placement.drives.seat(request.places[to.replica as usize].drive).node;
+        let node = self.placement.drives.drive_slot(request.places[to.replica as usize].drive).node;
         if node == from {
-            self.queue.push(self.now_ns, Happening::Receive(to).pack());
+            self.queue.push(self.now_ns, ModelEvent::Receive(to).pack());
         } else {
             let at_ns = self.network.send(self.now_ns, from, request.bytes_there());
-            self.queue.push(at_ns, Happening::Arrive(to).pack());
+            self.queue.push(at_ns, ModelEvent::Arrive(to).pack());
         }
     }
 
@@ -165,10 +165,10 @@ impl Model {
 
     #[inline]
     pub(super) fn arrive(&mut self, of: ReplicaOf) {
-        let node = self.placement.drives.seat(self.place(of).drive).node;
+        let node = self.placement.drives.drive_slot(self.place(of).drive).node;
         let bytes = self.requests.get(of.request).bytes_there();
         let at_ns = self.network.receive(self.now_ns, node, bytes);
-        self.queue.push(at_ns, Happening::Receive(of).pack());
+        self.queue.push(at_ns, ModelEvent::Receive(of).pack());
     }
 
     /// The server takes a request up.
@@ -176,7 +176,7 @@ impl Model {
     pub(super) fn receive(&mut self, of: ReplicaOf) {
         let request = self.requests.get(of.request);
         let drive = request.places[of.replica as usize].drive;
-        let Seat { node, instance, is_nvme, .. } = self.placement.drives.seat(drive);
+        let DriveSlot { node, instance, is_nvme, .. } = self.placement.drives.drive_slot(drive);
         let cost_ns = match (request.direction, is_nvme) {
             (Direction::Write, true) => self.costs.nvme_write_ns,
             (Direction::Write, false) => self.costs.hdd_write_ns,
@@ -184,7 +184,7 @@ impl Model {
         } + self.costs.server_rate.duration_ns(u64::from(request.length_bytes));
         let server = &mut self.nodes[node as usize].servers[instance as usize];
         let at_ns = server.instance.serve(self.now_ns, cost_ns);
-        self.queue.push(at_ns, Happening::Serve(of).pack());
+        self.queue.push(at_ns, ModelEvent::Serve(of).pack());
     }
 
     /// The server passes a write on along the chain and turns to its own drive.
@@ -195,7 +195,7 @@ impl Model {
         let is_chain = matches!(request.owner, Owner::Io(_)) && request.direction == Direction::Write;
         let next = of.replica + 1;
         let has_next = is_chain && next < request.replicas;
-        let Seat { node, instance, .. } = self.placement.drives.seat(drive);
+        let DriveSlot { node, instance, .. } = self.placement.drives.drive_slot(drive);
         if has_next {
             self.send(node, ReplicaOf { request: of.request, replica: next });
         }
@@ -213,12 +213,12 @@ impl Model {
         let data_bytes = u64::from(self.placement.held(drive)).max(1) * self.object_bytes;
         let pieces = data_bytes / u64::from(INDEX_PIECE_BYTES);
         let offset_bytes = self.random.below(pieces) * u64::from(INDEX_PIECE_BYTES);
-        if self.placement.drives.seat(drive).is_nvme {
-            let node = self.placement.drives.seat(drive).node;
+        if self.placement.drives.drive_slot(drive).is_nvme {
+            let node = self.placement.drives.drive_slot(drive).node;
             let ready_ns = self.nodes[node as usize].nvmed.serve(self.now_ns, self.costs.nvmed_ns);
             let flash = &mut self.flash_drives[drive as usize];
             let at_ns = flash.read(ready_ns, offset_bytes, INDEX_PIECE_BYTES);
-            self.queue.push(at_ns, Happening::Find(of).pack());
+            self.queue.push(at_ns, ModelEvent::Find(of).pack());
         } else {
             let now_ns = self.now_ns;
             self.disk_mut(drive).read_index(now_ns, of, offset_bytes, INDEX_PIECE_BYTES);
@@ -239,7 +239,7 @@ impl Model {
         let (drive, length_bytes) = (place.drive, request.length_bytes);
         let is_write = request.direction == Direction::Write;
         let offset_bytes = u64::from(place.slot) * self.object_bytes + request.offset_bytes;
-        let Seat { node, is_nvme, .. } = self.placement.drives.seat(drive);
+        let DriveSlot { node, is_nvme, .. } = self.placement.drives.drive_slot(drive);
         if is_nvme {
             let ready_ns = self.nodes[node as usize].nvmed.serve(now_ns, self.costs.nvmed_ns);
             let flash = &mut self.flash_drives[drive as usize];
@@ -252,7 +252,7 @@ impl Model {
             };
             counts[0] += u64::from(length_bytes);
             counts[1] += at_ns - ready_ns;
-            self.queue.push(at_ns, Happening::Store(of).pack());
+            self.queue.push(at_ns, ModelEvent::Store(of).pack());
         } else if !is_write {
             self.disk_mut(drive).read(now_ns, of, offset_bytes, length_bytes);
             self.watch_disk(drive);
@@ -274,7 +274,7 @@ impl Model {
         let length_bytes = request.length_bytes;
         let slot = request.places[of.replica as usize].slot;
         let offset_bytes = u64::from(slot) * self.object_bytes + request.offset_bytes;
-        self.queue.push(at_ns, Happening::Store(of).pack());
+        self.queue.push(at_ns, ModelEvent::Store(of).pack());
         self.disk_mut(drive).write(now_ns, offset_bytes, length_bytes, None);
         self.watch_disk(drive);
     }
@@ -286,10 +286,10 @@ impl Model {
             && at_ns != disk.wake_ns
         {
             disk.wake_ns = at_ns;
-            self.queue.push(at_ns, Happening::Disk(drive).pack());
+            self.queue.push(at_ns, ModelEvent::Disk(drive).pack());
         }
         if let Some(at_ns) = disk.take_batch_due_ns() {
-            self.queue.push(at_ns, Happening::Batch(drive).pack());
+            self.queue.push(at_ns, ModelEvent::Batch(drive).pack());
         }
     }
 
@@ -302,7 +302,7 @@ impl Model {
     /// A disk has done something.
     pub(super) fn look_at_disk(&mut self, drive: u32) {
         let now_ns = self.now_ns;
-        let node = self.placement.drives.seat(drive).node;
+        let node = self.placement.drives.drive_slot(drive).node;
         let mut outcomes = std::mem::take(&mut self.outcomes);
         self.disk_mut(drive).advance(now_ns, &mut outcomes);
         let mut emptied_bytes = 0;
@@ -333,7 +333,7 @@ impl Model {
             return;
         }
         let (host, bytes) = (request.host, request.bytes_back());
-        let node = self.placement.drives.seat(request.places[of.replica as usize].drive).node;
+        let node = self.placement.drives.drive_slot(request.places[of.replica as usize].drive).node;
         if node == host {
             if self.is_last_answer(of.request) {
                 self.answer(of.request);
@@ -341,7 +341,7 @@ impl Model {
             return;
         }
         let at_ns = self.network.send(self.now_ns, node, bytes);
-        self.queue.push(at_ns, Happening::ComeBack(of).pack());
+        self.queue.push(at_ns, ModelEvent::ComeBack(of).pack());
     }
 
     /// Counts an answer.
@@ -358,7 +358,7 @@ impl Model {
         let (host, bytes) = (request.host, request.bytes_back());
         let at_ns = self.network.receive(self.now_ns, host, bytes);
         if self.is_last_answer(of.request) {
-            self.queue.push(at_ns, Happening::Answer(of.request).pack());
+            self.queue.push(at_ns, ModelEvent::Answer(of.request).pack());
         }
     }
 
@@ -381,6 +381,6 @@ impl Model {
         let bytes = if io.direction == Direction::Read { u64::from(io.length_bytes) } else { 0 };
         let cost_ns = self.costs.completion_ns + self.costs.block_rate.duration_ns(bytes);
         let at_ns = self.blocks[io.host as usize].serve(self.now_ns, cost_ns);
-        self.queue.push(at_ns, Happening::Complete(tag).pack());
+        self.queue.push(at_ns, ModelEvent::Complete(tag).pack());
     }
 }

@@ -1,4 +1,4 @@
-//! Which drives hold the replicas of which object, and what a change of template or the loss of a drive moves.
+//! Replica placement, and the moves after a template change or a drive loss.
 
 use layout::{DriveIndex, Layout, ReplicaSpec};
 
@@ -17,11 +17,11 @@ pub(crate) struct Place {
 }
 
 /// The replicas of an object, head first.
-pub(crate) type Places = [Place; COPIES];
+pub(crate) type ReplicaLocations = [Place; COPIES];
 
 /// What is fixed about a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct DriveSlot {
     pub node: u32,
     /// Its number among the drives of its class in the node.
     pub number: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Seat {
 /// The drives of the system: those of class NVMe first, each class node by node.
 #[derive(Debug, Clone)]
 pub(crate) struct Drives {
-    seats: Box<[Seat]>,
+    drive_slots: Box<[DriveSlot]>,
     nvme_count: u32,
 }
 
@@ -43,15 +43,15 @@ impl Drives {
         let nvme_instances = description.server.nvme_instances.get();
         let hdd_instances = instances(description).saturating_sub(nvme_instances).max(1);
         let nvme_per_node = description.nvme.count.get();
-        let seats = |per_node: u32, first_instance: u32, instances: u32, is_nvme: bool| {
+        let drive_slots = |per_node: u32, first_instance: u32, instances: u32, is_nvme: bool| {
             (0..nodes * per_node).map(move |drive| {
                 let (node, number) = (drive / per_node, drive % per_node);
-                Seat { node, number, instance: first_instance + number % instances, is_nvme }
+                DriveSlot { node, number, instance: first_instance + number % instances, is_nvme }
             })
         };
-        let nvme = seats(nvme_per_node, 0, nvme_instances, true);
-        let hdd = seats(description.hdd.count.get(), nvme_instances, hdd_instances, false);
-        Drives { seats: nvme.chain(hdd).collect(), nvme_count: nodes * nvme_per_node }
+        let nvme = drive_slots(nvme_per_node, 0, nvme_instances, true);
+        let hdd = drive_slots(description.hdd.count.get(), nvme_instances, hdd_instances, false);
+        Drives { drive_slots: nvme.chain(hdd).collect(), nvme_count: nodes * nvme_per_node }
     }
 
     pub fn nvme_count(&self) -> u32 {
@@ -59,13 +59,13 @@ impl Drives {
     }
 
     pub fn count(&self) -> u32 {
-        self.seats.len() as u32
+        self.drive_slots.len() as u32
     }
 
     /// Where a drive is.
     #[inline]
-    pub fn seat(&self, drive: u32) -> Seat {
-        self.seats[drive as usize]
+    pub fn drive_slot(&self, drive: u32) -> DriveSlot {
+        self.drive_slots[drive as usize]
     }
 
     /// The drives of a class.
@@ -82,7 +82,7 @@ impl Drives {
 pub(crate) struct Placement {
     pub drives: Drives,
     /// By volume and object.
-    objects: Box<[Box<[Places]>]>,
+    objects: Box<[Box<[ReplicaLocations]>]>,
     held: Box<[u32]>,
     next_slot: Box<[u32]>,
     slots: Box<[u32]>,
@@ -97,7 +97,7 @@ impl Placement {
         let drives = Drives::new(description);
         let object_bytes = description.object_bytes.get();
         let capacity_bytes = |drive| {
-            if drives.seat(drive).is_nvme {
+            if drives.drive_slot(drive).is_nvme {
                 description.nvme.capacity_bytes.get()
             } else {
                 description.hdd.capacity_bytes.get()
@@ -119,7 +119,7 @@ impl Placement {
                 object_bytes,
                 groups: template.classes().map(group).into(),
                 drive_capacity_bytes: (0..count).map(capacity_bytes).collect(),
-                nodes: (0..count).map(|drive| drives.seat(drive).node as u16).collect(),
+                nodes: (0..count).map(|drive| drives.drive_slot(drive).node as u16).collect(),
                 seed: seed.wrapping_add(index as u64),
             };
             Layout::replicas(&spec).or_else(|error| {
@@ -145,7 +145,7 @@ impl Placement {
             availability: Availability::new(count),
             drives,
         };
-        let mut objects: Vec<Vec<Places>> = vec![Vec::new(); layouts.len()];
+        let mut objects: Vec<Vec<ReplicaLocations>> = vec![Vec::new(); layouts.len()];
         let longest = layouts.iter().map(Layout::stripes).max().unwrap_or(0);
         for object in 0..longest {
             for (volume, layout) in layouts.iter().enumerate().filter(|(_, layout)| object < layout.stripes())
@@ -199,7 +199,7 @@ impl Placement {
 
     /// The replicas of an object.
     #[inline]
-    pub fn places(&self, volume: u32, object: u32) -> &Places {
+    pub fn places(&self, volume: u32, object: u32) -> &ReplicaLocations {
         &self.objects[volume as usize][object as usize]
     }
 
@@ -230,7 +230,12 @@ impl Placement {
 
     /// Finds places as these classes want them, keeping replicas that fit and taking the emptiest drives on other nodes
     /// for the rest. `None` where there are no such drives.
-    pub fn plan(&mut self, volume: u32, object: u32, classes: [DriveClass; COPIES]) -> Option<Places> {
+    pub fn plan(
+        &mut self,
+        volume: u32,
+        object: u32,
+        classes: [DriveClass; COPIES],
+    ) -> Option<ReplicaLocations> {
         let old = *self.places(volume, object);
         let mut kept = [false; COPIES];
         let mut planned: [Option<Place>; COPIES] = [None; COPIES];
@@ -249,13 +254,13 @@ impl Placement {
             if planned[replica].is_some() {
                 continue;
             }
-            let taken = planned.iter().flatten().map(|place| self.drives.seat(place.drive).node);
+            let taken = planned.iter().flatten().map(|place| self.drives.drive_slot(place.drive).node);
             let taken: Vec<u32> = taken.collect();
             let chosen = self
                 .drives
                 .of_class(classes[replica])
                 .filter(|&drive| {
-                    self.availability.is_up(drive) && !taken.contains(&self.drives.seat(drive).node)
+                    self.availability.is_up(drive) && !taken.contains(&self.drives.drive_slot(drive).node)
                 })
                 .min_by_key(|&drive| self.held(drive));
             let place = chosen.and_then(|drive| Some(Place { drive, slot: self.allocate(drive)? }));
@@ -276,7 +281,7 @@ impl Placement {
     }
 
     /// Puts an object in its new places and frees the old ones that it left.
-    pub fn commit(&mut self, volume: u32, object: u32, places: Places) {
+    pub fn commit(&mut self, volume: u32, object: u32, places: ReplicaLocations) {
         let old = std::mem::replace(&mut self.objects[volume as usize][object as usize], places);
         for place in old.into_iter().filter(|place| !places.contains(place)) {
             self.release(place);
@@ -285,7 +290,7 @@ impl Placement {
     }
 
     /// Gives up places that were planned.
-    pub fn abandon(&mut self, volume: u32, object: u32, places: Places) {
+    pub fn abandon(&mut self, volume: u32, object: u32, places: ReplicaLocations) {
         let old = *self.places(volume, object);
         for place in places.into_iter().filter(|place| !old.contains(place)) {
             self.release(place);
@@ -310,7 +315,7 @@ mod tests {
             for object in 0..placement.objects(volume) {
                 let places = placement.places(volume, object);
                 let nodes: std::collections::BTreeSet<_> =
-                    places.iter().map(|place| placement.drives.seat(place.drive).node).collect();
+                    places.iter().map(|place| placement.drives.drive_slot(place.drive).node).collect();
                 assert_eq!(nodes.len(), COPIES, "{places:?}");
                 for place in places {
                     assert!(slots.insert((place.drive, place.slot)), "{place:?} is taken twice");

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::COPIES;
 use super::Description;
-use super::placement::{Place, Places};
+use super::placement::{Place, ReplicaLocations};
 
 /// One object on its way.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(crate) struct Move {
     /// The replica that is read.
     pub source: Place,
     /// Where it will lie.
-    pub places: Places,
+    pub places: ReplicaLocations,
     /// Those of the places that hold nothing of it yet.
     pub targets: [Place; COPIES],
     pub target_count: u32,

@@ -1,7 +1,7 @@
-//! What the parts of the system have counted, as its own monitoring lists them.
+//! Counters of the parts of a replicated system, as its own monitoring lists them.
 
 use super::Model;
-use super::placement::{Drives, Seat};
+use super::placement::{DriveSlot, Drives};
 use crate::TwinCounter;
 use crate::part::{Counters, count_arm};
 use crate::settings::numbered;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A drive's name.
 pub(crate) fn drive_name(drives: &Drives, drive: u32) -> String {
-    let Seat { node, number, is_nvme, .. } = drives.seat(drive);
+    let DriveSlot { node, number, is_nvme, .. } = drives.drive_slot(drive);
     let class = if is_nvme { "nvme" } else { "hdd" };
     format!("node-{node}/{class}-{number}")
 }

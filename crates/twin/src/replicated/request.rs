@@ -1,4 +1,4 @@
-//! What is under way: I/Os by tag, and their requests, one for each object that an I/O touches.
+//! Requests in flight: I/Os by tag, and one request for each object that an I/O touches.
 
 use load::Direction;
 

@@ -81,15 +81,15 @@ impl Instance {
 
 /// Counts out a share of events evenly: true for the n-th, where n × share passes a whole number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Portion {
+pub(crate) struct EvenShare {
     share: f64,
     sum: f64,
 }
 
-impl Portion {
+impl EvenShare {
     /// A share from 0 to 1.
     pub fn new(share: f64) -> Self {
-        Portion { share: share.clamp(0.0, 1.0), sum: 0.0 }
+        EvenShare { share: share.clamp(0.0, 1.0), sum: 0.0 }
     }
 
     #[inline]
@@ -123,9 +123,9 @@ mod tests {
     /// Proves that a portion is met over any hundred events.
     #[test]
     fn a_portion_is_exact() {
-        let mut portion = Portion::new(0.25);
+        let mut portion = EvenShare::new(0.25);
         assert_eq!((0..100).filter(|_| portion.next()).count(), 25);
-        let mut none = Portion::new(0.0);
+        let mut none = EvenShare::new(0.0);
         assert_eq!((0..100).filter(|_| none.next()).count(), 0);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Description;
 use super::Model;
 use super::node::instances;
-use super::placement::{Drives, Seat};
+use super::placement::{DriveSlot, Drives};
 use crate::TwinError;
 use crate::drive::Slowness;
 use crate::settings::bad;
@@ -61,12 +61,12 @@ impl NodeService {
     }
 
     /// Whether a drive is reached through it.
-    fn has(self, seat: Seat) -> bool {
+    fn has(self, drive_slot: DriveSlot) -> bool {
         let is_own = match self.which {
-            Which::Server(number) => seat.instance == number,
-            Which::Nvmed => seat.is_nvme,
+            Which::Server(number) => drive_slot.instance == number,
+            Which::Nvmed => drive_slot.is_nvme,
         };
-        seat.node == self.node && is_own
+        drive_slot.node == self.node && is_own
     }
 }
 
@@ -86,7 +86,7 @@ pub struct ServiceDrives {
 pub fn service_drives(description: &Description, service: &str) -> Result<ServiceDrives, TwinError> {
     let service = NodeService::parse(description, &Value::from(service))?;
     let drives = Drives::new(description);
-    let reached = (0..drives.count()).filter(|&drive| service.has(drives.seat(drive)));
+    let reached = (0..drives.count()).filter(|&drive| service.has(drives.drive_slot(drive)));
     Ok(ServiceDrives { service: service.entity(), drives: reached.collect() })
 }
 
@@ -101,12 +101,12 @@ impl Model {
             return;
         }
         let drives: Vec<u32> = (0..self.placement.drives.count())
-            .filter(|&drive| service.has(self.placement.drives.seat(drive)))
+            .filter(|&drive| service.has(self.placement.drives.drive_slot(drive)))
             .collect();
         let mut stale = 0;
         for &drive in &drives {
-            let seat = self.placement.drives.seat(drive);
-            let is_running = !self.stopped.iter().any(|stopped| stopped.has(seat));
+            let drive_slot = self.placement.drives.drive_slot(drive);
+            let is_running = !self.stopped.iter().any(|stopped| stopped.has(drive_slot));
             self.placement.availability.set_running(drive, is_running);
             stale += self.placement.availability.stale_on(drive);
         }

@@ -1,4 +1,4 @@
-//! What can be set on a replicated system.
+//! Settings of a replicated system.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A volume: its template, its limit, and what waits for that.
+//! Volume: template, limit, and the I/Os that wait for the limit.
 
 use std::collections::VecDeque;
 

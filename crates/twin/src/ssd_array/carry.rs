@@ -1,4 +1,4 @@
-//! What is written in time that is not simulated.
+//! Writes of skipped time.
 
 use super::Model;
 

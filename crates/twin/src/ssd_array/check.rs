@@ -1,8 +1,8 @@
-//! What the description of an array of solid-state drives must satisfy.
+//! Checks of the description of an SSD array.
 
 use super::Description;
 use crate::DescriptionError;
-use crate::course::check_courses;
+use crate::availability::check_availability;
 use crate::description::{CAPACITY_LIMIT_BYTES, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse, whole, within};
 use crate::part::check_controllers;
 
@@ -27,7 +27,7 @@ impl Description {
         self.check_layout()?;
         self.check_drives()?;
         let (controllers, drive_bytes) = (self.controllers.count.get(), self.drives.capacity_bytes.get());
-        check_courses(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
+        check_availability(self.rebuild.as_ref(), self.firmware_update.as_ref(), controllers, drive_bytes)
     }
 
     fn check_controllers(&self) -> Result<(), DescriptionError> {

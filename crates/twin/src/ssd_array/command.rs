@@ -100,7 +100,7 @@ impl Marks {
 
 payloads! {
     /// What happens next to a command.
-    Happening {
+    ModelEvent {
         /// The job's thread hands the command to its link.
         0 => Issue(u32),
         /// Command and written data reach the controller.
@@ -119,7 +119,7 @@ payloads! {
         7 => Destaged(u32),
         /// The host has the answer to the command.
         8 => Answer(u32),
-        /// The array does something on its own account.
-        9 => Own(u32),
+        /// A background task is due.
+        9 => BackgroundTask(u32),
     }
 }

@@ -1,4 +1,4 @@
-//! A controller: processors, the parity engine, and the write cache with its mirror link.
+//! Controller: processors, the parity engine, and the write cache with its mirror link.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What an array of solid-state drives is made of: the keys under `ssd_array:`.
+//! Description of an SSD array: the keys under `ssd_array:`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use units::Bytes;
 use crate::description::{STEP_LIMIT_US, whole, within};
 use crate::drive::flash::{CollectionPolicy, FlashDescription, WriteFrontiers};
 use crate::part::{Links, flash_drives, nanos_of_us, no_flash_drive};
-use crate::{Bench, BenchPart, DescriptionError, FirmwareUpdate, Parameter, Rebuild};
+use crate::{DescriptionError, FirmwareUpdate, Parameter, Rebuild, Topology, TopologyPart};
 
 /// The most drives: parity is computed over all of them.
 const DRIVE_LIMIT: u32 = layout::PARITY_WIDTH_LIMIT;
@@ -206,17 +206,17 @@ impl Description {
     }
 
     /// The parts, counted and labelled for a drawing.
-    pub fn bench(&self) -> Bench {
+    pub fn bench(&self) -> Topology {
         let label = format!("{}, RAID {}", self.drives.label, self.layout.raid.get());
-        let mut drives = vec![BenchPart::new(&label, self.drives.count.get())];
+        let mut drives = vec![TopologyPart::new(&label, self.drives.count.get())];
         let spares = self.drives.fitted() - self.drives.count.get();
         if spares > 0 {
-            drives.push(BenchPart::new(&format!("{}, hot spare", self.drives.label), spares));
+            drives.push(TopologyPart::new(&format!("{}, hot spare", self.drives.label), spares));
         }
-        Bench {
-            hosts: vec![BenchPart::new(&self.host.label, 1)],
-            links: vec![BenchPart::new(&self.links.label, self.links.count.get())],
-            controllers: vec![BenchPart::new(&self.controllers.label, self.controllers.count.get())],
+        Topology {
+            hosts: vec![TopologyPart::new(&self.host.label, 1)],
+            links: vec![TopologyPart::new(&self.links.label, self.links.count.get())],
+            controllers: vec![TopologyPart::new(&self.controllers.label, self.controllers.count.get())],
             drives,
         }
     }

@@ -1,19 +1,19 @@
 //! Controllers that leave: who serves their LUNs, and the verification pass of a firmware update.
 
-use super::command::Happening;
+use super::command::ModelEvent;
 use super::{Model, UPDATE_REMEDY};
-use crate::course::{Due, Faculties};
+use crate::availability::{Capabilities, ControllerEvent};
 
 impl Model {
     /// What can happen to this array.
-    pub(super) fn faculties(&self) -> Faculties {
-        self.course.faculties(self.set.drives(), UPDATE_REMEDY)
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.failover.capabilities(self.set.drives(), UPDATE_REMEDY)
     }
 
     /// The next step of a failover or an update.
-    pub(super) fn course_step(&mut self) {
-        let (due, says) = self.course.step(self.now_ns);
-        if let Due::Verify(stripe) = due
+    pub(super) fn failover_step(&mut self) {
+        let (due, says) = self.failover.step(self.now_ns);
+        if let ControllerEvent::Verify(stripe) = due
             && self.set.verify(stripe, &self.recovery.loss, &mut self.plan).is_ok()
         {
             self.drives.prepare();
@@ -30,16 +30,16 @@ impl Model {
     pub(super) fn reroute(&mut self, index: u32) -> bool {
         let command = *self.commands.get(index);
         let controller = u32::from(command.controller);
-        let Some(again_ns) = self.course.again_at_ns(controller, self.now_ns) else { return false };
+        let Some(again_ns) = self.failover.again_at_ns(controller, self.now_ns) else { return false };
         // It waits for its new path as any other, and makes room on the old one.
         if let Some(next) = self.host.answered(&command) {
             self.send(next);
         }
-        let stand_in = self.course.stand_in(controller) as u16;
+        let stand_in = self.failover.stand_in(controller) as u16;
         let command = self.commands.get_mut(index);
         command.controller = stand_in;
         command.link = self.host.choose_link(stand_in);
-        self.queue.push(again_ns, Happening::Issue(index).pack());
+        self.queue.push(again_ns, ModelEvent::Issue(index).pack());
         true
     }
 }

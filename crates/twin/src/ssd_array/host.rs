@@ -6,7 +6,7 @@ use super::Description;
 use super::command::Command;
 use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
-use crate::part::{Counters, Wires, count_threads};
+use crate::part::{Counters, LinkServers, count_threads};
 
 /// What is on its way to one LUN over one link.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Host {
     job_rate: Rate,
     /// The thread of each job that has issued something.
     threads: Vec<Server>,
-    links: Wires,
+    links: LinkServers,
     adapter_rate: Rate,
     /// The adapter behind each link.
     adapters: Box<[Server]>,
@@ -60,7 +60,7 @@ impl Host {
             // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
             job_rate: or_unlimited(has_job_rate, 1024.0 / per_kib_us),
             threads: Vec::new(),
-            links: Wires::new(links, settings.on.links),
+            links: LinkServers::new(links, settings.on.links),
             adapter_rate: or_unlimited(settings.on.host, host.adapter_mb_per_s.get()),
             adapters: vec![Server::default(); links.count.get() as usize].into(),
             next_link: (0..controllers as u16).collect(),

@@ -4,8 +4,8 @@ use layout::{Condition, DriveIndex};
 use load::Direction;
 
 use super::Model;
-use super::command::Happening;
-use crate::course::{Agenda, OwnAccount, Refill, Refilling};
+use super::command::ModelEvent;
+use crate::availability::{BackgroundRebuild, BackgroundSchedule, Refill, Refilling};
 
 impl Refill for Model {
     fn refilling(&mut self) -> Refilling<'_> {
@@ -27,12 +27,12 @@ impl Refill for Model {
     }
 }
 
-impl OwnAccount for Model {
-    fn agenda(&mut self) -> Agenda<'_> {
-        Agenda {
+impl BackgroundRebuild for Model {
+    fn background_schedule(&mut self) -> BackgroundSchedule<'_> {
+        BackgroundSchedule {
             own: &mut self.own,
             queue: &mut self.queue,
-            payload_of: |index| Happening::Own(index).pack(),
+            payload_of: |index| ModelEvent::BackgroundTask(index).pack(),
         }
     }
 
@@ -76,12 +76,12 @@ impl Model {
         }
         let done_ns = self.drives.read(self.now_ns, self.plan.reads());
         if lost_bytes == 0 {
-            self.queue.push(done_ns, Happening::ReadDone(index).pack());
+            self.queue.push(done_ns, ModelEvent::ReadDone(index).pack());
             return;
         }
         let read_bytes: u64 = self.plan.reads().iter().map(|io| u64::from(io.length_bytes)).sum();
         self.note_parity_ns(index, self.timing.parity_ns(read_bytes + lost_bytes, lost_bytes));
-        self.queue.push(done_ns, Happening::OldRead(index).pack());
+        self.queue.push(done_ns, ModelEvent::OldRead(index).pack());
     }
 
     /// A command's data is lost: a host's ends in an error; what the cache holds for it has nowhere to go.
@@ -91,12 +91,12 @@ impl Model {
         // A change of parity that was begun ends here as any other.
         let is_update = command.direction == Direction::Write && self.has_parity;
         if command.marks.is_cached() {
-            self.queue.push(self.now_ns, Happening::Destaged(index).pack());
+            self.queue.push(self.now_ns, ModelEvent::Destaged(index).pack());
             return;
         }
         self.commands.get_mut(index).marks.set_lost();
         if is_update && self.timing.limits_parity_updates {
-            self.queue.push(self.now_ns, Happening::Updated(index).pack());
+            self.queue.push(self.now_ns, ModelEvent::Updated(index).pack());
         } else {
             self.answer(self.now_ns, index);
         }

@@ -11,8 +11,8 @@ mod controller;
 mod description;
 mod drives;
 mod failover;
-mod foresight;
 mod host;
+mod lookahead;
 mod loss;
 mod parity;
 mod path;
@@ -24,19 +24,19 @@ use layout::{IoList, Place, Raid, Rotation};
 use load::{Completion, Device, Operation};
 use serde_json::{Map, Value};
 
-use crate::course::{ControllerCourse, Occurrence, Own, OwnAccount, Recovery};
+use crate::availability::{BackgroundRebuild, BackgroundTask, Failover, FaultEvent, Recovery};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
+use crate::event_loop::{Clock, EventLoop};
 use crate::payload::number_in;
 use crate::settings::{Setting, numbered};
-use crate::timeline::{Clock, Timeline};
 use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
-use command::{Command, Happening, Parts};
+use command::{Command, ModelEvent, Parts};
 use controller::{Controller, Timing};
 use drives::Drives;
-use foresight::Foresight;
 use host::Host;
+use lookahead::Lookahead;
 use settings::{Condition, Settings};
 
 pub use description::{
@@ -45,9 +45,9 @@ pub use description::{
 pub use settings::SHRINK_LIMIT;
 
 /// What lets such an array lose a controller for a while.
-const UPDATE_REMEDY: &str = "describe its course under `ssd_array.firmware_update`";
+const UPDATE_REMEDY: &str = "describe the update under `ssd_array.firmware_update`";
 
-/// An array of solid-state drives brought to life in simulated time.
+/// Simulated array of solid-state drives.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Model {
     controllers: Box<[Controller]>,
     /// Commands that the controllers work on: all that they have but those that wait in or for the cache.
     under_way: u32,
-    foresight: Foresight,
+    lookahead: Lookahead,
     /// All I/Os begin and end at multiples of so many bytes, a power of two, as far as is known.
     grain_bytes: u32,
     drives: Drives,
@@ -80,9 +80,9 @@ pub(crate) struct Model {
     without_parity: Vec<u64>,
     notes: Vec<TwinNote>,
     recovery: Recovery,
-    course: ControllerCourse,
-    /// What the array does on its own account, by the number under which it is in the queue.
-    own: Slab<Own>,
+    failover: Failover,
+    /// Pending background tasks, by their number in the queue.
+    own: Slab<BackgroundTask>,
     /// What is carried next was told as ranges already.
     is_told: bool,
 }
@@ -133,7 +133,7 @@ impl ArrayModel for Model {
         let timing = Timing::new(description, settings, settings.raid == 5);
         let controller = Controller::new(timing, description.controllers.processors.get());
         let host = Host::new(description, settings);
-        let course = ControllerCourse::new(
+        let failover = Failover::new(
             description.firmware_update.as_ref(),
             description.controllers.count.get(),
             u64::from(set.segment_bytes()),
@@ -146,7 +146,7 @@ impl ArrayModel for Model {
             timing,
             lun_bytes,
             has_parity,
-            foresight: Foresight::new(&host, &timing, settings),
+            lookahead: Lookahead::new(&host, &timing, settings),
             grain_bytes: 1,
             host,
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
@@ -166,7 +166,7 @@ impl ArrayModel for Model {
                 description.drives.fitted(),
                 stripe.capacity_bytes(),
             ),
-            course,
+            failover,
             own: Slab::default(),
             set,
             stripe,
@@ -175,16 +175,18 @@ impl ArrayModel for Model {
     }
 
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        self.faculties().occurrence(action, arguments).map(|_| ())
+        self.capabilities().fault_event(action, arguments).map(|_| ())
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
-        self.stop_foreseeing();
-        match self.faculties().occurrence(action, arguments) {
-            Ok(Occurrence::DriveFails(drive)) => self.plan_own(at_ns, Own::DriveFails(drive)),
-            Ok(Occurrence::DriveIsReplaced(drive)) => self.plan_own(at_ns, Own::DriveIsReplaced(drive)),
-            Ok(Occurrence::FirmwareUpdate) => self.course.begin_update(at_ns),
-            Ok(Occurrence::ControllerFails(controller)) => self.course.begin_failover(at_ns, controller),
+        self.stop_lookahead();
+        match self.capabilities().fault_event(action, arguments) {
+            Ok(FaultEvent::DriveFails(drive)) => self.schedule_task(at_ns, BackgroundTask::DriveFails(drive)),
+            Ok(FaultEvent::DriveIsReplaced(drive)) => {
+                self.schedule_task(at_ns, BackgroundTask::DriveIsReplaced(drive));
+            }
+            Ok(FaultEvent::FirmwareUpdate) => self.failover.begin_update(at_ns),
+            Ok(FaultEvent::ControllerFails(controller)) => self.failover.begin_failover(at_ns, controller),
             Err(error) => self.note(error.to_string()),
         }
     }
@@ -206,7 +208,7 @@ impl ArrayModel for Model {
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns().min(self.course.next_at_ns())
+        self.queue.first_at_ns().min(self.failover.next_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
@@ -236,7 +238,7 @@ impl ArrayModel for Model {
         if !self.controllers.iter().all(stays_level) || self.recovery.is_rebuilding() {
             return 0;
         }
-        self.drives.steady_for_ns(window_ns).min(self.course.steady_for_ns(self.now_ns))
+        self.drives.steady_for_ns(window_ns).min(self.failover.steady_for_ns(self.now_ns))
     }
 
     fn carry(&mut self, duration_ns: u64, window_ns: u64) {
@@ -244,7 +246,7 @@ impl ArrayModel for Model {
             self.drives.carry(duration_ns, window_ns);
         }
         self.is_told = false;
-        self.course.carry(duration_ns);
+        self.failover.carry(duration_ns);
     }
 
     /// Where erased flash is used up before the load ends: how much of it each drive has taken, by chance more than others, says
@@ -277,7 +279,7 @@ impl Device for Model {
 
     fn expect(&mut self, grain_bytes: u32) {
         if self.commands.is_empty() {
-            self.foresee_reads(grain_bytes);
+            self.look_ahead_to_reads(grain_bytes);
         }
     }
 
@@ -310,26 +312,26 @@ impl Device for Model {
     }
 }
 
-impl Timeline for Model {
+impl EventLoop for Model {
     #[inline]
     fn clock(&mut self) -> Clock<'_> {
-        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.course.next_at_ns() }
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.failover.next_at_ns() }
     }
 
     #[inline]
-    fn happens(&mut self, payload: u32) -> Option<Completion> {
+    fn handle(&mut self, payload: u32) -> Option<Completion> {
         let at_ns = self.now_ns;
-        match Happening::unpack(payload) {
-            Happening::Issue(command) => self.issue(command),
-            Happening::Arrive(command) => self.take_in(self.foresight.arrival_ns(at_ns), command),
-            Happening::Start(command) => self.start(self.foresight.drives_ns(at_ns), command),
-            Happening::ReadDone(command) => self.read_done(self.foresight.links_ns(at_ns), command),
-            Happening::OldRead(command) => self.make_parity(self.foresight.drives_ns(at_ns), command),
-            Happening::Updated(command) => self.updated(command),
-            Happening::ParityDone(command) => self.is_computed(self.foresight.drives_ns(at_ns), command),
-            Happening::Destaged(command) => self.destaged(command),
-            Happening::Answer(command) => return self.answered(command),
-            Happening::Own(own) => self.own_happens(own),
+        match ModelEvent::unpack(payload) {
+            ModelEvent::Issue(command) => self.issue(command),
+            ModelEvent::Arrive(command) => self.take_in(self.lookahead.arrival_ns(at_ns), command),
+            ModelEvent::Start(command) => self.start(self.lookahead.drives_ns(at_ns), command),
+            ModelEvent::ReadDone(command) => self.read_done(self.lookahead.links_ns(at_ns), command),
+            ModelEvent::OldRead(command) => self.make_parity(self.lookahead.drives_ns(at_ns), command),
+            ModelEvent::Updated(command) => self.updated(command),
+            ModelEvent::ParityDone(command) => self.is_computed(self.lookahead.drives_ns(at_ns), command),
+            ModelEvent::Destaged(command) => self.destaged(command),
+            ModelEvent::Answer(command) => return self.answered(command),
+            ModelEvent::BackgroundTask(own) => self.run_task(own),
         }
         None
     }
@@ -341,7 +343,7 @@ impl Timeline for Model {
         }
     }
 
-    fn take_step(&mut self) {
-        self.course_step();
+    fn run_background(&mut self) {
+        self.failover_step();
     }
 }

@@ -4,7 +4,7 @@ use layout::{Condition as _, Healthy, Place};
 use load::Direction;
 
 use super::Model;
-use super::command::Happening;
+use super::command::ModelEvent;
 use crate::drive::flash::translation::Temperature;
 
 impl Model {
@@ -30,7 +30,7 @@ impl Model {
             self.commands.get_mut(index).marks.set_in_place();
             let [data_ns, parity_ns] = places.map(|place| self.drives.read_place(at_ns, place, length_bytes));
             let done_ns = data_ns.max(parity_ns);
-            self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
+            self.queue.push(self.lookahead.drives_seen_ns(done_ns), ModelEvent::OldRead(index).pack());
             return;
         }
         if !self.plan_write(index) {
@@ -47,7 +47,7 @@ impl Model {
         }
         self.note_parity_ns(index, self.timing.parity_ns(moved_bytes, parity_bytes));
         let done_ns = self.drives.read(at_ns, self.plan.reads());
-        self.queue.push(self.foresight.drives_seen_ns(done_ns), Happening::OldRead(index).pack());
+        self.queue.push(self.lookahead.drives_seen_ns(done_ns), ModelEvent::OldRead(index).pack());
     }
 
     /// The data and the parity that a small write to a whole stripe changes, and how many bytes of each.
@@ -125,9 +125,9 @@ impl Model {
             self.parity_ns[index as usize]
         };
         let done_ns = self.compute_parity(at_ns, controller, parity_ns);
-        match self.foresight.until_drives(self.now_ns, done_ns) {
+        match self.lookahead.until_drives(self.now_ns, done_ns) {
             None => self.is_computed(done_ns, index),
-            Some(seen_ns) => self.queue.push(seen_ns, Happening::ParityDone(index).pack()),
+            Some(seen_ns) => self.queue.push(seen_ns, ModelEvent::ParityDone(index).pack()),
         }
     }
 
@@ -135,7 +135,7 @@ impl Model {
     /// is done.
     #[inline]
     pub(super) fn compute_parity(&mut self, at_ns: u64, controller: u32, parity_ns: u64) -> u64 {
-        let controller = &mut self.controllers[self.course.stand_in(controller) as usize];
+        let controller = &mut self.controllers[self.failover.stand_in(controller) as usize];
         controller.make_parity(at_ns, parity_ns, self.under_way)
     }
 
@@ -164,9 +164,9 @@ impl Model {
             self.write_planned(at_ns)
         };
         if self.commands.get(index).marks.is_cached() {
-            self.queue.push(done_ns, Happening::Destaged(index).pack());
+            self.queue.push(done_ns, ModelEvent::Destaged(index).pack());
         } else if self.has_parity && self.timing.limits_parity_updates {
-            self.queue.push(done_ns, Happening::Updated(index).pack());
+            self.queue.push(done_ns, ModelEvent::Updated(index).pack());
         } else {
             self.answer(done_ns + self.timing.write_answer_ns, index);
         }

@@ -4,8 +4,8 @@ use layout::{Condition as _, Healthy, Place};
 use load::{Completion, Direction};
 
 use super::Model;
-use super::command::{Command, Happening, Marks};
-use crate::course::DATA_LOST;
+use super::command::{Command, Marks, ModelEvent};
+use crate::availability::DATA_LOST;
 
 impl Model {
     /// Begins an I/O's command to one LUN.
@@ -19,7 +19,7 @@ impl Model {
         is_part: bool,
     ) {
         let owner = place.drive % self.controllers.len() as u16;
-        let controller = self.course.reached(u32::from(owner), issued_at_ns) as u16;
+        let controller = self.failover.reached(u32::from(owner), issued_at_ns) as u16;
         let command = self.commands.keep(Command {
             offset_bytes: u64::from(place.drive) * self.lun_bytes + place.offset_bytes,
             issued_at_ns,
@@ -34,7 +34,7 @@ impl Model {
         if issued_at_ns == self.now_ns {
             self.issue(command);
         } else {
-            self.queue.push(issued_at_ns, Happening::Issue(command).pack());
+            self.queue.push(issued_at_ns, ModelEvent::Issue(command).pack());
         }
     }
 
@@ -55,25 +55,25 @@ impl Model {
             }
             Direction::Read | Direction::Trim => self.now_ns + self.host.command_ns(),
         };
-        match self.foresight.until_arrival(self.now_ns, at_ns) {
+        match self.lookahead.until_arrival(self.now_ns, at_ns) {
             None => self.take_in(at_ns, index),
-            Some(seen_ns) => self.queue.push(seen_ns, Happening::Arrive(index).pack()),
+            Some(seen_ns) => self.queue.push(seen_ns, ModelEvent::Arrive(index).pack()),
         }
     }
 
     /// A command reaches its controller at `at_ns`.
     #[inline]
     pub(super) fn take_in(&mut self, at_ns: u64, index: u32) {
-        if self.course.is_any_away() && self.reroute(index) {
+        if self.failover.is_any_away() && self.reroute(index) {
             return;
         }
         let command = self.commands.get(index);
         self.under_way += 1;
         let controller = &mut self.controllers[usize::from(command.controller)];
         let ready_ns = controller.take_in(at_ns, command.direction, self.under_way);
-        match self.foresight.until_drives(self.now_ns, ready_ns) {
+        match self.lookahead.until_drives(self.now_ns, ready_ns) {
             None => self.start(ready_ns, index),
-            Some(seen_ns) => self.queue.push(seen_ns, Happening::Start(index).pack()),
+            Some(seen_ns) => self.queue.push(seen_ns, ModelEvent::Start(index).pack()),
         }
     }
 
@@ -85,13 +85,13 @@ impl Model {
             Direction::Read if !self.recovery.loss.is_whole() => self.read_degraded(index),
             Direction::Read => {
                 let done_ns = self.read(at_ns, &command);
-                match self.foresight.until_links(self.now_ns, done_ns) {
+                match self.lookahead.until_links(self.now_ns, done_ns) {
                     None => self.read_done(done_ns, index),
-                    Some(seen_ns) => self.queue.push(seen_ns, Happening::ReadDone(index).pack()),
+                    Some(seen_ns) => self.queue.push(seen_ns, ModelEvent::ReadDone(index).pack()),
                 }
             }
             // With one controller away there is nobody to mirror to: writes go through.
-            Direction::Write if self.settings.on.write_cache && !self.course.is_any_away() => {
+            Direction::Write if self.settings.on.write_cache && !self.failover.is_any_away() => {
                 self.under_way -= 1;
                 self.commands.get_mut(index).marks.set_cached();
                 let controller = &mut self.controllers[usize::from(command.controller)];
@@ -130,7 +130,7 @@ impl Model {
 
     #[inline]
     pub(super) fn answer(&mut self, at_ns: u64, index: u32) {
-        self.queue.push(at_ns, Happening::Answer(index).pack());
+        self.queue.push(at_ns, ModelEvent::Answer(index).pack());
     }
 
     /// The host has an answer: what waited for it is sent. Returns the end of the I/O that has all of its answers.

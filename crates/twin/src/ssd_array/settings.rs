@@ -1,4 +1,4 @@
-//! What can be set on an array of solid-state drives.
+//! Settings of an SSD array.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What the arm does next: which command it serves, and when it writes what was acknowledged.
+//! Disk scheduler: the next command of the arm, and destaging of acknowledged writes.
 
 use super::{DiskCommand, HardDisk, Pending, Service};
 use load::Direction;

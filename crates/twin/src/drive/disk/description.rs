@@ -1,4 +1,4 @@
-//! What a hard disk is made of.
+//! Description of a hard disk.
 
 use super::super::description::{DescriptionError, require};
 use schemars::JsonSchema;

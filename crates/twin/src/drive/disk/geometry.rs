@@ -1,4 +1,4 @@
-//! Where a byte lies on the platters: zone, cylinder and angle; and how long the media takes to reach it.
+//! Disk geometry: zone, cylinder and angle of a byte, and the time to reach it.
 
 use super::description::HardDiskDescription;
 use units::NANOS_PER_SECOND;

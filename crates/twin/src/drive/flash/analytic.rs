@@ -1,4 +1,4 @@
-//! What write amplification must be: closed forms and the stationary distribution of valid counts.
+//! Analytic write amplification: closed forms and the stationary distribution of valid counts.
 //!
 //! Throughout, `over_provisioning` = (physical − user) ÷ user, alpha = 1 + `over_provisioning`, b = units per block.
 

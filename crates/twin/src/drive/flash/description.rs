@@ -1,4 +1,4 @@
-//! What a flash drive or flash module is made of.
+//! Description of a flash drive or flash module.
 
 use super::super::description::{DescriptionError, require};
 use super::sample::SampledTranslation;

@@ -1,4 +1,4 @@
-//! A small translation that stands for a large drive: which units it follows, and what collection costs all of them.
+//! Sampled translation: a small flash translation layer that represents a large drive.
 //!
 //! One unit in every so many is followed, at its true rate of writes, so that the write cliff comes when it should and the
 //! others cost next to nothing. Every host write is charged what the last collected blocks cost for each unit they gave

@@ -33,7 +33,7 @@ fn steady(geometry: Geometry, collection: Collection) -> (f64, f64) {
     let units = geometry.user_units;
     let mut translation = Translation::fresh(geometry, collection, Frontiers::One, 1).unwrap();
     let mut random = Random::from_seed(2);
-    let (settle, measure) = if long() {
+    let (flush_deferred, measure) = if long() {
         translation.fill_in_order(units);
         (4.0, 4.0)
     } else {
@@ -41,8 +41,8 @@ fn steady(geometry: Geometry, collection: Collection) -> (f64, f64) {
         (0.6, 1.0)
     };
     let started = std::time::Instant::now();
-    let writes = f64::from(units) * (settle + measure);
-    rewrite(&mut translation, &mut random, settle);
+    let writes = f64::from(units) * (flush_deferred + measure);
+    rewrite(&mut translation, &mut random, flush_deferred);
     let amplification = rewrite(&mut translation, &mut random, measure);
     (amplification, writes / started.elapsed().as_secs_f64() / 1e6)
 }

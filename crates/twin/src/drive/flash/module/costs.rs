@@ -1,4 +1,4 @@
-//! What the steps of an I/O take, in integers.
+//! Service times of the steps of an I/O, in integers.
 
 use super::super::description::FlashDescription;
 use crate::drive::Slowness;

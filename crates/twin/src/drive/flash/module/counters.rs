@@ -1,4 +1,4 @@
-//! What a drive has done.
+//! Counters of a flash drive.
 
 /// Sums since the drive was built, in units of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,0 +1,94 @@
+//! Unloaded latency: the latency of an I/O that hardly queues, the reference for telling queueing time.
+
+use crate::level::total;
+use crate::observation::{Observation, ObservedCase};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// Latency so many times that of the same case with at most half the I/Os outstanding is mostly time in queues …
+const QUEUED: f64 = 3.0;
+/// … and so many times the least of its block size, where there is no such case: another mix takes another time by itself.
+const QUEUED_BESIDE_ANOTHER: f64 = 10.0;
+
+/// Settings that say how much is outstanding and for how long, not what is done.
+const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_time"];
+
+/// Unloaded latencies of a run, indexed by workload. They are sorted when the first case asks, and only once: a run has more than a thousand of
+/// them, and most are told by a part that is full.
+pub(crate) struct UnloadedLatencies<'a> {
+    observation: &'a Observation,
+    cases: OnceCell<Cases>,
+}
+
+#[derive(Default)]
+struct Cases {
+    /// What is outstanding and the mean latency, of cases that do the same, each with its place in the observation.
+    alike: BTreeMap<String, Vec<(f64, f64, usize)>>,
+    /// The lowest mean latency by block size, as bits, and the place of its case.
+    least_ns: BTreeMap<Option<u64>, (f64, usize)>,
+}
+
+/// Unloaded latency of a case.
+pub(super) struct UnloadedLatency {
+    pub latency_ns: f64,
+    /// The case, as `stage/case`.
+    pub path: String,
+    /// So many times as much is mostly time in queues.
+    pub factor: f64,
+    /// Whose it is, in words.
+    pub of: &'static str,
+}
+
+impl<'a> UnloadedLatencies<'a> {
+    pub fn new(observation: &'a Observation) -> Self {
+        UnloadedLatencies { observation, cases: OnceCell::new() }
+    }
+
+    /// That of the same case with at most half as much outstanding; else the least of its block size.
+    pub(super) fn beside(&self, case: &ObservedCase, outstanding: f64) -> UnloadedLatency {
+        let cases = self.cases.get_or_init(|| Cases::of(self.observation));
+        let alike = cases.alike.get(&what(case)).into_iter().flatten();
+        let alone = alike
+            .filter(|(other, _, _)| *other <= outstanding / 2.0)
+            .map(|(_, latency_ns, place)| (*latency_ns, *place))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let (found, factor, of) = match alone {
+            Some(found) => (Some(found), QUEUED, "the same with fewer outstanding"),
+            None => {
+                let least = cases.least_ns.get(&size(case)).copied();
+                (least, QUEUED_BESIDE_ANOTHER, "the lowest of this block size")
+            }
+        };
+        let (latency_ns, place) = found.unwrap_or((f64::INFINITY, 0));
+        let path = self.observation.cases.get(place).map(ObservedCase::path).unwrap_or_default();
+        UnloadedLatency { latency_ns, path, factor, of }
+    }
+}
+
+impl Cases {
+    fn of(observation: &Observation) -> Cases {
+        let mut cases = Cases::default();
+        for (place, case) in observation.cases.iter().enumerate() {
+            let level = total(case);
+            if level.mean_latency_ns > 0.0 {
+                let of_case = (level.outstanding, level.mean_latency_ns, place);
+                cases.alike.entry(what(case)).or_default().push(of_case);
+                let least = cases.least_ns.entry(size(case)).or_insert((f64::INFINITY, place));
+                if level.mean_latency_ns < least.0 {
+                    *least = (level.mean_latency_ns, place);
+                }
+            }
+        }
+        cases
+    }
+}
+
+/// What a case does, however much of it at once.
+fn what(case: &ObservedCase) -> String {
+    let settings = case.settings.iter().filter(|(name, _)| !HOW_MUCH.contains(&name.as_str()));
+    settings.map(|(name, value)| format!("{name}={value},")).collect()
+}
+
+fn size(case: &ObservedCase) -> Option<u64> {
+    case.number("bs").map(f64::to_bits)
+}

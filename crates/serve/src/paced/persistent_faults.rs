@@ -1,0 +1,64 @@
+//! Persistent faults: the state of parts that a replacement twin has to take over.
+
+use serde_json::{Map, Value};
+
+const DRIVE_SLOW: &str = "drive-slow";
+const DRIVE_FAILURE: &str = "drive-failure";
+const DRIVE_REPLACEMENT: &str = "drive-replacement";
+const SERVICE_STOP: &str = "service-stop";
+const SERVICE_START: &str = "service-start";
+
+/// Actions that would bring a new twin into the state of the present one, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PersistentFaults {
+    actions: Vec<(String, Map<String, Value>)>,
+}
+
+impl PersistentFaults {
+    /// Something has happened.
+    pub(super) fn note(&mut self, action: &str, arguments: &Map<String, Value>) {
+        match action {
+            DRIVE_SLOW => {
+                self.forget(DRIVE_SLOW, "drive", arguments);
+                if arguments.get("factor").and_then(Value::as_f64) != Some(1.0) {
+                    self.keep(action, arguments);
+                }
+            }
+            DRIVE_FAILURE => {
+                self.forget(DRIVE_SLOW, "drive", arguments);
+                self.forget(DRIVE_FAILURE, "drive", arguments);
+                self.keep(action, arguments);
+            }
+            DRIVE_REPLACEMENT => {
+                self.forget(DRIVE_SLOW, "drive", arguments);
+                self.forget(DRIVE_FAILURE, "drive", arguments);
+            }
+            SERVICE_STOP => {
+                self.forget(SERVICE_STOP, "service", arguments);
+                self.keep(action, arguments);
+            }
+            SERVICE_START => self.forget(SERVICE_STOP, "service", arguments),
+            _ => {}
+        }
+    }
+
+    /// Of the drives that were lost these still are.
+    pub(super) fn lost(&mut self, lost: &[Value]) {
+        self.actions.retain(|(action, reported)| {
+            action != DRIVE_FAILURE || reported.get("drive").is_some_and(|drive| lost.contains(drive))
+        });
+    }
+
+    /// All of it.
+    pub(super) fn actions(&self) -> impl Iterator<Item = (String, Map<String, Value>)> + '_ {
+        self.actions.iter().cloned()
+    }
+
+    fn keep(&mut self, action: &str, arguments: &Map<String, Value>) {
+        self.actions.push((action.to_owned(), arguments.clone()));
+    }
+
+    fn forget(&mut self, action: &str, key: &str, arguments: &Map<String, Value>) {
+        self.actions.retain(|(kept, reported)| kept != action || reported.get(key) != arguments.get(key));
+    }
+}

@@ -1,0 +1,294 @@
+//! Controllers that leave and come back: failover, and a firmware update with its verification pass.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::fault_event::Capabilities;
+use crate::description::{PHASE_LIMIT_S, rate, refuse, whole, within};
+use crate::{DescriptionError, Parameter};
+
+/// How a firmware update goes: each controller in turn leaves while its peers serve, then a pass over all RAID
+/// stripes verifies them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FirmwareUpdate {
+    /// Seconds that a controller is away.
+    pub controller_away_s: Parameter<f64>,
+    /// Seconds between the return of one and the leave of the next.
+    pub controller_gap_s: Parameter<f64>,
+    /// Seconds that commands wait on a path whose controller has just left, before they take another path.
+    pub path_failover_s: Parameter<f64>,
+    /// Rate at which the verification reads each drive, in 10^6 bytes a second.
+    pub verification_mb_per_s: Parameter<f64>,
+    /// Bytes of each drive that the verification reads.
+    pub verification_bytes: Parameter<u64>,
+}
+
+impl FirmwareUpdate {
+    /// Refuses what no array of so many controllers and drives of such a size can have, naming the key.
+    pub(crate) fn check(&self, controllers: u32, drive_bytes: u64) -> Result<(), DescriptionError> {
+        if controllers < 2 {
+            return refuse(
+                "firmware_update",
+                "a single controller cannot leave under load".into(),
+                "leave the section out, or give the array a second controller",
+            );
+        }
+        within("firmware_update.controller_away_s", &self.controller_away_s, 0.0, PHASE_LIMIT_S)?;
+        within("firmware_update.controller_gap_s", &self.controller_gap_s, 0.0, PHASE_LIMIT_S)?;
+        within("firmware_update.path_failover_s", &self.path_failover_s, 0.0, PHASE_LIMIT_S)?;
+        rate("firmware_update.verification_mb_per_s", &self.verification_mb_per_s)?;
+        whole("firmware_update.verification_bytes", &self.verification_bytes, 0, drive_bytes)
+    }
+}
+
+/// Nanoseconds of a second.
+const SECOND_NS: f64 = 1e9;
+
+/// Whether a controller serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Up,
+    /// It has left; its hosts learn of it at the given moment.
+    Away {
+        noticed_at_ns: u64,
+    },
+}
+
+/// Next step of a failover or an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailoverStep {
+    /// Controller so-and-so leaves.
+    Leave(u32),
+    /// Controller so-and-so comes back.
+    Return(u32),
+    /// The verification reads the next stripe.
+    Verify,
+}
+
+/// Action that a step requires of the array model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ControllerEvent {
+    /// A controller has left; what waits in it goes to its peers.
+    Left(u32),
+    /// This stripe is read for verification.
+    Verify(u64),
+    /// No action.
+    Nothing,
+}
+
+/// The timing of an update as described.
+#[derive(Debug, Clone)]
+struct Update {
+    away_ns: u64,
+    gap_ns: u64,
+    failover_ns: u64,
+    /// Between two stripes of the verification.
+    stripe_ns: u64,
+    /// Stripes that it reads.
+    stripes: u64,
+}
+
+/// Failover and update state of the controllers: which are up, and the next step.
+#[derive(Debug, Clone)]
+pub(crate) struct Failover {
+    update: Option<Update>,
+    presence: Box<[Presence]>,
+    is_any_away: bool,
+    /// When it goes on, and how. Apart from the queue: carried time brings it nearer, and nothing else.
+    next_step: Option<(u64, FailoverStep)>,
+    /// Stripes still to verify.
+    stripes_left: u64,
+    /// One controller leaves and comes back, and that is all.
+    is_failover: bool,
+    /// Controllers serve on while they are updated.
+    serves_on: bool,
+}
+
+impl Failover {
+    /// All controllers up. `stripes` is how many the set has.
+    pub fn new(
+        description: Option<&FirmwareUpdate>,
+        controllers: u32,
+        segment_bytes: u64,
+        stripes: u64,
+    ) -> Self {
+        let nanos = |seconds: f64| (seconds * SECOND_NS).round() as u64;
+        let update = description.map(|update| Update {
+            away_ns: nanos(update.controller_away_s.get()),
+            gap_ns: nanos(update.controller_gap_s.get()),
+            failover_ns: nanos(update.path_failover_s.get()),
+            stripe_ns: (segment_bytes as f64 * 1000.0 / update.verification_mb_per_s.get()).round() as u64,
+            stripes: (update.verification_bytes.get() / segment_bytes).min(stripes),
+        });
+        Failover {
+            update,
+            presence: vec![Presence::Up; controllers as usize].into(),
+            is_any_away: false,
+            next_step: None,
+            stripes_left: 0,
+            is_failover: false,
+            serves_on: false,
+        }
+    }
+
+    /// Switches the mechanism off: an update is noted and takes no controller away. A failure still does.
+    pub fn serve_on(&mut self) {
+        self.serves_on = true;
+    }
+
+    /// What can happen to an array of these controllers and so many drives. `update_remedy` lets its controllers leave, where
+    /// its description does not.
+    pub fn capabilities(&self, drives: u32, update_remedy: &'static str) -> Capabilities {
+        Capabilities {
+            drives,
+            controllers: self.presence.len() as u32,
+            update_remedy: self.update.is_none().then_some(update_remedy),
+            is_busy: self.next_step.is_some(),
+        }
+    }
+
+    /// Begins an update at a moment.
+    pub fn begin_update(&mut self, at_ns: u64) {
+        self.is_failover = false;
+        self.next_step = Some((at_ns, FailoverStep::Leave(0)));
+    }
+
+    /// Begins a failover of one controller at a moment.
+    pub fn begin_failover(&mut self, at_ns: u64, controller: u32) {
+        self.is_failover = true;
+        self.next_step = Some((at_ns, FailoverStep::Leave(controller)));
+    }
+
+    /// When the next step is due; `u64::MAX` for never.
+    #[inline]
+    pub fn next_at_ns(&self) -> u64 {
+        self.next_step.map_or(u64::MAX, |(at_ns, _)| at_ns)
+    }
+
+    /// Takes the step that is due now; says what has happened, where that is worth a note.
+    pub fn step(&mut self, now_ns: u64) -> (ControllerEvent, Option<String>) {
+        let (Some((_, step)), Some(update)) = (self.next_step.take(), &self.update) else {
+            return (ControllerEvent::Nothing, None);
+        };
+        match step {
+            FailoverStep::Leave(index) => {
+                let why = if self.is_failover { "fails" } else { "leaves for its new firmware" };
+                self.next_step = Some((now_ns + update.away_ns, FailoverStep::Return(index)));
+                let note = Some(format!("controller-{index} {why}"));
+                if self.serves_on && !self.is_failover {
+                    return (ControllerEvent::Nothing, note);
+                }
+                let noticed_at_ns = now_ns + update.failover_ns;
+                self.presence[index as usize] = Presence::Away { noticed_at_ns };
+                self.is_any_away = true;
+                (ControllerEvent::Left(index), note)
+            }
+            FailoverStep::Return(index) => {
+                self.presence[index as usize] = Presence::Up;
+                self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
+                let next = index + 1;
+                if !self.is_failover && (next as usize) < self.presence.len() {
+                    self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Leave(next)));
+                } else if !self.is_failover {
+                    self.stripes_left = update.stripes;
+                    self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Verify));
+                }
+                (ControllerEvent::Nothing, Some(format!("controller-{index} is back")))
+            }
+            FailoverStep::Verify => {
+                let (all, left) = (update.stripes, self.stripes_left);
+                let note = if left == all {
+                    Some("verification of the RAID stripes begins".to_owned())
+                } else if left == 0 {
+                    Some("verification of the RAID stripes is done".to_owned())
+                } else {
+                    None
+                };
+                if left == 0 {
+                    return (ControllerEvent::Nothing, note);
+                }
+                self.stripes_left -= 1;
+                self.next_step = Some((now_ns + update.stripe_ns, FailoverStep::Verify));
+                (ControllerEvent::Verify(all - left), note)
+            }
+        }
+    }
+
+    /// Whether a controller is away.
+    #[inline]
+    pub fn is_any_away(&self) -> bool {
+        self.is_any_away
+    }
+
+    /// True where its hosts have reason to send a controller commands.
+    #[inline]
+    pub fn is_known_up(&self, controller: u32, now_ns: u64) -> bool {
+        match self.presence[controller as usize] {
+            Presence::Up => true,
+            Presence::Away { noticed_at_ns } => now_ns < noticed_at_ns,
+        }
+    }
+
+    /// For a controller that is away: when the hosts of a command that has just come to it send it another way.
+    pub fn again_at_ns(&self, controller: u32, now_ns: u64) -> Option<u64> {
+        match self.presence[controller as usize] {
+            Presence::Up => None,
+            Presence::Away { noticed_at_ns } => Some(noticed_at_ns.max(now_ns)),
+        }
+    }
+
+    /// Who does the work of a controller now: itself, or while it is away the next that is there.
+    #[inline]
+    pub fn stand_in(&self, controller: u32) -> u32 {
+        if self.is_any_away { self.next_present(controller) } else { controller }
+    }
+
+    fn next_present(&self, controller: u32) -> u32 {
+        let count = self.presence.len() as u32;
+        (0..count)
+            .map(|step| (controller + step) % count)
+            .find(|&other| self.presence[other as usize] == Presence::Up)
+            .unwrap_or(controller)
+    }
+
+    /// Where hosts send a command, at a moment, for a volume that a controller owns.
+    #[inline]
+    pub fn reached(&self, owner: u32, at_ns: u64) -> u32 {
+        if !self.is_any_away || self.is_known_up(owner, at_ns) { owner } else { self.next_present(owner) }
+    }
+
+    /// Whether the hosts know of every controller that is away.
+    fn has_noticed(&self, now_ns: u64) -> bool {
+        self.presence.iter().all(|presence| match presence {
+            Presence::Up => true,
+            Presence::Away { noticed_at_ns } => *noticed_at_ns < now_ns,
+        })
+    }
+
+    /// The stripes left, within the verification: there one step is like another.
+    fn verifying(&self) -> Option<&Update> {
+        let update = self.update.as_ref()?;
+        let is_within = (1..update.stripes).contains(&self.stripes_left);
+        (is_within && matches!(self.next_step, Some((_, FailoverStep::Verify)))).then_some(update)
+    }
+
+    /// As [`load::FastForward::steady_for_ns`].
+    pub fn steady_for_ns(&self, now_ns: u64) -> u64 {
+        match (self.next_step, self.verifying()) {
+            (None, _) => u64::MAX,
+            (_, Some(update)) => (self.stripes_left - 1) * update.stripe_ns,
+            (Some((at_ns, _)), None) if self.has_noticed(now_ns) => at_ns.saturating_sub(now_ns + 1),
+            _ => 0,
+        }
+    }
+
+    /// As [`load::FastForward::carry`].
+    pub fn carry(&mut self, duration_ns: u64) {
+        if let Some(stripe_ns) = self.verifying().map(|update| update.stripe_ns) {
+            self.stripes_left -= duration_ns / stripe_ns;
+        } else if let Some((at_ns, _)) = &mut self.next_step {
+            *at_ns -= duration_ns;
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Fault and maintenance events of arrays of drives behind controllers, parsed from plans.
+
+use layout::DriveIndex;
+use serde_json::{Map, Value};
+
+use super::loss::{DRIVE, drive_of};
+use crate::settings::bad;
+use crate::slow::DRIVE_SLOW;
+use crate::{Event, TwinError};
+
+/// Argument of an event: the controller's number.
+const CONTROLLER: &str = "controller";
+
+/// Fault or maintenance event of an array of drives behind controllers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultEvent {
+    /// A drive is lost.
+    DriveFails(DriveIndex),
+    /// A new drive takes the place of a lost one.
+    DriveIsReplaced(DriveIndex),
+    /// The firmware of all controllers is updated.
+    FirmwareUpdate,
+    /// A controller leaves and comes back.
+    ControllerFails(u32),
+}
+
+/// Capabilities of an array that decide which events it accepts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capabilities {
+    /// Drives of its set.
+    pub drives: u32,
+    pub controllers: u32,
+    /// What lets its controllers leave, where its description does not.
+    pub update_remedy: Option<&'static str>,
+    /// A controller is away, or a verification goes on.
+    pub is_busy: bool,
+}
+
+impl Capabilities {
+    /// Reads an event and what it is told; refuses what this array cannot do.
+    pub fn fault_event(&self, action: &str, arguments: &Map<String, Value>) -> Result<FaultEvent, TwinError> {
+        let Some(event) = Event::from_name(action) else {
+            let known = Event::ALL.map(Event::name).into_iter().chain([DRIVE_SLOW]);
+            let known = known.collect::<Vec<_>>().join(", ");
+            return Err(TwinError::UnknownEvent { event: action.to_owned(), known });
+        };
+        let refused = |remedy| Err(TwinError::NoSuchEvent { event: event.name(), remedy });
+        match event {
+            Event::DriveFailure | Event::DriveReplacement => {
+                self.check_number(event, DRIVE, self.drives, arguments)?;
+                let drive = drive_of(arguments);
+                Ok(match event {
+                    Event::DriveFailure => FaultEvent::DriveFails(drive),
+                    _ => FaultEvent::DriveIsReplaced(drive),
+                })
+            }
+            Event::FirmwareUpdate | Event::ControllerFailover => {
+                let is_failover = event == Event::ControllerFailover;
+                let controllers = if is_failover { self.controllers } else { 0 };
+                if let Some(remedy) = self.update_remedy {
+                    return refused(remedy);
+                }
+                if self.is_busy {
+                    return Err(TwinError::Busy { event: event.name() });
+                }
+                self.check_number(event, CONTROLLER, controllers, arguments)?;
+                let controller = arguments.get(CONTROLLER).and_then(Value::as_u64).unwrap_or(0);
+                Ok(match event {
+                    Event::ControllerFailover => FaultEvent::ControllerFails(controller as u32),
+                    _ => FaultEvent::FirmwareUpdate,
+                })
+            }
+        }
+    }
+
+    /// Refuses arguments but one that numbers one of `count` parts; any where there are none to number.
+    fn check_number(
+        &self,
+        event: Event,
+        key: &str,
+        count: u32,
+        arguments: &Map<String, Value>,
+    ) -> Result<(), TwinError> {
+        for (name, value) in arguments {
+            if name != key || count == 0 {
+                let (event, argument) = (event.name().to_owned(), name.clone());
+                return Err(TwinError::UnknownArgument { event, argument });
+            }
+            if value.as_u64().is_none_or(|number| number >= u64::from(count)) {
+                return Err(bad(name, value, &format!("the number of a {key}, 0 to {}", count - 1)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Capabilities = Capabilities { drives: 6, controllers: 2, update_remedy: None, is_busy: false };
+
+    fn reported(name: &str, value: Value) -> Map<String, Value> {
+        Map::from_iter([(name.to_owned(), value)])
+    }
+
+    /// Proves that an event takes the part it is told and the first where it is told none, and that parts which are not
+    /// there, things nobody asked for and unknown events are refused.
+    #[test]
+    fn events_name_their_parts() {
+        let read = |action: &str, arguments: Map<String, Value>| ALL.fault_event(action, &arguments);
+        let none = Map::new;
+        assert_eq!(read("drive-failure", none()), Ok(FaultEvent::DriveFails(0)));
+        assert_eq!(read("drive-failure", reported("drive", 5.into())), Ok(FaultEvent::DriveFails(5)));
+        assert_eq!(
+            read("drive-replacement", reported("drive", 5.into())),
+            Ok(FaultEvent::DriveIsReplaced(5))
+        );
+        assert_eq!(
+            read("controller-failover", reported("controller", 1.into())),
+            Ok(FaultEvent::ControllerFails(1))
+        );
+        assert_eq!(read("firmware-update", none()), Ok(FaultEvent::FirmwareUpdate));
+        for (action, arguments) in [
+            ("drive-failure", reported("drive", 6.into())),
+            ("drive-failure", reported("drive", "x".into())),
+            ("drive-failure", reported("disk", 1.into())),
+            ("controller-failover", reported("controller", 2.into())),
+            ("firmware-update", reported("controller", 0.into())),
+            ("earthquake", none()),
+        ] {
+            assert!(read(action, arguments.clone()).is_err(), "{action} {arguments:?}");
+        }
+    }
+
+    /// Proves that what an array is not described for, and what has to wait, is refused with the reason.
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let lone = Capabilities { update_remedy: Some("describe it"), ..ALL };
+        let says = |capabilities: &Capabilities, action: &str| {
+            capabilities.fault_event(action, &Map::new()).unwrap_err().to_string()
+        };
+        assert!(says(&lone, "controller-failover").contains("describe it"));
+        assert!(says(&Capabilities { is_busy: true, ..ALL }, "firmware-update").contains("has to wait"));
+    }
+}

@@ -1,0 +1,128 @@
+//! Recovery of a RAID group: spares and new drives take the slots of lost drives and are rebuilt stripe by
+//! stripe.
+
+use layout::{DriveIndex, IoList, Layout};
+
+use super::loss::Loss;
+use super::rebuild::{Rebuild, RebuildScheduler};
+use crate::TwinNote;
+
+/// The drives of a set, lost and fitted, and the rebuild of what is lost.
+#[derive(Debug, Clone)]
+pub(crate) struct Recovery {
+    /// What its drives are called.
+    part: &'static str,
+    pub loss: Loss,
+    /// By place of the set: the number of the drive fitted in it.
+    fitted: Box<[u32]>,
+    /// Numbers of hot spares, the next one last.
+    spares: Vec<u32>,
+    /// Stripes from here on hold no volume.
+    pub used_stripes: u64,
+    /// None where lost drives stay lost.
+    pub rebuild: Option<RebuildScheduler>,
+}
+
+impl Recovery {
+    /// A whole set; drives beyond it are hot spares. `used_bytes` is how much of it volumes lie on.
+    pub fn new(
+        part: &'static str,
+        rebuild: Option<&Rebuild>,
+        set: &Layout,
+        fitted: u32,
+        used_bytes: u64,
+    ) -> Recovery {
+        Recovery {
+            part,
+            loss: Loss::NONE,
+            fitted: (0..set.drives()).collect(),
+            spares: (set.drives()..fitted).rev().collect(),
+            used_stripes: used_bytes.div_ceil(set.stripe_bytes()),
+            rebuild: rebuild.map(|rebuild| RebuildScheduler::new(rebuild, set.segment_bytes())),
+        }
+    }
+
+    /// By place of the set: the number of the drive fitted in it.
+    #[inline]
+    pub fn fitted(&self) -> &[u32] {
+        &self.fitted
+    }
+
+    /// A drive is lost; false where its place is empty already.
+    pub fn lose(&mut self, now_ns: u64, place: DriveIndex, notes: &mut Vec<TwinNote>) -> bool {
+        let is_new = self.loss.lose(place);
+        if is_new {
+            let says = format!("{}-{} fails", self.part, self.fitted[usize::from(place)]);
+            notes.push(TwinNote { at_ns: now_ns, says });
+        }
+        is_new
+    }
+
+    /// The number of the hot spare that takes an empty place, if there is one.
+    pub fn take_spare(&mut self, place: DriveIndex) -> Option<u32> {
+        self.rebuild.as_ref()?;
+        let spare = self.spares.pop()?;
+        self.fitted[usize::from(place)] = spare;
+        self.loss.fill(place);
+        Some(spare)
+    }
+
+    /// A new drive takes an empty place; false where there is no such place.
+    pub fn take_new(&mut self, now_ns: u64, place: DriveIndex, notes: &mut Vec<TwinNote>) -> bool {
+        let is_taken = self.rebuild.is_some() && self.loss.is_empty_place(place);
+        let says = if is_taken {
+            self.loss.fill(place);
+            format!("a new {0} takes the place of {0}-{1}", self.part, self.fitted[usize::from(place)])
+        } else {
+            format!("the place of {0}-{1} needs no new {0}", self.part, self.fitted[usize::from(place)])
+        };
+        notes.push(TwinNote { at_ns: now_ns, says });
+        is_taken
+    }
+
+    /// Begins to fill the places that were taken, from the first stripe on, as far as what is left suffices. Returns when
+    /// the rebuild is to be asked for its turns, unless it is to be asked already.
+    pub fn fill_places(
+        &mut self,
+        now_ns: u64,
+        set: &Layout,
+        plan: &mut IoList,
+        notes: &mut Vec<TwinNote>,
+    ) -> Option<u64> {
+        let failed = self.loss.failed();
+        let is_filling = failed.iter().any(|place| self.loss.is_filling(place));
+        // Each stripe of a RAID level lies on all drives: what holds for one holds for all.
+        let is_lost = set.rebuild(0, failed, |place| place, plan).is_err();
+        let rebuild = self.rebuild.as_mut()?;
+        if is_filling && !is_lost {
+            return rebuild.begin(now_ns, 0..self.used_stripes);
+        }
+        rebuild.stop();
+        if is_filling {
+            notes.push(TwinNote { at_ns: now_ns, says: "nothing is rebuilt: too much is lost".into() });
+        }
+        None
+    }
+
+    /// Whether a rebuild runs or is about to begin.
+    pub fn is_rebuilding(&self) -> bool {
+        self.rebuild.as_ref().is_some_and(RebuildScheduler::is_running)
+    }
+
+    /// Plans a stripe of the rebuild: every lost drive counts, wherever the mark stands.
+    pub fn plan_stripe(&self, stripe: u64, set: &Layout, plan: &mut IoList) -> bool {
+        set.rebuild(stripe, self.loss.failed(), |place| place, plan).is_ok()
+    }
+
+    /// A stripe that was begun is whole again.
+    pub fn stripe_is_whole(&mut self, now_ns: u64, notes: &mut Vec<TwinNote>) {
+        let Some(rebuild) = &mut self.rebuild else { return };
+        let is_over = rebuild.stripe_is_whole();
+        self.loss.filled_below(rebuild.whole_below());
+        if is_over {
+            rebuild.stop();
+            self.loss.is_filled();
+            notes.push(TwinNote { at_ns: now_ns, says: "the rebuild is done".into() });
+        }
+    }
+}

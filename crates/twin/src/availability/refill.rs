@@ -1,0 +1,95 @@
+//! Rebuild steps of an array, the same for every kind of drive.
+
+use layout::{DriveIndex, IoList, Layout};
+
+use super::rebuild::RebuildStep;
+use super::recovery::Recovery;
+use crate::TwinNote;
+
+/// What filling places goes by, borrowed from the array that does it.
+pub(crate) struct Refilling<'a> {
+    pub now_ns: u64,
+    pub recovery: &'a mut Recovery,
+    pub set: &'a Layout,
+    pub plan: &'a mut IoList,
+    pub notes: &'a mut Vec<TwinNote>,
+}
+
+/// How an array does what a rebuild asks of it.
+pub(crate) trait Rebuilds {
+    /// Asks for [`Refill::rebuild_is_due`] at a moment.
+    fn rebuild_at(&mut self, at_ns: u64);
+
+    /// Begins the rebuild of a stripe; [`Refill::stripe_is_whole`] is for its end.
+    fn rebuild_stripe(&mut self, stripe: u64);
+}
+
+/// An array of drives in a set that is filled again when drives were lost.
+pub(crate) trait Refill: Rebuilds {
+    /// Its own.
+    fn refilling(&mut self) -> Refilling<'_>;
+
+    /// The hot spare with this number comes into a place of the set.
+    fn fit_spare(&mut self, _place: DriveIndex, _number: u32) {}
+
+    /// A new drive with the number of the lost one comes into a place of the set.
+    fn fit_new(&mut self, _place: DriveIndex, _number: u32) {}
+
+    /// A drive is lost; a spare takes its place where there is one.
+    fn drive_is_lost(&mut self, place: DriveIndex) {
+        let Refilling { now_ns, recovery, notes, .. } = self.refilling();
+        if !recovery.lose(now_ns, place, notes) {
+            return;
+        }
+        if let Some(spare) = recovery.take_spare(place) {
+            self.fit_spare(place, spare);
+        }
+        self.fill_places();
+    }
+
+    /// A new drive takes the place of one that is lost.
+    fn drive_is_new(&mut self, place: DriveIndex) {
+        let Refilling { now_ns, recovery, notes, .. } = self.refilling();
+        if recovery.take_new(now_ns, place, notes) {
+            let number = recovery.fitted()[usize::from(place)];
+            self.fit_new(place, number);
+            self.fill_places();
+        }
+    }
+
+    /// Begins to fill the places that were taken.
+    fn fill_places(&mut self) {
+        let Refilling { now_ns, recovery, set, plan, notes } = self.refilling();
+        if let Some(begins_ns) = recovery.fill_places(now_ns, set, plan, notes) {
+            self.rebuild_at(begins_ns);
+        }
+    }
+
+    /// The rebuild may go on: its moment has come.
+    fn rebuild_is_due(&mut self) {
+        if let Some(failover) = &mut self.refilling().recovery.rebuild {
+            failover.timer_is_due();
+        }
+        self.rebuild_on();
+    }
+
+    /// A stripe that was begun is whole again.
+    fn stripe_is_whole(&mut self) {
+        let Refilling { now_ns, recovery, notes, .. } = self.refilling();
+        recovery.stripe_is_whole(now_ns, notes);
+        self.rebuild_on();
+    }
+
+    /// Begins as many stripes as may be under way now.
+    fn rebuild_on(&mut self) {
+        loop {
+            let Refilling { now_ns, recovery, .. } = self.refilling();
+            let Some(failover) = &mut recovery.rebuild else { return };
+            match failover.turn(now_ns) {
+                RebuildStep::Stripe(stripe) => self.rebuild_stripe(stripe),
+                RebuildStep::At(at_ns) => return self.rebuild_at(at_ns),
+                RebuildStep::Rest => return,
+            }
+        }
+    }
+}

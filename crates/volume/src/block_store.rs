@@ -1,0 +1,143 @@
+//! Block stores and backing stores: the boundary below the volume.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A drive's bytes, or the journal's. What was written may be lost in a power cut until [`BlockStore::sync`] returns,
+/// whole sectors of 512 bytes in any order; reads see it at once.
+pub trait BlockStore: Send + Sync {
+    /// Fills `buffer`; bytes never written are zero.
+    fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// Writes all of `bytes`.
+    fn write_at(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Makes a range zero and gives its space back where that is possible.
+    fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()>;
+    /// Makes everything written before durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Whether a range may hold anything but zeros; `true` where that is not known.
+    fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool>;
+}
+
+/// Where a volume keeps its drives, its journal and its record of their condition.
+pub trait BackingStore: Send + Sync {
+    /// A name for messages.
+    fn name(&self) -> String;
+    /// The drive `drive` in its `generation`-th replacement; made `size_bytes` large if `is_new`.
+    fn drive(
+        &self,
+        drive: u16,
+        generation: u32,
+        size_bytes: u64,
+        is_new: bool,
+    ) -> io::Result<Arc<dyn BlockStore>>;
+    /// The journal.
+    fn journal(&self) -> io::Result<Arc<dyn BlockStore>>;
+    /// The record as last written; `None` if there is none.
+    fn read_record(&self) -> io::Result<Option<Vec<u8>>>;
+    /// Replaces the record: durable when this returns, whole or not at all.
+    fn write_record(&self, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// A file or a block device.
+#[derive(Debug)]
+pub struct FileBlockStore {
+    file: File,
+    is_device: bool,
+}
+
+impl FileBlockStore {
+    /// Opens a file, or makes it (sparse) if `size_bytes` is given. A device must be at least that large.
+    pub fn open(path: &Path, size_bytes: Option<u64>) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(size_bytes.is_some())
+            .truncate(false)
+            .open(path)?;
+        let is_device = file.metadata()?.file_type().is_block_device();
+        if let Some(size_bytes) = size_bytes {
+            if is_device {
+                let mut last = [0; 1];
+                file.read_exact_at(&mut last, size_bytes - 1)?;
+            } else {
+                file.set_len(0)?;
+                file.set_len(size_bytes)?;
+            }
+        }
+        Ok(FileBlockStore { file, is_device })
+    }
+}
+
+impl BlockStore for FileBlockStore {
+    fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.file.read_at(&mut buffer[done..], offset_bytes + done as u64) {
+                Ok(0) => {
+                    buffer[done..].fill(0);
+                    return Ok(());
+                }
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset_bytes)
+    }
+
+    fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+        if length_bytes == 0 {
+            return Ok(());
+        }
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: the descriptor is open for as long as `self.file` lives; no memory is handed over.
+        let outcome = unsafe {
+            libc::fallocate(
+                self.file.as_raw_fd(),
+                mode,
+                offset_bytes as libc::off_t,
+                length_bytes as libc::off_t,
+            )
+        };
+        if outcome == 0 {
+            return Ok(());
+        }
+        // A file system without holes: zeros are written.
+        let zeros = vec![0; 1 << 20];
+        let mut done = 0;
+        while done < length_bytes {
+            let count = (length_bytes - done).min(zeros.len() as u64);
+            self.write_at(offset_bytes + done, &zeros[..count as usize])?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool> {
+        if self.is_device {
+            return Ok(true);
+        }
+        // SAFETY: the descriptor is open; `lseek` moves only the file position, which positioned I/O ignores.
+        let next =
+            unsafe { libc::lseek(self.file.as_raw_fd(), offset_bytes as libc::off_t, libc::SEEK_DATA) };
+        if next >= 0 {
+            return Ok((next as u64) < offset_bytes + length_bytes);
+        }
+        match io::Error::last_os_error().raw_os_error() {
+            Some(libc::ENXIO) => Ok(false),
+            _ => Ok(true),
+        }
+    }
+}
