@@ -333,13 +333,13 @@ mod tests {
             }
         }
         // 4 blocks a job in 1 s.
-        let mut arguments = Vec::new();
+        let mut written = Vec::new();
         for seconds in [2, 1] {
             generator.skip_sequential(&positions, seconds, 1, &mut |offset, length| {
-                arguments.push(((offset - (1 << 20)) / 4096, length / 4096));
+                written.push(((offset - (1 << 20)) / 4096, length / 4096));
             });
         }
-        assert_eq!(arguments, [(4, 8), (337, 8), (670, 8), (12, 4), (345, 4), (678, 4)], "each block once");
+        assert_eq!(written, [(4, 8), (337, 8), (670, 8), (12, 4), (345, 4), (678, 4)], "each block once");
         let blocks: Vec<u64> =
             (0..3).map(|job| (generator.next_operation(job).offset_bytes - (1 << 20)) / 4096).collect();
         assert_eq!(blocks, [4, 337, 670], "where they were");
