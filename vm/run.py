@@ -82,6 +82,7 @@ class Machine:
         for name in ["guest.sh", "lib.sh", "put-away.sh"]:
             shutil.copy(VM / name, self.share)
         shutil.copytree(VM / "tests", self.share / "tests")
+        shutil.copy(VM.parent / "docs/guard.md", self.share)
         # A link would lead nowhere inside; a copy of 100 MB takes a tenth of a second.
         shutil.copy(self.binary, self.share / "arraylab")
         plan = "".join(f"{test.group} {test.name} {test.deadline_s}\n" for test in tests)
@@ -184,6 +185,12 @@ class Machine:
                 test.status = ended_because or "the machine ended during it (its console is serial.log)"
 
 
+def tail_of(log):
+    """The last lines that a test and then the kernel wrote."""
+    of_test, mark, of_kernel = log.partition("--- kernel log")
+    return of_test.splitlines()[-25:] + [mark] + of_kernel.splitlines()[-10:]
+
+
 def run_group(name, tests, options, arguments, image, ends_at):
     """Runs tests in as many machines as it takes."""
     waiting, boot = tests, 0
@@ -196,7 +203,7 @@ def run_group(name, tests, options, arguments, image, ends_at):
             if test.status != "not run":
                 print(f"{'ok  ' if test.status == 'ok' else 'FAIL'} {test} {test.seconds:.1f} s", flush=True)
                 if test.status != "ok":
-                    print("    " + test.status + "\n    " + "\n    ".join(test.log.splitlines()[-25:]), flush=True)
+                    print("\n    ".join(["    " + test.status, *tail_of(test.log)]), flush=True)
         if len(left) == len(waiting):
             serial = machine.directory / "serial.log"
             tail = serial.read_text(errors="replace")[-2000:] if serial.exists() else ""
@@ -241,6 +248,20 @@ def chosen_groups(arguments):
     return [group for group in groups if group.tests]
 
 
+def machines(groups, at_once):
+    """The machines to boot: (name, tests, options). A boot costs as much as three tests, so with one machine at a time groups with
+    the same options share one."""
+    if at_once > 1:
+        return [(group.name, group.tests, group.options) for group in groups]
+    shared = {}
+    for group in groups:
+        shared.setdefault(tuple(sorted(group.options.items())), []).append(group)
+    return [
+        ("-".join(group.name for group in those), [test for group in those for test in group.tests], those[0].options)
+        for those in shared.values()
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=Path, help="the arraylab that is tested; it must be linked statically")
@@ -273,7 +294,7 @@ def main():
     if arguments.smoke:
         jobs = [("smoke", [test for group in groups for test in group.tests], {})]
     else:
-        jobs = [(group.name, group.tests, group.options) for group in groups]
+        jobs = machines(groups, arguments.jobs)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         list(pool.map(lambda job: run_group(*job, arguments, image, ends_at), jobs))
     seconds = time.monotonic() - started

@@ -27,6 +27,8 @@ try_combination() {
     for ((level = 1; level <= depth; level++)); do
         pick linear partition loop md lvm; layer=$picked
         [ "$layer" != partition ] || [ "$level" = 1 ] || layer=linear
+        # LVM takes no volume of its own for a physical one (devices/scan_lvs).
+        if [ "$layer" = lvm ] && [[ $top == /dev/lab* ]]; then layer=linear; fi
         # A loop device leaves what it is set up over to others; md, LVM and partitions write into it themselves.
         case $layer in loop) usable+=("$top") ;; md | lvm | partition) usable=() ;; esac
         "add_$layer"; layers="$layers < $layer $top"
@@ -114,10 +116,11 @@ add_md() {
 
 add_lvm() {
     local group=lab${number}_$level
-    pvcreate -qq -y -ff "$top"; vgcreate -qq -s 1M "$group" "$top"
-    lvcreate -qq -y -Zn -Wn -l 40%VG -n a "$group"; lvcreate -qq -y -Zn -Wn -l 40%VG -n b "$group"
+    # Of a disk with two paths LVM sees its volume twice, and takes neither unless it is told which.
+    pvcreate -qq -y -ff --devices "$top" "$top"; vgcreate -qq -s 1M --devices "$top" "$group" "$top"
+    lvcreate -qq -y -Zn -Wn -l 40%VG --devices "$top" -n a "$group"; lvcreate -qq -y -Zn -Wn -l 40%VG --devices "$top" -n b "$group"
     udevadm settle -t 20
-    undo+=("vgchange -qq -an $group")
+    undo+=("vgchange -qq -an --devices $top $group")
     devices+=("/dev/$group/a" "/dev/$group/b")
     if ((RANDOM % 2)); then top=/dev/$group/a; else top=/dev/$group/b; fi
 }
