@@ -301,7 +301,7 @@ fn fast_forward_agrees_with_exact_over_the_cliff() {
     let cases: &[(u32, u64)] = if is_long() {
         &[(4096, 2400), (8192, 2400), (16_384, 2400), (32_768, 2400), (65_536, 2400), (1 << 20, 2400)]
     } else {
-        &[(65_536, 240), (1 << 20, 420)]
+        &[(65_536, 240), (1 << 20, 900)]
     };
     for &(bs_bytes, runtime_s) in cases {
         let fast = scenario(&[], bs_bytes, runtime_s);

@@ -34,10 +34,13 @@ struct Known {
 }
 
 impl Checks {
-    /// Of a level that is accepted with these batches.
-    pub fn new(batches: &[Batch], is_open_loop: bool) -> Checks {
+    /// Of a level that is accepted with these batches; differences count from `tolerance` times the least on.
+    pub fn new(batches: &[Batch], is_open_loop: bool, tolerance: f64) -> Checks {
         let known = |value: &dyn Fn(&Batch) -> f64, share: f64| {
-            Some(Known { estimate: Estimate::of(&batches.iter().map(value).collect::<Vec<_>>()), share })
+            Some(Known {
+                estimate: Estimate::of(&batches.iter().map(value).collect::<Vec<_>>()),
+                share: share * tolerance,
+            })
         };
         let p99_ns = DIRECTIONS.map(|direction| {
             let mut all = Histogram::new();

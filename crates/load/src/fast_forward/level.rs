@@ -54,6 +54,11 @@ const OTHER_IOS: f64 = 200.0;
 const RELAXATIONS: f64 = 16.0;
 /// It swings where its half-width, as the square root of time makes it grow until then, is more than this.
 const SWING: f64 = 0.03;
+/// Queues that wander more slowly stay near where they began for a minute's load; in hours they would be observed for most of them.
+const RELAXED_MOST_NS: f64 = 120e9;
+
+/// By how much more a long load may drift before that ends its level: its bounds are those of all loads.
+const DRIFT_TOLERANCE_MOST: f64 = 2.0;
 
 /// After a level that drifted, the next is observed for so many times as long.
 const DRIFT_TIMES: u64 = 2;
@@ -282,7 +287,8 @@ impl Level {
         self.estimates = self.estimate_all();
         if !is_on_its_way && self.is_sure() {
             self.is_accepted = true;
-            self.checks = Checks::new(&self.batches, self.demand.is_open_loop);
+            let tolerance = self.tolerance().min(DRIFT_TOLERANCE_MOST);
+            self.checks = Checks::new(&self.batches, self.demand.is_open_loop, tolerance);
         } else if self.batches.len() >= BATCHES {
             if is_on_its_way {
                 self.batches.drain(..BATCHES / 2);
@@ -343,7 +349,7 @@ impl Level {
         let observed_ns = self.observed_ns() as f64;
         let grows = (relaxed_ns.min(self.demand.runtime_ns as f64) / observed_ns).sqrt();
         let swing = self.estimates.p99.iter().map(Estimate::half_width).fold(0.0, f64::max) * grows;
-        let is_short = observed_ns < relaxed_ns && swing > SWING;
+        let is_short = relaxed_ns <= RELAXED_MOST_NS && observed_ns < relaxed_ns && swing > SWING * tolerance;
         if !is_rate_sure || has_silence || is_short || ios < TURNS * outstanding {
             return false;
         }

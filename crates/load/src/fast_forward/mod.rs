@@ -39,6 +39,8 @@ const LEVEL_MOST_NS: u64 = 4_000_000_000;
 /// Of the time until the device's state changes, so much is skipped at once: it is an estimate.
 const HORIZON_SHARE: u64 = 2;
 
+/// A rate that differs by this share has taken a step to another level, and has not drifted there.
+const STEP: f64 = 0.1;
 /// The stream of random numbers for the scatter of skipped time, far from those of addresses and arrivals.
 const SCATTER_STREAM: u64 = 1 << 44;
 /// A level is skipped at where it goes on for so many times the time that it took to be sure of it.
@@ -404,7 +406,8 @@ impl<'a> Progress<'a> {
         load.device().begin_level();
         self.count_pending();
         self.claim(change.unwrap_or(0.0));
-        self.level.end(change.is_some(), &mut self.spread);
+        // A step, as that of a write cliff, says nothing of how slowly the load wanders.
+        self.level.end(change.is_some_and(|change| change < STEP), &mut self.spread);
     }
 
     /// Says how sure the rate of the interval is, as far as it was skipped at this level; of several levels the least sure counts.
