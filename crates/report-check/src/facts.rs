@@ -43,16 +43,16 @@ struct Differences<'f> {
 
 impl Differences<'_> {
     fn expect(&mut self, path: &str, value: Option<f64>, tolerance: f64) {
-        let message = number(self.fields, path);
-        match (message, value) {
+        let reported = number(self.fields, path);
+        match (reported, value) {
             (None, None) => {}
-            (Some(message), Some(value)) if close(message, value, tolerance) => {}
+            (Some(reported), Some(value)) if close(reported, value, tolerance) => {}
             // A field that is absent, or null, says nothing.
             (None, Some(_)) if path.contains("variation") || path.contains('.') => {}
-            (message, value) => self.found.push(format!(
+            (reported, value) => self.found.push(format!(
                 "{} {path} is {}, recomputed {}",
                 text(self.fields, "id"),
-                message.map_or("absent".to_owned(), |message| message.to_string()),
+                reported.map_or("absent".to_owned(), |reported| reported.to_string()),
                 value.map_or("absent".to_owned(), |value| value.to_string())
             )),
         }
@@ -288,10 +288,10 @@ impl Facts<'_> {
             differences.expect(&format!("{name}.iops"), level.map(|level| level.0), LEVEL);
             differences.expect(&format!("{name}.bw_bytes_per_s"), level.map(|level| level.1), LEVEL);
         }
-        let message = |path: &str| number(fields, path).unwrap_or(f64::NAN);
-        let depth = 100.0 * (1.0 - message("after.bw_bytes_per_s") / message("before.bw_bytes_per_s"));
+        let field = |path: &str| number(fields, path).unwrap_or(f64::NAN);
+        let depth = 100.0 * (1.0 - field("after.bw_bytes_per_s") / field("before.bw_bytes_per_s"));
         differences.expect("depth_percent", Some(depth), EXACT);
-        let reserve = written - message("after.bw_bytes_per_s") * onset_s;
+        let reserve = written - field("after.bw_bytes_per_s") * onset_s;
         differences.expect("reserve_bytes", Some(reserve), LEVEL);
         let last_settled = match further.last() {
             Some(last) => {
@@ -305,7 +305,7 @@ impl Facts<'_> {
         differences.expect("sustained.bw_bytes_per_s", sustained.map(|level| level.1), LEVEL);
         if let Some(at_s) = recovered {
             differences.require(at_s > onset_s, "it recovers before it falls");
-            let share = 100.0 * message("recovery.to.bw_bytes_per_s") / message("before.bw_bytes_per_s");
+            let share = 100.0 * field("recovery.to.bw_bytes_per_s") / field("before.bw_bytes_per_s");
             differences.expect("recovery.share_percent", Some(share), EXACT);
         }
     }
@@ -534,8 +534,8 @@ fn one_event(
     differences.expect("mean_latency_percent", Some(mean), EXACT);
     differences.expect("errors", Some(errors), EXACT);
     let has_effect = dips + bumps > 0 || of_rate.is_some() || of_latency.is_some() || errors > 0.0;
-    let message = differences.fields.get("has_effect").and_then(Value::as_bool);
-    differences.require(message == Some(has_effect), "its effect is said otherwise than recomputed");
+    let reported = differences.fields.get("has_effect").and_then(Value::as_bool);
+    differences.require(reported == Some(has_effect), "its effect is said otherwise than recomputed");
 }
 
 /// Events that record what came of a case and did nothing to its load.
@@ -567,10 +567,10 @@ fn excursions(
         }
         is_in_one = true;
     }
-    let message = differences.fields.get(field).and_then(Value::as_array).map_or(0, Vec::len);
-    differences.require(message == found.len(), &format!("{message} {field}, recomputed {}", found.len()));
+    let reported = differences.fields.get(field).and_then(Value::as_array).map_or(0, Vec::len);
+    differences.require(reported == found.len(), &format!("{reported} {field}, recomputed {}", found.len()));
     let count = found.len();
-    for (place, (start_s, length_s, extreme)) in found.into_iter().enumerate().take(message) {
+    for (place, (start_s, length_s, extreme)) in found.into_iter().enumerate().take(reported) {
         differences.expect(&format!("{field}.{place}.start_s"), Some(start_s), EXACT);
         differences.expect(&format!("{field}.{place}.length_s"), Some(length_s), EXACT);
         differences.expect(&format!("{field}.{place}.extreme_percent"), Some(extreme), EXACT);
@@ -624,8 +624,8 @@ fn steady(differences: &mut Differences<'_>, case: &Case) {
     let reached = (5..=rounds.len().min(25)).find(|end| is_steady(&rounds[end - 5..*end]));
     differences.expect("round", reached.map(|round| round as f64), EXACT);
     differences.expect("rounds", Some(reached.unwrap_or(rounds.len().min(25)) as f64), EXACT);
-    let message = fields.get("reached").and_then(Value::as_bool).unwrap_or(false);
-    differences.require(message == reached.is_some(), "steady state is said otherwise than recomputed");
+    let reported = fields.get("reached").and_then(Value::as_bool).unwrap_or(false);
+    differences.require(reported == reached.is_some(), "steady state is said otherwise than recomputed");
 }
 
 /// What a search found is kept as an event's data; the last answer counts.

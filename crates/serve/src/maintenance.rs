@@ -54,7 +54,7 @@ impl Maintenance<'_> {
     fn step(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
         self.live.fail_broken_drives(volume);
         // Whoever found a drive broken may have been a client's request.
-        self.controlled.tell_of_losses();
+        self.controlled.report_losses();
         self.put_spare_in(volume)?;
         let does_resync = self.resync(volume)?;
         let does_rebuild = self.rebuild(volume)?;

@@ -59,7 +59,7 @@ impl HostWatch {
 
     /// Takes a last reading of the host and ends; what was missed is said in words.
     pub fn stop(self) -> Vec<String> {
-        self.collectors.iter().for_each(CollectorThread::tell_to_stop);
+        self.collectors.iter().for_each(CollectorThread::signal_stop);
         let mut missed = Vec::new();
         match self.host.map(ProbeThread::stop) {
             Some(Ok(summary)) if summary.late > 0 => missed.push(format!(
