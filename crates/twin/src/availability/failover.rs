@@ -238,9 +238,10 @@ impl Failover {
         }
     }
 
-    /// Who does the work of a controller now: itself, or while it is away the next that is there.
+    /// Current owner of the volumes that prefer a controller, in the sense of ALUA: the controller itself, or while it is away the
+    /// next one that is up.
     #[inline]
-    pub fn stand_in(&self, controller: u32) -> u32 {
+    pub fn current_owner(&self, controller: u32) -> u32 {
         if self.is_any_away { self.next_present(controller) } else { controller }
     }
 

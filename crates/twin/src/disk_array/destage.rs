@@ -33,7 +33,7 @@ impl Model {
 
     /// A write in time that is not simulated: it is cached, and as much as it brings goes to the drives.
     pub(super) fn carry_destaged(&mut self, offset_bytes: u64, length_bytes: u64) {
-        let controller = self.failover.stand_in(self.controller_of(offset_bytes));
+        let controller = self.failover.current_owner(self.controller_of(offset_bytes));
         let stripe_bytes = self.arrangement.layout.stripe_bytes();
         if let Some(cache) = &mut self.controllers[controller as usize].write_cache {
             cache.carry_written(offset_bytes, length_bytes, |byte| stripe_at(byte, stripe_bytes));

@@ -25,13 +25,13 @@ impl Model {
         }
     }
 
-    /// Sends a command that has come to a controller which is away to the one that stands in for it, once its hosts have
+    /// Sends a command that has come to a controller which is away to the current owner of its volume, once its hosts have
     /// noticed; false where its controller is there.
     #[cold]
     pub(super) fn reroute(&mut self, tag: u32) -> bool {
         let io = &mut self.works.ios[tag as usize];
         let Some(again_ns) = self.failover.again_at_ns(io.controller, self.now_ns) else { return false };
-        io.controller = self.failover.stand_in(io.controller);
+        io.controller = self.failover.current_owner(io.controller);
         io.link = self.controllers[io.controller as usize].next_link();
         self.queue.push(again_ns, Happening::Arrive(tag).pack());
         true

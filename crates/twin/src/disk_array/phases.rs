@@ -253,8 +253,8 @@ impl Model {
             return self.works.io(work).controller;
         }
         match self.works.background(work).purpose {
-            Purpose::Destage { controller, .. } => self.failover.stand_in(controller),
-            _ => self.failover.stand_in(0),
+            Purpose::Destage { controller, .. } => self.failover.current_owner(controller),
+            _ => self.failover.current_owner(0),
         }
     }
 
