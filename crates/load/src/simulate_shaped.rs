@@ -225,7 +225,7 @@ impl<D: FastForward> ShapedLoop<'_, D> {
     fn note_skipped(&mut self, planned: &PlannedIo, is_each_drawn: bool) {
         let Operation { direction, offset_bytes, length_bytes, .. } = planned.operation;
         if is_each_drawn && direction == Direction::Write {
-            self.device.carry_written(offset_bytes, u64::from(length_bytes));
+            self.device.apply_skipped_write(offset_bytes, u64::from(length_bytes));
         }
     }
 }
@@ -273,7 +273,7 @@ impl<D: FastForward> SimulatedLoad<D> for ShapedLoop<'_, D> {
                 let Operation { direction, offset_bytes, length_bytes, .. } =
                     self.schedule.next((io % numjobs) as u32).operation;
                 if direction == Direction::Write {
-                    self.device.carry_written(offset_bytes, u64::from(length_bytes));
+                    self.device.apply_skipped_write(offset_bytes, u64::from(length_bytes));
                 }
             }
         }
