@@ -1,4 +1,4 @@
-//! What has happened to parts of the array and lasts beyond a stop of the server: stopped services and slow drives, kept in
+//! Conditions of parts that outlast a stop of the server: stopped services and slow drives, kept in
 //! the array's record.
 
 use crate::array::ServedArray;

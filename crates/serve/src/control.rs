@@ -1,4 +1,4 @@
-//! What a served array is told and asked, whoever does it: the control socket, the page, or a plan.
+//! Commands to a served array, from the control socket, the page or a plan.
 
 use crate::events::Event;
 use crate::exports::ArrayExports;

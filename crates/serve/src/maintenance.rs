@@ -1,5 +1,5 @@
-//! What an array does by itself while it serves: fails drives that refuse writes, puts spares in, rebuilds or
-//! rehomes, and scrubs when it was told to. In small steps, so that clients are not held up.
+//! Background tasks of a served array: it fails drives that refuse writes, puts spares in, rebuilds or
+//! migrates, and scrubs on request. In small steps, so that clients are not held up.
 
 use crate::control::Controlled;
 use crate::live::LiveArray;

@@ -1,4 +1,4 @@
-//! What a real Prometheus makes of a served array, and the dashboards of it.
+//! Monitoring of a served array by a real Prometheus, and the dashboards.
 
 mod common;
 

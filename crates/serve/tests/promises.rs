@@ -1,4 +1,4 @@
-//! What is promised beside the reads and writes themselves: flushes across connections, volumes apart, a scrub that says
+//! Promises beside reads and writes: flushes across connections, volumes apart, a scrub that says
 //! where, preservation capacity, and a condition that outlives the server.
 
 mod common;

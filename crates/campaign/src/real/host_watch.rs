@@ -1,5 +1,5 @@
-//! What is counted beside the load while a campaign runs on a real target: the host, the drives' health, and what
-//! commands and Prometheus addresses say, all on the run's clock.
+//! Telemetry of a campaign on a real target: counters of the host, health of the drives, and values of
+//! commands and Prometheus addresses, all on the run's clock.
 
 use crate::message::{Message, OwnedCounter};
 use plan::Watch;

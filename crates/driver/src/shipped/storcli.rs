@@ -205,7 +205,7 @@ impl VolumeTool for Storcli {
     }
 
     fn initialise(&self, volume: &Volume) -> Result<(), DriverError> {
-        // `force`: the drives may still hold what an earlier virtual drive held at the same place.
+        // `force`: the drives may still hold what an earlier virtual drive left at the same place.
         self.change(&format!("/v{}", volume.id), &["start", "init", "full", "force"])
     }
 
