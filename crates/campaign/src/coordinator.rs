@@ -183,11 +183,11 @@ pub fn run_campaign(
         ending.map(|ending| (ending, coordinator.not_needed.len()))
     });
     if executor.is_real_time() {
-        for reported in inventory::take(&plan.inventory, InventoryMoment::End, &devices) {
+        for answer in inventory::take(&plan.inventory, InventoryMoment::End, &devices) {
             let at_ns = run.clock().now_ns();
-            let text = reported["command"].as_str().unwrap_or_default().to_owned();
+            let text = answer["command"].as_str().unwrap_or_default().to_owned();
             let kind = "inventory".to_owned();
-            run.append_event(&Event { at_ns, kind, text, data: Some(reported), ..Event::default() })?;
+            run.append_event(&Event { at_ns, kind, text, data: Some(answer), ..Event::default() })?;
         }
     }
     let records = run.cases()?;

@@ -1,5 +1,7 @@
 //! Campaign errors.
 
+use twin::TwinError;
+
 /// Campaign errors, by the state that each leaves behind.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
@@ -19,14 +21,14 @@ pub enum CampaignError {
     #[error(transparent)]
     Engine(#[from] fio::FioError),
     /// The twin cannot be built as asked.
-    #[error("the twin cannot be built for stage `{stage}`, case `{case}`: {source}")]
+    #[error("the twin cannot be built for stage `{stage}`, case `{case}`: {source}{}", suggestion(source))]
     Twin {
         /// The stage.
         stage: String,
         /// The case.
         case: String,
         /// What the twin says.
-        source: Box<twin::TwinError>,
+        source: Box<TwinError>,
     },
     /// A case's load does not fit its target.
     #[error("stage `{stage}`, case `{case}`: {source}")]
@@ -44,4 +46,41 @@ pub enum CampaignError {
     /// The run directory failed after the start.
     #[error(transparent)]
     Store(#[from] store::StoreError),
+}
+
+/// Hint with the event or setting of a twin that is nearest to a misspelt one; empty where none is near.
+fn suggestion(error: &TwinError) -> String {
+    let (word, known) = match error {
+        TwinError::UnknownEvent { event, known } => (event, known),
+        TwinError::UnknownSetting { name, known } => (name, known),
+        _ => return String::new(),
+    };
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    let names = known.split(|letter| !is_name(letter)).filter(|name| !["", "and"].contains(name));
+    plan::nearest(word, names).map_or_else(String::new, |name| format!("\nhint: did you mean `{name}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a misspelt event and a misspelt setting of a twin are answered with the nearest one, and that an event unlike
+    /// all others is not.
+    #[test]
+    fn misspelt_events_and_settings_get_a_suggestion() {
+        let message = |source: TwinError| {
+            let source = Box::new(source);
+            CampaignError::Twin { stage: "loss".into(), case: "raid=5".into(), source }.to_string()
+        };
+        let event = |event: &str| {
+            let known = "drive-failure, drive-slow and firmware-update".into();
+            message(TwinError::UnknownEvent { event: event.into(), known })
+        };
+        assert!(event("drive-failre").ends_with("\nhint: did you mean `drive-failure`?"));
+        assert!(event("firmware_update").ends_with("\nhint: did you mean `firmware-update`?"));
+        assert!(!event("end").contains("hint:") && !event("earthquake").contains("hint:"));
+        let known = "write_cache, links".into();
+        let setting = message(TwinError::UnknownSetting { name: "write_cahce".into(), known });
+        assert!(setting.ends_with("\nhint: did you mean `write_cache`?"), "{setting}");
+    }
 }

@@ -67,16 +67,16 @@ fn run(words: &[String]) -> Value {
         let status = child.wait().ok();
         (stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default(), status)
     });
-    let mut reported = json!({ "command": command_line, "output": stdout });
+    let mut answer = json!({ "command": command_line, "output": stdout });
     if !stderr.is_empty() {
-        reported["stderr"] = stderr.into();
+        answer["stderr"] = stderr.into();
     }
     if !has_ended {
-        reported["error"] = format!("it was ended after {} s", TIME_LIMIT.as_secs()).into();
+        answer["error"] = format!("it was ended after {} s", TIME_LIMIT.as_secs()).into();
     } else if let Some(status) = status.filter(|status| !status.success()) {
-        reported["error"] = status.to_string().into();
+        answer["error"] = status.to_string().into();
     }
-    reported
+    answer
 }
 
 /// The beginning of what a command writes. It is read to its end, so that the command is not held up.

@@ -169,9 +169,9 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         let kernel_names: Vec<String> =
             checked.devices.iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect();
         manifest.host = probe::host_facts(&ProbeRoots::system(), &kernel_names);
-        let reported = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
-        if !reported.is_empty() {
-            manifest.host["inventory"] = reported.into();
+        let answers = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
+        if !answers.is_empty() {
+            manifest.host["inventory"] = answers.into();
         }
     }
     let new_cases: Vec<NewCase> = checked.cases.iter().map(new_case).collect();

@@ -15,8 +15,8 @@ pub(crate) struct StageEnds {
 struct StageEnd {
     stage: String,
     log: RoundLog,
-    /// Told once.
-    is_told: bool,
+    /// Whether the end was reported, which is done once.
+    is_reported: bool,
 }
 
 /// A stage that needs no further round.
@@ -47,7 +47,7 @@ impl StageEnds {
             let range_bytes =
                 first.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(first.load.offset_bytes));
             let log = RoundLog::new(rules, in_round, range_bytes);
-            ends.stages.push(StageEnd { stage: stage.name.clone(), log, is_told: false });
+            ends.stages.push(StageEnd { stage: stage.name.clone(), log, is_reported: false });
         }
         if !ends.stages.is_empty() {
             for (case, record) in cases.iter().zip(run.cases()?) {
@@ -76,7 +76,7 @@ impl StageEnds {
     pub fn ended(&mut self, case: &Case) -> Option<Ended> {
         let end = self.stages.iter_mut().find(|end| end.stage == case.stage)?;
         let (round, because) = end.log.over()?;
-        let is_new = !std::mem::replace(&mut end.is_told, true);
+        let is_new = !std::mem::replace(&mut end.is_reported, true);
         let why = match because {
             RoundsOver::Steady => "steady state is reached by SNIA's rule",
             RoundsOver::Written => "as much is written as the plan asks for",

@@ -168,7 +168,7 @@ impl Points<'_> {
             for message in rx {
                 sections.look(&message);
                 // The coordinator receives until every worker has hung up.
-                if let Some(message) = passing.message(message) {
+                if let Some(message) = passing.on_case_clock(message) {
                     let _ = tx.send(message);
                 }
             }
@@ -242,7 +242,8 @@ struct PointMessages<'a> {
 }
 
 impl PointMessages<'_> {
-    fn message(&self, message: Message) -> Option<Message> {
+    /// Message of a point with the times and the progress of the whole case.
+    fn on_case_clock(&self, message: Message) -> Option<Message> {
         match message {
             Message::Sample { case_index, load, mut sample, counters, mut events } => {
                 sample.start_ns += self.begun_ns;

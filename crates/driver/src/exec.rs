@@ -136,8 +136,8 @@ impl ArrayDriver for ExecDriver {
         let answer = self.ask("set", Some(settings), None)?;
         if answer.status.code() == Some(EXIT_REFUSED) {
             // The exit status alone says it; the reason may be missing.
-            let reported = parse::<SetAnswer>(&answer).ok().and_then(|answer| answer.refused);
-            let reason = reported.unwrap_or_else(|| match answer.stderr.trim() {
+            let refusal = parse::<SetAnswer>(&answer).ok().and_then(|answer| answer.refused);
+            let reason = refusal.unwrap_or_else(|| match answer.stderr.trim() {
                 "" => "the driver gave no reason".to_owned(),
                 stderr => crate::error::excerpt(stderr),
             });

@@ -55,7 +55,7 @@ pub struct ObservedCase {
     pub loads: Vec<(String, Vec<Interval>)>,
     /// How busy parts were over the counted time.
     pub busy: Vec<Busy>,
-    /// Bytes that paths carried over the counted time.
+    /// Bytes that paths transferred in the counted time.
     pub carried: Vec<PathTraffic>,
     /// What happened while it ran, in order of time.
     pub moments: Vec<Moment>,

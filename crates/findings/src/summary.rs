@@ -34,9 +34,9 @@ impl Findings {
     /// The three answers.
     pub fn summary(&self) -> Summary {
         let answers = [self.sustains(), self.falls(), self.limited_by()];
-        let arguments =
+        let answers =
             QUESTIONS.into_iter().zip(answers).filter_map(|(question, answer)| Some((question, answer?)));
-        Summary { answers: arguments.collect() }
+        Summary { answers: answers.collect() }
     }
 
     /// The load of a finding's case, as a person says it; the stage where it is about no case.
@@ -249,8 +249,8 @@ impl Findings {
     fn falls(&self) -> Option<Conclusion> {
         let cliffs = self.all_cliffs();
         let mut rests_on: Vec<&Finding> = cliffs.iter().map(|(finding, _)| *finding).collect();
-        let typical = |field: &str, message: fn(Quantity) -> Cited| {
-            typical(&cliffs.iter().map(|one| one.0.number(field)).collect::<Vec<_>>(), message)
+        let typical = |field: &str, cite: fn(Quantity) -> Cited| {
+            typical(&cliffs.iter().map(|one| one.0.number(field)).collect::<Vec<_>>(), cite)
         };
         let mut text = if cliffs.is_empty() {
             self.never_fell(&mut rests_on)?
@@ -331,7 +331,7 @@ impl Findings {
     /// The one of many falls that comes first: what to reckon with at worst.
     fn earliest(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Option<Cited> {
         let (finding, _) = cliffs.iter().min_by(|a, b| a.1.onset_s.total_cmp(&b.1.onset_s))?;
-        let message = || {
+        let sentence = || {
             cited!(
                 "\nThe earliest begins after {}, with {} written: {}.",
                 finding.number("onset_s").duration(),
@@ -339,7 +339,7 @@ impl Findings {
                 self.load_of(finding)
             )
         };
-        (cliffs.len() >= MANY_FALLS).then(message)
+        (cliffs.len() >= MANY_FALLS).then(sentence)
     }
 
     /// Whether a finding's case has limits set on it.
@@ -480,14 +480,14 @@ fn first_largest<'a>(
 
 /// The middle of several values, with the lowest and the highest, of many with those of the middle half, where they are printed
 /// differently.
-fn typical(values: &[Quantity], message: fn(Quantity) -> Cited) -> Cited {
+fn typical(values: &[Quantity], cite: fn(Quantity) -> Cited) -> Cited {
     let is_many = values.len() >= MANY_FALLS;
     let half = if is_many { Quantity::middle_half(values) } else { None };
     let range = half.or_else(|| Some([Quantity::smallest(values)?, Quantity::largest(values)?]));
     let (Some([low, high]), Some(middle)) = (range, Quantity::median(values)) else {
         return Cited::default();
     };
-    let (low, high, middle) = (message(low), message(high), message(middle));
+    let (low, high, middle) = (cite(low), cite(high), cite(middle));
     if low.text() == high.text() { middle } else { cited!("{} ({} to {})", middle, low, high) }
 }
 

@@ -5,7 +5,7 @@ use crate::{PartUse, cited};
 use serde_json::{Map, Value};
 
 /// Settings that every case is told by, whether they vary or not; the others are told where they vary.
-const ALWAYS_TOLD: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
+const ALWAYS_SHOWN: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
 
 /// Settings that make another kind of load.
 const OF_A_KIND: [&str; 3] = ["raid", "layout", "volume"];
@@ -33,8 +33,8 @@ pub fn case(stage: &str, name: &str, settings: &Map<String, Value>) -> Cited {
     // What stands in the name is that in which the cases of the stage differ.
     let varies: Vec<&str> =
         name.split(',').filter_map(|part| part.split_once('=')).map(|(name, _)| name).collect();
-    let is_told = |name: &str| {
-        ALWAYS_TOLD.contains(&name)
+    let is_shown = |name: &str| {
+        ALWAYS_SHOWN.contains(&name)
             || varies.contains(&name)
             || (varies.contains(&"scenario") && OF_A_SCENARIO.contains(&name))
     };
@@ -46,7 +46,7 @@ pub fn case(stage: &str, name: &str, settings: &Map<String, Value>) -> Cited {
         "ioengine" => settings.get("iodepth").and_then(Value::as_u64).is_some_and(|depth| depth > 1),
         name => OF_A_LOAD.contains(&name),
     };
-    let others = settings.keys().filter(|name| is_told(name) && !is_plain(name, &settings[*name]));
+    let others = settings.keys().filter(|name| is_shown(name) && !is_plain(name, &settings[*name]));
     parts.extend(others.map(|name| words.setting(name)));
     Cited::join(parts, ", ")
 }
@@ -252,7 +252,7 @@ mod tests {
     /// Proves that cases are told without the names of settings, with what varies and what a scenario stands for.
     #[test]
     fn cases_are_told_as_a_person_would() {
-        let message = [
+        let cases = [
             (
                 "raid=5,disks=12,rwmixread=70,bs=4096",
                 json!({"rw": "randrw", "bs": 4096, "numjobs": 8, "iodepth": 1, "rwmixread": 70, "raid": 5,
@@ -293,13 +293,13 @@ mod tests {
                 "128K sequential writes, 1 job of depth 8, dynamic disk pool, segments of 128K",
             ),
         ];
-        for (name, settings, words) in message {
-            let message = case("stage", name, settings.as_object().unwrap());
-            assert_eq!(message.text(), words);
-            let rest = message
+        for (name, settings, words) in cases {
+            let described = case("stage", name, settings.as_object().unwrap());
+            assert_eq!(described.text(), words);
+            let rest = described
                 .numbers()
                 .iter()
-                .fold(message.text().to_owned(), |rest, number| rest.replacen(&number.text, "", 1));
+                .fold(described.text().to_owned(), |rest, number| rest.replacen(&number.text, "", 1));
             assert!(crate::has_no_digit(&rest), "every digit has its source: {rest}");
         }
     }
@@ -307,7 +307,7 @@ mod tests {
     /// Proves that each noun agrees with its number, in parts that are one, several, and several under one name.
     #[test]
     fn nouns_have_their_number() {
-        let message = [
+        let sentences = [
             (
                 part("drive-links", "to_drives", 1),
                 "the links to the drives are busy 95 % of the time, outwards",
@@ -333,7 +333,7 @@ mod tests {
             (part("drive", "arm", 12), "the arms of 12 drives are busy 95 % of the time"),
             (part("nvmed", "core", 3), "3 NVMe services are busy 95 % of the time"),
         ];
-        for (sentence, words) in message {
+        for (sentence, words) in sentences {
             assert_eq!(sentence, words);
         }
     }

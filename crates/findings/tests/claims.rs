@@ -64,9 +64,9 @@ fn uneven_paths_are_found_and_said() {
             ("path-balance/reads/bs=4096/port", "port", vec![60.0, 40.0])
         ]
     );
-    let message: Vec<String> = findings.conclusions().into_iter().map(|one| one.text.to_string()).collect();
+    let sentences: Vec<String> = findings.conclusions().into_iter().map(|one| one.text.to_string()).collect();
     let wanted = "The paths of mpathb do not share the load evenly: 80.0 % : 20.0 % (random reads).";
-    assert!(message.iter().any(|text| text == wanted), "{message:?}");
+    assert!(sentences.iter().any(|text| text == wanted), "{sentences:?}");
 }
 
 /// Proves that all 51 claims are there, each with words for its mechanism and tolerance, and that none is shown on an

@@ -1,4 +1,4 @@
-//! What events do to a load, on made-up series.
+//! Effects of events on a load, on synthetic series.
 
 mod synthetic;
 

@@ -1,4 +1,4 @@
-//! What limits a case, on made-up runs whose parts are seen.
+//! Bottlenecks of cases, on synthetic runs with counters of parts.
 
 mod synthetic;
 

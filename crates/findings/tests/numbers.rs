@@ -114,16 +114,16 @@ fn runs(count: usize) -> Vec<Findings> {
 /// sentences of the kinds in question are there.
 #[test]
 fn one_is_never_many() {
-    let mut message = 0;
+    let mut sentence_count = 0;
     let mut found = BTreeSet::new();
     for findings in (1..=3).flat_map(runs) {
         found.extend(kinds(&findings));
         for text in sentences(&findings) {
             assert_eq!(one_as_many(&text), None, "{text}");
-            message += 1;
+            sentence_count += 1;
         }
     }
-    assert!(message > 300, "{message} sentences");
+    assert!(sentence_count > 300, "{sentence_count} sentences");
     let counted = [
         Kind::NoWriteCliff,
         Kind::WriteCliff,

@@ -34,17 +34,17 @@ fn answers(run: Run, busy_drives: Option<f64>, event: bool) -> Vec<(&'static str
 fn a_fall_is_what_limits_what_lasts() {
     let falling = Series::cliff(100_000.0, 40_000.0, 0.0, 24, 96, 4096.0);
     let run = Run::new("own").case("long", "bs=4096", &[("rw", "randwrite"), ("bs", "4k")], &falling);
-    let message = answers(run, Some(0.97), false);
-    let questions: Vec<&str> = message.iter().map(|(question, _)| *question).collect();
+    let answers = answers(run, Some(0.97), false);
+    let questions: Vec<&str> = answers.iter().map(|(question, _)| *question).collect();
     assert_eq!(questions, ["What it sustains", "When it falls", "What limits it"]);
     assert!(
-        message[0].1 == "After writes have fallen, up to 40,160 IOPS or 164 MB/s remain (4K random writes).",
-        "{message:?}"
+        answers[0].1 == "After writes have fallen, up to 40,160 IOPS or 164 MB/s remain (4K random writes).",
+        "{answers:?}"
     );
-    assert!(message[1].1.starts_with("Writes fall by 60 % after 2.0 min, with "), "{message:?}");
+    assert!(answers[1].1.starts_with("Writes fall by 60 % after 2.0 min, with "), "{answers:?}");
     assert!(
-        message[2].1 == "The drives: the buses of 3 drives are busy 97 % of the time (4K random writes).",
-        "{message:?}"
+        answers[2].1 == "The drives: the buses of 3 drives are busy 97 % of the time (4K random writes).",
+        "{answers:?}"
     );
 }
 
@@ -56,10 +56,10 @@ fn what_was_not_tried_is_not_promised() {
     let mixed = settings(&[("rw", "randrw"), ("rwmixread", "50"), ("bs", "4k")]);
     let mut run = Run::new("own");
     run.add("mixed", "mixed", mixed, &level);
-    let message = answers(run, None, false);
-    assert!(message[0].1.contains(", over the measured "), "{message:?}");
-    assert!(message[1].1.starts_with("Writes did not fall within the tested range, at most "), "{message:?}");
-    assert!(message[2].1.starts_with("Not visible from outside"), "{message:?}");
+    let answers = answers(run, None, false);
+    assert!(answers[0].1.contains(", over the measured "), "{answers:?}");
+    assert!(answers[1].1.starts_with("Writes did not fall within the tested range, at most "), "{answers:?}");
+    assert!(answers[2].1.starts_with("Not visible from outside"), "{answers:?}");
 }
 
 /// Proves that a fall which one case shows and others that write as long do not is told as such, and is not what the target
@@ -73,11 +73,11 @@ fn one_fall_of_many_is_no_rule() {
     for name in ["first", "second", "third"] {
         run = run.case("long", name, &texts, &level);
     }
-    let message = answers(run, None, false);
-    assert!(message[0].1.contains(", over the measured "), "{message:?}");
+    let answers = answers(run, None, false);
+    assert!(answers[0].1.contains(", over the measured "), "{answers:?}");
     assert!(
-        message[1].1.starts_with("In 1 of 4 cases that write long enough, writes fall by 60 %"),
-        "{message:?}"
+        answers[1].1.starts_with("In 1 of 4 cases that write long enough, writes fall by 60 %"),
+        "{answers:?}"
     );
 }
 
@@ -112,10 +112,13 @@ fn random_and_sequential_are_told_apart() {
         .case("long", "first", &random, &level)
         .case("long", "second", &random, &level)
         .case("stream", "stream", &[("rw", "write"), ("bs", "1m")], &streams);
-    let message = &answers(run, None, false)[0].1;
-    assert!(message.starts_with("Up to 60,000 IOPS at "), "{message}");
-    assert!(message.contains("(4K random writes), and up to 3.15 GB/s (1M sequential writes)"), "{message}");
-    assert!(message.ends_with(", over the measured 8.0 min and 2.0 min."), "{message}");
+    let sentence = &answers(run, None, false)[0].1;
+    assert!(sentence.starts_with("Up to 60,000 IOPS at "), "{sentence}");
+    assert!(
+        sentence.contains("(4K random writes), and up to 3.15 GB/s (1M sequential writes)"),
+        "{sentence}"
+    );
+    assert!(sentence.ends_with(", over the measured 8.0 min and 2.0 min."), "{sentence}");
 }
 
 /// Proves that of several falls the middle one is told, with the least and the largest.
@@ -126,12 +129,12 @@ fn the_typical_fall_is_told() {
     for (name, after) in [("first", 60_000.0), ("second", 40_000.0), ("third", 20_000.0)] {
         run = run.case("long", name, &texts, &Series::cliff(100_000.0, after, 0.0, 24, 96, 4096.0));
     }
-    let message = answers(run, None, false);
+    let answers = answers(run, None, false);
     assert!(
-        message[1].1.starts_with(
+        answers[1].1.starts_with(
             "In 3 of 3 cases that write long enough, writes fall by 60 % (40 % to 80 %) after 2.0 min, with "
         ),
-        "{message:?}"
+        "{answers:?}"
     );
 }
 
@@ -147,8 +150,8 @@ fn of_many_falls_one_unlike_the_others_widens_no_range() {
         run = run.case("long", &format!("case-{number}"), &texts, &series);
     }
     run = run.case("long", "late", &texts, &Series::cliff(1e5, 8e4, 0.0, 80, 160, 4096.0));
-    let message = answers(run, None, false);
-    let lines: Vec<&str> = message[1].1.lines().collect();
+    let answers = answers(run, None, false);
+    let lines: Vec<&str> = answers[1].1.lines().collect();
     let begins = "In 9 of 9 cases that write long enough, writes fall by 60 % after 2.0 min, with ";
     assert!(lines[0].starts_with(begins) && lines[0].ends_with("middle half of these cases)."), "{lines:?}");
     let begins = "The earliest begins after 40 s, with ";
@@ -194,8 +197,8 @@ fn each_raid_level_sustains() {
         let series = Series::cliff(200_000.0, after, 0.0, 24, 96, 4096.0);
         run = run.case("group-1", &format!("raid={raid}"), &texts, &series);
     }
-    let message = &answers(run, None, false)[0].1;
-    assert!(message.contains("RAID 0); up to 45,"), "{message}");
+    let sentence = &answers(run, None, false)[0].1;
+    assert!(sentence.contains("RAID 0); up to 45,"), "{sentence}");
 }
 
 /// Proves that falls which few of many cases show are no headline.

@@ -416,8 +416,8 @@ pub(crate) mod tests {
         let load = LoadSpec { ramp_ns: 1_000_000_000, runtime_ns: 4_000_000_000, ..load(Pattern::Randrw) };
         let outcome = assemble(report, &[], Context::of(&load));
         assert_eq!(outcome.samples.iter().map(|sample| sample.read.ios).sum::<u64>(), 8000);
-        let reported = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
-        assert_eq!(outcome.warnings[0], reported);
+        let warning = "job reader: the histogram log of reads ends at 0 of 4001 ms; 8001 of them are shown in the next interval";
+        assert_eq!(outcome.warnings[0], warning);
     }
 
     /// Proves that percentiles of the merged bins are within one bin of those that fio printed.

@@ -177,7 +177,7 @@ fn wait(
     interrupt: &AtomicBool,
 ) -> std::io::Result<End> {
     let start = Instant::now();
-    let mut reported = start;
+    let mut last_report = start;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(End::Exited(status));
@@ -194,8 +194,8 @@ fn wait(
             let is_pending = !has_ended || matches!(target, Target::Path(_));
             return Ok(End::Hung { ios, is_pending });
         }
-        if reported.elapsed() >= PROGRESS_EVERY {
-            reported = Instant::now();
+        if last_report.elapsed() >= PROGRESS_EVERY {
+            last_report = Instant::now();
             on_progress(Progress { elapsed_ns: start.elapsed().as_nanos() as u64, expected_ns });
         }
         std::thread::sleep(POLL);

@@ -1,4 +1,4 @@
-//! What is read from the recorded output of fio 3.33 and 3.42 (`tests/samples`).
+//! Results read from the recorded output of fio 3.33 and 3.42 (`tests/samples`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

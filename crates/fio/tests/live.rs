@@ -274,12 +274,8 @@ fn errors_are_passed_over_where_that_is_asked_for() {
         let outcome = run_with(directory.path(), &server.target(), &load(Pattern::Randrw), &options).unwrap();
         let (read, write) = (&outcome.read, &outcome.write);
         assert!(read.errors == 0 && read.ios > 0 && write.errors > 0 && write.ios > 0, "{outcome:?}");
-        let reported = format!("{} writes failed: {says}", units::with_thousands(write.errors));
-        assert!(
-            outcome.warnings.iter().any(|warning| warning.starts_with(&reported)),
-            "{:?}",
-            outcome.warnings
-        );
+        let warning = format!("{} writes failed: {says}", units::with_thousands(write.errors));
+        assert!(outcome.warnings.iter().any(|one| one.starts_with(&warning)), "{:?}", outcome.warnings);
         let counted: u64 = outcome.samples.iter().map(|sample| sample.write.errors).sum();
         assert_eq!(counted, write.errors);
     }
@@ -356,11 +352,11 @@ fn an_interrupted_run_keeps_what_was_done() {
     std::fs::create_dir_all(&case).unwrap();
     let interrupt = AtomicBool::new(false);
     let start = Instant::now();
-    let mut reported = 0;
+    let mut progress_reports = 0;
     // fio that is interrupted before its job runs has nothing to report, and on a busy host it takes seconds to begin.
     let mut begun: Option<Instant> = None;
     let mut on_progress = |progress: fio::Progress| {
-        reported += 1;
+        progress_reports += 1;
         assert!(progress.elapsed_ns < progress.expected_ns);
         if begun.is_none() && has_job_thread(&case) {
             begun = Some(Instant::now());
@@ -371,7 +367,11 @@ fn an_interrupted_run_keeps_what_was_done() {
     let fio_case =
         FioCase { target: &target, load: &load, io_size_bytes: None, options: &[], directory: &case };
     let error = engine().run(&fio_case, &mut on_progress, &interrupt).unwrap_err();
-    assert!(start.elapsed() < Duration::from_secs(15) && reported >= 2, "{:?} {reported}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(15) && progress_reports >= 2,
+        "{:?} {progress_reports}",
+        start.elapsed()
+    );
     let FioError::Interrupted { partial: Some(partial) } = error else { panic!("{error:?}") };
     assert!(partial.read.ios >= 100, "{partial:?}");
     assert_agrees(&partial);

@@ -1,4 +1,4 @@
-//! What must hold of every layout: one home for each byte, redundancy on other drives, even rotation, and writes
+//! Invariants of layouts: one home for each byte, redundancy on other drives, even rotation, and writes
 //! that keep what they should.
 
 use layout::{

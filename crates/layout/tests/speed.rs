@@ -1,4 +1,4 @@
-//! How long planning takes. Printed always; held to a bound only where the build is optimised for speed alone.
+//! Speed of planning. Printed always; held to a bound only where the build is optimised for speed alone.
 
 use layout::{Healthy, IoList, Layout, PoolSpec, Raid, Rotation};
 use std::hint::black_box;

@@ -137,13 +137,13 @@ mod tests {
             let distinct: BTreeSet<&[u8]> = buffer.chunks(CONTENT_BLOCK_BYTES).collect();
             let duplicates = BLOCKS - distinct.len();
             let tally = filler.delivered();
-            let reported = tally.duplicates_meant;
+            let meant = tally.duplicates_meant;
             if (compress, dedupe) != (0, 0) {
                 assert_eq!(tally.blocks, BLOCKS as u64);
             }
             // Of each duplicated content, the first is new.
-            assert!(reported as usize - duplicates <= DUPLICATE_SETS as usize);
-            let share = reported as f64 / BLOCKS as f64;
+            assert!(meant as usize - duplicates <= DUPLICATE_SETS as usize);
+            let share = meant as f64 / BLOCKS as f64;
             assert!((share - f64::from(dedupe) / 100.0).abs() < 0.05, "{dedupe}: {share}");
             if dedupe == 0 {
                 let (other, _) = written(compress, 0, 1);

@@ -127,13 +127,13 @@ impl ContentTally {
 
     /// Where what was made is not what was asked for, in words.
     pub fn differs_from(&self, requested: Content) -> Vec<String> {
-        let mut message = Vec::new();
+        let mut differences = Vec::new();
         let (Some(compress), Some(dedupe)) = (self.compress_percent(), self.dedupe_percent()) else {
-            return message;
+            return differences;
         };
         let wanted = f64::from(requested.compress_percent);
         if (compress - wanted).abs() > TOLERANCE_POINTS {
-            message.push(format!(
+            differences.push(format!(
                 "content that shrinks by {wanted} % was asked for, and deflate shrinks what was written by {compress:.1} %"
             ));
         }
@@ -143,9 +143,9 @@ impl ContentTally {
         let lonely =
             if wanted > 0.0 { 100.0 * DUPLICATE_SETS as f64 / self.hashed_blocks as f64 } else { 0.0 };
         if (dedupe - wanted).abs() > TOLERANCE_POINTS + error + lonely {
-            message.push(format!("{wanted} % duplicates were asked for and {dedupe:.1} % written"));
+            differences.push(format!("{wanted} % duplicates were asked for and {dedupe:.1} % written"));
         }
-        message
+        differences
     }
 }
 

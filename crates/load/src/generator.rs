@@ -161,8 +161,8 @@ impl Generator {
         self.skipped_blocks = (self.skipped_blocks + writes) % slice;
     }
 
-    /// Draws the next `ios` operations over all jobs, in turn, and tells the ranges that are written, where the load is random.
-    pub(crate) fn carry_random(&mut self, ios: u64, written: &mut dyn FnMut(u64, u64)) {
+    /// Draws the next `ios` operations of a random load over all jobs, in turn, and passes each written range to `written`.
+    pub(crate) fn skip_random(&mut self, ios: u64, written: &mut dyn FnMut(u64, u64)) {
         if !self.pattern.is_random() || self.read_percent == 100 {
             return;
         }
@@ -305,20 +305,20 @@ mod tests {
         }
     }
 
-    /// Proves that what is carried is what the jobs would have written next, in turn, and that they go on behind it.
+    /// Proves that what is skipped is what the jobs would have written next, in turn, and that they go on behind it.
     #[test]
     fn carried_writes_are_those_that_would_have_come() {
-        let mut carried = Generator::new(&spec(Pattern::Randrw, 30, 3), 1 << 30).unwrap();
-        let mut simulated = carried.clone();
+        let mut skipped = Generator::new(&spec(Pattern::Randrw, 30, 3), 1 << 30).unwrap();
+        let mut simulated = skipped.clone();
         let mut written = Vec::new();
-        carried.carry_random(1000, &mut |offset, length| written.push((offset, length)));
+        skipped.skip_random(1000, &mut |offset, length| written.push((offset, length)));
         let all = (0..1000).map(|io| simulated.next_operation(io % 3));
         let expected: Vec<_> = all
             .filter(|operation| operation.direction == Direction::Write)
             .map(|operation| (operation.offset_bytes, u64::from(operation.length_bytes)))
             .collect();
         assert_eq!(written, expected);
-        assert_eq!(carried.next_operation(0), simulated.next_operation(0));
+        assert_eq!(skipped.next_operation(0), simulated.next_operation(0));
     }
 
     /// Proves that skipped sequential jobs stay where they are, and that what they write meanwhile is told once, in order.

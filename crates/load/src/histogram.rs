@@ -100,8 +100,8 @@ pub struct Histogram {
 
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        let arguments = |one: &Self| (one.count, one.unbinned, one.sum_ns, one.min_ns, one.max_ns);
-        arguments(self) == arguments(other) && self.filled_bins().eq(other.filled_bins())
+        let parts = |one: &Self| (one.count, one.unbinned, one.sum_ns, one.min_ns, one.max_ns);
+        parts(self) == parts(other) && self.filled_bins().eq(other.filled_bins())
     }
 }
 

@@ -169,15 +169,16 @@ impl<D: FastForward> SimulatedLoad<D> for ClosedLoop<'_, D> {
         let WindowEnd { window_ns, rate, left_ns, .. } = end;
         let device = &mut *self.device;
         if device.keeps_random_writes(window_ns, left_ns) {
-            self.generator.carry_random(
+            self.generator.skip_random(
                 (rate * duration_ns as f64) as u64,
                 &mut |offset_bytes, length_bytes| {
-                    device.carry_written(offset_bytes, length_bytes);
+                    device.apply_skipped_write(offset_bytes, length_bytes);
                 },
             );
         }
         self.generator.skip_limited(duration_ns, self.stretch_start_ns - self.start_ns, rate);
-        let written = &mut |offset_bytes, length_bytes| device.carry_written(offset_bytes, length_bytes);
+        let written =
+            &mut |offset_bytes, length_bytes| device.apply_skipped_write(offset_bytes, length_bytes);
         self.generator.skip_sequential(&self.positions, duration_ns, window_ns, written);
         None
     }

@@ -178,9 +178,9 @@ impl<'a, D: Device> ShapedLoop<'a, D> {
 }
 
 impl<D: FastForward> ShapedLoop<'_, D> {
-    /// Skips time in open loop: counts what arrives in it. Where the device must know where writes have gone, each I/O is drawn and
-    /// it is told of them.
-    fn skip_arrivals(&mut self, duration_ns: u64, is_told: bool) -> u64 {
+    /// Skips time in open loop and returns the number of arrivals in it. Where the device must know the place of each write, each
+    /// I/O is drawn and its range is passed to the device.
+    fn skip_arrivals(&mut self, duration_ns: u64, is_each_drawn: bool) -> u64 {
         let end_ns = (self.stretch_start_ns - self.start_ns) + self.skipped_ns + duration_ns;
         self.skipped_ns += duration_ns;
         let waiting = std::mem::take(&mut self.waiting);
@@ -195,17 +195,17 @@ impl<D: FastForward> ShapedLoop<'_, D> {
             let mut planned: VecDeque<PlannedIo> =
                 self.ahead[job].take().into_iter().chain(planned).collect();
             while let Some(first) = planned.front().filter(|first| first.not_before_ns < end_ns).copied() {
-                self.note_skipped(&first, is_told);
+                self.note_skipped(&first, is_each_drawn);
                 planned.pop_front();
                 arrived += 1;
             }
-            if planned.is_empty() && is_told {
+            if planned.is_empty() && is_each_drawn {
                 let next = loop {
                     let next = self.schedule.next(job as u32);
                     if next.not_before_ns >= end_ns {
                         break next;
                     }
-                    self.note_skipped(&next, is_told);
+                    self.note_skipped(&next, is_each_drawn);
                     arrived += 1;
                 };
                 planned.push_back(next);
@@ -222,10 +222,10 @@ impl<D: FastForward> ShapedLoop<'_, D> {
         arrived
     }
 
-    fn note_skipped(&mut self, planned: &PlannedIo, is_told: bool) {
+    fn note_skipped(&mut self, planned: &PlannedIo, is_each_drawn: bool) {
         let Operation { direction, offset_bytes, length_bytes, .. } = planned.operation;
-        if is_told && direction == Direction::Write {
-            self.device.carry_written(offset_bytes, u64::from(length_bytes));
+        if is_each_drawn && direction == Direction::Write {
+            self.device.apply_skipped_write(offset_bytes, u64::from(length_bytes));
         }
     }
 }
@@ -263,17 +263,17 @@ impl<D: FastForward> SimulatedLoad<D> for ShapedLoop<'_, D> {
 
     fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64> {
         let WindowEnd { window_ns, rate, left_ns, .. } = end;
-        let is_told = self.is_skewed || self.device.keeps_random_writes(window_ns, left_ns);
+        let is_each_drawn = self.is_skewed || self.device.keeps_random_writes(window_ns, left_ns);
         if self.schedule.is_open_loop() {
-            return Some(self.skip_arrivals(duration_ns, is_told));
+            return Some(self.skip_arrivals(duration_ns, is_each_drawn));
         }
-        if is_told {
+        if is_each_drawn {
             let numjobs = self.ahead.len() as u64;
             for io in 0..(rate * duration_ns as f64) as u64 {
                 let Operation { direction, offset_bytes, length_bytes, .. } =
                     self.schedule.next((io % numjobs) as u32).operation;
                 if direction == Direction::Write {
-                    self.device.carry_written(offset_bytes, u64::from(length_bytes));
+                    self.device.apply_skipped_write(offset_bytes, u64::from(length_bytes));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What `run_simulated` promises, on a device whose every step is seen.
+//! Contract of `run_simulated`, on a device that records every step.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

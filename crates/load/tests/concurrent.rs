@@ -1,4 +1,4 @@
-//! What `run_concurrent` promises, on a device that answers every operation after the same time.
+//! Contract of `run_concurrent`, on a device of constant latency.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;

@@ -185,7 +185,7 @@ function tiles(state) {
   const of = (direction, field) => sum(volumes.map((volume) => volume[direction][field]));
   const now = state.points.at(-1) ?? [0, 0, 0, null, null];
   const found = [
-    ["Condition", state.is_whole ? "whole" : "not whole", state.condition],
+    ["Condition", state.is_whole ? "whole" : "degraded", state.condition],
     ["IOPS", count(of("read", "iops") + of("write", "iops")), `${count(of("read", "iops"))} read, ${count(of("write", "iops"))} write`],
     ["Throughput", rate(of("read", "bytes_per_s") + of("write", "bytes_per_s")), `${rate(of("read", "bytes_per_s"))} read, ${rate(of("write", "bytes_per_s"))} write`],
     ["Mean read latency", latency(now[3]), `writes ${latency(now[4])}`],

@@ -197,20 +197,20 @@ impl<S: Upgrade> Negotiation<'_, S> {
         let mut replies = Vec::new();
         let flags = transmission_flags(&*export, self.is_structured);
         let sizes = [BLOCK_BYTES_MINIMUM, BLOCK_BYTES_PREFERRED, PAYLOAD_BYTES_LIMIT];
-        for arguments in [
+        for information in [
             Information::Export { size_bytes: export.size_bytes(), flags },
             // Also to who has not asked: what does not fit these sizes is refused.
             Information::BlockSize(sizes),
         ] {
-            append(&mut replies, requested, option_reply::INFO, &arguments.encode());
+            append(&mut replies, requested, option_reply::INFO, &information.encode());
         }
         for (kind, text) in
             [(information::NAME, query.name.clone()), (information::DESCRIPTION, export.description())]
         {
             if query.information.contains(&kind) {
-                let mut arguments = kind.to_be_bytes().to_vec();
-                arguments.extend(text.bytes().take(NAME_BYTES_LIMIT));
-                append(&mut replies, requested, option_reply::INFO, &arguments);
+                let mut payload = kind.to_be_bytes().to_vec();
+                payload.extend(text.bytes().take(NAME_BYTES_LIMIT));
+                append(&mut replies, requested, option_reply::INFO, &payload);
             }
         }
         append(&mut replies, requested, option_reply::ACK, &[]);

@@ -1,4 +1,4 @@
-//! What block devices are to one another, from sysfs: which are volumes of the device mapper or of md, which are
+//! Topology of block devices, from sysfs: which are volumes of the device mapper or of md, which are
 //! paths to one device by dm-multipath or by native NVMe multipath, and which host port a path leaves by.
 
 use crate::host::DeviceSelection;

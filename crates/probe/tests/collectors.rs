@@ -20,10 +20,10 @@ fn listen(
     interval_ms: u64,
     timeout: Duration,
 ) -> (CollectorThread, Receiver<Result<Answer, String>>) {
-    let (notify, reported) = channel();
+    let (notify, rx) = channel();
     let interval = Duration::from_millis(interval_ms);
     let settings = CollectorSettings { source, interval, timeout, run_start: Instant::now() };
-    (CollectorThread::start(settings, move |received| drop(notify.send(received))).unwrap(), reported)
+    (CollectorThread::start(settings, move |received| drop(notify.send(received))).unwrap(), rx)
 }
 
 /// Starts to ask, and gives the answers.
@@ -32,13 +32,13 @@ fn start(
     interval_ms: u64,
     timeout: Duration,
 ) -> (CollectorThread, Receiver<Answer>) {
-    let (notify, reported) = channel();
+    let (notify, rx) = channel();
     let interval = Duration::from_millis(interval_ms);
     let settings = CollectorSettings { source, interval, timeout, run_start: Instant::now() };
     (
         CollectorThread::start(settings, move |received| drop(received.map(|answer| notify.send(answer))))
             .unwrap(),
-        reported,
+        rx,
     )
 }
 
@@ -52,8 +52,8 @@ fn shell(script: &str) -> CollectorSource {
 
 /// Stops the source once it has failed.
 fn failure_of(source: CollectorSource, timeout: Duration) -> CollectorSummary {
-    let (thread, reported) = listen(source, 600_000, timeout);
-    let why = reported.recv_timeout(LONG).expect("an answer or a failure").expect_err("no answer");
+    let (thread, rx) = listen(source, 600_000, timeout);
+    let why = rx.recv_timeout(LONG).expect("an answer or a failure").expect_err("no answer");
     let summary = thread.stop();
     assert!(why.contains(summary.last_failure.as_deref().unwrap()), "{why}, {summary:?}");
     assert_eq!((summary.answers, summary.failures), (0, 1), "{summary:?}");
@@ -70,8 +70,8 @@ fn a_command_is_asked_every_interval() {
         "echo x >> {0}; n=$(wc -l < {0}); echo \"{{\\\"busy\\\": $n, \\\"c0\\\": {{\\\"read_ios\\\": $((n * 100))}}}}\"",
         count.display()
     );
-    let (thread, reported) = start(shell(&script), 100, LONG);
-    let answers: Vec<Answer> = (0..3).map(|_| reported.recv_timeout(LONG).unwrap()).collect();
+    let (thread, rx) = start(shell(&script), 100, LONG);
+    let answers: Vec<Answer> = (0..3).map(|_| rx.recv_timeout(LONG).unwrap()).collect();
     let summary = thread.stop();
     assert!(summary.answers >= 3 && summary.warning().is_none(), "{summary:?}");
     assert_eq!(answers[0].values.len(), 1, "a rate needs two answers");
@@ -103,7 +103,7 @@ fn a_hung_command_is_killed() {
 /// Proves that a stop does not wait for a hung command.
 #[test]
 fn a_stop_does_not_wait_for_a_hung_command() {
-    let (thread, _told) = start(shell("sleep 1000"), 1000, Duration::from_secs(500));
+    let (thread, _rx) = start(shell("sleep 1000"), 1000, Duration::from_secs(500));
     thread::sleep(Duration::from_millis(100));
     let before = Instant::now();
     thread.stop();
@@ -113,9 +113,9 @@ fn a_stop_does_not_wait_for_a_hung_command() {
 /// Proves that what a command leaves behind with its pipes open does not keep its answer back.
 #[test]
 fn a_daemon_left_behind_keeps_nothing_back() {
-    let (thread, reported) = start(shell("setsid sleep 3 & echo iops 5"), 10_000, LONG);
+    let (thread, rx) = start(shell("setsid sleep 3 & echo iops 5"), 10_000, LONG);
     let before = Instant::now();
-    assert_eq!(reported.recv_timeout(LONG).unwrap().values[0].value, 5.0);
+    assert_eq!(rx.recv_timeout(LONG).unwrap().values[0].value, 5.0);
     assert!(before.elapsed() < Duration::from_secs(2));
     thread.stop();
 }
@@ -172,9 +172,9 @@ fn page(reads: u64) -> Vec<u8> {
 #[test]
 fn an_exporter_is_scraped() {
     let bad = b"HTTP/1.1 503 Busy\r\n\r\n".to_vec();
-    let (thread, reported) = start(exporter(vec![page(1000), bad, page(3000)]), 200, LONG);
-    let first = reported.recv_timeout(LONG).unwrap();
-    let second = reported.recv_timeout(LONG).unwrap();
+    let (thread, rx) = start(exporter(vec![page(1000), bad, page(3000)]), 200, LONG);
+    let first = rx.recv_timeout(LONG).unwrap();
+    let second = rx.recv_timeout(LONG).unwrap();
     let summary = thread.stop();
     let names = |answer: &Answer| -> Vec<String> {
         answer.values.iter().map(|value| format!("{} {}", value.entity, value.name)).collect()
@@ -251,8 +251,8 @@ fn health_is_read_from_sensors_and_programs() {
     };
     assert_eq!(settings.interval(), Duration::from_secs(60));
     // A quarter for each drive, in which a busy host starts the programs that do answer.
-    let (thread, reported) = start(CollectorSource::Health(settings), 60_000, Duration::from_secs(8));
-    let answer = reported.recv_timeout(LONG).unwrap();
+    let (thread, rx) = start(CollectorSource::Health(settings), 60_000, Duration::from_secs(8));
+    let answer = rx.recv_timeout(LONG).unwrap();
     let values: Vec<String> = answer
         .values
         .iter()

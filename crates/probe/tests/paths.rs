@@ -119,9 +119,9 @@ fn lost_paths_are_told() {
     diskstats(root, &reads);
     let mut probe = HostProbe::new(roots(root), DeviceSelection::Named(vec!["dm-2".into()]), 0).unwrap();
     let changes = |interval: &HostInterval| -> Vec<String> {
-        let reported =
+        let text_of =
             |change: &probe::PathChange| format!("{} {} {}", change.path, change.is_usable, change.state);
-        interval.path_changes.iter().map(reported).collect()
+        interval.path_changes.iter().map(text_of).collect()
     };
     let all_there = probe.read(SECOND).unwrap();
     assert!(changes(all_there).is_empty(), "{all_there:?}");

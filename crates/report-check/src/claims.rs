@@ -1,4 +1,4 @@
-//! What claims draw on: the plan's own words, and values of intervals.
+//! Sources of claims: text of the plan and values of intervals.
 
 use crate::expression::median;
 use crate::run::{Case, Interval, counted};

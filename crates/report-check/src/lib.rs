@@ -115,9 +115,9 @@ fn verdict(found: &mut Findings, resolver: &Resolver<'_>, report: &Value) {
     } else {
         "none"
     };
-    let message = report["verdict"].as_str().unwrap_or_default();
-    if message != expected {
-        found.add("verdict", format!("it is {message}, the requirements give {expected}"));
+    let verdict = report["verdict"].as_str().unwrap_or_default();
+    if verdict != expected {
+        found.add("verdict", format!("it is {verdict}, the requirements give {expected}"));
     }
 }
 

@@ -107,12 +107,12 @@ fn reason(resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), String> 
     let id = path.trim_end_matches("/reason");
     let Some(finding) = resolver.finding(id) else { return Ok(()) };
     let Some((_, after)) = own.split_once(" or more in ") else { return Ok(()) };
-    let message = after.split(' ').next().unwrap_or_default().replace(',', "");
+    let quoted = after.split(' ').next().unwrap_or_default().replace(',', "");
     let intervals = finding.get("intervals").and_then(Value::as_f64).unwrap_or(-1.0);
-    if message.parse() == Ok(intervals) {
+    if quoted.parse() == Ok(intervals) {
         Ok(())
     } else {
-        Err(format!("it says {message} intervals, there are {intervals}"))
+        Err(format!("it says {quoted} intervals, there are {intervals}"))
     }
 }
 

@@ -1,5 +1,11 @@
 //! The value behind each source, from the run itself.
 
+mod published;
+mod requirements;
+mod units;
+
+pub use units::{amount, unit_of};
+
 use crate::claims;
 use crate::run::{Case, Run};
 use serde_json::{Map, Value};
@@ -240,111 +246,6 @@ impl<'a> Resolver<'a> {
         };
         Some(count as f64)
     }
-
-    /// For each requirement and each case that must keep it `pass`, `fail` or `not-shown`.
-    pub fn requirements(&self) -> Vec<&'static str> {
-        self.rows_of_requirements().into_iter().map(|row| row.0).collect()
-    }
-
-    /// Whether a case breaks a requirement.
-    pub fn is_failing(&self, stage: &str, name: &str) -> bool {
-        self.rows_of_requirements()
-            .iter()
-            .any(|(verdict, case, _)| *verdict == "fail" && case.stage == stage && case.name == name)
-    }
-
-    /// Verdict, case and quantity of each requirement and each case that must keep it.
-    fn rows_of_requirements(&self) -> Vec<(&'static str, &'a Case, &'a str)> {
-        let mut verdicts = Vec::new();
-        for row in self.run.plan["require"].as_array().into_iter().flatten() {
-            let (least, most) = (amount(&row["at_least"]), amount(&row["at_most"]));
-            let stage = row["stage"].as_str().unwrap_or_default();
-            let quantity = row["quantity"].as_str().unwrap_or_default();
-            let about = || {
-                let of_stage = self.run.cases.iter().filter(|case| case.stage == stage);
-                of_stage.filter(|case| holds(&row["cases"], case))
-            };
-            // A limit of one direction is about the cases that have it; about all where none has.
-            let with: Vec<&Case> = about().filter(|case| has_direction(case, quantity)).collect();
-            let cases = if with.is_empty() { about().collect() } else { with };
-            for case in cases {
-                let path = format!("{stage}/{}/{quantity}", case.name);
-                let measured = match self.value("result", &path, 0.0) {
-                    Ok(value) => value,
-                    Err(_) => {
-                        verdicts.push(("not-shown", case, quantity));
-                        continue;
-                    }
-                };
-                let is_kept =
-                    least.is_none_or(|least| measured >= least) && most.is_none_or(|most| measured <= most);
-                verdicts.push((if is_kept { "pass" } else { "fail" }, case, quantity));
-            }
-        }
-        verdicts
-    }
-
-    /// A published table may have several rows for a case; those that are tried in turn.
-    pub fn try_row(&self, row: usize) {
-        self.row.set(row);
-    }
-
-    /// Figures of a published table: `STAGE/CASE/QUANTITY@FILE`, with `#extreme` where it is that of several cases.
-    fn published(&self, path: &str) -> Option<Vec<f64>> {
-        let (path, file) = path.rsplit_once('@')?;
-        let (file, is_extreme) = match file.strip_suffix("#extreme") {
-            Some(file) => (file, true),
-            None => (file, false),
-        };
-        let (case, quantity) = self.case_of(path)?;
-        let tables = self.run.plan["published"].as_array()?;
-        let mut found: Vec<f64> = Vec::new();
-        for table in tables.iter().filter(|table| table["file"].as_str() == Some(file)) {
-            for row in self.run.published.get(file)? {
-                if !is_extreme && !fits(&table["settings"], row, case) {
-                    continue;
-                }
-                for (column, spec) in table["quantities"].as_object()? {
-                    let specs = spec.as_array().cloned().unwrap_or_else(|| vec![spec.clone()]);
-                    for spec in specs.iter().filter(|spec| spec["quantity"].as_str() == Some(quantity)) {
-                        let cell = row.get(column).and_then(|cell| cell.trim().parse::<f64>().ok());
-                        found.extend(cell.map(|cell| cell * spec["times"].as_f64().unwrap_or(1.0)));
-                    }
-                }
-            }
-        }
-        found.dedup();
-        (!found.is_empty()).then_some(found)
-    }
-}
-
-/// Whether a row of a published table may belong to a case: every cell that is a plain number or size is the case's setting.
-fn fits(settings: &Value, row: &BTreeMap<String, String>, case: &Case) -> bool {
-    let Some(columns) = settings.as_object() else { return true };
-    columns.iter().all(|(column, spec)| {
-        let name = spec.as_str().or_else(|| spec["setting"].as_str());
-        let (Some(name), Some(cell)) = (name, row.get(column)) else { return true };
-        let own = case.settings.get(name);
-        let cell = cell.trim();
-        if cell.is_empty() || cell == "any" {
-            return true;
-        }
-        if let Some(word) = spec["words"].get(cell) {
-            return own == Some(word) || own.and_then(Value::as_f64) == amount(word);
-        }
-        if let Some(own) = own.and_then(Value::as_str) {
-            return cell.split('/').any(|part| part == own);
-        }
-        match (cell.parse::<f64>(), own) {
-            (Ok(number), Some(own)) => own.as_f64() == Some(number),
-            (Ok(_), None) => false,
-            _ => match (amount(&Value::String(cell.to_owned())), own.and_then(Value::as_f64)) {
-                (Some(size), Some(own)) => size == own,
-                // Words, alternatives and ranges are left to the plan's own check.
-                _ => true,
-            },
-        }
-    })
 }
 
 /// Whether a direction of a case has a 99.9th percentile within 5 % of its median.
@@ -353,110 +254,4 @@ fn is_constant(case: &Case) -> bool {
         let of = |name: &str| case.quantity(&format!("{direction}.latency_ns.{name}"));
         of("p50").zip(of("p99.9")).is_some_and(|(p50, tail)| p50 > 0.0 && tail <= 1.05 * p50)
     })
-}
-
-/// Whether a case has reads, or writes, where a quantity is about them.
-fn has_direction(case: &Case, quantity: &str) -> bool {
-    let rw = case.settings.get("rw").and_then(Value::as_str).unwrap_or_default();
-    let share = case.number("rwmixread");
-    let (reads, writes) = match rw {
-        "read" | "randread" => (true, false),
-        "write" | "randwrite" => (false, true),
-        _ => (share.is_none_or(|share| share > 0.0), share.is_none_or(|share| share < 100.0)),
-    };
-    match quantity.split('.').next() {
-        Some("read") => reads,
-        Some("write") => writes,
-        _ => true,
-    }
-}
-
-/// Whether a case has the settings that a requirement names.
-fn holds(condition: &Value, case: &Case) -> bool {
-    let Some(wanted) = condition.as_object() else { return true };
-    wanted.iter().all(|(name, values)| {
-        let values = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
-        let own = case.settings.get(name);
-        values.iter().any(|value| {
-            own == Some(value)
-                || amount(value).is_some_and(|value| own.and_then(Value::as_f64) == Some(value))
-        })
-    })
-}
-
-/// A number, a size (`4k`) or a time (`500us`, in nanoseconds) as plans write it.
-pub fn amount(value: &Value) -> Option<f64> {
-    if let Some(number) = value.as_f64() {
-        return Some(number);
-    }
-    let text = value.as_str()?.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..end].parse().ok()?;
-    let scale = match text[end..].trim().to_ascii_lowercase().as_str() {
-        "" => 1.0,
-        "k" => 1024.0,
-        "m" => 1024.0f64.powi(2),
-        "g" => 1024.0f64.powi(3),
-        "t" => 1024.0f64.powi(4),
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "kb/s" => 1e3,
-        "mb/s" => 1e6,
-        "gb/s" => 1e9,
-        "kib/s" => 1024.0,
-        "mib/s" => 1024.0f64.powi(2),
-        "gib/s" => 1024.0f64.powi(3),
-        _ => return None,
-    };
-    Some(number * scale)
-}
-
-/// The unit that a source's values have; `None` where several are right.
-pub fn unit_of(kind: &str, path: &str) -> Option<&'static str> {
-    // The file of a published table has strokes of its own.
-    let path = path.split('@').next().unwrap_or(path);
-    let last = path.rsplit('/').next().unwrap_or(path);
-    match kind {
-        "finding" => {
-            let name = last.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(last);
-            let name = name.trim_end_matches("_confidence_95");
-            Some(match name {
-                _ if name.ends_with("bytes_per_s") => "bytes_per_s",
-                _ if name.ends_with("iops") => "iops",
-                _ if name.ends_with("_ns") => "ns",
-                _ if name.ends_with("_s") => "s",
-                _ if name.contains("bytes") || name.ends_with("_bs") || name.contains("_bs_") => "bytes",
-                _ if name.ends_with("percent") || name.contains("ratio") || name == "rule_of_thumb" => {
-                    "ratio"
-                }
-                "outstanding" | "parts" | "intervals" | "intervals_above" | "errors" | "rounds" | "round" => {
-                    "count"
-                }
-                _ => return None,
-            })
-        }
-        "result" | "published" => Some(match last {
-            _ if last.contains("latency_ns") => "ns",
-            _ if last.ends_with("bw_bytes_per_s") => "bytes_per_s",
-            _ if last.ends_with("errors") => "count",
-            _ if last.ends_with("iops") => "iops",
-            _ => "s",
-        }),
-        "intervals" => {
-            let name = last.split('#').next().unwrap_or(last);
-            Some(match name {
-                _ if name.ends_with("bytes_per_s") => "bytes_per_s",
-                _ if name.ends_with("_s") || name.contains("latency_ns") => "s",
-                _ if name.ends_with("iops") => "iops",
-                _ => "count",
-            })
-        }
-        "tolerance" => Some("ratio"),
-        "found" => Some("count"),
-        "cases" | "requirements" | "warnings" | "results" | "values" | "page" | "array" => Some("count"),
-        "manifest" => Some("s"),
-        _ => None,
-    }
 }

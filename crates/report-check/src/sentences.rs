@@ -1,4 +1,4 @@
-//! What sentences and tiles say beside what they cite: the words about a number are those of its field, the load is that of
+//! Check of the words of sentences and tiles: the words about a number are those of its field, the load is that of
 //! its case, and a superlative is one.
 
 use crate::expression::Expression;

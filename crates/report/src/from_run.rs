@@ -257,7 +257,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         sections,
         not_run: facts::not_run(&source),
         method: facts::method(&source),
-        inventory: inventory::message(&source)?,
+        inventory: inventory::outputs(&source)?,
         findings: Vec::new(),
         claims: found
             .iter()

@@ -265,7 +265,7 @@ pub fn rate(own: &Entry, others: &[Entry]) -> Vec<Rating> {
         let is_better =
             |value: f64| if measure.is_less_better { value < figure.value } else { value > figure.value };
         let better = all.iter().filter(|(value, _)| is_better(*value)).count();
-        let message = |(value, entry): &(f64, &Entry)| (label(entry), (measure.text)(*value));
+        let neighbour = |(value, entry): &(f64, &Entry)| (label(entry), (measure.text)(*value));
         Some(Rating {
             quantity: measure.title.into(),
             value: (measure.text)(figure.value),
@@ -273,8 +273,8 @@ pub fn rate(own: &Entry, others: &[Entry]) -> Vec<Rating> {
             at: figure.at.clone(),
             place: better + 1,
             of: all.len() + 1,
-            better: better.checked_sub(1).and_then(|place| all.get(place)).map(message),
-            worse: all.get(better).map(message),
+            better: better.checked_sub(1).and_then(|place| all.get(place)).map(neighbour),
+            worse: all.get(better).map(neighbour),
         })
     });
     ratings.collect()

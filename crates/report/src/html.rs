@@ -65,12 +65,12 @@ pub fn page(report: &Report) -> String {
     }
     if !report.inventory.is_empty() {
         out.push_str("<section id=\"inventory\"><h2>What commands said of the host and the array</h2>");
-        for message in &report.inventory {
+        for output in &report.inventory {
             let _ = write!(
                 out,
                 "<details class=\"large-data\"><summary>{}</summary><pre>{}</pre></details>",
-                html(&message.title),
-                html(&message.text)
+                html(&output.title),
+                html(&output.text)
             );
         }
         out.push_str("</section>");

@@ -111,8 +111,8 @@ pub fn document(report: &Report) -> String {
     }
     if !report.inventory.is_empty() {
         out.push_str("## What commands said of the host and the array\n\n");
-        for message in &report.inventory {
-            let _ = writeln!(out, "{}\n\n{}\n", escaped(&message.title), indented(&message.text));
+        for output in &report.inventory {
+            let _ = writeln!(out, "{}\n\n{}\n", escaped(&output.title), indented(&output.text));
         }
     }
     out

@@ -293,8 +293,8 @@ fn a_thousand_cases() {
     }
     let notes: Vec<&str> = report.sections[0].notes.iter().map(|note| note.text()).collect();
     let notes = notes.join(" ");
-    for message in ["left out", "not drawn against time"] {
-        assert!(notes.contains(message), "{message}: {notes}");
+    for phrase in ["left out", "not drawn against time"] {
+        assert!(notes.contains(phrase), "{phrase}: {notes}");
     }
 }
 

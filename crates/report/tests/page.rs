@@ -1,4 +1,4 @@
-//! What every page must hold.
+//! Contents that every page must have.
 
 mod common;
 

@@ -69,9 +69,9 @@ fn uneven_paths_are_said_on_the_first_page() {
     run.finish_case(0, &outcome).unwrap();
     run.end(&RunEnd::Done).unwrap();
     let report = report::from_run(&RunReader::open(&directory.path().join("run")).unwrap()).unwrap();
-    let message: Vec<&str> = report.conclusions.iter().map(|conclusion| conclusion.text.text()).collect();
+    let sentences: Vec<&str> = report.conclusions.iter().map(|conclusion| conclusion.text.text()).collect();
     let wanted =
         "The paths of mpatha do not share the load evenly: 75.0 % : 25.0 % (4K random reads, queue depth 1).";
-    assert!(message.contains(&wanted), "{message:?}");
+    assert!(sentences.contains(&wanted), "{sentences:?}");
     assert!(report.markdown().contains("75.0 % : 25.0 %"));
 }

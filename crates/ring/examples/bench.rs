@@ -1,4 +1,4 @@
-//! What the engine costs here, beside the installed fio: `cargo run --release -p ring --example bench [ROUNDS [SECONDS [SCENARIO]]]`.
+//! Cost of an I/O of the engine on this host, beside the installed fio: `cargo run --release -p ring --example bench [ROUNDS [SECONDS [SCENARIO]]]`.
 
 use ring::{BenchSettings, bench};
 

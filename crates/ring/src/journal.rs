@@ -1,4 +1,4 @@
-//! What a verified load has written, kept in files while it runs, so that it can be verified after this program was
+//! Journal of the writes of a verified load, in files, so that the load can be verified after this program was
 //! killed: the kernel keeps what was handed to it. (After a power loss of this host it says nothing.)
 //!
 //! One file for each job, `written-JOB`: a header of 64 bytes, then the state of each unit as 4 bytes, little endian, as

@@ -16,25 +16,24 @@ pub(crate) fn possible(
     interface: Interface,
 ) -> (RingOptions, Vec<String>) {
     let mut options = options.clone();
-    let mut message = Vec::new();
+    let mut notes = Vec::new();
     if !options.poll && !options.sqpoll {
-        return (options, message);
+        return (options, notes);
     }
     let has_ring = interface == Interface::IoUring && !matches!(targets, RingTargets::Null { .. });
     if options.sqpoll
         && let Some(why) = refuses_sqpoll(has_ring)
     {
         options.sqpoll = false;
-        message
-            .push(format!("no thread of the kernel takes submissions ({why}): each batch is a system call"));
+        notes.push(format!("no thread of the kernel takes submissions ({why}): each batch is a system call"));
     }
     if options.poll
         && let Some(why) = refuses_poll(has_ring, targets)
     {
         options.poll = false;
-        message.push(format!("completions cannot be polled for ({why}): they are waited for"));
+        notes.push(format!("completions cannot be polled for ({why}): they are waited for"));
     }
-    (options, message)
+    (options, notes)
 }
 
 const NO_RING: &str = "there is no ring";
@@ -64,9 +63,9 @@ const POLL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the first block of a target, polled.
 fn polled_read(target: &OpenTarget) -> Result<(), String> {
-    let message = |error: std::io::Error| error.to_string();
+    let text_of = |error: std::io::Error| error.to_string();
     let mut ring =
-        IoUring::<squeue::Entry, cqueue::Entry>::builder().setup_iopoll().build(2).map_err(message)?;
+        IoUring::<squeue::Entry, cqueue::Entry>::builder().setup_iopoll().build(2).map_err(text_of)?;
     let length_bytes = target.alignment_bytes().max(512);
     let arena = Arena::new(1, length_bytes as usize).map_err(|error| error.to_string())?;
     let read = opcode::Read::new(Fd(target.raw_fd()), arena.pointer(0), length_bytes).build();
@@ -79,11 +78,11 @@ fn polled_read(target: &OpenTarget) -> Result<(), String> {
         if let Some(result) = ring.completion().next().map(|entry| entry.result()) {
             return match result {
                 0.. => Ok(()),
-                _ => Err(message(std::io::Error::from_raw_os_error(-result))),
+                _ => Err(text_of(std::io::Error::from_raw_os_error(-result))),
             };
         }
         let why = match waited {
-            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => message(error),
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => text_of(error),
             _ if Instant::now() >= deadline => "no answer".to_owned(),
             _ => continue,
         };

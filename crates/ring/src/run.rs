@@ -148,7 +148,7 @@ pub fn run(
     };
     let mut collector = Collector::new(&common, on_sample, on_progress, stop);
     std::thread::scope(|scope| {
-        let (tx, arguments) = channel();
+        let (tx, rx) = channel();
         for worker in 0..workers {
             let (tx, common) = (tx.clone(), &common);
             let spawned = std::thread::Builder::new()
@@ -160,7 +160,7 @@ pub fn run(
             }
         }
         drop(tx);
-        collector.collect(&arguments)
+        collector.collect(&rx)
     })?;
     Ok(collector.outcome(fallback.into_iter().chain(not_possible).collect()))
 }

@@ -284,12 +284,12 @@ fn content_arrives_as_asked() {
             100.0 * (1.0 - compressed as f64 * 16.0 / bytes.len() as f64),
             100.0 * f64::from(repeated) / blocks as f64,
         ];
-        let message = outcome.content.unwrap();
-        let message = [message.compress_percent().unwrap(), message.dedupe_percent().unwrap()];
+        let tally = outcome.content.unwrap();
+        let counted = [tally.compress_percent().unwrap(), tally.dedupe_percent().unwrap()];
         let requested = [f64::from(compress_percent), f64::from(dedupe_percent)];
         for share in 0..2 {
             assert!((lies[share] - requested[share]).abs() < 5.0, "{content:?}: {lies:?} lie there");
-            assert!((message[share] - requested[share]).abs() < 5.0, "{content:?}: {message:?} said");
+            assert!((counted[share] - requested[share]).abs() < 5.0, "{content:?}: {counted:?} said");
         }
     }
 }

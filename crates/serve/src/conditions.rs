@@ -1,4 +1,4 @@
-//! What has happened to parts of the array and lasts beyond a stop of the server: stopped services and slow drives, kept in
+//! Conditions of parts that outlast a stop of the server: stopped services and slow drives, kept in
 //! the array's record.
 
 use crate::array::ServedArray;
@@ -93,8 +93,8 @@ impl Controlled {
         if self.pacer.is_none() {
             return Ok(json!({}));
         }
-        let reported = Settings::from_iter([("service".to_owned(), Value::from(found.service))]);
-        self.act(if runs { "service-start" } else { "service-stop" }, &reported)
+        let arguments = Settings::from_iter([("service".to_owned(), Value::from(found.service))]);
+        self.act(if runs { "service-start" } else { "service-stop" }, &arguments)
     }
 
     /// A drive takes so many times as long from now on.
@@ -114,14 +114,14 @@ impl Controlled {
     }
 
     fn slow_model(&self, drive: u16, factor: f64) -> Result<Value, ResponseError> {
-        let reported =
+        let arguments =
             [("drive".to_owned(), model_drive(&self.live, drive)), ("factor".to_owned(), factor.into())];
-        self.act("drive-slow", &Settings::from_iter(reported))
+        self.act("drive-slow", &Settings::from_iter(arguments))
     }
 
     /// The model learns what had happened to the array before the start.
-    pub(crate) fn tell_of_conditions(&self) {
-        self.tell_of_losses();
+    pub(crate) fn restore_model_conditions(&self) {
+        self.report_losses();
         let Some(volume) = self.live.volume().filter(|_| self.pacer.is_some()) else { return };
         let drives = volume.status().drives;
         for (drive, slow) in slow_drives(&volume) {
@@ -134,8 +134,8 @@ impl Controlled {
             }
         }
         for service in stopped_services(&volume) {
-            let reported = Settings::from_iter([("service".to_owned(), Value::from(service))]);
-            self.note_refusal(self.act("service-stop", &reported));
+            let arguments = Settings::from_iter([("service".to_owned(), Value::from(service))]);
+            self.note_refusal(self.act("service-stop", &arguments));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a served array is told and asked, whoever does it: the control socket, the page, or a plan.
+//! Commands to a served array, from the control socket, the page or a plan.
 
 use crate::events::Event;
 use crate::exports::ArrayExports;
@@ -28,7 +28,7 @@ pub(crate) struct Controlled {
     pub pacer: Option<Arc<Pacer>>,
     /// One change of the volumes at a time.
     pub changes: Mutex<()>,
-    pub told_losses: ReportedLosses,
+    pub reported_losses: ReportedLosses,
     /// As it is served.
     pub options: Options,
 }
@@ -101,11 +101,11 @@ impl Controlled {
     fn keep_with_volume(
         &self,
         action: &str,
-        reported: &Settings,
+        arguments: &Settings,
         limit: Option<Limit>,
     ) -> Result<(), ResponseError> {
-        let Some(name) = reported.get(VOLUME).and_then(Value::as_str) else { return Ok(()) };
-        match (action, reported.get(TEMPLATE)) {
+        let Some(name) = arguments.get(VOLUME).and_then(Value::as_str) else { return Ok(()) };
+        match (action, arguments.get(TEMPLATE)) {
             (LIMIT, _) => self.keep(name, LIMIT, limit.map_or(Value::Null, |limit| json!(limit))),
             (TEMPLATE, Some(template)) => self.keep(name, TEMPLATE, template.clone()),
             _ => Ok(()),
@@ -158,15 +158,15 @@ impl Controlled {
         }
         .map_err(|error| failed(&error))?;
         match *event {
-            Event::Fail { .. } | Event::Pull { .. } => self.tell_of_losses(),
+            Event::Fail { .. } | Event::Pull { .. } => self.report_losses(),
             Event::Replace { drive } => {
                 // It may have been lost just now, by itself.
-                self.tell_of_losses();
+                self.report_losses();
                 // Whatever it was like, the new one is as described.
                 if self.pacer.is_some() {
                     let _ = self.slow(drive, 1.0);
                 }
-                self.tell_model_of("drive-replacement", drive);
+                self.pass_to_model("drive-replacement", drive);
             }
             _ => {}
         }

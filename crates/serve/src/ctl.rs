@@ -102,12 +102,9 @@ mod tests {
             ("sing", "say one of: status | ready"),
         ] {
             let words_of: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let reported = verb_of(&words_of).unwrap_err();
-            assert!(reported.to_string().contains(words), "{line}: {reported}");
-            assert_eq!(
-                (reported.exit_status(), reported.to_string().contains("one of")),
-                (2, line == "sing")
-            );
+            let error = verb_of(&words_of).unwrap_err();
+            assert!(error.to_string().contains(words), "{line}: {error}");
+            assert_eq!((error.exit_status(), error.to_string().contains("one of")), (2, line == "sing"));
         }
     }
 }

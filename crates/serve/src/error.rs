@@ -123,7 +123,7 @@ mod tests {
     fn the_cause_is_said() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let source = VolumeError::Io { operation: "write to a drive", source: full };
-        let reported = ServeError::Volume { data: "/d".into(), source }.to_string();
-        assert_eq!(reported, "cannot serve from /d: cannot write to a drive: no storage space");
+        let message = ServeError::Volume { data: "/d".into(), source }.to_string();
+        assert_eq!(message, "cannot serve from /d: cannot write to a drive: no storage space");
     }
 }

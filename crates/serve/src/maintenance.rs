@@ -1,5 +1,5 @@
-//! What an array does by itself while it serves: fails drives that refuse writes, puts spares in, rebuilds or
-//! rehomes, and scrubs when it was told to. In small steps, so that clients are not held up.
+//! Background tasks of a served array: it fails drives that refuse writes, puts spares in, rebuilds or
+//! migrates, and scrubs on request. In small steps, so that clients are not held up.
 
 use crate::control::Controlled;
 use crate::live::LiveArray;
@@ -54,7 +54,7 @@ impl Maintenance<'_> {
     fn step(&mut self, volume: &Volume) -> Result<bool, VolumeError> {
         self.live.fail_broken_drives(volume);
         // Whoever found a drive broken may have been a client's request.
-        self.controlled.tell_of_losses();
+        self.controlled.report_losses();
         self.put_spare_in(volume)?;
         let does_resync = self.resync(volume)?;
         let does_rebuild = self.rebuild(volume)?;

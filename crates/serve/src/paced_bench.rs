@@ -1,4 +1,4 @@
-//! How true the time of a served array is: fio on it in real time beside the same load on its twin in simulated time.
+//! Benchmark of the pacing error of a served array: fio on it in real time beside the same load on its twin in simulated time.
 
 use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::ctl;
@@ -41,7 +41,7 @@ enum Rate {
     Poisson { iops: u32 },
 }
 
-/// The points, slow ones first: hard disks one at a time, at depth and in a pool; flash behind a volume's limit; and
+/// The points, slow ones first: hard disks at queue depth 1, at depth and in a pool; flash behind a volume's limit; and
 /// beyond what fio can see within 5 %, solid-state drives in their steady state, whose bytes are written in bursts, and
 /// flash modules at the highest rate, where a client's own way is most of what it sees and the lateness is what counts.
 pub const PACED_POINTS: [PacedPoint; 8] = [

@@ -1,5 +1,4 @@
-//! Drives that the bytes have lost, and that the model loses them as well: whether somebody said so or the array found them
-//! broken by itself.
+//! Drive losses of the bytes, passed on to the model: those that a client asked for and those that the array found by itself.
 
 use crate::control::Controlled;
 use crate::live::LiveArray;
@@ -9,15 +8,15 @@ use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 use volume::DriveStatus;
 
-/// Losses that the model was told of.
+/// Losses that were reported to the model.
 #[derive(Debug)]
 pub(crate) struct ReportedLosses {
-    /// By drive: how often its place has lost a drive.
+    /// Losses of each drive slot, by drive.
     by_drive: Mutex<Vec<u32>>,
 }
 
 impl ReportedLosses {
-    /// Of a model that is new: it has lost nothing. What was lost and replaced before is nothing to tell of.
+    /// Losses of a new model: none. Drives that were lost and replaced before are not reported.
     pub(crate) fn none(live: &LiveArray) -> ReportedLosses {
         let drives = live.volume().map_or_else(Vec::new, |volume| volume.status().drives);
         ReportedLosses { by_drive: Mutex::new(drives.iter().map(|drive| drive.generation).collect()) }
@@ -43,20 +42,20 @@ pub(crate) fn model_drive(live: &LiveArray, drive: u16) -> Value {
 }
 
 impl Controlled {
-    /// The model loses the drives that the bytes have lost since it was last told.
-    pub(crate) fn tell_of_losses(&self) {
+    /// Reports the losses since the last call to the model.
+    pub(crate) fn report_losses(&self) {
         let Some(volume) = self.live.volume().filter(|_| self.pacer.is_some()) else { return };
-        let mut reported = self.told_losses.by_drive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported_losses.by_drive.lock().unwrap_or_else(PoisonError::into_inner);
         for (drive, reported) in volume.status().drives.iter().zip(reported.iter_mut()) {
             if losses(drive) > *reported {
                 *reported = losses(drive);
-                self.tell_model_of("drive-failure", drive.drive);
+                self.pass_to_model("drive-failure", drive.drive);
             }
         }
     }
 
-    /// Something happens to a drive of the model as well, if its kind of array can: otherwise time goes on as if it had not.
-    pub(crate) fn tell_model_of(&self, action: &'static str, drive: u16) {
+    /// Passes an event of a drive to the model. Where the model's kind of array cannot have it, its time goes on unchanged.
+    pub(crate) fn pass_to_model(&self, action: &'static str, drive: u16) {
         let Some(pacer) = &self.pacer else { return };
         let drive = model_drive(&self.live, drive);
         let arguments = Settings::from_iter([("drive".to_owned(), drive.clone())]);

@@ -116,10 +116,10 @@ pub fn serve_array(
         server: server.clone(),
         pacer: pacer.clone(),
         changes: Mutex::default(),
-        told_losses: ReportedLosses::none(&live),
+        reported_losses: ReportedLosses::none(&live),
         options: options.clone(),
     });
-    controlled.tell_of_conditions();
+    controlled.restore_model_conditions();
     let monitoring =
         Arc::new(Monitoring { controlled: controlled.clone(), page: Page::new(controlled.clone()) });
     let token_path = options.token_path();

@@ -156,14 +156,14 @@ impl Controlled {
             self.exports.adopt(&after);
             self.server.drop_gone();
         }
-        let reported = if takes_away { self.tell_model(&after) } else { Ok(()) };
-        let outcome = reported.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
+        let outcome = if takes_away { self.update_model(&after) } else { Ok(()) };
+        let outcome = outcome.and_then(|()| volume.change_volumes(&planned).map_err(|error| failed(&error)));
         let outcome = outcome.and_then(|()| {
             self.exports.adopt(&after);
             if takes_away {
                 return Ok(());
             }
-            self.tell_model(&after).inspect_err(|_| {
+            self.update_model(&after).inspect_err(|_| {
                 self.exports.adopt(&before);
                 // If that fails as well the record says so, and is read below.
                 let _ = volume.change_volumes(&planned.undo(before.clone()));
@@ -173,7 +173,7 @@ impl Controlled {
             // What the record says now is what counts.
             let map = volume.volume_map().unwrap_or(before);
             self.exports.adopt(&map);
-            let _ = self.tell_model(&map);
+            let _ = self.update_model(&map);
             return Err(error);
         }
         prefer_by_template(&volume, &self.live.array, &after);
@@ -240,13 +240,13 @@ impl Controlled {
     }
 
     /// The model has these volumes from now on.
-    fn tell_model(&self, map: &VolumeMap) -> Result<(), ResponseError> {
+    fn update_model(&self, map: &VolumeMap) -> Result<(), ResponseError> {
         let Some(pacer) = &self.pacer else { return Ok(()) };
         let number_of = |name: &str| self.exports.volume(name).map(|volume| volume.number);
         let known = known(&self.live.array, map, &number_of);
         let lost = lost_drives(&self.live);
-        let reported = pacer.ask(move |paced| paced.volumes_are(known, &lost));
-        reported
+        let outcome = pacer.ask(move |paced| paced.volumes_are(known, &lost));
+        outcome
             .map_err(|problem| refuse(ErrorKind::Failed, problem))?
             .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))
     }

@@ -1,4 +1,4 @@
-//! What a real Prometheus makes of a served array, and the dashboards of it.
+//! Monitoring of a served array by a real Prometheus, and the dashboards.
 
 mod common;
 
@@ -132,8 +132,8 @@ fn prometheus_sees_a_served_array() {
         .stdin(fs::File::open(&scraped).unwrap())
         .output()
         .unwrap();
-    let reported = String::from_utf8_lossy(&linter.stderr);
+    let output = String::from_utf8_lossy(&linter.stderr);
     // It reads the older format, in which the help of `x` is not that of `x_total` as it is in OpenMetrics.
-    let remarks: Vec<&str> = reported.lines().filter(|line| !line.ends_with("_total no help text")).collect();
-    assert!(remarks.is_empty(), "{reported}");
+    let remarks: Vec<&str> = output.lines().filter(|line| !line.ends_with("_total no help text")).collect();
+    assert!(remarks.is_empty(), "{output}");
 }

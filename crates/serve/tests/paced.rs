@@ -239,16 +239,16 @@ fn a_served_array_is_managed() {
     let raid_directory = directory();
     let served = serve_timed(&array("raid-levels,raid=5,disks=5,capacity=16m"), raid_directory.path());
     let refused_here = |text: &str| refused(&served, text);
-    let reported = refused_here("set raid=6 disks=6");
+    let refusal = refused_here("set raid=6 disks=6");
     let command = format!(
         "arraylab serve raid-levels,disks=6,capacity=16m,raid=6 --socket {}",
         served.socket.display()
     );
     assert!(
-        reported.contains("serve it anew")
-            && reported.contains(&command)
-            && reported.contains("data-raid6-disks6 "),
-        "{reported}"
+        refusal.contains("serve it anew")
+            && refusal.contains(&command)
+            && refusal.contains("data-raid6-disks6 "),
+        "{refusal}"
     );
     assert!(refused_here("set disks=13").contains("has 12 drives"));
     assert!(refused_here("set colour=red").contains("no setting `colour`"));

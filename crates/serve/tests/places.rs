@@ -1,4 +1,4 @@
-//! Where bytes lie and clients come in: named files and devices, TCP, a full disk, directories that must be left alone.
+//! Backing stores and addresses: named files and devices, TCP, a full disk, directories that must be left alone.
 
 mod common;
 

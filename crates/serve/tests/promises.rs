@@ -1,4 +1,4 @@
-//! What is promised beside the reads and writes themselves: flushes across connections, volumes apart, a scrub that says
+//! Promises beside reads and writes: flushes across connections, volumes apart, a scrub that says
 //! where, preservation capacity, and a condition that outlives the server.
 
 mod common;
@@ -198,9 +198,9 @@ fn a_scrub_says_where_it_could_not_repair() {
         (&json!(2), &json!(1)),
         "{report}"
     );
-    let mut reported = report["unrepairable"].as_array().unwrap().clone();
-    reported.sort_by_key(|place| place["drive"].as_u64());
-    assert_eq!(reported, lost, "{report}");
+    let mut listed = report["unrepairable"].as_array().unwrap().clone();
+    listed.sort_by_key(|place| place["drive"].as_u64());
+    assert_eq!(listed, lost, "{report}");
     let segment = u64::from(layout.segment_bytes());
     for sector in 0..content.len() as u64 / 512 {
         let offset = sector * 512;

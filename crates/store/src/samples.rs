@@ -1,4 +1,4 @@
-//! Samples: appended while a case runs, read one at a time or as light series.
+//! Samples: appended while a case runs, read one by one or as light series.
 
 use crate::case::{DIRECTIONS, direction_from_name, direction_name};
 use crate::run::Durability;
@@ -246,7 +246,7 @@ impl Run {
 }
 
 impl RunReader {
-    /// Hands out the intervals of the attempt that counts, load by load in order of time, one at a time: a sample
+    /// Hands out the intervals of the attempt that counts, load by load in order of time, one by one: a sample
     /// is some 50 kB in memory, and a day has 17,280 of them.
     pub fn for_each_sample(
         &self,

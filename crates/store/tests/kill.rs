@@ -40,10 +40,10 @@ fn a_killed_run_loses_nothing_finished() {
         }
         check(&run, &finished);
         // A kill between the commit and the report leaves a finished case unreported, never one reported twice.
-        let reported = finished.len();
+        let finished_count = finished.len();
         finished.sort_unstable();
         finished.dedup();
-        assert_eq!(finished.len(), reported, "a finished case was measured again");
+        assert_eq!(finished.len(), finished_count, "a finished case was measured again");
         let reader = Run::open_read_only(&run).unwrap();
         assert_eq!(reader.status().unwrap().state, RunState::Done);
         let results = reader.results().unwrap();

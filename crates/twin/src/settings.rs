@@ -1,4 +1,4 @@
-//! What can be set on a twin: array settings of the plans, and its mechanisms, each of which can be switched off
+//! Settings of a twin: array settings of the plans, and its mechanisms, each of which can be switched off
 //! so that a reader sees what causes what. Each kind of array has its own table.
 
 use serde_json::{Map, Value};

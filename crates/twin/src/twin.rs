@@ -100,23 +100,23 @@ pub(crate) trait ArrayModel: Device + Sized {
         false
     }
 
-    /// As [`load::FastForward::carry`].
-    fn carry(&mut self, _duration_ns: u64, _window_ns: u64) {}
+    /// As [`load::FastForward::skip_time`].
+    fn skip_time(&mut self, _duration_ns: u64, _window_ns: u64) {}
 
     /// As [`load::FastForward::keeps_random_writes`].
     fn keeps_random_writes(&self, _window_ns: u64, _left_ns: u64) -> bool {
         false
     }
 
-    /// As [`load::FastForward::carry_written`].
-    fn carry_written(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
+    /// As [`load::FastForward::apply_skipped_write`].
+    fn apply_skipped_write(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
 }
 
 /// The setting that every kind of array has beside its own.
 const EXACT: Setting = Setting {
     name: "exact",
     takes: "on or off",
-    says: "on: all of a load is simulated, nothing is carried over",
+    says: "on: all of a load is simulated, nothing is extrapolated",
 };
 
 /// Digital twin: a simulated array.
@@ -124,17 +124,17 @@ const EXACT: Setting = Setting {
 pub struct Twin {
     model: Model,
     is_exact: bool,
-    /// Time that was carried over: what the model's clock is behind that of the load.
-    carried_ns: u64,
+    /// Time that was skipped: the model's clock is behind that of the load by it.
+    skipped_ns: u64,
     /// Scheduled events that the model does not know of yet, the next one last, by the load's clock.
     scheduled: Vec<(u64, ScheduledEvent)>,
     /// When the next of them is due on the model's clock.
     next_event_ns: u64,
-    /// Counters when the window began, and what carried time adds to them. Levels (`fill_…`) are not added to.
+    /// Counters when the window began, and what skipped time adds to them. Levels (`fill_…`) are not added to.
     at_window: Vec<TwinCounter>,
-    carried_counts: Vec<u64>,
+    extrapolated_counts: Vec<u64>,
     slow: SlowDrives,
-    /// What happened before time was last carried over, and has not been asked for.
+    /// Notes from before time was last skipped that were not taken yet.
     notes: Vec<TwinNote>,
     /// Scheduled events that were delivered and notes that were taken so far.
     change_count: u64,
@@ -202,11 +202,11 @@ impl Twin {
         Ok(Twin {
             model,
             is_exact,
-            carried_ns: 0,
+            skipped_ns: 0,
             scheduled: Vec::new(),
             next_event_ns: u64::MAX,
             at_window: Vec::new(),
-            carried_counts: Vec::new(),
+            extrapolated_counts: Vec::new(),
             slow: SlowDrives::default(),
             notes: Vec::new(),
             change_count: 0,
@@ -238,9 +238,9 @@ impl Twin {
         Ok(Extrapolation::none(spec))
     }
 
-    /// Where the twin's clock stands, carried time included: the clock of its events and of what it says happened.
+    /// Time of the twin's clock, skipped time included: the clock of its events and notes.
     pub fn time_ns(&self) -> u64 {
-        self.now_ns() + self.carried_ns
+        self.now_ns() + self.skipped_ns
     }
 
     /// Lets something happen at a moment of the twin's clock ([`Twin::time_ns`]).
@@ -292,7 +292,7 @@ impl Twin {
     }
 
     fn find_next_event(&mut self) {
-        self.next_event_ns = self.scheduled.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.carried_ns);
+        self.next_event_ns = self.scheduled.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.skipped_ns);
     }
 
     /// Hands the model what is due by `until_ns` of its clock; a completion where one comes before that.
@@ -356,21 +356,21 @@ impl Twin {
         std::mem::take(&mut self.notes)
     }
 
-    /// Dates what has happened since by the twin's clock, before more time is carried over.
+    /// Dates new notes by the twin's clock, before more time is skipped.
     fn date_notes(&mut self) {
         let mut notes = on_model!(&mut self.model, model => model.take_notes());
         notes.extend(self.slow.take_notes());
         notes.sort_by_key(|note| note.at_ns);
         self.change_count += notes.len() as u64;
         self.notes
-            .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.carried_ns, ..note }));
+            .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.skipped_ns, ..note }));
     }
 
     /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
     pub fn counters(&self) -> Vec<TwinCounter> {
         let mut counters = on_model!(&self.model, model => model.counters());
-        for (counter, carried) in counters.iter_mut().zip(&self.carried_counts) {
-            counter.value += carried;
+        for (counter, skipped) in counters.iter_mut().zip(&self.extrapolated_counts) {
+            counter.value += skipped;
         }
         counters.extend(self.slow_drives().map(|(_, entity, thousandths)| TwinCounter {
             entity: entity.to_owned(),
@@ -441,18 +441,20 @@ impl FastForward for Twin {
         on_model!(&self.model, model => model.can_skip_sequential())
     }
 
-    fn carry(&mut self, duration_ns: u64, window_ns: u64) {
+    fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
         let counters = on_model!(&self.model, model => model.counters());
-        self.carried_counts.resize(counters.len(), 0);
-        for ((now, before), carried) in counters.iter().zip(&self.at_window).zip(&mut self.carried_counts) {
+        self.extrapolated_counts.resize(counters.len(), 0);
+        for ((now, before), skipped) in
+            counters.iter().zip(&self.at_window).zip(&mut self.extrapolated_counts)
+        {
             if !now.name.starts_with("fill_") {
                 let counted = u128::from(now.value.saturating_sub(before.value));
-                *carried += (counted * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64;
+                *skipped += (counted * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64;
             }
         }
         self.date_notes();
-        on_model!(&mut self.model, model => model.carry(duration_ns, window_ns));
-        self.carried_ns += duration_ns;
+        on_model!(&mut self.model, model => model.skip_time(duration_ns, window_ns));
+        self.skipped_ns += duration_ns;
         self.find_next_event();
     }
 
@@ -460,7 +462,7 @@ impl FastForward for Twin {
         on_model!(&self.model, model => model.keeps_random_writes(window_ns, left_ns))
     }
 
-    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
-        on_model!(&mut self.model, model => model.carry_written(offset_bytes, length_bytes));
+    fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
+        on_model!(&mut self.model, model => model.apply_skipped_write(offset_bytes, length_bytes));
     }
 }

@@ -317,7 +317,7 @@ fn fast_forward_agrees_with_exact_over_the_cliff() {
     }
 }
 
-/// Proves that a cliff comes in the same moment, within 0.2 s of 60, whether what comes before it is carried over or simulated:
+/// Proves that a cliff comes in the same moment, within 0.2 s of 60, whether the time before it is skipped or simulated:
 /// the drive that by chance has taken most of its erased flash is the first to collect.
 #[test]
 fn the_cliff_of_a_minute_is_not_late() {

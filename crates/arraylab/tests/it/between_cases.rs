@@ -1,4 +1,4 @@
-//! What a plan asks for around its loads: pauses by rate, events on conditions, pictures, an inventory, and mounts that
+//! Plan features around loads: pauses by rate, events on conditions, pictures, an inventory, and mounts that
 //! a killed run leaves.
 
 use crate::support::{LoopDevice, command, consent_id, query, results, succeed};

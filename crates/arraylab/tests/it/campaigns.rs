@@ -40,7 +40,7 @@ fn same_seed_same_bytes() {
     assert!(once.contains(alone.trim()), "a case alone is the case among others");
 }
 
-/// Proves that a twin on the wall clock gives the bytes that it gives as fast as it goes, cases carried over by windows among
+/// Proves that a twin on the wall clock gives the bytes that it gives as fast as it goes, cases with skipped time among
 /// them; that it takes the time that its speed says; and that it says how late it was.
 #[test]
 fn a_twin_on_the_wall_clock_gives_the_same_bytes() {
@@ -73,7 +73,7 @@ fn a_twin_on_the_wall_clock_gives_the_same_bytes() {
     // Two cases of 80 s, one after the other.
     assert!(begun.elapsed() >= Duration::from_millis(1600), "{:?}", begun.elapsed());
     assert!(printed_text.contains("kept time with the wall clock; the latest sample was"), "{printed_text}");
-    assert!(of(&fast).contains("extrapolation"), "nothing was carried over");
+    assert!(of(&fast).contains("extrapolation"), "no time was skipped");
     assert_eq!(of(&fast), of(&timed));
 }
 

@@ -1,4 +1,4 @@
-//! What the command line prints.
+//! Output of the command line.
 
 use crate::support::{json_lines, succeed};
 

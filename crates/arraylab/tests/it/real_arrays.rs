@@ -1,4 +1,4 @@
-//! What plans ask of real targets beside a load: array settings, host settings, writes beforehand, file systems,
+//! Plan features on real targets beside a load: array settings, host settings, writes beforehand, file systems,
 //! several loads, limits and budgets.
 
 use crate::support::{

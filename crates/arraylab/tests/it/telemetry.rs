@@ -1,4 +1,4 @@
-//! What is counted beside the load, kept in the run and shown while it lasts.
+//! Telemetry beside the load: kept in the run, and shown while it goes on.
 
 use crate::support::{LoopDevice, command, query, refuse, results, text, write_program};
 use std::fs;

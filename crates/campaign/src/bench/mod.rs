@@ -1,5 +1,5 @@
-//! How fast twins are simulated: I/Os a second of one core's time, seconds of a whole shipped plan, and the memory that
-//! either takes; and what it costs to watch a host.
+//! Benchmarks of simulation: I/Os a second of one core's time, seconds of a whole shipped plan, and the memory that
+//! either takes; and the cost of watching a host.
 
 mod fast_forward;
 mod plans;

@@ -96,7 +96,7 @@ impl Mounted {
 
     fn try_unmount(&mut self) -> Result<(), String> {
         let shown = self.mount_point.display().to_string();
-        let mut reported = String::new();
+        let mut cause = String::new();
         for attempt in 0..UNMOUNT_ATTEMPTS {
             match succeed("umount", &[&shown]) {
                 Ok(()) => {
@@ -105,13 +105,13 @@ impl Mounted {
                     let _ = std::fs::remove_dir(&self.mount_point);
                     return Ok(());
                 }
-                Err(error) => reported = error,
+                Err(error) => cause = error,
             }
             if attempt + 1 < UNMOUNT_ATTEMPTS {
                 std::thread::sleep(UNMOUNT_PAUSE);
             }
         }
-        Err(format!("{reported}; unmount {shown} by hand"))
+        Err(format!("{cause}; unmount {shown} by hand"))
     }
 }
 
@@ -135,7 +135,7 @@ fn succeed(program: &str, words: &[&str]) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let reported: Vec<_> =
+    let stderr: Vec<_> =
         String::from_utf8_lossy(&output.stderr).split_whitespace().map(str::to_owned).collect();
-    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, reported.join(" ")))
+    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, stderr.join(" ")))
 }

@@ -50,7 +50,7 @@ impl HostSettingsGuard {
         for text in mismatches.into_iter().chain(skipped) {
             reporter.send(Message::Warning { text: format!("{} {}: {text}", case.stage, case.name) });
         }
-        tell_put_back(recovered.put_back, reporter.sender());
+        report_put_back(recovered.put_back, reporter.sender());
         self.made = wanted;
         self.made_on = devices.to_vec();
         Ok(())
@@ -72,7 +72,7 @@ impl HostSettingsGuard {
             none => {
                 let (opened, recovered) =
                     HostSettings::open(HostRoots::system(), &default_state_directory())?;
-                tell_put_back(recovered.put_back, tx);
+                report_put_back(recovered.put_back, tx);
                 Ok(none.insert(opened))
             }
         }
@@ -83,7 +83,7 @@ impl HostSettingsGuard {
         self.made.clear();
         let Some(opened) = &mut self.opened else { return };
         match opened.put_back() {
-            Ok(put_back) => tell_put_back(put_back, tx),
+            Ok(put_back) => report_put_back(put_back, tx),
             Err(error) => {
                 let text = format!("settings of the host could not be put back: {error}");
                 let _ = tx.send(Message::Warning { text });
@@ -92,7 +92,7 @@ impl HostSettingsGuard {
     }
 }
 
-fn tell_put_back(put_back: PutBack, tx: &SyncSender<Message>) {
+fn report_put_back(put_back: PutBack, tx: &SyncSender<Message>) {
     for change in put_back.changes {
         let _ = tx.send(Message::Changed { case_index: None, change });
     }
@@ -124,9 +124,9 @@ pub(crate) fn recovered() -> Result<Recovered, HostError> {
 
 /// Keeps in a run what was put back before it, and returns what to say about it.
 pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<String>, StoreError> {
-    let mut reported = Vec::new();
+    let mut notes = Vec::new();
     for change in recovered.put_back.changes {
-        reported.push(format!(
+        notes.push(format!(
             "{} was put back to {}: a run that was killed had left it at {}",
             change.name,
             change.after.as_deref().unwrap_or("nothing"),
@@ -134,8 +134,8 @@ pub(crate) fn note_recovered(run: &mut Run, recovered: Recovered) -> Result<Vec<
         ));
         append_change(run, None, change)?;
     }
-    reported.extend(recovered.put_back.problems);
-    Ok(reported)
+    notes.extend(recovered.put_back.problems);
+    Ok(notes)
 }
 
 /// Keeps a change in the run.

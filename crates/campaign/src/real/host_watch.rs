@@ -1,5 +1,5 @@
-//! What is counted beside the load while a campaign runs on a real target: the host, the drives' health, and what
-//! commands and Prometheus addresses say, all on the run's clock.
+//! Telemetry of a campaign on a real target: counters of the host, health of the drives, and values of
+//! commands and Prometheus addresses, all on the run's clock.
 
 use crate::message::{Message, OwnedCounter};
 use plan::Watch;
@@ -59,7 +59,7 @@ impl HostWatch {
 
     /// Takes a last reading of the host and ends; what was missed is said in words.
     pub fn stop(self) -> Vec<String> {
-        self.collectors.iter().for_each(CollectorThread::tell_to_stop);
+        self.collectors.iter().for_each(CollectorThread::signal_stop);
         let mut missed = Vec::new();
         match self.host.map(ProbeThread::stop) {
             Some(Ok(summary)) if summary.late > 0 => missed.push(format!(

@@ -75,7 +75,7 @@ pub(crate) struct RealWorkerParts {
     pub watched: WatchSettings,
 }
 
-/// Measures cases on real targets, one at a time.
+/// Measures cases on real targets, one after another.
 #[derive(Debug)]
 pub(crate) struct RealWorker {
     engine_name: &'static str,

@@ -169,10 +169,10 @@ impl Simulator {
         stop: &AtomicBool,
     ) -> Result<Twin, String> {
         let index = job.case_index as usize;
-        let reported = |error: CampaignError| error.to_string();
+        let text_of = |error: CampaignError| error.to_string();
         let Some(before) = job.predecessors.last() else {
             let next_continues = cases.get(index + 1).is_some_and(|next| next.continues);
-            return self.build_as(case, next_continues.then_some("fresh")).map_err(reported);
+            return self.build_as(case, next_continues.then_some("fresh")).map_err(text_of);
         };
         let parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner).remove(&before.case_index);
         let mut twin = match parked {
@@ -181,7 +181,7 @@ impl Simulator {
             None => {
                 let mut twin = self
                     .build_as(&cases[job.predecessors[0].case_index as usize], Some("fresh"))
-                    .map_err(reported)?;
+                    .map_err(text_of)?;
                 let mut pause_ns = 0;
                 for before in &job.predecessors {
                     pass(&mut twin, pause_ns);

@@ -58,10 +58,10 @@ impl Attribute {
         }
     }
 
-    /// A value as it is told: nothing mounted is no value.
-    pub(crate) fn arguments(&self, value: &str) -> Option<String> {
-        let is_told = !value.is_empty() || !matches!(self, Attribute::Mount { .. });
-        is_told.then(|| value.to_owned())
+    /// Value as changes report it: none where nothing is mounted.
+    pub(crate) fn reportable_value(&self, value: &str) -> Option<String> {
+        let is_value = !value.is_empty() || !matches!(self, Attribute::Mount { .. });
+        is_value.then(|| value.to_owned())
     }
 
     pub(crate) fn is_scheduler(&self) -> bool {
@@ -155,7 +155,7 @@ fn unescaped(word: &str) -> String {
 }
 
 fn unmount(mount_point: &Path) -> io::Result<()> {
-    let mut reported = String::new();
+    let mut stderr = String::new();
     for attempt in 0..UNMOUNT_ATTEMPTS {
         if attempt > 0 {
             std::thread::sleep(UNMOUNT_PAUSE);
@@ -171,9 +171,9 @@ fn unmount(mount_point: &Path) -> io::Result<()> {
             let _ = fs::remove_dir(mount_point);
             return Ok(());
         }
-        reported = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     }
-    Err(io::Error::other(reported))
+    Err(io::Error::other(stderr))
 }
 
 pub(crate) fn read_value(path: &Path) -> io::Result<String> {

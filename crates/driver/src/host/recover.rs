@@ -108,7 +108,11 @@ fn put_back_one(roots: &HostRoots, history: &History<'_>, changes: &mut Vec<Chan
         if !same_value(&now, original) {
             return Err(format!("{name} was put back to {original} and is {now}"));
         }
-        changes.push(Change::host(&name, attribute.arguments(&current), attribute.arguments(original)));
+        changes.push(Change::host(
+            &name,
+            attribute.reportable_value(&current),
+            attribute.reportable_value(original),
+        ));
     }
     // The kernel gave these other values when the scheduler came and went. Also done when the scheduler is back
     // already: a process may have been killed in between.

@@ -176,13 +176,13 @@ impl VolumeTool for OpenManage {
         if succeeded(&answer) {
             return Ok(Creation::Created);
         }
-        let reported = crate::error::excerpt(&format!("{} {}", answer.stdout, answer.stderr));
-        let lower = reported.to_ascii_lowercase();
+        let reason = crate::error::excerpt(&format!("{} {}", answer.stdout, answer.stderr));
+        let lower = reason.to_ascii_lowercase();
         let is_refusal = lower.contains("error") || lower.contains("invalid");
         if !is_refusal || NOT_ABOUT_THE_SET.iter().any(|words| lower.contains(words)) {
             return Err(answer.failure());
         }
-        Ok(Creation::Refused(reported))
+        Ok(Creation::Refused(reason))
     }
 
     fn initialise(&self, volume: &Volume) -> Result<(), DriverError> {

@@ -29,7 +29,7 @@ struct Reply {
     command: String,
     success: bool,
     /// All that it says about a failure.
-    reported: String,
+    failure_text: String,
     data: Map<String, Value>,
     no_volumes: bool,
 }
@@ -69,16 +69,16 @@ impl Storcli {
         };
         let description = status["Description"].as_str().unwrap_or_default().to_owned();
         let details = status["Detailed Status"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut reported = description.clone();
+        let mut failure_text = description.clone();
         for detail in details {
             if let Some(message) = detail["ErrMsg"].as_str().filter(|m| !m.is_empty() && *m != "-") {
-                reported.push_str(&format!(": {message}"));
+                failure_text.push_str(&format!(": {message}"));
             }
         }
         Ok(Reply {
             command: answer.command,
             success: word == "Success" && answer.status.success(),
-            reported,
+            failure_text,
             data: controller["Response Data"].as_object().cloned().unwrap_or_default(),
             no_volumes: description.starts_with("No VDs have been configured"),
         })
@@ -96,7 +96,7 @@ impl Reply {
         DriverError::Failed {
             command: self.command,
             status: "status Failure".to_owned(),
-            stderr: self.reported,
+            stderr: self.failure_text,
         }
     }
 
@@ -196,15 +196,16 @@ impl VolumeTool for Storcli {
         if reply.success {
             return Ok(Creation::Created);
         }
-        let lower = reply.reported.to_ascii_lowercase();
-        if reply.reported.trim().is_empty() || NOT_ABOUT_THE_SET.iter().any(|words| lower.contains(words)) {
+        let lower = reply.failure_text.to_ascii_lowercase();
+        if reply.failure_text.trim().is_empty() || NOT_ABOUT_THE_SET.iter().any(|words| lower.contains(words))
+        {
             return Err(reply.failure());
         }
-        Ok(Creation::Refused(reply.reported))
+        Ok(Creation::Refused(reply.failure_text))
     }
 
     fn initialise(&self, volume: &Volume) -> Result<(), DriverError> {
-        // `force`: the drives may still hold what an earlier virtual drive held at the same place.
+        // `force`: the drives may still hold what an earlier virtual drive left at the same place.
         self.change(&format!("/v{}", volume.id), &["start", "init", "full", "force"])
     }
 

@@ -1,4 +1,4 @@
-//! What a claim sees of a run: cases by their settings, each with its findings, recorded as they are looked at.
+//! View of a run for claims: cases by their settings, each with its findings, recorded as they are looked at.
 
 use super::print::of_plan;
 use crate::cited::{Cited, Quantity, Source, Unit};

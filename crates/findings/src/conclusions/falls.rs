@@ -18,12 +18,12 @@ impl Findings {
         // What few cases do, such as a cache that fills, is not what the target is like.
         let weight = if self.are_rare(&found) { 46 } else { 100 };
         // The deepest of each workload: other block sizes of it fall alike.
-        let mut arguments: Vec<String> = Vec::new();
+        let mut listed_workloads: Vec<String> = Vec::new();
         let mut is_another = |finding: &Finding| {
             let kind = self.workload_but_size(finding);
-            let is_new = !arguments.contains(&kind);
+            let is_new = !listed_workloads.contains(&kind);
             if is_new {
-                arguments.push(kind);
+                listed_workloads.push(kind);
             }
             is_new
         };

@@ -21,7 +21,7 @@ pub enum RoundsOver {
 #[derive(Debug, Clone)]
 pub struct RoundLog {
     rules: Rounds,
-    /// Cases of a round; a round with fewer is not whole and is not looked at.
+    /// Cases of a round; a round with fewer is incomplete and is left out.
     cases: usize,
     /// Bytes of the range of which `until_written` may be a share.
     range_bytes: u64,

@@ -244,7 +244,7 @@ impl Importer<'_> {
 
     /// Puts what fio printed instead of bins into the totals, and into the only interval.
     fn add_latencies(&self, jobs: &[Job], outcome: &mut FioOutcome, warnings: &mut Vec<String>) {
-        let mut message = false;
+        let mut has_warned = false;
         for direction in DIRECTIONS {
             let mut all = Histogram::new();
             for job in jobs {
@@ -254,8 +254,8 @@ impl Importer<'_> {
                     None => without_bins(latency, jobs.len() == 1),
                 });
             }
-            if all.count() > 0 && !message {
-                message = true;
+            if all.count() > 0 && !has_warned {
+                has_warned = true;
                 warnings.push(if all.unbinned_count() == 0 {
                     "fio printed percentiles without bins: those are kept, and between them its bins are empty".to_owned()
                 } else {

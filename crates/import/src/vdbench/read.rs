@@ -758,8 +758,8 @@ mod tests {
     fn warnings_are_given() {
         let text = "validate=yes\nsd=s1,lun=/x,colour=red,of=4k,re=1\nwd=a,sd=s1,skew=60\nwd=b,sd=s1,skew=60\nrd=r,wd=*,iorate=max,elapsed=61,interval=5,warmup=12\nmessagescan=no\neof\nleft\n";
         let found = read(text).unwrap();
-        let message: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(message.join("\n"));
+        let warnings: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(warnings.join("\n"));
     }
 
     /// Proves that labels, lists and ranges of labels find their targets.

@@ -30,7 +30,7 @@ const LOAD_LEAST_NS: u64 = 60_000_000_000;
 
 /// A device whose slow state can be extrapolated over time that is not simulated.
 pub trait FastForward: Device {
-    /// A window begins: what happens until [`FastForward::carry`] stands for more.
+    /// A window begins: what happens until [`FastForward::skip_time`] stands for more.
     fn begin_window(&mut self);
 
     /// A level of the load begins: what fills or drains from now on says how long that can go on.
@@ -54,14 +54,14 @@ pub trait FastForward: Device {
     fn knows_skipped_streams(&self) -> bool;
 
     /// Extrapolates what happened in the window of `window_ns` over `duration_ns` more. The clock of [`Device::now_ns`] stays.
-    fn carry(&mut self, duration_ns: u64, window_ns: u64);
+    fn skip_time(&mut self, duration_ns: u64, window_ns: u64);
 
     /// Whether it matters, in the `left_ns` that the load still has after the window of `window_ns` that ends now, where random
     /// writes have gone: then it is told each of those that are skipped.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool;
 
     /// A range is written in skipped time: by sequential jobs, or at random where [`FastForward::keeps_random_writes`].
-    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64);
+    fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64);
 }
 
 /// How much of a load was simulated, and how sure its results are. Half-widths of 95 % confidence intervals are shares of the

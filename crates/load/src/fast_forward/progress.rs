@@ -227,7 +227,7 @@ impl<'a> Progress<'a> {
             return;
         }
         let arrived = load.skip(skipped_ns, WindowEnd { left_ns: self.end_ns - self.at_ns, ..end });
-        load.device().carry(skipped_ns, end.window_ns);
+        load.device().skip_time(skipped_ns, end.window_ns);
         self.at_ns += skipped_ns;
         self.skipped_ns += skipped_ns;
         self.pending.duration_ns += skipped_ns;

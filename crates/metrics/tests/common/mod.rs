@@ -1,4 +1,4 @@
-//! What tests of the server and of its page begin with.
+//! Fixtures of the tests of the server and its page.
 
 use store::{CaseRecord, CaseState};
 

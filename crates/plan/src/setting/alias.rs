@@ -134,11 +134,11 @@ mod tests {
             ("iodpeth", "hint: did you mean `iodepth`?"),
             ("latency_target", "hint: a limit on latency is searched for with `find:` of a stage"),
         ] {
-            let reported = setting_or_error(name).unwrap_err().to_string();
-            assert!(reported.ends_with(hint), "{name}: {reported}");
+            let error = setting_or_error(name).unwrap_err().to_string();
+            assert!(error.ends_with(hint), "{name}: {error}");
         }
-        let reported = setting_or_error("colour").unwrap_err().to_string();
-        assert!(reported.len() < 160 && reported.contains("docs/plan-language.md"), "{reported}");
+        let error = setting_or_error("colour").unwrap_err().to_string();
+        assert!(error.len() < 160 && error.contains("docs/plan-language.md"), "{error}");
     }
 
     /// Proves that every alias means a setting that there is, and is none itself.

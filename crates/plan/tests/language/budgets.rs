@@ -1,4 +1,4 @@
-//! What fits into a time.
+//! Time budgets of plans.
 
 use super::{names, parse};
 use plan::{Case, Selection, expand, fit_budget};

@@ -476,8 +476,8 @@ fn a_limit_without_a_unit_is_refused() {
     ] {
         let error = refused(&text);
         assert_eq!(error.position().map(|(line, _)| line), Some(line), "{error}");
-        let reported = error.to_string();
-        assert!(reported.contains(says) && reported.contains(hint), "{reported}");
+        let text = error.to_string();
+        assert!(text.contains(says) && text.contains(hint), "{text}");
     }
     for (quantity, value) in [("read.latency_ns.p99", "0ms"), ("bw_bytes_per_s", "1.5GB/s"), ("iops", "5")] {
         plan::parse_plan("test", "test.yaml", &require(quantity, value)).unwrap();

@@ -1,4 +1,4 @@
-//! What holds for every text and every matrix.
+//! Invariants of plan texts and matrices.
 
 use super::{names, plan_of_matrix};
 use plan::{Selection, expand};

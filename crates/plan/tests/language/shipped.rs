@@ -1,4 +1,4 @@
-//! What ships reads, expands to what the published tests say, and is an exact copy.
+//! Shipped plans and arrays: they parse, expand to the published tests' cases, and are exact copies.
 
 use super::names;
 use plan::{Selection, expand};

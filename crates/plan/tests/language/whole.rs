@@ -1,4 +1,4 @@
-//! What cases carry beside their settings and their load.
+//! Parts of cases beside settings and load: events, pauses, telemetry, inventory.
 
 use super::{names, parse};
 use load::Pattern;

@@ -284,8 +284,8 @@ mod tests {
 
     fn smart(text: &str) -> Vec<(String, f64)> {
         let mut values = Vec::new();
-        let message = push_smart(text.as_bytes(), "d", &mut values);
-        assert_eq!(message == Smart::Numbers, !values.is_empty());
+        let outcome = push_smart(text.as_bytes(), "d", &mut values);
+        assert_eq!(outcome == Smart::Numbers, !values.is_empty());
         values.into_iter().map(|value| (value.name, value.value)).collect()
     }
 
@@ -332,24 +332,24 @@ mod tests {
     /// Proves that a drive without SMART is no failure, and that one which could not be opened is.
     #[test]
     fn a_drive_without_smart_is_no_failure() {
-        let message = |text: &str| push_smart(text.as_bytes(), "d", &mut Vec::new());
+        let outcome_of = |text: &str| push_smart(text.as_bytes(), "d", &mut Vec::new());
         // smartctl 7.3 on a disk of QEMU.
         assert_eq!(
-            message(
+            outcome_of(
                 r#"{"json_format_version":[1,0],"smartctl":{"version":[7,3],"exit_status":0},"device":{"name":"/dev/sda"}}"#
             ),
             Smart::NotSupported
         );
-        assert_eq!(message(r#"{"smartctl":{"version":[7,3],"exit_status":4}}"#), Smart::NotSupported);
+        assert_eq!(outcome_of(r#"{"smartctl":{"version":[7,3],"exit_status":4}}"#), Smart::NotSupported);
         // smartctl 7.3 on a device of null_blk.
         assert_eq!(
-            message(
+            outcome_of(
                 r#"{"smartctl":{"messages":[{"string":"/dev/nullb0: Unable to detect device type","severity":"error"}],"exit_status":1}}"#
             ),
             Smart::NotSupported
         );
-        assert_eq!(message(r#"{"smartctl":{"version":[7,3],"exit_status":2}}"#), Smart::NoAnswer);
-        assert_eq!(message("not found"), Smart::NoAnswer);
+        assert_eq!(outcome_of(r#"{"smartctl":{"version":[7,3],"exit_status":2}}"#), Smart::NoAnswer);
+        assert_eq!(outcome_of("not found"), Smart::NoAnswer);
     }
 
     proptest! {

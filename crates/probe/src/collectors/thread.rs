@@ -129,7 +129,7 @@ impl CollectorThread {
     }
 
     /// Tells it to end without waiting, so that several sources end at the same time.
-    pub fn tell_to_stop(&self) {
+    pub fn signal_stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
@@ -143,7 +143,7 @@ impl CollectorThread {
     }
 
     fn end(&mut self) {
-        self.tell_to_stop();
+        self.signal_stop();
         let Some(thread) = self.thread.take() else { return };
         let deadline = Instant::now() + STOP_GRACE;
         while !thread.is_finished() && Instant::now() < deadline {

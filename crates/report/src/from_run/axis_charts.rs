@@ -185,15 +185,15 @@ fn chart(
     let mut levels = declared_levels(source, stage, &lines, upwards);
     let y = axes::upwards(upwards.kind, &mut series, &mut levels);
     let x = axes::along(name, &values, is_bars);
-    let message = axes::title(name);
-    let message = message.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
+    let axis_title = axes::title(name);
+    let axis_title = axis_title.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
     let requested = super::asked_for(source, stage, Some(name), upwards.kind).next();
     let heading = if panel.heading.is_empty() { String::new() } else { format!(", {}", panel.heading) };
     Some(Chart {
         id: String::new(),
         title: match requested {
             Some(chart) => format!("{}{heading}", chart.title),
-            None => format!("{} by {message}{heading}", upwards.title),
+            None => format!("{} by {axis_title}{heading}", upwards.title),
         },
         caption: requested.map(super::published_as).unwrap_or_default(),
         x,

@@ -7,15 +7,15 @@ use serde_json::Value;
 /// Of one command, so much is shown; the rest is in the run.
 const SHOWN_LIMIT_CHARS: usize = 32 << 10;
 
-/// What each command said, in the order in which they were run.
-pub fn message(source: &Source<'_>) -> Result<Vec<Output>, ReportError> {
+/// Outputs of the inventory commands, in the order in which they were run.
+pub fn outputs(source: &Source<'_>) -> Result<Vec<Output>, ReportError> {
     let at_start = source.manifest.host.get("inventory").and_then(Value::as_array);
-    let mut message: Vec<Output> =
+    let mut outputs: Vec<Output> =
         at_start.into_iter().flatten().map(|answer| output(answer, "before the first case")).collect();
     for event in source.run.events()?.iter().filter(|event| event.kind == "inventory") {
-        message.extend(event.data.as_ref().map(|answer| output(answer, "after the last case")));
+        outputs.extend(event.data.as_ref().map(|answer| output(answer, "after the last case")));
     }
-    Ok(message)
+    Ok(outputs)
 }
 
 fn output(answer: &Value, moment: &str) -> Output {
@@ -28,9 +28,9 @@ fn output(answer: &Value, moment: &str) -> Output {
         text.push_str("\n… the rest is in the run\n");
     }
     for (what, key) in [("on stderr", "stderr"), ("failed", "error")] {
-        let message: String = text_of(key).chars().take(SHOWN_LIMIT_CHARS).collect();
-        if !message.is_empty() {
-            text.push_str(&format!("\n{what}: {message}\n"));
+        let excerpt: String = text_of(key).chars().take(SHOWN_LIMIT_CHARS).collect();
+        if !excerpt.is_empty() {
+            text.push_str(&format!("\n{what}: {excerpt}\n"));
         }
     }
     Output { title: format!("{} ({moment})", text_of("command")), text }

@@ -1,4 +1,4 @@
-//! What the model of a twin lacks, where its parameters come from, and how well it was validated: on the first page, because no
+//! Limits, sources of parameters and validation of a twin's model: on the first page, because no
 //! figure of a twin can be trusted without it.
 
 use super::Source;

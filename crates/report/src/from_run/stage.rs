@@ -90,14 +90,14 @@ fn constant_settings(stage: &str, cases: &[&CaseRecord], names: &[&str]) -> Cite
             }
             _ => value.to_string(),
         };
-        let message = match value.as_f64() {
+        let shown = match value.as_f64() {
             Some(number) if matches!(name.as_str(), "bs" | "segment" | "size") => {
                 Quantity::new(number, Unit::Bytes, source.clone()).printed(text)
             }
             Some(number) => Quantity::new(number, Unit::Setting, source.clone()).printed(text),
             None => Cited::quote(text, source.clone()),
         };
-        cited!("{}={}", Cited::quote(name.as_str(), source), message)
+        cited!("{}={}", Cited::quote(name.as_str(), source), shown)
     });
     let varying = match names {
         [] => Cited::default(),

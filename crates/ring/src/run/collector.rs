@@ -54,10 +54,10 @@ impl<'a> Collector<'a> {
     }
 
     /// Opens the gate when all workers are ready, and takes what they tell until the last has ended.
-    pub fn collect(&mut self, arguments: &Receiver<Message>) -> Result<(), RingError> {
+    pub fn collect(&mut self, rx: &Receiver<Message>) -> Result<(), RingError> {
         let mut failed = None;
         for _ in 0..self.common.workers {
-            match arguments.recv() {
+            match rx.recv() {
                 Ok(Message::Ready(Ok(()))) => {}
                 Ok(Message::Ready(Err(error))) => {
                     failed.get_or_insert(error);
@@ -83,7 +83,7 @@ impl<'a> Collector<'a> {
                 let elapsed_ns = (start.elapsed().as_nanos() as u64).min(expected_ns);
                 (self.on_progress)(Progress { elapsed_ns, expected_ns });
             }
-            match arguments.recv_timeout(PROGRESS_EVERY) {
+            match rx.recv_timeout(PROGRESS_EVERY) {
                 Ok(Message::Sample(worker, sample)) => self.take(worker, *sample),
                 Ok(Message::Ended(worker, Ok(outcome))) => {
                     if outcome.ended != Ended::Completed {

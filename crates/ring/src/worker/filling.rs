@@ -1,4 +1,4 @@
-//! What a worker writes: nothing of its own, content of a given shape, or stamps that say what each block should hold.
+//! Contents of a worker's writes: nothing of its own, content of a given shape, or stamps that say what each block should hold.
 
 use std::collections::BTreeMap;
 

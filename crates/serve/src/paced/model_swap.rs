@@ -16,7 +16,7 @@ impl Model {
         let limits: Vec<_> =
             self.volumes.iter().filter_map(|volume| limit_arguments(&volume.known)).collect();
         let limits =
-            limits.into_iter().filter(|_| self.has_volumes).map(|reported| (LIMIT.to_owned(), reported));
+            limits.into_iter().filter(|_| self.has_volumes).map(|arguments| (LIMIT.to_owned(), arguments));
         for (action, arguments) in limits.chain(self.persistent_faults.actions()).collect::<Vec<_>>() {
             // What this kind of array cannot do it could not do before.
             let _ = self.act_on_twin(now_ns, &action, &arguments);

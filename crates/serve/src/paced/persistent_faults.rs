@@ -44,8 +44,8 @@ impl PersistentFaults {
 
     /// Of the drives that were lost these still are.
     pub(super) fn lost(&mut self, lost: &[Value]) {
-        self.actions.retain(|(action, reported)| {
-            action != DRIVE_FAILURE || reported.get("drive").is_some_and(|drive| lost.contains(drive))
+        self.actions.retain(|(action, arguments)| {
+            action != DRIVE_FAILURE || arguments.get("drive").is_some_and(|drive| lost.contains(drive))
         });
     }
 
@@ -59,6 +59,7 @@ impl PersistentFaults {
     }
 
     fn forget(&mut self, action: &str, key: &str, arguments: &Map<String, Value>) {
-        self.actions.retain(|(kept, reported)| kept != action || reported.get(key) != arguments.get(key));
+        self.actions
+            .retain(|(kept, kept_arguments)| kept != action || kept_arguments.get(key) != arguments.get(key));
     }
 }

@@ -1,4 +1,4 @@
-//! How early to wake before a moment: by what waking has cost lately, the rest of the way being polled.
+//! Lead of a wake-up before its time: the recent cost of waking; the rest of the time is polled.
 //!
 //! A thread that sleeps until a moment wakes later, and by how much is the machine's affair: a few microseconds where its
 //! processor is awake, hundreds where a virtual machine's has gone to sleep. So the last wakes are remembered, and the

@@ -80,13 +80,13 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let there = Path::new("/dev/null");
-        let reported = |outcome: Result<(), ServeError>| {
+        let refusal = |outcome: Result<(), ServeError>| {
             let error = outcome.unwrap_err();
             assert_eq!(error.exit_status(), 2);
             format!("{error} {}", error.hint().unwrap())
         };
-        assert!(reported(check_with(false, there)).contains("--features ublk"));
-        assert!(reported(check_with(true, Path::new("/dev/no-such-driver"))).contains("modprobe ublk_drv"));
+        assert!(refusal(check_with(false, there)).contains("--features ublk"));
+        assert!(refusal(check_with(true, Path::new("/dev/no-such-driver"))).contains("modprobe ublk_drv"));
         assert!(check_with(true, there).is_ok());
     }
 }

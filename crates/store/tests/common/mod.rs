@@ -1,4 +1,4 @@
-//! What several tests of the run directory share.
+//! Fixtures of the tests of the run directory.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use load::{DirectionSample, Histogram, Sample};

@@ -95,7 +95,7 @@ pub(crate) struct Failover {
     update: Option<Update>,
     presence: Box<[Presence]>,
     is_any_away: bool,
-    /// When it goes on, and how. Apart from the queue: carried time brings it nearer, and nothing else.
+    /// When it goes on, and how. Not in the queue, because skipped time brings it nearer and nothing else.
     next_step: Option<(u64, FailoverStep)>,
     /// Stripes still to verify.
     stripes_left: u64,
@@ -238,9 +238,10 @@ impl Failover {
         }
     }
 
-    /// Who does the work of a controller now: itself, or while it is away the next that is there.
+    /// Current owner of the volumes that prefer a controller, in the sense of ALUA: the controller itself, or while it is away the
+    /// next one that is up.
     #[inline]
-    pub fn stand_in(&self, controller: u32) -> u32 {
+    pub fn current_owner(&self, controller: u32) -> u32 {
         if self.is_any_away { self.next_present(controller) } else { controller }
     }
 
@@ -283,8 +284,8 @@ impl Failover {
         }
     }
 
-    /// As [`load::FastForward::carry`].
-    pub fn carry(&mut self, duration_ns: u64) {
+    /// As [`load::FastForward::skip_time`].
+    pub fn skip_time(&mut self, duration_ns: u64) {
         if let Some(stripe_ns) = self.verifying().map(|update| update.stripe_ns) {
             self.stripes_left -= duration_ns / stripe_ns;
         } else if let Some((at_ns, _)) = &mut self.next_step {

@@ -100,7 +100,7 @@ mod tests {
 
     const ALL: Capabilities = Capabilities { drives: 6, controllers: 2, update_remedy: None, is_busy: false };
 
-    fn reported(name: &str, value: Value) -> Map<String, Value> {
+    fn arguments_of(name: &str, value: Value) -> Map<String, Value> {
         Map::from_iter([(name.to_owned(), value)])
     }
 
@@ -111,22 +111,22 @@ mod tests {
         let read = |action: &str, arguments: Map<String, Value>| ALL.fault_event(action, &arguments);
         let none = Map::new;
         assert_eq!(read("drive-failure", none()), Ok(FaultEvent::DriveFails(0)));
-        assert_eq!(read("drive-failure", reported("drive", 5.into())), Ok(FaultEvent::DriveFails(5)));
+        assert_eq!(read("drive-failure", arguments_of("drive", 5.into())), Ok(FaultEvent::DriveFails(5)));
         assert_eq!(
-            read("drive-replacement", reported("drive", 5.into())),
+            read("drive-replacement", arguments_of("drive", 5.into())),
             Ok(FaultEvent::DriveIsReplaced(5))
         );
         assert_eq!(
-            read("controller-failover", reported("controller", 1.into())),
+            read("controller-failover", arguments_of("controller", 1.into())),
             Ok(FaultEvent::ControllerFails(1))
         );
         assert_eq!(read("firmware-update", none()), Ok(FaultEvent::FirmwareUpdate));
         for (action, arguments) in [
-            ("drive-failure", reported("drive", 6.into())),
-            ("drive-failure", reported("drive", "x".into())),
-            ("drive-failure", reported("disk", 1.into())),
-            ("controller-failover", reported("controller", 2.into())),
-            ("firmware-update", reported("controller", 0.into())),
+            ("drive-failure", arguments_of("drive", 6.into())),
+            ("drive-failure", arguments_of("drive", "x".into())),
+            ("drive-failure", arguments_of("disk", 1.into())),
+            ("controller-failover", arguments_of("controller", 2.into())),
+            ("firmware-update", arguments_of("controller", 0.into())),
             ("earthquake", none()),
         ] {
             assert!(read(action, arguments.clone()).is_err(), "{action} {arguments:?}");

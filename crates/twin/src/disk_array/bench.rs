@@ -1,4 +1,4 @@
-//! What a drawing of the test bench shows.
+//! Topology of the array and its hosts, for drawings.
 
 use super::Description;
 use super::description::Level;

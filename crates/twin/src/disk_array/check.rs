@@ -1,4 +1,4 @@
-//! What the description of an array of hard disks must satisfy.
+//! Checks of the description of an array of hard disks.
 
 use serde_json::Map;
 

@@ -1,4 +1,4 @@
-//! What an array of hard disks is made of.
+//! Description of an array of hard disks: its parts and their parameters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! What a controller does on its own account: puts cached writes on the drives, and reads ahead.
+//! Background tasks of a controller: destage of cached writes and read-ahead.
 
 use super::Model;
-use super::work::Purpose;
+use super::task::TaskKind;
 
 /// First byte of the stripe that a byte belongs to, and the byte after its last.
 fn stripe_at(byte: u64, stripe_bytes: u64) -> (u64, u64) {
@@ -17,26 +17,26 @@ impl Model {
             if !cache.is_due() {
                 return;
             }
-            let work = self.works.open(Purpose::Destage { controller, blocks: 0 });
+            let task = self.tasks.open(TaskKind::Destage { controller, blocks: 0 });
             let stripe_bytes = self.arrangement.layout.stripe_bytes();
-            let background = self.works.background(work);
+            let background = self.tasks.background(task);
             match cache.take_stripe(|byte| stripe_at(byte, stripe_bytes), &mut background.extents) {
-                Some(blocks) => background.purpose = Purpose::Destage { controller, blocks },
+                Some(blocks) => background.kind = TaskKind::Destage { controller, blocks },
                 None => {
-                    self.works.close(work);
+                    self.tasks.close(task);
                     return;
                 }
             }
-            self.begin_write(work);
+            self.begin_write(task);
         }
     }
 
-    /// A write in time that is not simulated: it is cached, and as much as it brings goes to the drives.
-    pub(super) fn carry_destaged(&mut self, offset_bytes: u64, length_bytes: u64) {
-        let controller = self.failover.stand_in(self.controller_of(offset_bytes));
+    /// Applies a write of skipped time: it is cached, and as many blocks as it adds are destaged.
+    pub(super) fn destage_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let controller = self.failover.current_owner(self.controller_of(offset_bytes));
         let stripe_bytes = self.arrangement.layout.stripe_bytes();
         if let Some(cache) = &mut self.controllers[controller as usize].write_cache {
-            cache.carry_written(offset_bytes, length_bytes, |byte| stripe_at(byte, stripe_bytes));
+            cache.apply_skipped_write(offset_bytes, length_bytes, |byte| stripe_at(byte, stripe_bytes));
         }
     }
 
@@ -48,13 +48,13 @@ impl Model {
         }
         loop {
             let Some(cache) = &mut self.controllers[index].write_cache else { return };
-            let works = &self.works;
+            let tasks = &self.tasks;
             let extent_of = |tag: u32| {
-                let io = works.io(tag);
+                let io = tasks.io(tag);
                 (io.offset_bytes, u64::from(io.length_bytes))
             };
             let Some(tag) = cache.admit_next(extent_of) else { break };
-            let io = self.works.io(tag);
+            let io = self.tasks.io(tag);
             self.answer_cached_write(tag, &io);
         }
         self.destage(controller);
@@ -65,8 +65,8 @@ impl Model {
         let mut fetches = std::mem::take(&mut self.fetches);
         for (chunk, offset, length) in fetches.drain(..) {
             self.controllers[controller as usize].tally.read_ahead_bytes += length;
-            let work = self.works.open(Purpose::ReadAhead { controller, chunk });
-            self.read_from_drives(work, offset, length);
+            let task = self.tasks.open(TaskKind::ReadAhead { controller, chunk });
+            self.read_from_drives(task, offset, length);
         }
         self.fetches = fetches;
     }

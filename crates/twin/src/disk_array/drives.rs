@@ -67,9 +67,9 @@ impl Drives {
 
     /// Hands a command over, where drives queue.
     #[inline]
-    pub fn submit(&mut self, now_ns: u64, drive: u32, work: u32, command: DiskCommand) {
+    pub fn submit(&mut self, now_ns: u64, drive: u32, task: u32, command: DiskCommand) {
         self.count(drive as usize, &command);
-        self.disks[drive as usize].submit(now_ns, work, command);
+        self.disks[drive as usize].submit(now_ns, task, command);
         self.touch(drive);
     }
 

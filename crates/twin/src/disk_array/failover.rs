@@ -1,7 +1,7 @@
 //! Controllers that leave: who serves their volumes, and the verification pass of a firmware update.
 
-use super::happening::Happening;
-use super::work::Purpose;
+use super::model_event::ModelEvent;
+use super::task::TaskKind;
 use super::{Model, UPDATE_REMEDY};
 use crate::availability::{Capabilities, ControllerEvent};
 
@@ -25,15 +25,15 @@ impl Model {
         }
     }
 
-    /// Sends a command that has come to a controller which is away to the one that stands in for it, once its hosts have
+    /// Sends a command that has come to a controller which is away to the current owner of its volume, once its hosts have
     /// noticed; false where its controller is there.
     #[cold]
     pub(super) fn reroute(&mut self, tag: u32) -> bool {
-        let io = &mut self.works.ios[tag as usize];
+        let io = &mut self.tasks.ios[tag as usize];
         let Some(again_ns) = self.failover.again_at_ns(io.controller, self.now_ns) else { return false };
-        io.controller = self.failover.stand_in(io.controller);
+        io.controller = self.failover.current_owner(io.controller);
         io.link = self.controllers[io.controller as usize].next_link();
-        self.queue.push(again_ns, Happening::Arrive(tag).pack());
+        self.queue.push(again_ns, ModelEvent::Arrive(tag).pack());
         true
     }
 
@@ -43,7 +43,7 @@ impl Model {
         if layout.verify(stripe, &self.recovery.loss, &mut self.plan).is_err() {
             return;
         }
-        let work = self.works.open(Purpose::Verify);
-        self.read_planned(work);
+        let task = self.tasks.open(TaskKind::Verify);
+        self.read_planned(task);
     }
 }

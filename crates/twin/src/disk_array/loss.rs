@@ -1,31 +1,31 @@
-//! Drives that are lost, and their rebuild onto a spare or into preservation capacity.
+//! Drive losses and rebuilds, onto a spare or into a pool's preservation capacity.
 
 use layout::{DriveIndex, Layout, Move};
 
 use super::Model;
-use super::happening::Happening;
+use super::model_event::ModelEvent;
 use crate::TwinNote;
 use crate::availability::{Rebuilds, Refill, Refilling};
 use crate::drive::Slowness;
 
-/// In a pool: what lost drives held, and the new homes that it gets.
+/// Migration of a lost drive's pieces to other drives of a pool.
 #[derive(Debug, Clone)]
-pub(crate) struct Rehoming {
+pub(crate) struct Migration {
     pub is_pool: bool,
     stripes_per_group: u64,
-    /// Lost drives of which pieces have no new home yet, the one that is seen to first.
+    /// Lost drives with pieces still to migrate; the first is being migrated.
     drives: Vec<DriveIndex>,
-    /// Lost drives whose places a new one has taken, which waits until nothing of the lost one is missed.
+    /// Lost drives that were replaced; the new drive is used once no piece of the lost one is missing.
     replaced: Vec<DriveIndex>,
-    /// Pieces of the first drive that get a new home, in order, and which one is being filled.
+    /// Moves of the first drive's pieces, in order, and the index of the current one.
     moves: Vec<Move>,
     current: usize,
 }
 
-impl Rehoming {
-    pub fn new(layout: &Layout) -> Rehoming {
+impl Migration {
+    pub fn new(layout: &Layout) -> Migration {
         let groups = layout.groups().count() as u64;
-        Rehoming {
+        Migration {
             is_pool: groups > 0,
             stripes_per_group: layout.stripes().checked_div(groups).unwrap_or(1),
             drives: Vec::new(),
@@ -35,12 +35,12 @@ impl Rehoming {
         }
     }
 
-    /// The piece that is being filled.
+    /// Move in progress.
     fn current(&self) -> Option<&Move> {
         self.moves.get(self.current)
     }
 
-    /// The stripes of the piece that is being filled.
+    /// Stripes of the move in progress.
     fn stripes(&self) -> Option<std::ops::Range<u64>> {
         let first = self.current()?.group * self.stripes_per_group;
         Some(first..first + self.stripes_per_group)
@@ -49,7 +49,7 @@ impl Rehoming {
 
 impl Rebuilds for Model {
     fn rebuild_at(&mut self, at_ns: u64) {
-        self.queue.push(at_ns, Happening::Rebuild(()).pack());
+        self.queue.push(at_ns, ModelEvent::Rebuild(()).pack());
     }
 
     fn rebuild_stripe(&mut self, stripe: u64) {
@@ -78,56 +78,56 @@ impl Model {
         self.notes.push(TwinNote { at_ns: self.now_ns, says });
     }
 
-    /// A drive is lost. What it was already given it still does.
+    /// Fails a drive. It completes the I/Os that it already has.
     pub(super) fn drive_fails(&mut self, drive: DriveIndex) {
-        if !self.rehoming.is_pool {
+        if !self.migration.is_pool {
             self.drive_is_lost(drive);
         } else if self.recovery.lose(self.now_ns, drive, &mut self.notes) {
-            self.rehoming.replaced.retain(|&replaced| replaced != drive);
-            self.rehoming.drives.push(drive);
-            self.give_new_homes();
+            self.migration.replaced.retain(|&replaced| replaced != drive);
+            self.migration.drives.push(drive);
+            self.begin_migration();
         }
     }
 
-    /// A new drive takes the place of one that is lost.
+    /// Replaces a lost drive.
     pub(super) fn drive_is_replaced(&mut self, drive: DriveIndex) {
-        if !self.rehoming.is_pool {
+        if !self.migration.is_pool {
             self.drive_is_new(drive);
         } else if self.recovery.take_new(self.now_ns, drive, &mut self.notes) {
             self.fit_new(drive, self.recovery.fitted()[usize::from(drive)]);
-            self.rehoming.replaced.push(drive);
-            self.take_back();
+            self.migration.replaced.push(drive);
+            self.use_replaced_drives();
         }
     }
 
-    /// In a pool what lost drives held gets new homes, one drive after the other. What has lost most goes first.
-    fn give_new_homes(&mut self) {
-        let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
-        rehoming.moves.clear();
-        while let Some(drive) = rehoming.drives.first().copied() {
+    /// Begins the migration of the next lost drive of a pool; drives migrate one after another.
+    fn begin_migration(&mut self) {
+        let (recovery, migration) = (&mut self.recovery, &mut self.migration);
+        migration.moves.clear();
+        while let Some(drive) = migration.drives.first().copied() {
             let mut moves = self.arrangement.layout.plan_migration(drive, recovery.loss.failed()).moves;
-            moves.retain(|movement| movement.group * rehoming.stripes_per_group < recovery.used_stripes);
-            (rehoming.moves, rehoming.current) = (moves, 0);
-            if !rehoming.moves.is_empty() {
+            moves.retain(|movement| movement.group * migration.stripes_per_group < recovery.used_stripes);
+            (migration.moves, migration.current) = (moves, 0);
+            if !migration.moves.is_empty() {
                 break;
             }
-            rehoming.drives.remove(0);
+            migration.drives.remove(0);
         }
-        let (Some(stripes), Some(failover)) = (rehoming.stripes(), &mut recovery.rebuild) else { return };
+        let (Some(stripes), Some(failover)) = (migration.stripes(), &mut recovery.rebuild) else { return };
         if let Some(begins_ns) = failover.begin(self.now_ns, stripes) {
-            self.queue.push(begins_ns, Happening::Rebuild(()).pack());
+            self.queue.push(begins_ns, ModelEvent::Rebuild(()).pack());
         }
     }
 
-    /// In a pool: new drives whose predecessors nothing is missed of serve as free capacity from now on. Pieces that had found
-    /// no room may have it then.
-    fn take_back(&mut self) {
-        let (recovery, rehoming) = (&mut self.recovery, &mut self.rehoming);
+    /// Adds replaced drives of a pool to its free capacity when no piece of their predecessors is missing. Pieces that had found
+    /// no room may find it then.
+    fn use_replaced_drives(&mut self) {
+        let (recovery, migration) = (&mut self.recovery, &mut self.migration);
         let layout = &self.arrangement.layout;
-        let before = rehoming.replaced.len();
-        rehoming.replaced.retain(|&drive| {
+        let before = migration.replaced.len();
+        migration.replaced.retain(|&drive| {
             let rest = layout.plan_migration(drive, recovery.loss.failed());
-            let is_used = |group: u64| group * rehoming.stripes_per_group < recovery.used_stripes;
+            let is_used = |group: u64| group * migration.stripes_per_group < recovery.used_stripes;
             let is_missed = rest.moves.iter().any(|movement| is_used(movement.group))
                 || rest.homeless.iter().any(|&group| is_used(group));
             if !is_missed {
@@ -135,17 +135,17 @@ impl Model {
             }
             is_missed
         });
-        if rehoming.replaced.len() < before {
+        if migration.replaced.len() < before {
             let failed = recovery.loss.failed().iter();
-            rehoming.drives = failed.collect();
-            self.give_new_homes();
+            migration.drives = failed.collect();
+            self.begin_migration();
         }
     }
 
-    /// Plans a stripe of the rebuild; false where there is nothing to do or too much is lost.
+    /// Plans a stripe of the rebuild; false if there is nothing to do or too much is lost.
     pub(super) fn plan_rebuild(&mut self, stripe: u64) -> bool {
         let layout = &self.arrangement.layout;
-        match self.rehoming.current() {
+        match self.migration.current() {
             None => self.recovery.plan_stripe(stripe, layout, &mut self.plan),
             Some(movement) => {
                 let retarget = |place| layout.retarget(movement, place);
@@ -154,35 +154,35 @@ impl Model {
         }
     }
 
-    /// A stripe is whole again.
+    /// Continues the rebuild after a stripe.
     pub(super) fn stripe_is_rebuilt(&mut self) {
-        if let Some(movement) = self.rehoming.current().copied() {
-            self.stripe_has_its_home(&movement);
+        if let Some(movement) = self.migration.current().copied() {
+            self.stripe_is_migrated(&movement);
             self.rebuild_on();
         } else {
             self.stripe_is_whole();
         }
     }
 
-    /// In a pool: when all stripes of a piece are at home, the next piece follows, and the next drive's when nothing of a
-    /// volume lies on the lost one any more.
-    fn stripe_has_its_home(&mut self, movement: &Move) {
+    /// Continues a migration after a stripe: with the next piece when all stripes of one have moved, and with the next lost drive
+    /// when all pieces of one have.
+    fn stripe_is_migrated(&mut self, movement: &Move) {
         let Some(failover) = &mut self.recovery.rebuild else { return };
         if !failover.stripe_is_whole() {
             return;
         }
         self.arrangement.layout.apply_move(movement);
-        self.rehoming.current += 1;
-        match self.rehoming.stripes() {
+        self.migration.current += 1;
+        match self.migration.stripes() {
             Some(stripes) => failover.go_on_with(stripes),
             None => {
                 failover.stop();
-                self.rehoming.drives.remove(0);
-                self.give_new_homes();
-                if self.rehoming.drives.is_empty() {
+                self.migration.drives.remove(0);
+                self.begin_migration();
+                if self.migration.drives.is_empty() {
                     self.note("the rebuild is done".into());
                 }
-                self.take_back();
+                self.use_replaced_drives();
             }
         }
     }

@@ -1,4 +1,4 @@
-//! An array of hard disks: how commands travel from hosts through a controller's cache to the drives.
+//! Array of hard disks: hosts, controllers with cache, links and drives.
 //!
 //! A read: host → processor → (cache) → drives → links → host. A write: host → link → processor → (cache, where it
 //! is answered) → old data and parity read → parity computed → drives. `docs/models/disk-array.md` has the
@@ -13,15 +13,15 @@ mod destage;
 mod drives;
 mod fabric;
 mod failover;
-mod happening;
 mod loss;
+mod model_event;
 mod path;
 mod phases;
 mod read_ahead;
 mod read_cache;
 mod report;
 mod settings;
-mod work;
+mod task;
 mod write_cache;
 
 use layout::{DriveIndex, IoList};
@@ -39,11 +39,11 @@ use arrangement::Arrangement;
 use controllers::Controller;
 use drives::Drives;
 use fabric::Fabric;
-use happening::Happening;
-use loss::Rehoming;
+use loss::Migration;
+use model_event::ModelEvent;
 use read_ahead::Fetch;
 use settings::Settings;
-use work::{HostIo, Works};
+use task::{HostIo, Tasks};
 
 pub use description::{
     Cache, Controllers, Description, DestageOrder, DriveLinks, Drives as HardDisks, FileSystem, Hosts,
@@ -53,7 +53,7 @@ pub use description::{
 /// What lets such an array lose a controller for a while.
 const UPDATE_REMEDY: &str = "describe the update under `disk_array.firmware_update`";
 
-/// An array of hard disks brought to life in simulated time.
+/// Simulation of an array of hard disks.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     now_ns: u64,
@@ -66,9 +66,9 @@ pub(crate) struct Model {
     fabric: Fabric,
     controllers: Box<[Controller]>,
     drives: Drives,
-    works: Works,
+    tasks: Tasks,
     recovery: Recovery,
-    rehoming: Rehoming,
+    migration: Migration,
     failover: Failover,
     /// Written data is answered only when both controllers have it: with one away, only when the drives have it.
     mirrors: bool,
@@ -101,31 +101,31 @@ impl EventLoop for Model {
 
     #[inline]
     fn handle(&mut self, payload: u32) -> Option<Completion> {
-        match Happening::unpack(payload) {
-            Happening::Arrive(tag) => self.arrive(tag),
-            Happening::Start(tag) => self.start(tag),
-            Happening::DrivesRead(work) => self.drives_read(work),
-            Happening::ReadsDone(work) => self.reads_done(work),
-            Happening::WriteOut(work) => self.write_out(work),
-            Happening::WritesDone(work) => self.writes_done(work),
-            Happening::Answered(tag) => {
-                let io = self.works.io(tag);
+        match ModelEvent::unpack(payload) {
+            ModelEvent::Arrive(tag) => self.arrive(tag),
+            ModelEvent::Start(tag) => self.start(tag),
+            ModelEvent::DrivesRead(task) => self.drives_read(task),
+            ModelEvent::ReadsDone(task) => self.reads_done(task),
+            ModelEvent::WriteOut(task) => self.write_out(task),
+            ModelEvent::WritesDone(task) => self.writes_done(task),
+            ModelEvent::Answered(tag) => {
+                let io = self.tasks.io(tag);
                 let at_ns = self.fabric.complete(self.now_ns, io.job, u64::from(io.length_bytes));
-                self.queue.push(at_ns, Happening::Complete(tag).pack());
+                self.queue.push(at_ns, ModelEvent::Complete(tag).pack());
             }
-            Happening::Complete(tag) => {
-                let io = self.works.io(tag);
+            ModelEvent::Complete(tag) => {
+                let io = self.tasks.io(tag);
                 let outcome = if io.is_lost { Err(DATA_LOST) } else { Ok(()) };
                 return Some(Completion { tag, issued_at_ns: io.issued_at_ns, at_ns: self.now_ns, outcome });
             }
-            Happening::DriveWakes(drive) => {
+            ModelEvent::DriveWakes(drive) => {
                 if let Some(done) = self.drives.wakes(self.now_ns, drive) {
                     self.drive_is_done(done.tag);
                 }
             }
-            Happening::DriveFails(drive) => self.drive_fails(drive as DriveIndex),
-            Happening::DriveIsReplaced(drive) => self.drive_is_replaced(drive as DriveIndex),
-            Happening::Rebuild(()) => self.rebuild_is_due(),
+            ModelEvent::DriveFails(drive) => self.drive_fails(drive as DriveIndex),
+            ModelEvent::DriveIsReplaced(drive) => self.drive_is_replaced(drive as DriveIndex),
+            ModelEvent::Rebuild(()) => self.rebuild_is_due(),
         }
         None
     }
@@ -138,7 +138,7 @@ impl EventLoop for Model {
     #[inline]
     fn flush_deferred(&mut self) {
         let queue = &mut self.queue;
-        self.drives.ask_touched(|drive, at_ns| queue.push(at_ns, Happening::DriveWakes(drive).pack()));
+        self.drives.ask_touched(|drive, at_ns| queue.push(at_ns, ModelEvent::DriveWakes(drive).pack()));
     }
 }
 
@@ -159,7 +159,7 @@ impl Device for Model {
         let owner = self.controller_of(operation.offset_bytes);
         let controller = self.failover.reached(owner, issued_at_ns);
         let link = self.controllers[controller as usize].next_link();
-        self.works.put(
+        self.tasks.put(
             tag,
             HostIo {
                 issued_at_ns,
@@ -182,7 +182,7 @@ impl Device for Model {
             Direction::Trim => return self.answer(tag, issued_at_ns),
         };
         if arrives_ns > at_ns {
-            self.queue.push(arrives_ns, Happening::Arrive(tag).pack());
+            self.queue.push(arrives_ns, ModelEvent::Arrive(tag).pack());
         } else {
             self.arrive(tag);
         }
@@ -225,7 +225,7 @@ impl ArrayModel for Model {
                 description.drives.count.get(),
                 arrangement.capacity_bytes(),
             ),
-            rehoming: Rehoming::new(&arrangement.layout),
+            migration: Migration::new(&arrangement.layout),
             failover: Failover::new(
                 description.firmware_update.as_ref(),
                 count,
@@ -237,7 +237,7 @@ impl ArrayModel for Model {
             fabric,
             controllers,
             drives: Drives::new(description, &settings)?,
-            works: Works::default(),
+            tasks: Tasks::default(),
             random: Random::from_seed(seed),
             plan: IoList::with_capacity(64),
             fetches: Vec::new(),
@@ -252,10 +252,10 @@ impl ArrayModel for Model {
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
         match self.capabilities().fault_event(action, arguments) {
             Ok(FaultEvent::DriveFails(drive)) => {
-                self.queue.push(at_ns, Happening::DriveFails(u32::from(drive)).pack());
+                self.queue.push(at_ns, ModelEvent::DriveFails(u32::from(drive)).pack());
             }
             Ok(FaultEvent::DriveIsReplaced(drive)) => {
-                self.queue.push(at_ns, Happening::DriveIsReplaced(u32::from(drive)).pack());
+                self.queue.push(at_ns, ModelEvent::DriveIsReplaced(u32::from(drive)).pack());
             }
             Ok(FaultEvent::FirmwareUpdate) => self.failover.begin_update(at_ns),
             Ok(FaultEvent::ControllerFails(controller)) => self.failover.begin_failover(at_ns, controller),
@@ -284,8 +284,8 @@ impl ArrayModel for Model {
         self.failover.steady_for_ns(self.now_ns)
     }
 
-    fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
-        self.failover.carry(duration_ns);
+    fn skip_time(&mut self, duration_ns: u64, _window_ns: u64) {
+        self.failover.skip_time(duration_ns);
     }
 
     /// How far the sweep over dirty data has come, and how dense they lie before it, changes over minutes.
@@ -294,8 +294,8 @@ impl ArrayModel for Model {
             && !self.writes_go_through()
     }
 
-    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
-        self.carry_destaged(offset_bytes, length_bytes);
+    fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
+        self.destage_skipped_write(offset_bytes, length_bytes);
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {

@@ -3,9 +3,9 @@
 use load::Direction;
 
 use super::Model;
-use super::happening::Happening;
+use super::model_event::ModelEvent;
 use super::read_ahead::Source;
-use super::work::HostIo;
+use super::task::HostIo;
 
 impl Model {
     /// A command reaches its controller.
@@ -14,14 +14,14 @@ impl Model {
         if self.failover.is_any_away() && self.reroute(tag) {
             return;
         }
-        let io = self.works.io(tag);
+        let io = self.tasks.io(tag);
         let controller = &mut self.controllers[io.controller as usize];
         let ready_ns = match io.direction {
             Direction::Write => controller.take_in_write(self.now_ns, u64::from(io.length_bytes)),
             _ => controller.take_in_read(self.now_ns),
         };
         if ready_ns > self.now_ns {
-            self.queue.push(ready_ns, Happening::Start(tag).pack());
+            self.queue.push(ready_ns, ModelEvent::Start(tag).pack());
         } else {
             self.start(tag);
         }
@@ -30,7 +30,7 @@ impl Model {
     /// A processor has taken a command in.
     #[inline]
     pub(super) fn start(&mut self, tag: u32) {
-        let io = self.works.io(tag);
+        let io = self.tasks.io(tag);
         let writes_go_through = self.writes_go_through();
         if io.direction == Direction::Read {
             self.start_read(tag, &io);
@@ -80,7 +80,7 @@ impl Model {
     /// A read's data is in the controller's memory: it leaves for its host.
     #[inline]
     pub(super) fn answer_read(&mut self, tag: u32) {
-        let io = self.works.io(tag);
+        let io = self.tasks.io(tag);
         let bytes = u64::from(io.length_bytes);
         let controller = &mut self.controllers[io.controller as usize];
         if let Some(cache) = &mut controller.read_cache {
@@ -101,8 +101,8 @@ impl Model {
     /// A host has an answer at a moment from now on.
     #[inline]
     pub(super) fn answer(&mut self, tag: u32, at_ns: u64) {
-        let happening =
-            if self.fabric.has_completions() { Happening::Answered(tag) } else { Happening::Complete(tag) };
-        self.queue.push(at_ns, happening.pack());
+        let event =
+            if self.fabric.has_completions() { ModelEvent::Answered(tag) } else { ModelEvent::Complete(tag) };
+        self.queue.push(at_ns, event.pack());
     }
 }

@@ -1,18 +1,18 @@
-//! The drive I/Os of one work: a phase of reads, then a phase of writes.
+//! Drive I/Os of a task: a read phase, then a write phase.
 
 use layout::{DriveIo, Role};
 use load::Direction;
 
 use super::Model;
 use super::drives::Drives;
-use super::happening::{BACKGROUND, Happening};
-use super::work::Purpose;
+use super::model_event::{BACKGROUND, ModelEvent};
+use super::task::TaskKind;
 use crate::drive::disk::DiskCommand;
 
-/// What a phase of a work has handed to the drives so far.
+/// Drive I/Os that a phase of a task has issued so far.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
-    work: u32,
+    task: u32,
     now_ns: u64,
     ios: u32,
     bytes: u64,
@@ -22,8 +22,8 @@ struct Issued {
 
 impl Issued {
     /// Nothing yet.
-    fn of(work: u32, now_ns: u64) -> Issued {
-        Issued { work, now_ns, ios: 0, bytes: 0, done_ns: now_ns }
+    fn of(task: u32, now_ns: u64) -> Issued {
+        Issued { task, now_ns, ios: 0, bytes: 0, done_ns: now_ns }
     }
 
     /// Hands these to the drives, which are `fitted` in the places that they name.
@@ -45,45 +45,45 @@ impl Issued {
                 let done_ns = drives.serve(self.now_ns, drive, command);
                 self.done_ns = self.done_ns.max(done_ns);
             } else {
-                drives.submit(self.now_ns, drive, self.work, command);
+                drives.submit(self.now_ns, drive, self.task, command);
             }
         }
     }
 }
 
 impl Model {
-    /// Extents of a work: one of a host's, as many as a stripe has of the array's own.
+    /// Number of extents of a task: 1 for a host command, those of the stripe for a background task.
     #[inline]
-    fn extent_count(&mut self, work: u32) -> usize {
-        if work < BACKGROUND { 1 } else { self.works.background(work).extents.len() }
+    fn extent_count(&mut self, task: u32) -> usize {
+        if task < BACKGROUND { 1 } else { self.tasks.background(task).extents.len() }
     }
 
     #[inline]
-    fn extent(&mut self, work: u32, index: usize) -> (u64, u64) {
-        if work < BACKGROUND {
-            let io = self.works.io(work);
+    fn extent(&mut self, task: u32, index: usize) -> (u64, u64) {
+        if task < BACKGROUND {
+            let io = self.tasks.io(task);
             (io.offset_bytes, u64::from(io.length_bytes))
         } else {
-            self.works.background(work).extents[index]
+            self.tasks.background(task).extents[index]
         }
     }
 
     /// Begins to read a logical range.
     #[inline]
-    pub(super) fn read_from_drives(&mut self, work: u32, offset: u64, length: u64) {
+    pub(super) fn read_from_drives(&mut self, task: u32, offset: u64, length: u64) {
         let pick = self.mirror_pick();
         let layout = &self.arrangement.layout;
         if layout.read(offset, length, &self.recovery.loss, pick, &mut self.plan).is_err() {
-            self.lose(work);
+            self.lose(task);
             return;
         }
-        self.read_planned(work);
+        self.read_planned(task);
     }
 
     /// Begins the reads that were planned.
     #[inline]
-    pub(super) fn read_planned(&mut self, work: u32) {
-        let mut issued = Issued::of(work, self.now_ns);
+    pub(super) fn read_planned(&mut self, task: u32) {
+        let mut issued = Issued::of(task, self.now_ns);
         issued.add(&mut self.drives, self.recovery.fitted(), Direction::Read, self.plan.reads());
         self.await_reads(&issued);
     }
@@ -99,8 +99,8 @@ impl Model {
 
     #[inline]
     fn await_reads(&mut self, issued: &Issued) {
-        let work = issued.work;
-        let progress = self.works.progress(work);
+        let task = issued.task;
+        let progress = self.tasks.progress(task);
         progress.is_writing = false;
         progress.pending = issued.ios;
         progress.ready_ns = self.now_ns;
@@ -110,37 +110,37 @@ impl Model {
         }
         progress.bytes_each = issued.bytes as u32;
         let is_host_read =
-            work < BACKGROUND && self.returns_at_once && self.works.io(work).direction == Direction::Read;
-        let happening = if is_host_read { Happening::Complete(work) } else { Happening::DrivesRead(work) };
-        self.queue.push(issued.done_ns, happening.pack());
+            task < BACKGROUND && self.returns_at_once && self.tasks.io(task).direction == Direction::Read;
+        let event = if is_host_read { ModelEvent::Complete(task) } else { ModelEvent::DrivesRead(task) };
+        self.queue.push(issued.done_ns, event.pack());
     }
 
     /// Drives that serve in order have read everything: it goes over the link.
-    pub(super) fn drives_read(&mut self, work: u32) {
-        let bytes = u64::from(self.works.progress(work).bytes_each);
+    pub(super) fn drives_read(&mut self, task: u32) {
+        let bytes = u64::from(self.tasks.progress(task).bytes_each);
         let ready_ns = self.fabric.send_from_drives(self.now_ns, bytes);
-        self.reads_are_ready(work, ready_ns);
+        self.reads_are_ready(task, ready_ns);
     }
 
     #[inline]
-    fn reads_are_ready(&mut self, work: u32, ready_ns: u64) {
+    fn reads_are_ready(&mut self, task: u32, ready_ns: u64) {
         if ready_ns > self.now_ns {
-            self.queue.push(ready_ns, Happening::ReadsDone(work).pack());
+            self.queue.push(ready_ns, ModelEvent::ReadsDone(task).pack());
         } else {
-            self.reads_done(work);
+            self.reads_done(task);
         }
     }
 
-    /// A drive that queues is done with one I/O of a work.
+    /// Completes one I/O of a task at a drive with a queue.
     #[inline]
-    pub(super) fn drive_is_done(&mut self, work: u32) {
+    pub(super) fn drive_is_done(&mut self, task: u32) {
         let now_ns = self.now_ns;
-        let progress = self.works.progress(work);
+        let progress = self.tasks.progress(task);
         progress.pending -= 1;
         let is_last = progress.pending == 0;
         if progress.is_writing {
             if is_last {
-                self.writes_done(work);
+                self.writes_done(task);
             }
             return;
         }
@@ -148,30 +148,30 @@ impl Model {
         progress.ready_ns = progress.ready_ns.max(ready_ns);
         if is_last {
             let ready_ns = progress.ready_ns;
-            self.reads_are_ready(work, ready_ns);
+            self.reads_are_ready(task, ready_ns);
         }
     }
 
-    /// All that a work had to read is in the controller's memory.
+    /// Continues a task whose data is in the controller's memory.
     #[inline]
-    pub(super) fn reads_done(&mut self, work: u32) {
-        if work < BACKGROUND {
-            if self.works.io(work).direction == Direction::Read {
-                self.answer_read(work);
+    pub(super) fn reads_done(&mut self, task: u32) {
+        if task < BACKGROUND {
+            if self.tasks.io(task).direction == Direction::Read {
+                self.answer_read(task);
             } else {
-                self.send_writes(work);
+                self.send_writes(task);
             }
             return;
         }
-        match self.works.background(work).purpose {
-            Purpose::ReadAhead { controller, chunk } => {
-                self.works.close(work);
+        match self.tasks.background(task).kind {
+            TaskKind::ReadAhead { controller, chunk } => {
+                self.tasks.close(task);
                 self.has_read_ahead(controller, chunk);
             }
-            Purpose::Verify => {
-                self.works.close(work);
+            TaskKind::Verify => {
+                self.tasks.close(task);
             }
-            _ => self.send_writes(work),
+            _ => self.send_writes(task),
         }
     }
 
@@ -189,14 +189,14 @@ impl Model {
 
     /// Reads what a write needs: old data and old parity, or the rest of the stripe.
     #[inline]
-    pub(super) fn begin_write(&mut self, work: u32) {
-        let mut issued = Issued::of(work, self.now_ns);
+    pub(super) fn begin_write(&mut self, task: u32) {
+        let mut issued = Issued::of(task, self.now_ns);
         let (mut write_bytes, mut has_parity) = (0, false);
-        for index in 0..self.extent_count(work) {
-            let (offset, length) = self.extent(work, index);
+        for index in 0..self.extent_count(task) {
+            let (offset, length) = self.extent(task, index);
             if !self.plan_write(offset, length) {
-                if work < BACKGROUND {
-                    self.lose(work);
+                if task < BACKGROUND {
+                    self.lose(task);
                     return;
                 }
                 // What the cache holds for a lost stripe has nowhere to go.
@@ -212,17 +212,17 @@ impl Model {
                 has_parity |= matches!(io.role, Role::P | Role::Q);
             }
         }
-        let progress = self.works.progress(work);
+        let progress = self.tasks.progress(task);
         progress.write_bytes = write_bytes;
         progress.has_parity = has_parity;
         self.write_after(&issued);
     }
 
-    /// Sends the writes of a work when its reads are done: at once where it has none.
+    /// Sends the writes of a task when its reads are done, at once if it has none.
     #[inline]
     fn write_after(&mut self, issued: &Issued) {
         if issued.ios == 0 {
-            self.send_writes(issued.work);
+            self.send_writes(issued.task);
         } else {
             self.await_reads(issued);
         }
@@ -230,10 +230,10 @@ impl Model {
 
     /// Computes parity and sends everything to the drives.
     #[inline]
-    fn send_writes(&mut self, work: u32) {
+    fn send_writes(&mut self, task: u32) {
         let now_ns = self.now_ns;
-        let controller = self.controller_of_work(work);
-        let progress = self.works.progress(work);
+        let controller = self.controller_of_task(task);
+        let progress = self.tasks.progress(task);
         let (bytes, has_parity) = (progress.write_bytes, progress.has_parity);
         let mut at_ns = now_ns;
         if has_parity {
@@ -241,28 +241,28 @@ impl Model {
         }
         at_ns = self.fabric.send_to_drives(at_ns, bytes);
         if at_ns > now_ns {
-            self.queue.push(at_ns, Happening::WriteOut(work).pack());
+            self.queue.push(at_ns, ModelEvent::WriteOut(task).pack());
         } else {
-            self.write_out(work);
+            self.write_out(task);
         }
     }
 
     #[inline]
-    fn controller_of_work(&mut self, work: u32) -> u32 {
-        if work < BACKGROUND {
-            return self.works.io(work).controller;
+    fn controller_of_task(&mut self, task: u32) -> u32 {
+        if task < BACKGROUND {
+            return self.tasks.io(task).controller;
         }
-        match self.works.background(work).purpose {
-            Purpose::Destage { controller, .. } => self.failover.stand_in(controller),
-            _ => self.failover.stand_in(0),
+        match self.tasks.background(task).kind {
+            TaskKind::Destage { controller, .. } => self.failover.current_owner(controller),
+            _ => self.failover.current_owner(0),
         }
     }
 
     /// New data and new parity reach the drives.
     #[inline]
-    pub(super) fn write_out(&mut self, work: u32) {
-        let mut issued = Issued::of(work, self.now_ns);
-        let rebuilt = if work < BACKGROUND { None } else { self.works.background(work).purpose.stripe() };
+    pub(super) fn write_out(&mut self, task: u32) {
+        let mut issued = Issued::of(task, self.now_ns);
+        let rebuilt = if task < BACKGROUND { None } else { self.tasks.background(task).kind.stripe() };
         if let Some(stripe) = rebuilt {
             if self.plan_rebuild(stripe) {
                 let loss = &self.recovery.loss;
@@ -270,8 +270,8 @@ impl Model {
                 issued.add(&mut self.drives, self.recovery.fitted(), Direction::Write, there);
             }
         } else {
-            for index in 0..self.extent_count(work) {
-                let (offset, length) = self.extent(work, index);
+            for index in 0..self.extent_count(task) {
+                let (offset, length) = self.extent(task, index);
                 if !self.plan_write(offset, length) {
                     continue;
                 }
@@ -280,54 +280,53 @@ impl Model {
                 issued.add(&mut self.drives, self.recovery.fitted(), Direction::Write, ios);
             }
         }
-        let progress = self.works.progress(work);
+        let progress = self.tasks.progress(task);
         progress.is_writing = true;
         progress.pending = issued.ios;
         if issued.ios == 0 {
-            self.queue.push(self.now_ns, Happening::WritesDone(work).pack());
+            self.queue.push(self.now_ns, ModelEvent::WritesDone(task).pack());
         } else if self.drives.answers_at_once {
-            let is_host_write = work < BACKGROUND && !self.fabric.has_completions();
-            let happening =
-                if is_host_write { Happening::Complete(work) } else { Happening::WritesDone(work) };
-            self.queue.push(issued.done_ns, happening.pack());
+            let is_host_write = task < BACKGROUND && !self.fabric.has_completions();
+            let event = if is_host_write { ModelEvent::Complete(task) } else { ModelEvent::WritesDone(task) };
+            self.queue.push(issued.done_ns, event.pack());
         }
     }
 
-    /// Everything that a work had to write is on the drives.
+    /// Ends a task whose writes are on the drives.
     #[inline]
-    pub(super) fn writes_done(&mut self, work: u32) {
-        if work < BACKGROUND {
-            self.answer(work, self.now_ns);
+    pub(super) fn writes_done(&mut self, task: u32) {
+        if task < BACKGROUND {
+            self.answer(task, self.now_ns);
             return;
         }
-        match self.works.close(work) {
-            Purpose::Destage { controller, blocks } => self.stripe_is_written(controller, blocks),
-            Purpose::Rebuild { .. } => self.stripe_is_rebuilt(),
-            Purpose::Free | Purpose::ReadAhead { .. } | Purpose::Verify => {}
+        match self.tasks.close(task) {
+            TaskKind::Destage { controller, blocks } => self.stripe_is_written(controller, blocks),
+            TaskKind::Rebuild { .. } => self.stripe_is_rebuilt(),
+            TaskKind::Free | TaskKind::ReadAhead { .. } | TaskKind::Verify => {}
         }
     }
 
     /// A rebuild's stripe: what is left of it is read, then what was lost is written.
     pub(super) fn begin_rebuild(&mut self, stripe: u64) {
-        let work = self.works.open(Purpose::Rebuild { stripe });
-        let mut issued = Issued::of(work, self.now_ns);
+        let task = self.tasks.open(TaskKind::Rebuild { stripe });
+        let mut issued = Issued::of(task, self.now_ns);
         let mut write_bytes = 0;
         if self.plan_rebuild(stripe) {
             issued.add(&mut self.drives, self.recovery.fitted(), Direction::Read, self.plan.reads());
             write_bytes = self.plan.writes().iter().map(|io| u64::from(io.length_bytes)).sum();
         }
-        let progress = self.works.progress(work);
+        let progress = self.tasks.progress(task);
         progress.write_bytes = write_bytes;
         progress.has_parity = matches!(self.arrangement.layout.redundancy(), layout::Redundancy::Parity(_));
         self.write_after(&issued);
     }
 
-    /// A work's data is lost: a host's ends in an error, one of the array's own has nothing to do.
-    fn lose(&mut self, work: u32) {
-        if work < BACKGROUND {
-            self.works.ios[work as usize].is_lost = true;
-            self.answer(work, self.now_ns);
-        } else if let Purpose::ReadAhead { controller, chunk } = self.works.close(work) {
+    /// Ends a task whose data is lost: a host command with an error, a background task without further I/O.
+    fn lose(&mut self, task: u32) {
+        if task < BACKGROUND {
+            self.tasks.ios[task as usize].is_lost = true;
+            self.answer(task, self.now_ns);
+        } else if let TaskKind::ReadAhead { controller, chunk } = self.tasks.close(task) {
             self.has_read_ahead(controller, chunk);
         }
     }

@@ -1,4 +1,4 @@
-//! What was read before and is still in memory.
+//! Read cache: data that was read before and is still in memory.
 
 /// Places among which a block may lie.
 const WAYS: usize = 8;

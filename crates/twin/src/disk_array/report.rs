@@ -1,4 +1,4 @@
-//! What the parts of the array have counted.
+//! Counters of the parts of the array.
 
 use super::Model;
 use crate::TwinCounter;

@@ -1,4 +1,4 @@
-//! What can be set on an array of hard disks.
+//! Settings of an array of hard disks.
 
 use serde_json::{Map, Value};
 

@@ -30,10 +30,10 @@ pub(crate) struct WriteCache {
     waiting: VecDeque<u32>,
     pub merged_writes: u64,
     pub destages: u64,
-    /// Blocks that carried writes have brought and that carried destages have not taken yet; below 0 where a stripe had more.
+    /// Blocks that skipped writes have added and skipped destages have not removed yet; below 0 where a stripe had more.
     owed_blocks: i64,
-    /// Filled again for each stripe that is carried.
-    carried: Vec<(u64, u64)>,
+    /// Buffer of the extents of a stripe that is destaged in skipped time.
+    skipped_extents: Vec<(u64, u64)>,
     window: Window,
 }
 
@@ -85,7 +85,7 @@ impl WriteCache {
             merged_writes: 0,
             destages: 0,
             owed_blocks: 0,
-            carried: Vec::new(),
+            skipped_extents: Vec::new(),
             window: Window::default(),
         }
     }
@@ -253,22 +253,22 @@ impl WriteCache {
         self.blocks == blocks || (before.is_full && seen.is_full) || (keeps_up(before) && keeps_up(seen))
     }
 
-    /// Takes in a write of time that is not simulated and puts as many blocks on the drives, in no time, as it needs: where
+    /// Applies a write of skipped time and destages as many blocks, in no time, as it adds: where
     /// the sweep stands and how dense the extents lie before it goes on as it would, the fill stays.
-    pub fn carry_written(&mut self, offset: u64, length: u64, stripe_of: impl Fn(u64) -> (u64, u64)) {
-        // Counts are carried over from those of the window.
+    pub fn apply_skipped_write(&mut self, offset: u64, length: u64, stripe_of: impl Fn(u64) -> (u64, u64)) {
+        // Counters are extrapolated from those of the window.
         let counted = (self.merged_writes, self.destages);
         let before = self.blocks;
         self.insert(offset, length);
         self.owed_blocks += self.blocks as i64 - before as i64;
-        let mut extents = std::mem::take(&mut self.carried);
+        let mut extents = std::mem::take(&mut self.skipped_extents);
         while self.owed_blocks > 0 {
             extents.clear();
             let Some(blocks) = self.take_next_stripe(&stripe_of, &mut extents) else { break };
             self.stripe_is_written(blocks);
             self.owed_blocks -= blocks as i64;
         }
-        self.carried = extents;
+        self.skipped_extents = extents;
         (self.merged_writes, self.destages) = counted;
     }
 

@@ -154,8 +154,8 @@ impl ArrayModel for Model {
         self.failover.steady_for_ns(self.now_ns)
     }
 
-    fn carry(&mut self, duration_ns: u64, _window_ns: u64) {
-        self.failover.carry(duration_ns);
+    fn skip_time(&mut self, duration_ns: u64, _window_ns: u64) {
+        self.failover.skip_time(duration_ns);
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {

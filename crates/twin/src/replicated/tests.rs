@@ -1,4 +1,4 @@
-//! What the tests of the parts share.
+//! Fixtures of the tests of the parts.
 
 use super::Description;
 

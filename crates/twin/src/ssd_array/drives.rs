@@ -1,4 +1,4 @@
-//! The drives of the array: brought into their condition when first needed, and carried over time that is not simulated.
+//! Drives of the array: brought into their condition at first use, and extrapolated over skipped time.
 
 use layout::DriveIndex;
 use load::Random;
@@ -210,17 +210,20 @@ impl Drives {
     }
 
     /// Carries the drives over `duration_ns` of what went on for `window_ns`.
-    pub fn carry(&mut self, duration_ns: u64, window_ns: u64) {
+    pub fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
         for (drive, &at) in self.drives.iter_mut().zip(&self.at_window) {
             let units = u128::from(drive.counters().host_units - at);
-            drive.carry((units * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64);
+            drive.apply_skipped_writes(
+                (units * u128::from(duration_ns) / u128::from(window_ns.max(1))) as u64,
+            );
         }
     }
 
     /// Carries the drives over writes in order.
-    pub fn carry_in_order(&mut self, ios: &[layout::DriveIo]) {
+    pub fn apply_skipped_sequential(&mut self, ios: &[layout::DriveIo]) {
         for io in ios {
-            self.drives[usize::from(io.drive)].carry_in_order(io.offset_bytes, u64::from(io.length_bytes));
+            self.drives[usize::from(io.drive)]
+                .apply_skipped_sequential(io.offset_bytes, u64::from(io.length_bytes));
         }
     }
 

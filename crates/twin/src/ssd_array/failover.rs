@@ -24,7 +24,7 @@ impl Model {
         }
     }
 
-    /// Sends a command that has come to a controller which is away to the one that stands in for it, once its host has
+    /// Sends a command that has come to a controller which is away to the current owner of its volume, once its host has
     /// noticed; false where its controller is there.
     #[cold]
     pub(super) fn reroute(&mut self, index: u32) -> bool {
@@ -35,10 +35,10 @@ impl Model {
         if let Some(next) = self.host.answered(&command) {
             self.send(next);
         }
-        let stand_in = self.failover.stand_in(controller) as u16;
+        let owner = self.failover.current_owner(controller) as u16;
         let command = self.commands.get_mut(index);
-        command.controller = stand_in;
-        command.link = self.host.choose_link(stand_in);
+        command.controller = owner;
+        command.link = self.host.choose_link(owner);
         self.queue.push(again_ns, ModelEvent::Issue(index).pack());
         true
     }

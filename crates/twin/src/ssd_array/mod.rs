@@ -4,7 +4,6 @@
 //! processor → (cache, where it is answered) → old data and old parity read → parity engine → new data and new parity
 //! written. `docs/models/dorado-2100-g2.md` has the equations.
 
-mod carry;
 mod check;
 mod command;
 mod controller;
@@ -18,6 +17,7 @@ mod parity;
 mod path;
 mod report;
 mod settings;
+mod skipped_writes;
 mod write_cache;
 
 use layout::{IoList, Place, Raid, Rotation};
@@ -83,8 +83,8 @@ pub(crate) struct Model {
     failover: Failover,
     /// Pending background tasks, by their number in the queue.
     own: Slab<BackgroundTask>,
-    /// What is carried next was told as ranges already.
-    is_told: bool,
+    /// Whether the writes of the time that is skipped next were applied by range already.
+    has_skipped_ranges: bool,
 }
 
 fn refused(path: &str, error: &layout::LayoutError) -> TwinError {
@@ -170,7 +170,7 @@ impl ArrayModel for Model {
             own: Slab::default(),
             set,
             stripe,
-            is_told: false,
+            has_skipped_ranges: false,
         })
     }
 
@@ -241,12 +241,12 @@ impl ArrayModel for Model {
         self.drives.steady_for_ns(window_ns).min(self.failover.steady_for_ns(self.now_ns))
     }
 
-    fn carry(&mut self, duration_ns: u64, window_ns: u64) {
-        if !self.is_told {
-            self.drives.carry(duration_ns, window_ns);
+    fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
+        if !self.has_skipped_ranges {
+            self.drives.skip_time(duration_ns, window_ns);
         }
-        self.is_told = false;
-        self.failover.carry(duration_ns);
+        self.has_skipped_ranges = false;
+        self.failover.skip_time(duration_ns);
     }
 
     /// Where erased flash is used up before the load ends: how much of it each drive has taken, by chance more than others, says
@@ -256,9 +256,9 @@ impl ArrayModel for Model {
         self.drives.steady_for_ns(window_ns) < left_ns.saturating_mul(2)
     }
 
-    fn carry_written(&mut self, offset_bytes: u64, length_bytes: u64) {
-        self.is_told = true;
-        self.carry_in_order(offset_bytes, length_bytes);
+    fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
+        self.has_skipped_ranges = true;
+        self.apply_skipped_sequential(offset_bytes, length_bytes);
     }
 }
 

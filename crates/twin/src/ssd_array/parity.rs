@@ -131,11 +131,11 @@ impl Model {
         }
     }
 
-    /// The parity engine of a controller, or of the one that stands in for it, has so much to do from `at_ns` on; returns when it
+    /// The parity engine of a controller's current owner has so much to do from `at_ns` on; returns when it
     /// is done.
     #[inline]
     pub(super) fn compute_parity(&mut self, at_ns: u64, controller: u32, parity_ns: u64) -> u64 {
-        let controller = &mut self.controllers[self.failover.stand_in(controller) as usize];
+        let controller = &mut self.controllers[self.failover.current_owner(controller) as usize];
         controller.make_parity(at_ns, parity_ns, self.under_way)
     }
 

@@ -1,4 +1,4 @@
-//! What tests of shipped arrays share.
+//! Fixtures of the tests of shipped arrays.
 #![allow(dead_code, reason = "not every test asks for all of it")]
 
 use std::ops::ControlFlow;

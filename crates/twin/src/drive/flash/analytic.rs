@@ -160,7 +160,7 @@ pub fn stationary_valid_counts(
     } else {
         counts_by_rank(&stationary(collection, units_per_block, blocks, over_provisioning), blocks)
     };
-    // Rounding leaves a few units over or under: give and take one at a time, anywhere.
+    // Rounding leaves a few units over or under: give and take one by one, anywhere.
     let mut sum: i64 = counts.iter().map(|&count| i64::from(count)).sum();
     let target = i64::from(units).min(i64::from(blocks) * i64::from(units_per_block));
     while sum != target {

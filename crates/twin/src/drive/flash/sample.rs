@@ -21,11 +21,11 @@ const SUM_BITS: u32 = 20;
 /// No host unit is charged more moved units than this: a block without an invalid unit gives nothing back.
 const CHARGE_LIMIT: u64 = (super::translation::UNITS_PER_BLOCK_LIMIT as u64) << 20;
 
-/// How often a place of the right temperature is drawn for a write that is carried, before any place will do. One unit in
+/// How often a place of the right temperature is drawn for a write of skipped time, before any place will do. One unit in
 /// 25 is parity where there is least of it.
 const DRAWS: u32 = 400;
 
-/// Writes that are carried go within this share of the drive around one that was simulated.
+/// Writes of skipped time go within this share of the drive around one that was simulated.
 const NEAR_SHARE: u32 = 32;
 
 #[derive(Debug, Clone)]
@@ -203,10 +203,10 @@ impl SampledTranslation {
         }
     }
 
-    /// Carries the state over `drive_units` host writes that go where the last ones went: near each of them in turn, as
+    /// Applies `drive_units` host writes of skipped time, which go where the last ones went: near each of them in turn, as
     /// often as it is long, and within their range. Exactly there would be wrong: a load rarely rewrites at once what it has
     /// just written.
-    pub fn carry(&mut self, drive_units: u64, random: &mut Random) {
+    pub fn apply_skipped_writes(&mut self, drive_units: u64, random: &mut Random) {
         let runs: Vec<Run> = self.recent.iter().copied().filter(|run| run.units > 0).collect();
         let followed_units = self.translation.geometry().user_units;
         // A fraction of a followed write is one with that probability.
@@ -230,13 +230,13 @@ impl SampledTranslation {
             let from = followed(run).saturating_sub(near / 2).clamp(least, most + 1 - near);
             while due >= known {
                 due -= known;
-                self.carry_near(from, near, run.is_hot, random);
+                self.write_near(from, near, run.is_hot, random);
             }
         }
     }
 
     /// Writes one of `near` followed units from `from` on, of the given temperature.
-    fn carry_near(&mut self, from: u32, near: u32, is_hot: bool, random: &mut Random) {
+    fn write_near(&mut self, from: u32, near: u32, is_hot: bool, random: &mut Random) {
         let temperature = if is_hot { Temperature::Hot } else { Temperature::Cold };
         let mut draw = || from + random.below(u64::from(near)) as u32;
         let mut drawn = draw();
@@ -251,7 +251,7 @@ impl SampledTranslation {
     }
 
     /// Writes units `first` to `end` in order, on behalf of host writes that are not simulated.
-    pub fn carry_in_order(&mut self, first: u32, end: u32) {
+    pub fn apply_skipped_sequential(&mut self, first: u32, end: u32) {
         let followed_end = self.followed(end);
         for followed in first.div_ceil(self.stride)..followed_end {
             self.write_followed(followed, self.temperature_of(followed));
@@ -293,10 +293,10 @@ mod tests {
         sampled
     }
 
-    /// Proves that large writes at random are remembered each as one place, so that what is carried goes all over the
+    /// Proves that large writes at random are remembered each as one place, so that skipped writes go all over the
     /// drive; and that a run in order is one place, by its length.
     #[test]
-    fn large_writes_are_carried_everywhere() {
+    fn large_skipped_writes_go_everywhere() {
         let mut sampled = sampled();
         let mut random = Random::from_seed(3);
         let followed = sampled.translation.geometry().user_units;
@@ -312,7 +312,7 @@ mod tests {
         let known: std::collections::BTreeSet<u32> = sampled.recent.iter().map(stretch).collect();
         assert!(known.len() >= 31, "{} of 32 stretches are known", known.len());
         let before = sampled.translation.counters().host_units;
-        sampled.carry(u64::from(STRIDE) * 1000, &mut random);
+        sampled.apply_skipped_writes(u64::from(STRIDE) * 1000, &mut random);
         assert_eq!(sampled.translation.counters().host_units - before, 1000);
     }
 

@@ -231,7 +231,8 @@ impl FlashDrive {
         }
     }
 
-    /// Says which mapping units are rewritten more often than others, for [`FlashDrive::age`] and [`FlashDrive::carry`].
+    /// Marks the mapping units that are rewritten more often than others, for [`FlashDrive::age`] and
+    /// [`FlashDrive::apply_skipped_writes`].
     pub fn mark_hot(&mut self, is_hot: impl Fn(u32) -> bool) {
         self.sampled.mark_hot(is_hot);
     }
@@ -247,16 +248,16 @@ impl FlashDrive {
         self.sampled.rest(self.reserve_units);
     }
 
-    /// Carries the state over `units` host writes that are not simulated and go where the last ones went.
-    pub fn carry(&mut self, units: u64) {
-        self.sampled.carry(units, &mut self.random);
+    /// Applies `units` host writes of skipped time, which go where the last ones went.
+    pub fn apply_skipped_writes(&mut self, units: u64) {
+        self.sampled.apply_skipped_writes(units, &mut self.random);
     }
 
-    /// Carries the state over host writes of a range of bytes, in order, that are not simulated.
-    pub fn carry_in_order(&mut self, offset_bytes: u64, length_bytes: u64) {
+    /// Applies sequential host writes of skipped time to a range of bytes.
+    pub fn apply_skipped_sequential(&mut self, offset_bytes: u64, length_bytes: u64) {
         let end =
             (offset_bytes + length_bytes).div_ceil(1 << self.unit_shift).min(u64::from(self.capacity_units));
-        self.sampled.carry_in_order((offset_bytes >> self.unit_shift) as u32, end as u32);
+        self.sampled.apply_skipped_sequential((offset_bytes >> self.unit_shift) as u32, end as u32);
     }
 
     /// True where host writes pay for collection at present.

@@ -1,10 +1,10 @@
-//! What is under way in the drives: for a host, or for the array itself.
+//! Tasks in flight: host commands and background tasks of the array.
 
 use load::Direction;
 
-use super::happening::BACKGROUND;
+use super::model_event::BACKGROUND;
 
-/// A command as a host has issued it.
+/// Command as a host issued it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HostIo {
     pub issued_at_ns: u64,
@@ -33,14 +33,14 @@ impl Default for HostIo {
     }
 }
 
-/// How far the drive I/Os of one work are.
+/// Progress of a task's drive I/Os.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
-    /// Drive I/Os of the phase that are not done; where drives serve in order, how many there were.
+    /// Outstanding drive I/Os of the phase; the number of I/Os where drives have no queue.
     pub pending: u32,
-    /// Bytes of each, on average: what one loads the link to the controller with.
+    /// Mean bytes of an I/O, which the link to the controller transfers.
     pub bytes_each: u32,
-    /// When the last data that is done has passed the link.
+    /// Time at which the last completed data has passed the link.
     pub ready_ns: u64,
     /// Bytes that the second phase writes, parity included.
     pub write_bytes: u64,
@@ -49,51 +49,51 @@ pub(crate) struct Progress {
     pub is_writing: bool,
 }
 
-/// What the array does on its own account.
+/// Kind of a background task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Nothing: the place is free.
+pub(crate) enum TaskKind {
+    /// None: the slot is free.
     Free,
-    /// Puts cached writes of one stripe on the drives; `blocks` of the cache come free.
+    /// Destage of one stripe's cached writes; it frees `blocks` of the cache.
     Destage { controller: u32, blocks: u64 },
-    /// Reads ahead for a stream.
+    /// Read-ahead for a stream.
     ReadAhead { controller: u32, chunk: u32 },
-    /// Rebuilds a stripe.
+    /// Rebuild of a stripe.
     Rebuild { stripe: u64 },
-    /// Reads a stripe to verify it.
+    /// Scrub of a stripe: its data and parity are read.
     Verify,
 }
 
-impl Purpose {
-    /// The stripe that is rebuilt.
+impl TaskKind {
+    /// Stripe of a rebuild.
     pub fn stripe(self) -> Option<u64> {
         match self {
-            Purpose::Rebuild { stripe } => Some(stripe),
+            TaskKind::Rebuild { stripe } => Some(stripe),
             _ => None,
         }
     }
 }
 
-/// One work of the array's own.
+/// Background task: work of the array itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Background {
-    pub purpose: Purpose,
-    /// Logical extents, first byte and length; the storage is kept for the next work in this place.
+pub(crate) struct BackgroundTask {
+    pub kind: TaskKind,
+    /// Logical extents, first byte and length; the allocation is reused by the next task in the slot.
     pub extents: Vec<(u64, u64)>,
 }
 
-/// All that is under way. Host works are numbered by their tags, the array's own from [`BACKGROUND`] on.
+/// Tasks in flight. A host command's number is its tag; background tasks count from [`BACKGROUND`].
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Works {
+pub(crate) struct Tasks {
     pub ios: Vec<HostIo>,
     host_progress: Vec<Progress>,
-    background: Vec<Background>,
+    background: Vec<BackgroundTask>,
     background_progress: Vec<Progress>,
     free: Vec<u32>,
 }
 
-impl Works {
-    /// Takes a host's command under its tag.
+impl Tasks {
+    /// Adds a host command under its tag.
     #[inline]
     pub fn put(&mut self, tag: u32, io: HostIo) {
         let index = tag as usize;
@@ -110,34 +110,34 @@ impl Works {
     }
 
     #[inline]
-    pub fn progress(&mut self, work: u32) -> &mut Progress {
-        if work < BACKGROUND {
-            &mut self.host_progress[work as usize]
+    pub fn progress(&mut self, task: u32) -> &mut Progress {
+        if task < BACKGROUND {
+            &mut self.host_progress[task as usize]
         } else {
-            &mut self.background_progress[(work - BACKGROUND) as usize]
+            &mut self.background_progress[(task - BACKGROUND) as usize]
         }
     }
 
-    /// Opens a work of the array's own.
-    pub fn open(&mut self, purpose: Purpose) -> u32 {
+    /// Opens a background task and returns its number.
+    pub fn open(&mut self, kind: TaskKind) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.background.push(Background { purpose: Purpose::Free, extents: Vec::with_capacity(4) });
+            self.background.push(BackgroundTask { kind: TaskKind::Free, extents: Vec::with_capacity(4) });
             self.background_progress.push(Progress::default());
             self.background.len() as u32 - 1
         });
         let background = &mut self.background[index as usize];
-        background.purpose = purpose;
+        background.kind = kind;
         background.extents.clear();
         BACKGROUND + index
     }
 
-    pub fn background(&mut self, work: u32) -> &mut Background {
-        &mut self.background[(work - BACKGROUND) as usize]
+    pub fn background(&mut self, task: u32) -> &mut BackgroundTask {
+        &mut self.background[(task - BACKGROUND) as usize]
     }
 
-    /// Gives a work's place back; returns what it was for.
-    pub fn close(&mut self, work: u32) -> Purpose {
-        self.free.push(work - BACKGROUND);
-        std::mem::replace(&mut self.background(work).purpose, Purpose::Free)
+    /// Frees a background task's slot and returns its kind.
+    pub fn close(&mut self, task: u32) -> TaskKind {
+        self.free.push(task - BACKGROUND);
+        std::mem::replace(&mut self.background(task).kind, TaskKind::Free)
     }
 }

@@ -1,38 +1,38 @@
-//! What the event queue's payloads mean.
+//! Events of a disk array, as payloads of the event queue.
 
 use crate::payload::payloads;
 
-/// Work numbers from here on are the array's own; below, they are hosts' tags.
+/// First number of the array's background tasks; lower task numbers are tags of host commands.
 pub(crate) const BACKGROUND: u32 = 1 << 26;
 
 const _: () = assert!(load::OUTSTANDING_LIMIT <= BACKGROUND as u64);
 
 payloads! {
-    /// Something that is going to happen.
-    Happening {
+    /// Event of the model.
+    ModelEvent {
         /// A tag's command reaches its controller.
         0 => Arrive(u32),
         /// A processor has taken a tag's command in.
         1 => Start(u32),
-        /// Drives that serve in order have read all that a work asked for.
+        /// The reads of a task are done, at drives without a queue.
         2 => DrivesRead(u32),
-        /// All that a work had to read has come to the controller.
+        /// The data that a task reads has reached the controller.
         3 => ReadsDone(u32),
-        /// What a work has to write goes out to the drives.
+        /// A task issues its writes to the drives.
         4 => WriteOut(u32),
-        /// All that a work had to write is on the drives.
+        /// The writes of a task are done.
         5 => WritesDone(u32),
-        /// A host has a tag's answer.
+        /// The host has received a command's completion.
         6 => Answered(u32),
-        /// A tag is done.
+        /// The application has a command's result.
         7 => Complete(u32),
-        /// A drive may be done with a command.
+        /// A drive may have completed a command.
         8 => DriveWakes(u32),
-        /// A drive is lost.
+        /// A drive fails.
         9 => DriveFails(u32),
         /// A new drive takes the place of a lost one.
         10 => DriveIsReplaced(u32),
-        /// The rebuild goes on.
+        /// The rebuild issues its next stripe.
         11 => Rebuild(()),
     }
 }

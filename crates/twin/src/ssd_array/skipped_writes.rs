@@ -4,7 +4,7 @@ use super::Model;
 
 impl Model {
     /// A range is written in order, in time that is not simulated.
-    pub(super) fn carry_in_order(&mut self, offset_bytes: u64, length_bytes: u64) {
+    pub(super) fn apply_skipped_sequential(&mut self, offset_bytes: u64, length_bytes: u64) {
         let unit_bytes = u64::from(self.stripe.segment_bytes());
         let end_bytes = offset_bytes + length_bytes;
         let mut at_bytes = offset_bytes;
@@ -13,14 +13,14 @@ impl Model {
             self.stripe.map(at_bytes, piece_bytes, &mut self.plan);
             for piece in self.plan.reads().to_vec() {
                 let first = u64::from(piece.drive) * self.lun_bytes + piece.offset_bytes;
-                self.carry_set_written(first, u64::from(piece.length_bytes));
+                self.apply_skipped_group_write(first, u64::from(piece.length_bytes));
             }
             at_bytes += piece_bytes;
         }
     }
 
     /// A range of the RAID set is written in order: its stripes have parity from then on, and data and parity are written once.
-    fn carry_set_written(&mut self, offset_bytes: u64, length_bytes: u64) {
+    fn apply_skipped_group_write(&mut self, offset_bytes: u64, length_bytes: u64) {
         let (first, _) = self.set.stripe_of(offset_bytes);
         let (last, _) = self.set.stripe_of(offset_bytes + length_bytes - 1);
         for stripe in first..=last {
@@ -29,6 +29,6 @@ impl Model {
             }
         }
         let _ = self.set.write(offset_bytes, length_bytes, &self.recovery.loss, &mut self.plan);
-        self.drives.carry_in_order(self.plan.writes());
+        self.drives.apply_skipped_sequential(self.plan.writes());
     }
 }

@@ -1,0 +1,191 @@
+//! Effects of events: excursions and lasting changes of rate and latency.
+
+use super::differences::{Differences, EXACT, number, text};
+use crate::expression::median;
+use crate::run::{Case, Interval};
+use serde_json::Value;
+
+/// A median absolute deviation as a standard deviation of normal noise.
+const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
+
+/// What an event did. Each is held against the level before it: that before the first event, or that to which an earlier one
+/// changed.
+pub(super) fn disruption(differences: &mut Differences<'_>, case: &Case) {
+    let fields = differences.fields;
+    let (Some(at_s), Some(until_s)) = (number(fields, "at_s"), number(fields, "until_s")) else {
+        return differences.require(false, "without a time");
+    };
+    let event = text(fields, "event");
+    let moments: Vec<(f64, &str)> = case
+        .moments
+        .iter()
+        .filter(|moment| !is_record(&moment.kind))
+        .filter_map(|moment| Some((moment.at_s?, moment.text.as_str())))
+        .collect();
+    let Some(first) = moments.first() else { return differences.require(false, "a case without events") };
+    let counted = case.counted();
+    let before: Vec<&Interval> = counted.iter().filter(|one| one.end_s <= first.0 + 1e-9).collect();
+    let iops: Vec<f64> = before.iter().map(|one| one.iops()).collect();
+    let latencies: Vec<f64> = before.iter().filter_map(|one| one.latency_ns()).collect();
+    let (mut rate, mut latency) = (Level::of(&iops, 0.05), Level::of(&latencies, 0.10));
+    let end_s = counted.last().map_or(first.0, |last| last.end_s);
+    for (place, (moment_s, name)) in moments.iter().enumerate() {
+        let next_s = moments.get(place + 1).map_or(end_s, |next| next.0);
+        let from_here: Vec<&Interval> = counted.iter().filter(|one| one.end_s > moment_s + 1e-9).collect();
+        let here = from_here.iter().take_while(|one| one.start_s < next_s - 1e-9).count();
+        if here == 0 {
+            continue;
+        }
+        let of_rate = changed(&from_here, here, rate, |one| Some(one.iops()));
+        let of_latency = changed(&from_here, here, latency, Interval::latency_ns);
+        let is_this = (moment_s - at_s).abs() < 1e-6 && (next_s - until_s).abs() < 1e-6 && *name == event;
+        if is_this {
+            return one_event(differences, &from_here[..here], [rate, latency], [of_rate, of_latency]);
+        }
+        rate.middle = of_rate.map_or(rate.middle, |change| change.1);
+        latency.middle = of_latency.map_or(latency.middle, |change| change.1);
+    }
+    differences.require(false, "the run has no such event at that time");
+}
+
+fn one_event(
+    differences: &mut Differences<'_>,
+    during: &[&Interval],
+    [rate, latency]: [Level; 2],
+    [of_rate, of_latency]: [Option<(usize, f64)>; 2],
+) {
+    differences.expect("level_iops", Some(rate.middle), EXACT);
+    differences.expect("level_latency_ns", Some(latency.middle), EXACT);
+    let until = |change: Option<(usize, f64)>| change.map_or(during.len(), |change| change.0);
+    let is_dip = |one: &Interval| {
+        (one.iops() < rate.middle - rate.tolerance).then(|| 100.0 * (one.iops() / rate.middle - 1.0))
+    };
+    let dips = excursions(differences, "dips", &during[..until(of_rate)], &is_dip);
+    let is_bump = |one: &Interval| {
+        let own = one.latency_ns()?;
+        (own > latency.middle + latency.tolerance).then(|| 100.0 * (own / latency.middle - 1.0))
+    };
+    let bumps = excursions(differences, "latency_bumps", &during[..until(of_latency)], &is_bump);
+    for (name, unit, level, change) in
+        [("rate_change", "iops", rate, of_rate), ("latency_change", "ns", latency, of_latency)]
+    {
+        let is_said = differences.fields.get(name).is_some_and(Value::is_object);
+        differences
+            .require(is_said == change.is_some(), &format!("{name} is said otherwise than recomputed"));
+        let Some((from, after)) = change else { continue };
+        differences.expect(&format!("{name}.from_s"), Some(during[from].start_s), EXACT);
+        differences.expect(&format!("{name}.before_{unit}"), Some(level.middle), EXACT);
+        differences.expect(&format!("{name}.after_{unit}"), Some(after), EXACT);
+        let percent = 100.0 * (after / level.middle - 1.0);
+        differences.expect(&format!("{name}.change_percent"), Some(percent), EXACT);
+    }
+    let share = |mut values: Vec<f64>, level: f64| {
+        values.sort_by(f64::total_cmp);
+        (level > 0.0).then(|| 100.0 * median(&values) / level)
+    };
+    let of_iops = share(during.iter().map(|one| one.iops()).collect(), rate.middle);
+    differences.expect("iops_percent", of_iops, EXACT);
+    let medians = share(during.iter().filter_map(|one| one.latency_ns()).collect(), latency.middle);
+    differences.expect("latency_percent", medians, EXACT);
+    let (sum_ns, ios, errors) = during.iter().fold((0.0, 0.0, 0.0), |(sum_ns, ios, errors), one| {
+        let all = one.all();
+        (sum_ns + all.latency_sum_ns, ios + all.ios, errors + all.errors)
+    });
+    let mean = 100.0 * sum_ns / f64::max(ios, 1.0) / latency.middle;
+    differences.expect("mean_latency_percent", Some(mean), EXACT);
+    differences.expect("errors", Some(errors), EXACT);
+    let has_effect = dips + bumps > 0 || of_rate.is_some() || of_latency.is_some() || errors > 0.0;
+    let reported = differences.fields.get("has_effect").and_then(Value::as_bool);
+    differences.require(reported == Some(has_effect), "its effect is said otherwise than recomputed");
+}
+
+/// Events that record what came of a case and did nothing to its load.
+fn is_record(kind: &str) -> bool {
+    matches!(kind, "max-under-latency" | "content" | "verified" | "rate" | "array")
+}
+
+/// Runs of intervals off their level.
+fn excursions(
+    differences: &mut Differences<'_>,
+    field: &str,
+    during: &[&Interval],
+    off: &dyn Fn(&Interval) -> Option<f64>,
+) -> usize {
+    // Start, length, extreme.
+    let mut found: Vec<(f64, f64, f64)> = Vec::new();
+    let mut is_in_one = false;
+    for one in during {
+        let Some(percent) = off(one) else {
+            is_in_one = false;
+            continue;
+        };
+        match found.last_mut().filter(|_| is_in_one) {
+            Some(last) => {
+                last.1 += one.length_s();
+                last.2 = if percent.abs() > last.2.abs() { percent } else { last.2 };
+            }
+            None => found.push((one.start_s, one.length_s(), percent)),
+        }
+        is_in_one = true;
+    }
+    let reported = differences.fields.get(field).and_then(Value::as_array).map_or(0, Vec::len);
+    differences.require(reported == found.len(), &format!("{reported} {field}, recomputed {}", found.len()));
+    let count = found.len();
+    for (place, (start_s, length_s, extreme)) in found.into_iter().enumerate().take(reported) {
+        differences.expect(&format!("{field}.{place}.start_s"), Some(start_s), EXACT);
+        differences.expect(&format!("{field}.{place}.length_s"), Some(length_s), EXACT);
+        differences.expect(&format!("{field}.{place}.extreme_percent"), Some(extreme), EXACT);
+    }
+    count
+}
+
+/// The place from which on a quantity stays on another side of its level to the end of the case, with the median from there to the
+/// next event.
+fn changed(intervals: &[&Interval], here: usize, level: Level, value: ValueOf) -> Option<(usize, f64)> {
+    let sides: Vec<i8> =
+        intervals.iter().map(|one| value(one).map_or(0, |value| level.side(value))).collect();
+    let side = sides.last().copied().filter(|side| *side != 0)?;
+    let from = (0..sides.len()).find(|from| {
+        let rest = &sides[*from..];
+        let others = rest.iter().filter(|one| **one != side).count();
+        rest[0] == side && others as f64 <= 0.1 * rest.len() as f64
+    })?;
+    if from >= here || sides.len() - from < 4 {
+        return None;
+    }
+    let mut after: Vec<f64> = intervals[from..here].iter().filter_map(|one| value(one)).collect();
+    after.sort_by(f64::total_cmp);
+    let after = median(&after);
+    (level.side(after) == side).then_some((from, after))
+}
+
+/// The level of an interval's rate or latency.
+type ValueOf = fn(&Interval) -> Option<f64>;
+
+/// A level before an event: its middle, and how far a value may be from it.
+#[derive(Clone, Copy)]
+struct Level {
+    middle: f64,
+    tolerance: f64,
+}
+
+impl Level {
+    fn of(values: &[f64], least: f64) -> Level {
+        let (middle, tolerance) = middle(values, least);
+        Level { middle, tolerance }
+    }
+
+    fn side(&self, value: f64) -> i8 {
+        if value < self.middle - self.tolerance { -1 } else { i8::from(value > self.middle + self.tolerance) }
+    }
+}
+
+/// The median, and how far a value may be from it without being an excursion.
+fn middle(values: &[f64], least: f64) -> (f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = median(&sorted);
+    let mut away: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    away.sort_by(f64::total_cmp);
+    (middle, (4.0 * MAD_TO_SIGMA * median(&away)).max(least * middle))
+}

@@ -1,0 +1,128 @@
+//! Utilisation of parts and balance of paths, from counters.
+
+use super::differences::{Differences, EXACT, text};
+use crate::run::{Case, Counter};
+use serde_json::Value;
+
+/// How busy parts were, from their counters.
+pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
+    let fields = differences.fields;
+    let (ramp_s, began_s) = times(case);
+    let count = fields.get("uses").and_then(Value::as_array).map_or(0, Vec::len);
+    for place in 0..count {
+        let one = &fields["uses"][place];
+        let (part, resource) =
+            (one["part"].as_str().unwrap_or_default(), one["resource"].as_str().unwrap_or_default());
+        let mean_of = |counter: &Counter| {
+            let after: Vec<f64> = counter
+                .points
+                .iter()
+                .filter(|(at, _)| at.is_some_and(|at| at >= ramp_s - 1e-6))
+                .map(|(_, value)| *value)
+                .collect();
+            (!after.is_empty()).then(|| after.iter().sum::<f64>() / after.len() as f64)
+        };
+        let servers = |busy: &Counter| {
+            let pool = match busy.name.as_str() {
+                name if name.starts_with("processors") => "processors",
+                "threads_busy_ns" => "fill_threads",
+                _ => return Some(1.0),
+            };
+            let pool = case.counters.iter().find(|other| other.entity == busy.entity && other.name == pool);
+            pool.and_then(|pool| pool.points.last()).map(|point| point.1.max(1.0))
+        };
+        let shares = case.counters.iter().filter_map(|counter| {
+            match (counter.source.as_str(), counter.name.as_str()) {
+                ("twin", name) if part_of(&counter.entity) == part => {
+                    let own = if name == "busy_ns" { "core" } else { name.strip_suffix("_busy_ns")? };
+                    let (busy_ns, elapsed_s) = grown(counter, ramp_s, began_s)?;
+                    (own == resource).then_some(busy_ns / 1e9 / elapsed_s / servers(counter)?)
+                }
+                ("disk", "%util") if part == "disk" => mean_of(counter).map(|percent| percent / 100.0),
+                ("cpu", "%idle") if part == "cpu" && counter.entity == "all" => {
+                    mean_of(counter).map(|idle| 1.0 - idle / 100.0)
+                }
+                _ => None,
+            }
+        });
+        let used: Vec<f64> = shares
+            .filter(|share| (0.0..=1.02).contains(share))
+            .map(|share| share.min(1.0))
+            .filter(|share| *share > 1e-6)
+            .collect();
+        let mean = used.iter().sum::<f64>() / used.len().max(1) as f64;
+        differences.expect(&format!("uses.{place}.mean_percent"), Some(100.0 * mean), EXACT);
+        differences.expect(&format!("uses.{place}.parts"), Some(used.len() as f64), EXACT);
+    }
+}
+
+/// What each path of a device carried.
+pub(super) fn path_balance(differences: &mut Differences<'_>, case: &Case) {
+    let (ramp_s, began_s) = times(case);
+    let paths = text(differences.fields, "paths");
+    let mut carried: Vec<(&str, f64)> = Vec::new();
+    for counter in &case.counters {
+        let after = || counter.points.iter().filter(|(at, _)| at.is_some_and(|at| at >= ramp_s - 1e-6));
+        let is_its = match counter.source.as_str() {
+            "twin" => part_of(&counter.entity) == paths,
+            "path" => match (counter.entity.rsplit_once('/'), paths.split_once(" of ")) {
+                (Some((device, _)), Some((_, wanted))) => device == wanted,
+                (None, None) => paths == "path",
+                _ => false,
+            },
+            source => source == paths,
+        };
+        let bytes = match (counter.source.as_str(), counter.name.as_str()) {
+            _ if !is_its => continue,
+            ("twin", "to_array_bytes" | "to_host_bytes") => {
+                grown(counter, ramp_s, began_s).map(|grown| grown.0)
+            }
+            ("path" | "port", "rkB/s" | "wkB/s") => {
+                let count = after().count();
+                (count > 0).then(|| after().map(|point| point.1).sum::<f64>() / count as f64 * 1024.0)
+            }
+            _ => continue,
+        };
+        let Some(bytes) = bytes else { continue };
+        match carried.iter_mut().find(|known| known.0 == counter.entity) {
+            Some(known) => known.1 += bytes,
+            None => carried.push((&counter.entity, bytes)),
+        }
+    }
+    let all: f64 = carried.iter().map(|one| one.1).sum();
+    for (place, (_, bytes)) in carried.iter().enumerate() {
+        differences.expect(&format!("shares_percent.{place}"), Some(100.0 * bytes / all), EXACT);
+    }
+}
+
+/// What of an entity's name says which kind of part it is: `node-0/server-1` is a `server`.
+fn part_of(entity: &str) -> &str {
+    let part = entity.rsplit('/').next().unwrap_or(entity);
+    match part.rsplit_once('-') {
+        Some((kind, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => kind,
+        _ => part,
+    }
+}
+
+/// Growth of a cumulative counter over the counted time, and that time.
+fn grown(counter: &Counter, ramp_s: f64, began_s: f64) -> Option<(f64, f64)> {
+    let points: Vec<(f64, f64)> = counter
+        .points
+        .iter()
+        .filter_map(|(at, value)| Some(((*at)?, *value)))
+        .filter(|(at, _)| *at >= ramp_s - 1e-6)
+        .collect();
+    let last = points.last()?;
+    let (from_s, from) = if ramp_s > began_s { *points.first()? } else { (began_s, 0.0) };
+    (last.0 > from_s).then_some((last.1 - from, last.0 - from_s))
+}
+
+/// When the ramp ended, and when the twin that gave the result began: each point of a search has a twin of its own.
+fn times(case: &Case) -> (f64, f64) {
+    let ramp_s = case.intervals.iter().filter(|one| one.is_ramp).map(|one| one.end_s).fold(0.0, f64::max);
+    let answer = case.moments.iter().rev().find(|moment| moment.kind == "max-under-latency");
+    let began_s = answer
+        .and_then(|answer| answer.at_s)
+        .map_or(0.0, |at_s| at_s - case.number("ramp_time").unwrap_or(0.0));
+    (ramp_s, began_s)
+}

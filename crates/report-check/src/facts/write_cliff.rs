@@ -1,0 +1,95 @@
+//! Write cliffs, of a case or of the rounds of a stage.
+
+use super::Facts;
+use super::differences::{Differences, EXACT, Fields, LEVEL, number, text};
+use crate::run::{Case, Interval};
+
+impl Facts<'_> {
+    /// A fall of the write rate. Of a stage of rounds it is that of all rounds one after another.
+    pub(super) fn write_cliff(&self, differences: &mut Differences<'_>) {
+        let fields = differences.fields;
+        let Some(case) = self.case_or_stage(fields) else {
+            return differences.require(false, "about no case of the run");
+        };
+        let counted = case.counted();
+        let Some(onset_s) = number(fields, "onset_s") else {
+            return differences.require(false, "without an onset");
+        };
+        let is_edge = counted.iter().any(|one| (one.start_s - onset_s).abs() < 1e-6);
+        differences.require(is_edge, "its onset is at no beginning of an interval");
+        let written: f64 = case
+            .intervals
+            .iter()
+            .filter(|one| one.end_s <= onset_s + 1e-9)
+            .map(|one| one.flows[1].bytes)
+            .sum();
+        differences.expect("bytes_written", Some(written), EXACT);
+        let fall_s = number(fields, "fall_s").unwrap_or(0.0);
+        let further: Vec<f64> =
+            (0..).map_while(|place| number(fields, &format!("further_falls.{place}.onset_s"))).collect();
+        let recovered = number(fields, "recovery.at_s");
+        let end = further.iter().copied().chain(recovered).fold(f64::INFINITY, f64::min);
+        let before = rates(counted.iter().filter(|one| one.end_s <= onset_s + 1e-9), Some(1));
+        let settled = onset_s + fall_s;
+        let in_after = |one: &&Interval| one.start_s >= settled - 1e-9 && one.end_s <= end + 1e-9;
+        let after = rates(counted.iter().filter(in_after), Some(1));
+        for (name, level) in [("before", before), ("after", after)] {
+            differences.expect(&format!("{name}.iops"), level.map(|level| level.0), LEVEL);
+            differences.expect(&format!("{name}.bw_bytes_per_s"), level.map(|level| level.1), LEVEL);
+        }
+        let field = |path: &str| number(fields, path).unwrap_or(f64::NAN);
+        let depth = 100.0 * (1.0 - field("after.bw_bytes_per_s") / field("before.bw_bytes_per_s"));
+        differences.expect("depth_percent", Some(depth), EXACT);
+        let reserve = written - field("after.bw_bytes_per_s") * onset_s;
+        differences.expect("reserve_bytes", Some(reserve), LEVEL);
+        let last_settled = match further.last() {
+            Some(last) => {
+                last + number(fields, &format!("further_falls.{}.fall_s", further.len() - 1)).unwrap_or(0.0)
+            }
+            None => settled,
+        };
+        let rest: Vec<&Interval> = counted.iter().filter(|one| one.start_s >= last_settled - 1e-9).collect();
+        let sustained = rates(rest[rest.len() / 2..].iter().copied(), None);
+        differences.expect("sustained.iops", sustained.map(|level| level.0), LEVEL);
+        differences.expect("sustained.bw_bytes_per_s", sustained.map(|level| level.1), LEVEL);
+        if let Some(at_s) = recovered {
+            differences.require(at_s > onset_s, "it recovers before it falls");
+            let share = 100.0 * field("recovery.to.bw_bytes_per_s") / field("before.bw_bytes_per_s");
+            differences.expect("recovery.share_percent", Some(share), EXACT);
+        }
+    }
+
+    /// The case of a finding; of a stage of rounds all rounds one after another.
+    pub(super) fn case_or_stage(&self, fields: &Fields) -> Option<Case> {
+        let (stage, name) = (text(fields, "stage"), text(fields, "case"));
+        let own = self.run.case(stage, name).cloned();
+        own.or_else(|| (stage == name).then(|| self.whole(stage)))
+    }
+
+    /// The cases of a stage as one after another.
+    fn whole(&self, stage: &str) -> Case {
+        let mut whole = Case { stage: stage.to_owned(), name: stage.to_owned(), ..Case::default() };
+        let mut from_s = 0.0;
+        for case in self.run.done().filter(|case| case.stage == stage) {
+            whole.intervals.extend(case.intervals.iter().map(|one| Interval {
+                start_s: one.start_s + from_s,
+                end_s: one.end_s + from_s,
+                ..*one
+            }));
+            from_s += case.intervals.last().map_or(0.0, |last| last.end_s);
+        }
+        whole
+    }
+}
+
+/// I/Os and bytes a second of some intervals, of one direction or of both.
+fn rates<'i>(intervals: impl Iterator<Item = &'i Interval>, direction: Option<usize>) -> Option<(f64, f64)> {
+    let (mut ios, mut bytes, mut time_s) = (0.0, 0.0, 0.0);
+    for one in intervals {
+        let flow = direction.map_or_else(|| one.all(), |place| one.flows[place]);
+        ios += flow.ios;
+        bytes += flow.bytes;
+        time_s += one.length_s();
+    }
+    (time_s > 0.0).then(|| (ios / time_s, bytes / time_s))
+}
