@@ -44,6 +44,19 @@ test_mdadm_makes_all_levels() {
     [ "$(statuses run)" = "done done done done done" ] || { cat out; fail "$(statuses run)"; }
 }
 
+# Proves that LVM makes RAID 1, 5, 6 and 10 of real drives one after the other, each loaded when it is synchronised.
+# deadline: 300
+test_lvm_makes_all_levels() {
+    local names=(s0 s1 s2 s3 s4 s5) name nodes=()
+    for name in "${names[@]}"; do nodes+=("$(disk $name)"); done
+    vgcreate -qq vg0 "${nodes[@]}" >/dev/null
+    array_plan 1,5,6,10
+    consents arraylab run plan.yaml --target /dev/vg0/none --out run \
+        --array "exec:lvm,group=vg0,drives=$(drives "${names[@]}"),size=24m,segment=64k" || { cat out; fail "not all levels were made"; }
+    [ "$(statuses run)" = "done done done done" ] || { cat out; fail "$(statuses run)"; }
+    [ "$(lvs --noheadings -o segtype vg0 | tr -d ' ')" = raid10 ] || { lvs -o+segtype; fail "the last one is no RAID 10"; }
+}
+
 # Proves that a drive which is in use is refused by name, and that nothing was made of the others.
 test_mdadm_refuses_a_busy_drive() {
     modprobe -a raid1
