@@ -183,6 +183,28 @@ fn sets_for(name: &str) -> Vec<(u64, u64)> {
     sets().into_iter().filter(can_make).step_by(every).collect()
 }
 
+/// Proves that `at_end=delete` deletes the virtual disk that this run made and nobody else's, that a driver which made none deletes
+/// none, and that without it the virtual disk stays.
+#[test]
+fn what_a_run_made_is_deleted_at_its_end() {
+    for name in ALL {
+        let mut bench = FakeTools::new(name);
+        let (mut driver, _) = bench.open();
+        driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(driver.finish().unwrap_or_else(|error| panic!("{name}: {error}")).is_empty(), "{name}");
+        assert_eq!(bench.names().len(), 1, "{name}: it is kept by default");
+        bench.spec += ",at_end=delete";
+        let (mut driver, _) = bench.open();
+        assert!(driver.finish().unwrap_or_else(|error| panic!("{name}: {error}")).is_empty(), "{name}");
+        assert_eq!(bench.names().len(), 1, "{name}: it was made by another run");
+        driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let changes = driver.finish().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let raid = changes.iter().find(|change| change.name == "raid").expect("the level");
+        assert_eq!((raid.before.as_deref(), raid.after.as_deref()), (Some("0"), None), "{name}");
+        assert_eq!(bench.names(), [""; 0], "{name}");
+    }
+}
+
 /// Proves that a RAID volume of LVM which has lost a drive is an error, and not taken for one that is ready.
 #[test]
 fn lvm_does_not_wait_for_a_partial_volume() {
@@ -515,6 +537,7 @@ fn wrong_options_are_told() {
         ("exec:openmanage,drives=0:0:0,color=red", "`color` is not one of its options"),
         ("exec:openmanage,drives=0:0:0,controller=x", "is not a number"),
         ("exec:lvm,drives=/dev/a", "gives no group="),
+        ("exec:mdadm,drives=/dev/a,at_end=burn", "not keep or delete"),
         ("exec:lvm,group=-f,drives=/dev/a", "no name of a volume group"),
         ("exec:storcli,drives=252:0,drives=252:1", "twice"),
         ("exec:", "names no program"),
