@@ -23,6 +23,7 @@ declare -A package_of=(
   [chromium]=chromium
   [gcc]=gcc
   [openssl]=openssl
+  [parallel]=parallel
 )
 if [ "${1:-}" = --long ]; then
   package_of[psql]=postgresql-client

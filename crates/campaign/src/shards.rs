@@ -108,6 +108,23 @@ stages:
         assert_eq!(grouped(), [vec![0], vec![1], vec![2], vec![3, 4, 5], vec![6, 7, 8], vec![9]]);
     }
 
+    /// Proves that on a real target cases which rely on writes made before another stay with it, and those of the next state do not.
+    #[test]
+    fn cases_stay_with_the_writes_before_them() {
+        let text = "
+title: Written
+defaults: { rw: randread, bs: 4k, runtime: 10 }
+stages:
+  s:
+    precondition: { times: 2, settings: { rw: write, bs: 128k } }
+    matrix: { raid: [0, 5], iodepth: [1, 2] }
+";
+        let plan = plan::parse_plan("written", "written.yaml", text).expect("a plan");
+        let cases = plan::expand(&plan, &plan::Selection::default()).expect("cases");
+        assert_eq!(groups(&cases, &plan, true), [vec![0, 1], vec![2, 3]]);
+        assert_eq!(groups(&cases, &plan, false), [vec![0], vec![1], vec![2], vec![3]]);
+    }
+
     /// Proves that every case is in exactly one shard, for any number of shards.
     #[test]
     fn shards_divide_the_cases() {

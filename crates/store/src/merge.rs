@@ -1,6 +1,7 @@
 //! Merge of the runs of all shards into one run.
 
 use crate::directory::{CASES_DIRECTORY, DATABASE_FILE, is_free_for_new_run, sync_parent};
+use crate::lock;
 use crate::{
     CaseRecord, CaseState, Manifest, NewCase, PICTURES_DIRECTORY, Run, RunEnd, RunReader, RunState,
     RunStatus, StoreError,
@@ -19,9 +20,6 @@ const NAMED_LIMIT: usize = 10;
 pub fn merge(runs: &[PathBuf], out: &Path, command_line: &[String]) -> Result<RunStatus, StoreError> {
     let parts = runs.iter().map(|directory| RunReader::open(directory)).collect::<Result<Vec<_>, _>>()?;
     let parts = in_order(parts)?;
-    for part in &parts {
-        check_is_over(part)?;
-    }
     let cases = check_cases(&parts)?;
     if out.exists() && !is_free_for_new_run(out)? {
         return Err(StoreError::NotEmpty { directory: out.into() });
@@ -104,15 +102,17 @@ fn check_same(one: &Path, this: &Manifest, other: &Path, that: &Manifest) -> Res
 }
 
 /// Refuses a run that goes on or has cases left.
-fn check_is_over(part: &RunReader) -> Result<(), StoreError> {
-    let status = part.status()?;
-    if status.state == RunState::Running {
-        return Err(StoreError::InUse { directory: part.directory().into(), pid: status.pid });
+fn check_is_over(part: &RunReader, cases: &[CaseRecord]) -> Result<(), StoreError> {
+    if let (true, pid) = lock::is_held(part.directory())? {
+        return Err(StoreError::InUse { directory: part.directory().into(), pid });
     }
+    let is_left = |case: &&CaseRecord| {
+        part.manifest().has_case(case.index) && matches!(case.state, CaseState::Pending | CaseState::Begun)
+    };
+    let left = cases.iter().filter(is_left).count();
     // Of a run that is done, cases without an outcome are of rounds that were not needed.
-    let is_left = |case: &CaseRecord| matches!(case.state, CaseState::Pending | CaseState::Begun);
-    let left = part.own_cases()?.iter().filter(|case| is_left(case)).count();
-    if status.state == RunState::Done || (status.state == RunState::Failed && left == 0) {
+    let (state, _) = part.last_end()?;
+    if state == RunState::Done || (state == RunState::Failed && left == 0) {
         return Ok(());
     }
     let directory = part.directory().display();
@@ -128,6 +128,7 @@ fn check_cases(parts: &[RunReader]) -> Result<Vec<CaseRecord>, StoreError> {
     let mut shards_of: Vec<u32> = Vec::new();
     for part in parts {
         let cases = part.cases()?;
+        check_is_over(part, &cases)?;
         if whole.is_empty() {
             shards_of = vec![0; cases.len()];
             whole.clone_from(&cases);

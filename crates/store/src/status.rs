@@ -112,7 +112,8 @@ impl RunReader {
         Ok(status)
     }
 
-    fn last_end(&self) -> Result<(RunState, Option<String>), StoreError> {
+    /// How the last process that wrote the run stopped; without a note it was killed.
+    pub(crate) fn last_end(&self) -> Result<(RunState, Option<String>), StoreError> {
         let end: Option<(String, Option<String>)> = self
             .connection()
             .query_row(

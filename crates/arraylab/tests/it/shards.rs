@@ -159,6 +159,87 @@ fn what_is_not_one_run_is_refused() {
     assert!(message.contains("shard 4/4 has no case"), "{message}");
 }
 
+/// Puts the binary under test first on a job's path, as a cluster's image has it.
+fn path_with_binary() -> String {
+    let binary = PathBuf::from(env!("CARGO_BIN_EXE_arraylab"));
+    format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap())
+}
+
+/// Runs a job and tells what it printed where it fails.
+fn carry_out(job: &mut std::process::Command) {
+    let output = job.env("PATH", path_with_binary()).output().unwrap();
+    assert!(output.status.success(), "{job:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Proves that the job files of `docs/jobs/` carry out all shards of a plan, resume one that was stopped, and give the run of one process.
+/// Slurm and Kubernetes are not here: their jobs get the variables that they set.
+#[test]
+fn job_files_carry_out_all_shards() {
+    let study = Study::new(PLAN);
+    study.run("whole", &[]);
+    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/jobs");
+    let target = "twin:small-flash";
+    let directory = |name: &str| study.path(name).to_str().unwrap().to_owned();
+    let check = |name: &str| {
+        assert_eq!(answers(&study.path("whole")), answers(&study.path(name).join("run")), "{name}");
+    };
+    let merge_all = |name: &str| {
+        let runs: Vec<PathBuf> =
+            (1..=3).map(|number| study.path(name).join(format!("part-{number}"))).collect();
+        succeed(&merge_words(&runs, &study.path(name).join("run")));
+    };
+
+    carry_out(
+        std::process::Command::new(jobs.join("gnu-parallel.sh"))
+            .args(["3", &study.plan, target, &directory("gnu")])
+            .env("HOME", study.directory.path()),
+    );
+    check("gnu");
+
+    for number in [1, 2, 3, 2] {
+        // The second time shard 2 is resumed, and has nothing left.
+        carry_out(
+            std::process::Command::new(jobs.join("slurm-array.sh"))
+                .args([&study.plan, target, &directory("slurm")])
+                .env("SLURM_ARRAY_TASK_ID", number.to_string())
+                .env("SLURM_ARRAY_TASK_COUNT", "3"),
+        );
+    }
+    merge_all("slurm");
+    check("slurm");
+
+    let text = fs::read_to_string(jobs.join("kubernetes-indexed-job.yaml")).unwrap();
+    let job: Value = serde_saphyr::from_str(&text).unwrap();
+    assert_eq!((&job["apiVersion"], &job["kind"]), (&"batch/v1".into(), &"Job".into()));
+    let spec = &job["spec"];
+    assert_eq!(spec["completionMode"], "Indexed");
+    let pod = &spec["template"]["spec"];
+    // A Job needs it: https://kubernetes.io/docs/concepts/workloads/controllers/job/
+    assert_eq!(pod["restartPolicy"], "Never");
+    let container = &pod["containers"][0];
+    let shards =
+        container["env"].as_array().unwrap().iter().find(|variable| variable["name"] == "SHARDS").unwrap();
+    assert_eq!(shards["value"], spec["completions"].to_string(), "one index a shard");
+    let words = |key: &str| -> Vec<String> {
+        container[key].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+    };
+    let command = [words("command"), words("args")].concat();
+    fs::create_dir(study.path("kubernetes")).unwrap();
+    for index in 0..3 {
+        carry_out(
+            std::process::Command::new(&command[0])
+                .args(&command[1..])
+                .env("JOB_COMPLETION_INDEX", index.to_string())
+                .env("SHARDS", "3")
+                .env("PLAN", &study.plan)
+                .env("TARGET", target)
+                .env("STUDY", directory("kubernetes")),
+        );
+    }
+    merge_all("kubernetes");
+    check("kubernetes");
+}
+
 /// Proves that a study of 1,000 cases (100 in `make test`) in 50 (5) shards, two at a time, every fifth killed once, equals one run, and
 /// prints what shards cost.
 #[test]
@@ -192,7 +273,7 @@ stages:
                     let name = format!("part-{number}");
                     let words = study.words(&name, &["--shard", &of, "--threads", "1"]);
                     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                    if number % 5 == 0 {
+                    if number.is_multiple_of(5) {
                         let mut child =
                             command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
                         while !study.path(&name).join("manifest.json").exists() {
