@@ -9,7 +9,7 @@ wait_for() { # SECONDS COMMAND…
     read_starved; starved=$STARVED
     until "$@" >/dev/null 2>&1; do
         if [ "$SECONDS" -ge "$ends_at" ]; then
-            read_starved
+            read_starved_now
             [ "$STARVED" -gt "$starved" ] || fail "not within $seconds s: $*"
             ends_at=$((SECONDS + STARVED - starved)) starved=$STARVED
         fi
@@ -21,6 +21,8 @@ wait_for() { # SECONDS COMMAND…
 # Seconds, in `STARVED`, that this machine was ready to run and the host gave it no processor (run.py writes them). Every deadline is
 # extended by them.
 read_starved() { STARVED=0; read -r STARVED </lab/starved || true; }
+# A machine that has just got a processor again learns only from the host's next look, every half second, how long it had none.
+read_starved_now() { read -r -t 2 <>/run/never-written || true; read_starved; }
 
 # Waits for a child of this shell; false when the time is over. Its exit status is in $STATUS.
 wait_with_deadline() { # SECONDS PID
@@ -34,7 +36,7 @@ wait_with_deadline() { # SECONDS PID
             wait "$timer" 2>/dev/null || true
             return 0
         fi
-        read_starved; left_s=$((STARVED - starved))
+        read_starved_now; left_s=$((STARVED - starved))
     done
     return 1
 }

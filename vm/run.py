@@ -76,8 +76,8 @@ class Machine:
     def __init__(self, image, directory, binary, seed):
         self.image, self.directory, self.binary, self.seed = image, directory, binary, seed
         self.share = directory / "share"
-        # Seconds that the machine's threads were ready to run and the host gave them no processor; of each thread, also of those
-        # that have ended; and the sum when a file of the machine was first seen.
+        # Seconds that the machine was ready to run and the host gave it no processor: those of its thread that waited longest, so that
+        # they are never more than have passed; of each thread; and what it was when a file of the machine was first seen.
         self.starved_s, self.waited_ns, self.starved_at = 0.0, {}, {}
         shutil.rmtree(directory, ignore_errors=True)
         (directory / "disks").mkdir(parents=True)
@@ -170,7 +170,7 @@ class Machine:
                 self.waited_ns[path.parent.name] = int(path.read_text().split()[1])
             except (OSError, IndexError):
                 continue  # it has ended meanwhile
-        before, self.starved_s = self.starved_s, sum(self.waited_ns.values()) / 1e9
+        before, self.starved_s = self.starved_s, max(self.waited_ns.values(), default=0) / 1e9
         if int(self.starved_s) > int(before):
             # Replaced, so that the guest never reads half a number.
             (self.share / "starved.new").write_text(f"{int(self.starved_s)}\n")
@@ -225,7 +225,7 @@ def run_group(name, tests, options, arguments, image, ends_at):
         boot += 1
         machine = Machine(image, arguments.state / (name if boot == 1 else f"{name}-{boot}"), arguments.binary, arguments.seed)
         why = machine.run(waiting, options, arguments.random, ends_at)
-        print(f"{machine.directory.name}: the host gave its threads no processor for {machine.starved_s:.0f} s", flush=True)
+        print(f"{machine.directory.name}: the host gave it no processor for {machine.starved_s:.0f} s", flush=True)
         left = [test for test in waiting if test.status == "not run"]
         for test in waiting:
             if test.status != "not run":

@@ -18,6 +18,8 @@ run_is_told_of_a_lost_path() { # DEVICE PATH-NAME COMMAND…: the command loses 
     arraylab run plan.yaml --target "$device" --out run >out 2>&1 &
     run=$!
     wait_for 60 has_read_more "$device" "$before"
+    # A finding holds what comes after an event against the intervals before it.
+    wait_for 60 has_samples 6
     "$@"
     wait_for_end 100 $run
     [ "$STATUS" = 0 ] || { cat out; fail "exit status $STATUS"; }
@@ -29,9 +31,22 @@ events = run.execute("select kind, text, case_at_ns from events where kind = 'pa
 assert len(events) == 1 and sys.argv[1] in events[0][1], events
 assert events[0][2] is not None, "it is not on the case's clock"
 P
+    arraylab findings run --json >findings
+    python3 - "$path" <<'P'
+import json, sys
+findings = [json.loads(line) for line in open("findings")]
+lost = [one for one in findings if one["kind"] == "disruption" and f"{sys.argv[1]} is lost" in one["event"]]
+assert len(lost) == 1, findings
+P
+}
+has_samples() { # COUNT
+    python3 -c 'import sqlite3, sys
+run = sqlite3.connect("file:run/run.sqlite?mode=ro", uri=True)
+sys.exit(run.execute("select count(*) from intervals").fetchone()[0] < int(sys.argv[1]))' "$1"
 }
 
-# Proves that a path of dm-multipath which goes offline under load is an event on the run's clock and a warning.
+# F9: proves that a path of dm-multipath which goes offline under load is an event on the run's clock, a warning, and a finding of what
+# it did to the load.
 test_a_lost_path_of_a_map_is_told() {
     local path
     start_multipathd
@@ -40,7 +55,7 @@ test_a_lost_path_of_a_map_is_told() {
 }
 take_offline() { echo offline >"/sys/block/$1/device/state"; }
 
-# Proves the same of a controller of native NVMe multipath.
+# F9: proves the same of a controller of native NVMe multipath.
 test_a_lost_nvme_path_is_told() {
     local head controller
     head=$(kernel_name "$(disk nm)")
