@@ -75,7 +75,7 @@ copy_modules() { # VERSION
     mkdir -p "$to"
     cp "$from"/modules.{builtin,builtin.modinfo,order} "$to/"
     for part in arch block crypto lib fs net/9p net/core security \
-        drivers/{block,md,nvme,scsi,target,virtio,nvdimm,dax,message,infiniband/core,char/hw_random,watchdog} \
+        drivers/{block,md,nvme,scsi,target,virtio,nvdimm,dax,message,infiniband/core,char/hw_random} \
         drivers/net/{net_failover,virtio_net}.ko; do
         if [ -e "$from/kernel/$part" ]; then
             mkdir -p "$to/kernel/$(dirname "$part")"; cp -a "$from/kernel/$part" "$to/kernel/$(dirname "$part")/"

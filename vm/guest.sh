@@ -8,10 +8,12 @@ export PATH=/run/bin:$PATH
 modprobe -q loop; mkfifo /run/never-written
 mkdir -p /run/bin; cp /lab/arraylab /run/bin/; export ARRAYLAB=/run/bin/arraylab
 . /lab/settings; export SEED RANDOM_COUNT
+# A host that gives no processor for a minute leaves the boot with devices that udev has not made yet.
+until udevadm settle -t 60; do :; done
 remember_machine
 
 run_test() { # GROUP TEST DEADLINE_S: sets $verdict; false when the machine can take no further test
-    local group=$1 test=$2 deadline_s=$3 log=$results/$1/$2.log child timer status ended
+    local group=$1 test=$2 deadline_s=$3 log=$results/$1/$2.log child
     mkdir -p "$results/$group" /tmp/work
     : >"$results/$group/$test.begin"
     # A session of its own, so that everything it left in the background is known by what was not there before.
@@ -20,26 +22,19 @@ run_test() { # GROUP TEST DEADLINE_S: sets $verdict; false when the machine can 
         trap '\''echo "failed: $BASH_COMMAND (line ${BASH_LINENO[0]} of ${FUNCNAME[0]:-the test})"'\'' ERR
         . /lab/lib.sh; . "/lab/tests/$1.sh"; cd /tmp/work; export WORK=$PWD; "$2"' test "$group" "$test" >"$log" 2>&1 </dev/null 3<&- &
     child=$!
-    sleep "$deadline_s" & timer=$!
-    ended=; wait -n -p ended "$child" "$timer"; status=$?
-    if [ "$ended" = "$timer" ]; then
+    if ! wait_with_deadline "$deadline_s" "$child"; then
         verdict="it did not end within $deadline_s s"
         report_processes >>"$log" 2>&1
         return 1
     fi
-    kill "$timer" 2>/dev/null; wait "$timer" 2>/dev/null
-    if [ "$status" = 0 ]; then verdict=ok; else verdict="exit status $status"; fi
+    if [ "$STATUS" = 0 ]; then verdict=ok; else verdict="exit status $STATUS"; fi
     # Traced, and each line that goes to the host takes as long as the command that it tells of.
     put_away >/run/put-away.log 2>&1 3<&- & child=$!
-    sleep 60 & timer=$!
-    ended=; wait -n -p ended "$child" "$timer"; status=$?
-    if [ "$ended" = "$timer" ] || [ "$status" != 0 ]; then
+    if ! wait_with_deadline 60 "$child" || [ "$STATUS" != 0 ]; then
         cat /run/put-away.log >>"$log"
         echo "arraylab-vm: devices could not be put away after $group/$test: the rest runs in another machine"
         return 1
     fi
-    kill "$timer" 2>/dev/null; wait "$timer" 2>/dev/null
-    return 0
 }
 
 while read -r group test deadline_s <&3; do

@@ -13,7 +13,7 @@ lab_disks() {
     for name in s0 s1 s2 s3 s4 s5 mp1 mp2 n01 n02 nm; do disk $name; done
 }
 
-# Kernel threads have no command line; udevd, the watchdog and what the runner itself runs stay.
+# Kernel threads have no command line; udevd, the sign of life and what the runner itself runs stay.
 kill_leftovers() {
     local directory pid name parent
     for directory in /proc/[0-9]*; do

@@ -44,6 +44,43 @@ test_mdadm_makes_all_levels() {
     [ "$(statuses run)" = "done done done done done" ] || { cat out; fail "$(statuses run)"; }
 }
 
+# Proves that LVM makes RAID 1, 5, 6 and 10 of real drives one after the other, each loaded when it is synchronised.
+# deadline: 300
+test_lvm_makes_all_levels() {
+    local names=(s0 s1 s2 s3 s4 s5) name nodes=()
+    for name in "${names[@]}"; do nodes+=("$(disk $name)"); done
+    vgcreate -qq vg0 "${nodes[@]}" >/dev/null
+    array_plan 1,5,6,10
+    consents arraylab run plan.yaml --target /dev/vg0/none --out run \
+        --array "exec:lvm,group=vg0,drives=$(drives "${names[@]}"),size=24m,segment=64k" || { cat out; fail "not all levels were made"; }
+    [ "$(statuses run)" = "done done done done" ] || { cat out; fail "$(statuses run)"; }
+    [ "$(lvs --noheadings -o segtype vg0 | tr -d ' ')" = raid10 ] || { lvs -o+segtype; fail "the last one is no RAID 10"; }
+}
+
+# Proves that with at_end=delete the array of a run is gone when it ends, done or interrupted, and leaves its drives empty.
+# deadline: 240
+test_an_array_is_put_away_at_the_end() {
+    local run
+    modprobe raid1
+    array_plan 1
+    ask_for_drives s0 s1
+    expect 0 arraylab run plan.yaml --target /dev/md/none --out run --array "$ARRAY,at_end=delete" "${CONSENTS[@]}"
+    no_array_is_left
+    sed -i 's/runtime: 1,/runtime: 100,/' plan.yaml
+    arraylab run plan.yaml --target /dev/md/none --out interrupted --array "$ARRAY,at_end=delete" "${CONSENTS[@]}" >out 2>&1 &
+    run=$!
+    wait_for 90 an_array_is_written
+    kill -TERM $run; wait_for_end 60 $run
+    [ "$STATUS" = 130 ] || { cat out; fail "exit status $STATUS after an interrupt"; }
+    no_array_is_left
+}
+an_array_is_written() { local array; for array in /sys/block/md*; do has_written_more "/dev/${array##*/}" 100; done; }
+no_array_is_left() {
+    local name
+    ! has /sys/block/md* || { cat out; fail "the array is still there"; }
+    for name in s0 s1; do [ -z "$(wipefs -n "$(disk $name)")" ] || { cat out; fail "$name is not empty"; }; done
+}
+
 # Proves that a drive which is in use is refused by name, and that nothing was made of the others.
 test_mdadm_refuses_a_busy_drive() {
     modprobe -a raid1

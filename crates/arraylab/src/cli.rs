@@ -54,6 +54,13 @@ pub enum Command {
         arraylab run quick --target /dev/sdx        prints the ID that --overwrite-data needs\n  \
         arraylab run --resume run                   goes on after an interruption")]
     Run(Box<RunArgs>),
+    /// Put the runs of all shards of a plan together: one run, as if one process had carried it out
+    #[command(
+        after_help = "Example:\n  arraylab run quick --target twin:dorado-2100-g2 --shard 1/2 --out part-1\n  \
+        arraylab run quick --target twin:dorado-2100-g2 --shard 2/2 --out part-2\n  \
+        arraylab merge part-1 part-2 --out run"
+    )]
+    Merge(MergeArgs),
     /// Say how far a run is; works from any shell while it runs
     Status(RunJsonArgs),
     /// Note an event now on a running campaign: a firmware update started, a cable was pulled
@@ -237,8 +244,11 @@ pub struct RunArgs {
     /// Seed of addresses, mixes and simulated times
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Carry out part K of N of the cases, those that rest on each other together; `arraylab merge` puts all N together
+    #[arg(long, value_name = "K/N", value_parser = parse_shard)]
+    pub shard: Option<store::ShardNumber>,
     /// Go on with an interrupted run
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "targets", "out", "stages", "only", "set", "seed", "engine", "array", "time_budget"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "targets", "out", "shard", "stages", "only", "set", "seed", "engine", "array", "time_budget"])]
     pub resume: Option<PathBuf>,
     /// Consent to overwrite the data behind this ID, which a refused run prints
     #[arg(long = "overwrite-data", value_name = "ID")]
@@ -264,6 +274,17 @@ pub struct RunArgs {
     pub json: bool,
 }
 
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The run directories of all shards, in any order
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Directory of the run that comes of them
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
 /// A time on the command line, in nanoseconds.
 fn parse_time(text: &str) -> Result<u64, String> {
     match units::parse_nanos(text) {
@@ -271,6 +292,13 @@ fn parse_time(text: &str) -> Result<u64, String> {
         Ok(time_ns) => Ok(time_ns),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// A shard on the command line.
+fn parse_shard(text: &str) -> Result<store::ShardNumber, String> {
+    store::ShardNumber::parse(text).ok_or_else(|| {
+        format!("K/N is needed, K from 1 to N and N at most {}, for example 2/50", store::SHARDS_LIMIT)
+    })
 }
 
 /// A speed on the command line, in millionths of the wall clock's.

@@ -34,6 +34,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Schema(arguments) => commands::schema::print_schema(arguments),
         Command::Expand(arguments) => commands::expand::expand(arguments),
         Command::Run(arguments) => commands::run::run(arguments),
+        Command::Merge(arguments) => commands::merge::merge(arguments),
         Command::Status(arguments) => commands::status::status(arguments),
         Command::Mark(arguments) => commands::status::mark(arguments),
         Command::Verify(arguments) => commands::verify::verify(arguments),

@@ -68,7 +68,8 @@ pub fn run_campaign(
     let Campaign { cases, plan, mut run, executor, devices, notices, capacity_bytes } = campaign;
     let stage_ends = StageEnds::read(&plan, &cases, capacity_bytes, &run)?;
     let records = run.cases()?;
-    let mut pending: Vec<u32> = records
+    let own_records = run.own_cases()?;
+    let mut pending: Vec<u32> = own_records
         .iter()
         .filter(|record| record.state != CaseState::Ended(CaseStatus::Done))
         .map(|record| record.index)
@@ -95,7 +96,7 @@ pub fn run_campaign(
         };
         drop(tx);
         let mut coordinator = Coordinator {
-            pace: Pace::new(&records, executor.is_real_time()),
+            pace: Pace::new(&own_records, executor.is_real_time()),
             run: &mut run,
             plan: &plan,
             pauses: Pauses::default(),
@@ -149,7 +150,7 @@ pub fn run_campaign(
             run.append_event(&Event { at_ns, kind, text, data: Some(answer), ..Event::default() })?;
         }
     }
-    let records = run.cases()?;
+    let records = run.own_cases()?;
     let count = |wanted: fn(CaseState) -> bool| records.iter().filter(|record| wanted(record.state)).count();
     let done = count(|state| state == CaseState::Ended(CaseStatus::Done));
     let failed = count(|state| state == CaseState::Ended(CaseStatus::Failed));

@@ -27,6 +27,7 @@ mod rate_share;
 mod real;
 mod rounds;
 mod search;
+mod shards;
 mod simulated;
 mod targets;
 mod verify;

@@ -8,7 +8,7 @@ use crate::real::{
 };
 use crate::simulated::Simulator;
 use crate::targets::target_of;
-use crate::{CampaignError, inventory, pictures};
+use crate::{CampaignError, inventory, pictures, shards};
 use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
 use load::{LoadSpec, Random, Schedule};
@@ -18,7 +18,7 @@ use serde_json::json;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{LeftOutCase, Manifest, ManifestTarget, NewCase, Run, SourceText};
+use store::{LeftOutCase, Manifest, ManifestTarget, NewCase, Run, Shard, ShardNumber, SourceText};
 use target::{StorageSpec, TargetSpec, TwinSpec};
 
 /// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
@@ -58,6 +58,8 @@ pub struct Request {
     pub exact: bool,
     /// How fast the time of twins goes, in millionths of the wall clock's (`--speed`); as fast as it can be simulated without it.
     pub speed_millionths: Option<u64>,
+    /// The part of the cases that is carried out (`--shard`); all without it.
+    pub shard: Option<ShardNumber>,
     /// The command line, for the manifest.
     pub command_line: Vec<String>,
 }
@@ -87,9 +89,9 @@ impl Campaign {
         self.run.manifest()
     }
 
-    /// How many cases the run has.
+    /// How many cases are carried out in this run directory.
     pub fn cases_total(&self) -> usize {
-        self.cases.len()
+        self.manifest().shard.as_ref().map_or(self.cases.len(), |shard| shard.cases.len())
     }
 }
 
@@ -165,6 +167,9 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     if let Some((_, TargetSpec::Twin(twin))) = requested.targets.first() {
         manifest.overrides = twin.settings.clone();
     }
+    if let Some(of) = request.shard {
+        manifest.shard = Some(shard(of, &loaded.plan, &checked)?);
+    }
     if checked.executor.is_real_time() {
         let kernel_names: Vec<String> =
             checked.devices.iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect();
@@ -178,6 +183,19 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     let run = Run::create(&request.directory, &manifest, &new_cases)?;
     checked.notices.extend(pictures::keep(&run, &loaded));
     begin(checked, loaded.plan, run)
+}
+
+/// The cases of one shard.
+fn shard(of: ShardNumber, plan: &Plan, checked: &Checked) -> Result<Shard, CampaignError> {
+    let groups = shards::groups(&checked.cases, plan, checked.executor.is_real_time());
+    let cases = shards::cases_of(of, &groups);
+    if cases.is_empty() {
+        let groups = units::human_count(groups.len() as u64, "group");
+        return Err(CampaignError::Refused(format!(
+            "shard {of} has no case: the cases are {groups}, cases that rest on each other together; choose at most as many shards"
+        )));
+    }
+    Ok(Shard { of, cases })
 }
 
 /// Opens an interrupted or failed run to go on with what it lacks. Consents given before hold while the target is

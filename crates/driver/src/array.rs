@@ -23,6 +23,12 @@ pub trait ArrayDriver: Send {
 
     /// Makes something happen: an event of the plan, with its arguments.
     fn event(&mut self, name: &str, arguments: &Settings) -> Result<(), DriverError>;
+
+    /// Puts away what it made, where the user asked for that, and says what has changed. Nothing may hold the array's devices, and
+    /// no case follows.
+    fn finish(&mut self) -> Result<Vec<Change>, DriverError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Result of an attempt to make settings.

@@ -45,6 +45,12 @@ pub enum StoreError {
         /// What we read.
         supported: i64,
     },
+    /// Runs that are not all the shards of one run.
+    #[error("cannot merge: {detail}")]
+    CannotMerge {
+        /// Why, and which of them.
+        detail: String,
+    },
     /// A file of the run is not what it should be.
     #[error("{} is damaged: {detail}; restore the run from a copy", .path.display())]
     Corrupt {

@@ -19,11 +19,13 @@ mod events;
 mod finish;
 mod lock;
 mod manifest;
+mod merge;
 mod reader;
 mod result;
 mod run;
 mod samples;
 mod schema;
+mod shard;
 mod status;
 
 pub use case::{CaseOutcome, CaseRecord, CaseState, CaseStatus, DirectionTotals, LoadOutcome, NewCase};
@@ -37,6 +39,7 @@ pub use events::{Event, SettingChange, Warning, mark};
 pub use manifest::{
     LeftOutCase, MANIFEST_VERSION, Manifest, ManifestTarget, Selection, SourceText, new_run_id,
 };
+pub use merge::merge;
 pub use reader::RunReader;
 pub use result::{
     CaseResult, DirectionResult, ExtrapolationResult, LatencyConfidence, LatencyResult, LoadResult,
@@ -45,4 +48,5 @@ pub use result::{
 pub use run::{CASES_LIMIT, Run, RunEnd};
 pub use samples::{DirectionPoint, IntervalPoint, LatencySummary, PRECONDITIONING_LOAD};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
+pub use shard::{SHARDS_LIMIT, Shard, ShardNumber};
 pub use status::{CurrentCase, RunState, RunStatus};

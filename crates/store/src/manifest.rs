@@ -1,7 +1,7 @@
 //! Run manifest `manifest.json`: the request, the target and the host.
 
-use crate::StoreError;
 use crate::directory::{read_limited, write_atomically};
+use crate::{Shard, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -86,6 +86,19 @@ pub struct Manifest {
     /// Cases of the plan that did not fit into that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutCase>,
+    /// The part of the cases that this run directory is for, where it is not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The runs of shards that were merged into this one, by their `run_id`, in the order of the shards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged_from: Vec<String>,
+}
+
+impl Manifest {
+    /// Whether a case is to be carried out in this run directory.
+    pub fn has_case(&self, case_index: u32) -> bool {
+        self.shard.as_ref().is_none_or(|shard| shard.contains(case_index))
+    }
 }
 
 /// A case that was chosen and left out, and why.

@@ -59,6 +59,13 @@ impl RunReader {
         Ok(cases)
     }
 
+    /// The cases that are to be carried out in this run directory: all, or those of its shard.
+    pub fn own_cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
+        let mut cases = self.cases()?;
+        cases.retain(|case| self.manifest.has_case(case.index));
+        Ok(cases)
+    }
+
     /// One case.
     pub fn case(&self, case_index: u32) -> Result<CaseRecord, StoreError> {
         let mut statement = self.prepare(&format!("{CASE_QUERY} WHERE cases.id = ?1"))?;

@@ -40,7 +40,7 @@ pub(crate) enum Durability {
 /// A run that this process writes. Reads as [`RunReader`] does.
 #[derive(Debug)]
 pub struct Run {
-    reader: RunReader,
+    pub(crate) reader: RunReader,
     clock: RunClock,
     session_id: i64,
     /// Cases under way: index to row of `attempts`.
@@ -202,6 +202,18 @@ impl Run {
         directory::sync_parent(&directory)?;
         directory::sync_parent(&self.directory().join(CASES_DIRECTORY))?;
         Ok(directory)
+    }
+
+    /// Gives the session of this process the highest number, so that how it ends counts; rows of other runs have been copied.
+    pub(crate) fn make_session_last(&mut self) -> Result<(), StoreError> {
+        let session_id = self.session_id;
+        self.session_id = self.write(Durability::Process, |transaction| {
+            let last: i64 =
+                transaction.query_row("SELECT max(id) + 1 FROM sessions", [], |row| row.get(0))?;
+            transaction.execute("UPDATE sessions SET id = ?2 WHERE id = ?1", params![session_id, last])?;
+            Ok(last)
+        })?;
+        Ok(())
     }
 
     /// Notes how this process stopped. A run without such a note was killed, and counts as interrupted.

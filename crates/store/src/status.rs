@@ -45,7 +45,7 @@ pub struct RunStatus {
     pub pid: Option<u32>,
     /// Why it failed or was interrupted, where the process could still say.
     pub message: Option<String>,
-    /// All cases.
+    /// All cases; of a shard its own.
     pub cases_total: u32,
     /// Cases measured.
     pub done: u32,
@@ -81,7 +81,7 @@ impl RunReader {
             estimated_left_ns: None,
         };
         let mut left = Pace::default();
-        for case in self.cases()? {
+        for case in self.own_cases()? {
             status.cases_total += 1;
             match case.state {
                 CaseState::Ended(CaseStatus::Done) => status.done += 1,

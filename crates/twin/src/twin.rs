@@ -94,6 +94,12 @@ pub(crate) trait ArrayModel: Device + Sized {
         0
     }
 
+    /// Whether what a load does after an action depends for minutes on the state in which the action finds the array, queue by
+    /// queue. No time is skipped while such an action lies ahead.
+    fn is_chaotic_after(&self, _action: &str) -> bool {
+        false
+    }
+
     /// As [`load::FastForward::skip_time`].
     fn skip_time(&mut self, _duration_ns: u64, _window_ns: u64) {}
 
@@ -272,6 +278,19 @@ impl Twin {
         self.find_next_event();
     }
 
+    /// Whether the load, which goes on for `left_ns`, meets an action that makes it chaotic.
+    fn is_chaos_ahead(&self, left_ns: u64) -> bool {
+        let end_ns = self.time_ns().saturating_add(left_ns);
+        self.scheduled.iter().rev().take_while(|&&(at_ns, _)| at_ns < end_ns).any(|(_, scheduled)| {
+            match scheduled {
+                ScheduledEvent::Action { name, .. } => {
+                    on_model!(&self.model, model => model.is_chaotic_after(name))
+                }
+                ScheduledEvent::Slow(_) => false,
+            }
+        })
+    }
+
     fn find_next_event(&mut self) {
         self.next_event_ns = self.scheduled.last().map_or(u64::MAX, |&(at_ns, _)| at_ns - self.skipped_ns);
     }
@@ -398,6 +417,9 @@ impl FastForward for Twin {
     }
 
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
+        if self.is_chaos_ahead(left_ns) {
+            return 0;
+        }
         let until_event_ns = self.next_event_ns.saturating_sub(self.now_ns() + 1);
         on_model!(&self.model, model => model.steady_for_ns(window_ns, left_ns)).min(until_event_ns)
     }

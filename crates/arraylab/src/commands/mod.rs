@@ -7,6 +7,7 @@ pub mod findings;
 pub mod fit;
 pub mod gallery;
 pub mod import;
+pub mod merge;
 pub mod report;
 pub mod requirements;
 pub mod results;

@@ -25,7 +25,9 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let campaign = begin(arguments)?;
     let directory = campaign.directory().to_owned();
     let cases = human_count(campaign.cases_total() as u64, "case");
-    print_notice(&format!("{cases}; the run is kept in {}", directory.display()));
+    let of_shard = campaign.manifest().shard.as_ref().map(|shard| format!("shard {}: ", shard.of));
+    let of_shard = of_shard.unwrap_or_default();
+    print_notice(&format!("{of_shard}{cases}; the run is kept in {}", directory.display()));
     let mut view = LiveView::new(ProgressView::new());
     if let Some(listener) = listener {
         let address =
@@ -90,6 +92,7 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
         threads: arguments.threads,
         exact: arguments.exact,
         speed_millionths: arguments.speed,
+        shard: arguments.shard,
         command_line: std::env::args().collect(),
     })?)
 }

@@ -23,6 +23,7 @@ mod real_arrays;
 mod searches;
 mod served;
 mod served_plans;
+mod shards;
 mod shipped_plans;
 mod support;
 mod telemetry;

@@ -4,6 +4,7 @@ use crate::message::Message;
 use crate::real::reporter::{CaseStop, Reporter};
 use driver::{ArrayDriver, Change, CreatedDevice, DriverError, SetOutcome, Settings, WaitLimits};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 /// How often a person is told what an array is still doing.
@@ -75,6 +76,21 @@ impl ArraySetter {
         reporter.happened(0, "array", "the array was set", Some(status));
         self.set = Some(wanted.clone());
         Ok(devices)
+    }
+
+    /// Puts away what the driver made, where the user asked for that. Nothing may hold its devices.
+    pub fn finish(&mut self, tx: &SyncSender<Message>) {
+        self.set = None;
+        let messages = match self.driver.finish() {
+            Ok(changes) => {
+                changes.into_iter().map(|change| Message::Changed { case_index: None, change }).collect()
+            }
+            Err(error) => vec![Message::Warning { text: format!("the array was not put away: {error}") }],
+        };
+        for message in messages {
+            // The coordinator receives until every worker has hung up.
+            let _ = tx.send(message);
+        }
     }
 
     fn note(&self, changes: Vec<Change>, reporter: &Reporter<'_>) {

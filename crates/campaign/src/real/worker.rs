@@ -109,6 +109,9 @@ impl Worker for RealWorker {
         let mut testbed = self.testbed.lock().unwrap_or_else(PoisonError::into_inner);
         testbed.host.put_back(tx);
         testbed.parts.targets.let_go();
+        if let Some(array) = &mut testbed.parts.array {
+            array.finish(tx);
+        }
     }
 }
 

@@ -35,6 +35,9 @@ pub(crate) struct Cycle<T> {
     protection: Box<dyn Protection>,
     device_timeout: Duration,
     settle: Duration,
+    /// Whether the virtual disk goes when the run ends (`at_end=delete`).
+    deletes_at_end: bool,
+    /// The settings of the virtual disk that this run made last.
     before: Option<Settings>,
 }
 
@@ -50,15 +53,34 @@ impl<T: VolumeTool> Cycle<T> {
         let defaults = Defaults::take(&mut options)?;
         let device_timeout = options.duration("device_timeout", DEVICE_TIMEOUT)?;
         let settle = options.duration("settle", SETTLE)?;
+        let deletes_at_end = match options.take("at_end").as_deref() {
+            None | Some("keep") => false,
+            Some("delete") => true,
+            Some(_) => {
+                return Err(options
+                    .problem("gives an at_end= that is not keep or delete", "for example at_end=delete"));
+            }
+        };
         options.finish(&format!(
-            "{}, {}, tools, timeout, poll, ready_timeout, device_timeout, settle",
+            "{}, {}, at_end, tools, timeout, poll, ready_timeout, device_timeout, settle",
             place.split('=').next().unwrap_or_default(),
             Defaults::OPTIONS
         ))?;
         // Not the text: the next run may name a drive by another of its links.
         let keys: Vec<String> = defaults.drives.iter().map(|drive| protection.drive_key(drive)).collect();
         let name = own_name(driver, &format!("{place}\n{}", keys.join("+")));
-        Ok(Cycle { driver, tool, name, defaults, consents, protection, device_timeout, settle, before: None })
+        Ok(Cycle {
+            driver,
+            tool,
+            name,
+            defaults,
+            consents,
+            protection,
+            device_timeout,
+            settle,
+            deletes_at_end,
+            before: None,
+        })
     }
 
     fn permission(&self) -> Permission<'_> {
@@ -402,6 +424,18 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
             what: format!("event `{name}`"),
             reason: format!("the {} driver knows no events", self.driver),
         })
+    }
+
+    fn finish(&mut self) -> Result<Vec<Change>, DriverError> {
+        // One that an earlier run left is not this run's to delete.
+        let Some(made) = self.before.take().filter(|_| self.deletes_at_end) else { return Ok(Vec::new()) };
+        let step = format!("deleting {} {} at the end", T::NOUN, self.name);
+        let Some(volume) = self.ours().map_err(self.at(&step))? else { return Ok(Vec::new()) };
+        self.delete(&volume).map_err(self.at(&step))?;
+        Ok(made
+            .iter()
+            .map(|(name, value)| Change::array(name, Some(crate::array::shown(value)), None))
+            .collect())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Striped logical volumes: `lvcreate`, `lvremove`, `lvs` (lvm(8)).
+//! Striped and RAID logical volumes: `lvcreate`, `lvremove`, `lvs` (lvm(8), lvmraid(7)).
 //!
 //! A volume is made of free extents of a volume group that the user named, so nobody's data is overwritten; only a
 //! volume with our name *and* our tag is removed.
@@ -66,8 +66,20 @@ impl VolumeTool for Lvm {
         "LVM rounds to whole extents of each stripe; `lvs --options +stripes,stripe_size` says what it made";
 
     fn unsupported(&self, request: &Request) -> Option<String> {
-        if request.raid != 0 {
-            return Some(format!("this driver makes stripes (RAID 0), not RAID {}", request.raid));
+        // lvmraid(7): LVM wants three drives of data under RAID 6, and whole mirrors under RAID 10.
+        let drives = request.drives.len();
+        let least = match request.raid {
+            0 => 1,
+            1 => 2,
+            5 => 3,
+            6 => 5,
+            _ => 4,
+        };
+        if drives < least {
+            return Some(format!("RAID {} of LVM needs at least {least} drives, not {drives}", request.raid));
+        }
+        if request.raid == 10 && drives % 2 == 1 {
+            return Some(format!("RAID 10 of LVM needs an even number of drives, not {drives}"));
         }
         request.size_bytes.is_none().then(|| "a volume needs a size: give the driver size=".to_owned())
     }
@@ -93,7 +105,7 @@ impl VolumeTool for Lvm {
             .and_then(|size| size.trim().parse().ok())
             .filter(|&bytes| bytes > 0)
             .ok_or_else(|| answer.not_understood("no `vg_extent_size`", VGS_HINT))?;
-        let unit_bytes = extent_bytes.saturating_mul(request.drives.len().max(1) as u64);
+        let unit_bytes = extent_bytes.saturating_mul(data_stripes(request) as u64);
         let bytes = wanted.div_ceil(unit_bytes).saturating_mul(unit_bytes);
         Ok(Some(RoundedSize { bytes, unit_bytes }))
     }
@@ -111,7 +123,7 @@ impl VolumeTool for Lvm {
             "b",
             "--nosuffix",
             "--options",
-            "lv_name,lv_uuid,lv_path,lv_size,lv_active,stripes,stripe_size,lv_tags",
+            "lv_name,lv_uuid,lv_path,lv_size,lv_active,segtype,stripes,stripe_size,lv_tags,sync_percent,lv_health_status",
             &self.group,
         ];
         let answer = self.run(&self.lvs, &arguments.map(str::to_owned))?;
@@ -144,7 +156,7 @@ impl VolumeTool for Lvm {
             volumes.push(Volume {
                 id: format!("{}/{name}", self.group),
                 name: name.to_owned(),
-                raid: Some(0),
+                raid: raid_level(text("segtype").ok_or_else(|| missing("segtype"))?),
                 size_bytes: Some(size_bytes),
                 segment_bytes: text("stripe_size")
                     .and_then(|size| size.parse().ok())
@@ -153,10 +165,7 @@ impl VolumeTool for Lvm {
                 drives: vec![],
                 device: text("lv_path").map(PathBuf::from),
                 identity: Some(text("lv_uuid").ok_or_else(|| missing("lv_uuid"))?.to_owned()),
-                state: match text("lv_active") {
-                    Some("active") => VolumeState::Ready,
-                    other => VolumeState::Unusable(other.unwrap_or("not active").to_owned()),
-                },
+                state: state(text("lv_active"), text("lv_health_status"), text("sync_percent")),
             });
         }
         Ok(volumes)
@@ -177,8 +186,20 @@ impl VolumeTool for Lvm {
                 .map(str::to_owned)
                 .to_vec();
         arguments.push(format!("{}b", request.size_bytes.unwrap_or_default()));
-        arguments.extend(["--stripes".to_owned(), request.drives.len().to_string()]);
-        if request.drives.len() > 1 {
+        let kind = match request.raid {
+            0 => "striped".to_owned(),
+            raid => format!("raid{raid}"),
+        };
+        arguments.extend(["--type".to_owned(), kind]);
+        match request.raid {
+            1 => arguments.extend(["--mirrors".to_owned(), (request.drives.len() - 1).to_string()]),
+            10 => arguments.extend(["--mirrors".to_owned(), "1".to_owned()]),
+            _ => {}
+        }
+        if request.raid != 1 {
+            arguments.extend(["--stripes".to_owned(), data_stripes(request).to_string()]);
+        }
+        if data_stripes(request) > 1 {
             arguments.extend(["--stripesize".to_owned(), format!("{}k", request.segment_bytes >> 10)]);
         }
         arguments.push(self.group.clone());
@@ -197,5 +218,41 @@ impl VolumeTool for Lvm {
             what: format!("logical volume {} has gone", volume.id),
             hint: "was it removed by somebody else?",
         })
+    }
+}
+
+/// Drives' worth of data in a stripe; the size of a volume is a multiple of as many extents.
+fn data_stripes(request: &Request) -> usize {
+    let drives = request.drives.len();
+    match request.raid {
+        0 => drives.max(1),
+        1 => 1,
+        5 => drives - 1,
+        6 => drives - 2,
+        _ => drives / 2,
+    }
+}
+
+/// RAID level of a segment type: `linear`, `striped`, `raid1`, `raid5_ls`, `raid6_zr`, `raid10` (lvmraid(7)).
+fn raid_level(segment_type: &str) -> Option<u8> {
+    match segment_type {
+        "linear" | "striped" => Some(0),
+        other => other.strip_prefix("raid")?.split('_').next()?.parse().ok(),
+    }
+}
+
+/// From the columns `lv_active`, `lv_health_status` and `sync_percent` of lvs(8).
+fn state(active: Option<&str>, health: Option<&str>, sync_percent: Option<&str>) -> VolumeState {
+    if active != Some("active") {
+        return VolumeState::Unusable(active.unwrap_or("not active").to_owned());
+    }
+    if let Some(problem) = health {
+        return VolumeState::Unusable(problem.to_owned());
+    }
+    match sync_percent.and_then(|percent| percent.parse::<f64>().ok()) {
+        Some(percent) if percent < 100.0 => {
+            VolumeState::Busy { percent: Some(percent), state: "synchronising".to_owned() }
+        }
+        _ => VolumeState::Ready,
     }
 }

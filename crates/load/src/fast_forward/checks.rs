@@ -1,8 +1,10 @@
-//! The windows that check a level after it was accepted: a small change shows in several of them together, a slow one in many.
+//! Checks of a level that was accepted, by windows: a small change shows in several of them together, a slow one in many.
 
-use super::level::{
-    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, Estimate, Moments, P99, mean_ns_of, rate_of, wider,
-};
+use std::collections::VecDeque;
+
+use super::batch::{Batch, DIRECTIONS, P99, joined_latency, mean_ns_of, rate_of};
+use super::estimate::{Estimate, Moments, wider};
+use super::level::{BEYOND_CLUSTER, BEYOND_IN_BATCH};
 use crate::{Histogram, Sample};
 
 /// Windows that are looked at together, besides each alone.
@@ -23,7 +25,8 @@ pub(super) struct Checks {
     known: [Option<Known>; QUANTITIES],
     /// The level's 99th percentile of reads and writes.
     p99_ns: [f64; 2],
-    windows: Vec<[f64; QUANTITIES]>,
+    /// The last of them, as many as are looked at together at the most.
+    windows: VecDeque<[f64; QUANTITIES]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,19 +45,15 @@ impl Checks {
                 share: share * tolerance,
             })
         };
-        let p99_ns = DIRECTIONS.map(|direction| {
-            let mut all = Histogram::new();
-            batches.iter().for_each(|batch| all.merge(&batch.sample.direction(direction).latency));
-            all.percentile_by_rank_ns(P99)
-        });
+        let p99_ns =
+            DIRECTIONS.map(|direction| joined_latency(batches, direction).percentile_by_rank_ns(P99));
         let beyond = |index: usize| {
-            let latency = |batch: &Batch| batch.sample.direction(DIRECTIONS[index]).latency.clone();
-            let least = batches.iter().map(|batch| latency(batch).count()).min().unwrap_or(0);
+            let least = batches.iter().map(|batch| latency(batch, index).count()).min().unwrap_or(0);
             let expected = least as f64 * f64::from(1_000_000 - P99) / 1e6;
             if expected < BEYOND_IN_BATCH {
                 return None;
             }
-            let mut known = known(&|batch| latency(batch).share_above(p99_ns[index]), BEYOND)?;
+            let mut known = known(&|batch| latency(batch, index).share_above(p99_ns[index]), BEYOND)?;
             // By chance alone they come in clusters; eight batches may show less.
             known.estimate.deviation = known.estimate.deviation.max((BEYOND_CLUSTER / expected).sqrt());
             (known.estimate.mean > 0.0).then_some(known)
@@ -67,28 +66,30 @@ impl Checks {
                 beyond(1),
             ],
             p99_ns,
-            windows: Vec::new(),
+            windows: VecDeque::new(),
         }
     }
 
     pub fn add(&mut self, window: &Sample, window_ns: u64) {
         let beyond =
             |index: usize| window.direction(DIRECTIONS[index]).latency.share_above(self.p99_ns[index]);
-        self.windows.push([rate_of(window, window_ns), mean_ns_of(window), beyond(0), beyond(1)]);
+        if self.windows.len() == TOGETHER[TOGETHER.len() - 1] {
+            self.windows.pop_front();
+        }
+        self.windows.push_back([rate_of(window, window_ns), mean_ns_of(window), beyond(0), beyond(1)]);
     }
 
-    /// Whether the last windows, batches being longer by the square of `longer`, are together of another level than the one that was
-    /// accepted.
-    pub fn have_drifted(&self, longer: f64) -> bool {
+    /// Whether the last windows, each of which scatters `more` times as much as a batch, are together of another level than the one
+    /// that was accepted.
+    pub fn have_drifted(&self, more: f64) -> bool {
         TOGETHER.into_iter().filter(|&count| self.windows.len() >= count).any(|count| {
-            let last = &self.windows[self.windows.len() - count..];
             self.known.iter().enumerate().filter_map(|(index, known)| Some((index, (*known)?))).any(
                 |(index, known)| {
                     let Known { estimate, share } = known;
-                    let moments = Moments::of(&last.iter().map(|window| window[index]).collect::<Vec<_>>());
+                    let last = self.windows.iter().skip(self.windows.len() - count);
+                    let moments = Moments::of(&last.map(|window| window[index]).collect::<Vec<_>>());
                     // Of a window: what the windows show, or what the level's batches say of one, whichever is more.
-                    let of_window =
-                        (moments.variance.sqrt() / estimate.mean).max(estimate.deviation * longer);
+                    let of_window = (moments.variance.sqrt() / estimate.mean).max(estimate.deviation * more);
                     let of_known = estimate.deviation / (estimate.batches.max(1) as f64).sqrt();
                     let chance = (of_window * of_window / count as f64 + of_known * of_known).sqrt();
                     let difference = (moments.mean / estimate.mean - 1.0).abs();
@@ -97,4 +98,8 @@ impl Checks {
             )
         })
     }
+}
+
+fn latency(batch: &Batch, index: usize) -> &Histogram {
+    &batch.sample.direction(DIRECTIONS[index]).latency
 }

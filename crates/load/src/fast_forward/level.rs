@@ -1,12 +1,14 @@
-//! The level of a load: batches of simulated time, whether they are stationary, and how sure what they say is.
+//! Level of a load: batches of simulated time, whether they are stationary, and how sure what they say is.
 //!
 //! Batch means (Law and Carson 1979): simulated time is cut into batches of equal length, which are joined in pairs where there
 //! are many, until they are long enough to be nearly independent and the confidence intervals of what is read from them are
 //! narrow. A load that is still on its way shows a difference between the first and the last batches; the first are then dropped
 //! (deletion of the initial transient).
 
-use super::Extrapolation;
+use super::batch::{Batch, DIRECTIONS, P99, P99_9, joined_latency, mean_ns_of, rate_of};
 use super::checks::Checks;
+use super::estimate::{Estimate, differ, student_975, surest_from, wider};
+use super::spread::{Estimates, LevelSpread, RATE_FLOOR, Spread};
 use crate::{Direction, Histogram, Sample};
 
 /// Batches that are kept, and those from which on a level can be accepted.
@@ -38,8 +40,7 @@ const DIRECTION_LEAST: f64 = 0.01;
 /// Turns of the queue in the batches of a level.
 const TURNS: u64 = 16;
 
-/// Halves that differ by so many standard deviations, and by this share of rate or latency, are of a load on its way.
-const TREND_SIGMAS: f64 = 3.0;
+/// Halves that differ by this share of rate or latency are of a load on its way.
 const TREND_RATE: f64 = 0.003;
 const TREND_LATENCY: f64 = 0.012;
 /// A window that differs from the level by so many standard deviations of its length, and by this share, is of another level.
@@ -50,8 +51,12 @@ const OTHER_LATENCY: f64 = 0.04;
 const OTHER_IOS: f64 = 200.0;
 
 /// Queue lengths of a closed network wander like diffusion: n outstanding I/Os need about n² completions to spread over its queues
-/// anew, and until then a 99th percentile says where they began. A level whose 99th percentile swings is observed for so many times that.
+/// anew, and until then a 99th percentile says where they began. A level whose 99th percentile swings is observed for so many times
+/// that: with few queues they need longer.
 const RELAXATIONS: f64 = 16.0;
+/// Batches of a level that was observed for so long, and for so many times n² completions, show by themselves how they wander.
+const RELAXATIONS_LEAST: f64 = 4.0;
+const RELAXATIONS_LEAST_NS: f64 = 10e9;
 /// It swings where its half-width, as the square root of time makes it grow until then, is more than this.
 const SWING: f64 = 0.03;
 /// Queues that wander more slowly stay near where they began for a minute's load; in hours they would be observed for most of them.
@@ -62,106 +67,6 @@ const DRIFT_TOLERANCE_MOST: f64 = 2.0;
 
 /// After a level that drifted, the next is observed for so many times as long.
 const DRIFT_TIMES: u64 = 2;
-
-/// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
-const RATE_FLOOR: f64 = 0.001;
-const MEAN_FLOOR: f64 = 0.003;
-const P99_FLOOR: f64 = 0.01;
-
-pub(super) const P99: u32 = 990_000;
-const P99_9: u32 = 999_000;
-pub(super) const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
-
-#[derive(Debug, Default, Clone)]
-pub(super) struct Batch {
-    pub sample: Sample,
-    pub ns: u64,
-}
-
-impl Batch {
-    fn merge(&mut self, sample: &Sample, ns: u64) {
-        self.sample.merge(sample);
-        self.ns += ns;
-    }
-
-    fn ios(&self) -> u64 {
-        self.sample.ios()
-    }
-
-    pub fn rate(&self) -> f64 {
-        rate_of(&self.sample, self.ns)
-    }
-
-    /// Mean latency over all directions.
-    pub fn mean_ns(&self) -> f64 {
-        mean_ns_of(&self.sample)
-    }
-}
-
-/// I/Os a nanosecond of what completed in `duration_ns`.
-pub(super) fn rate_of(sample: &Sample, duration_ns: u64) -> f64 {
-    sample.ios() as f64 / duration_ns.max(1) as f64
-}
-
-/// Mean latency over reads and writes.
-pub(super) fn mean_ns_of(sample: &Sample) -> f64 {
-    let sum = sample.read.latency.sum_ns() + sample.write.latency.sum_ns();
-    let count = sample.read.latency.count() + sample.write.latency.count();
-    sum as f64 / count.max(1) as f64
-}
-
-/// What batches say of one quantity.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Estimate {
-    pub mean: f64,
-    /// Standard deviation of a batch as a share of the mean, neighbours that go together counted in.
-    pub deviation: f64,
-    pub batches: usize,
-}
-
-impl Estimate {
-    pub fn of(values: &[f64]) -> Estimate {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        if values.len() < 2 || mean <= 0.0 {
-            return Estimate { mean, deviation: 0.0, batches: values.len() };
-        }
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let neighbours =
-            values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / (count - 1.0);
-        // An autoregressive process of the first order has (1 + r) / (1 - r) times the variance of independent batches in its mean.
-        let together = if variance > 0.0 { (neighbours / variance).clamp(0.0, 0.7) } else { 0.0 };
-        let inflated = variance * (1.0 + together) / (1.0 - together);
-        Estimate { mean, deviation: inflated.sqrt() / mean, batches: values.len() }
-    }
-
-    /// Of the mean, as a share.
-    fn half_width(&self) -> f64 {
-        student_975(self.batches) * self.deviation / (self.batches.max(1) as f64).sqrt()
-    }
-}
-
-/// By how much wider than that of many batches the confidence interval from so few is.
-pub(super) fn wider(batches: usize) -> f64 {
-    student_975(batches) / 1.96
-}
-
-/// 97.5 % quantile of Student's distribution for the mean of so many values.
-fn student_975(count: usize) -> f64 {
-    const QUANTILES: [f64; 15] =
-        [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13];
-    QUANTILES[count.clamp(2, 16) - 2]
-}
-
-/// All that is read from the batches of a level.
-#[derive(Debug, Default, Clone, Copy)]
-struct Estimates {
-    rate: Estimate,
-    /// Mean latency of reads and writes together.
-    latency: Estimate,
-    mean: [Estimate; 2],
-    p99: [Estimate; 2],
-}
 
 /// What a load asks of its levels.
 #[derive(Debug, Clone, Copy)]
@@ -345,12 +250,11 @@ impl Level {
         let outstanding = (self.estimates.rate.mean * self.mean_latency_ns()) as u64;
         let has_silence = self.batches.iter().any(|batch| batch.ios() == 0);
         let outstanding = outstanding.min(self.demand.outstanding);
-        let relaxed_ns = RELAXATIONS * (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
-        let observed_ns = self.observed_ns() as f64;
-        let grows = (relaxed_ns.min(self.demand.runtime_ns as f64) / observed_ns).sqrt();
-        let swing = self.estimates.p99.iter().map(Estimate::half_width).fold(0.0, f64::max) * grows;
-        let is_short = relaxed_ns <= RELAXED_MOST_NS && observed_ns < relaxed_ns && swing > SWING * tolerance;
-        if !is_rate_sure || has_silence || is_short || ios < TURNS * outstanding {
+        if !is_rate_sure
+            || has_silence
+            || self.is_wandering(outstanding, tolerance)
+            || ios < TURNS * outstanding
+        {
             return false;
         }
         DIRECTIONS.into_iter().enumerate().all(|(index, direction)| {
@@ -383,8 +287,7 @@ impl Level {
     /// Half the width of the 95 % confidence interval of a percentile of all batches, as a share: from the ranks between which it
     /// lies by chance (order statistics), where latencies beyond it come in clusters. `None` where there are too few.
     fn joined_half_width(&self, direction: Direction, millionths: u32) -> Option<f64> {
-        let mut all = Histogram::new();
-        self.batches.iter().for_each(|batch| all.merge(&batch.sample.direction(direction).latency));
+        let all = joined_latency(&self.batches, direction);
         let share = f64::from(1_000_000 - millionths);
         let beyond = all.count() as f64 * share / 1e6;
         if beyond < BEYOND_IN_ALL {
@@ -393,6 +296,17 @@ impl Level {
         let spread = (1.96 * (BEYOND_CLUSTER / beyond).sqrt()).min(0.95);
         let at = |share: f64| all.percentile_by_rank_ns(1_000_000 - share.round() as u32);
         Some((at(share * (1.0 - spread)) - at(share * (1.0 + spread))) / 2.0 / at(share))
+    }
+
+    /// Whether queues of so many outstanding I/Os have not yet been seen to wander as far as they do in the whole load.
+    fn is_wandering(&self, outstanding: u64, tolerance: f64) -> bool {
+        let spread_ns = (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
+        let relaxed_ns = RELAXATIONS * spread_ns;
+        let observed_ns = self.observed_ns() as f64;
+        let grows = (relaxed_ns.min(self.demand.runtime_ns as f64) / observed_ns).sqrt();
+        let swing = self.estimates.p99.iter().map(Estimate::half_width).fold(0.0, f64::max) * grows;
+        let least_ns = relaxed_ns.min(RELAXATIONS_LEAST_NS.max(RELAXATIONS_LEAST * spread_ns));
+        relaxed_ns <= RELAXED_MOST_NS && observed_ns < least_ns && swing > SWING * tolerance
     }
 
     /// Drops the first batches where that makes the mean of the others surer: they are of a load on its way (MSER, White 1997).
@@ -410,16 +324,15 @@ impl Level {
 
     /// Whether the last half of the batches differs from the first by more than chance.
     fn is_on_its_way(&self) -> bool {
-        (!self.demand.is_open_loop && differs(&self.values(Batch::rate), TREND_RATE))
-            || differs(&self.values(Batch::mean_ns), TREND_LATENCY)
+        (!self.demand.is_open_loop && differ(&self.values(Batch::rate), TREND_RATE))
+            || differ(&self.values(Batch::mean_ns), TREND_LATENCY)
     }
 
     /// Takes a window that checks the level, once it is accepted. One that differs makes the level doubtful until windows as long as
     /// a batch have confirmed it: of sixty windows some differ by chance.
     pub fn check(&mut self, window: &Sample, window_ns: u64) -> Verdict {
-        let longer = (self.batch_ns as f64 / window_ns as f64).max(1.0).sqrt();
         self.checks.add(window, window_ns);
-        if self.checks.have_drifted(longer) {
+        if self.checks.have_drifted(self.scatter_of_window(window_ns)) {
             return Verdict::Other;
         }
         if self.doubt.ns == 0 && !self.differs(window, window_ns) {
@@ -438,16 +351,21 @@ impl Level {
         Verdict::Same
     }
 
+    /// By how many times as much as a batch a window of `window_ns` scatters at the most: by the square root of how much shorter it is.
+    fn scatter_of_window(&self, window_ns: u64) -> f64 {
+        (self.batch_ns as f64 / window_ns as f64).max(1.0).sqrt()
+    }
+
     /// Whether what completed in `window_ns` is by itself of another level.
     fn differs(&self, window: &Sample, window_ns: u64) -> bool {
         let Estimates { rate, latency, .. } = self.estimates;
         if rate.mean * (window_ns as f64) < OTHER_IOS {
             return false;
         }
-        let longer = (self.batch_ns as f64 / window_ns as f64).max(1.0).sqrt();
+        let more = self.scatter_of_window(window_ns);
         let is_other = |value: f64, known: &Estimate, share: f64| {
             (value / known.mean - 1.0).abs()
-                > share.max(OTHER_SIGMAS * wider(known.batches) * known.deviation * longer)
+                > share.max(OTHER_SIGMAS * wider(known.batches) * known.deviation * more)
         };
         (!self.demand.is_open_loop && is_other(rate_of(window, window_ns), &rate, OTHER_RATE))
             || is_other(mean_ns_of(window), &latency, OTHER_LATENCY)
@@ -504,7 +422,7 @@ impl Level {
     /// than this level was observed for, and the next one is observed for twice as long.
     pub fn end(&mut self, has_drifted: bool, spread: &mut Spread) {
         if self.skipped_ns > 0 {
-            spread.levels.push(LevelSpread {
+            spread.add(LevelSpread {
                 skipped_ns: self.skipped_ns as f64,
                 batch_ns: self.batch_ns as f64,
                 estimates: self.estimates,
@@ -518,92 +436,5 @@ impl Level {
         };
         let next = Level::new(Demand { least_ns, ..self.demand });
         *self = Level { first_least_ns: self.first_least_ns, ..next };
-    }
-}
-
-/// From which value on, at most from number `most`, the standard error of the mean is the smallest.
-fn surest_from(values: &[f64], most: usize) -> usize {
-    let error = |first: usize| {
-        let rest = &values[first..];
-        Moments::of(rest).variance / rest.len() as f64
-    };
-    let all = error(0);
-    // By chance alone a few values fewer are often a little surer.
-    (1..=most)
-        .filter(|&first| error(first) < all / 2.0)
-        .min_by(|&a, &b| error(a).total_cmp(&error(b)))
-        .unwrap_or(0)
-}
-
-/// Whether the means of the two halves differ by more than chance and by more than a share.
-fn differs(values: &[f64], share: f64) -> bool {
-    let (first, last) = values.split_at(values.len() / 2);
-    let (before, after) = (Moments::of(first), Moments::of(last));
-    let mean = (before.mean + after.mean) / 2.0;
-    let chance = (before.variance / first.len() as f64 + after.variance / last.len() as f64).sqrt();
-    let difference = (after.mean - before.mean).abs();
-    difference > share * mean && difference > TREND_SIGMAS * chance
-}
-
-pub(super) struct Moments {
-    pub mean: f64,
-    pub variance: f64,
-}
-
-impl Moments {
-    pub fn of(values: &[f64]) -> Moments {
-        let count = values.len().max(1) as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Moments { mean, variance: squares / (count - 1.0).max(1.0) }
-    }
-}
-
-/// How sure the levels of a load are, for the whole of it.
-#[derive(Debug, Default)]
-pub(super) struct Spread {
-    levels: Vec<LevelSpread>,
-}
-
-#[derive(Debug)]
-struct LevelSpread {
-    skipped_ns: f64,
-    batch_ns: f64,
-    estimates: Estimates,
-    is_open_loop: bool,
-}
-
-impl Spread {
-    /// What is claimed of a load of which `counted_ns` count.
-    pub fn extrapolation(&self, simulated_ns: u64, carried_ns: u64, counted_ns: u64) -> Extrapolation {
-        let counted_ns = counted_ns as f64;
-        let half_width = |of: &dyn Fn(&LevelSpread) -> Estimate, floor: f64| {
-            let variance: f64 = self
-                .levels
-                .iter()
-                .map(|level| {
-                    let Estimate { deviation, batches, .. } = of(level);
-                    let share = level.skipped_ns / counted_ns;
-                    let of_mean = deviation / (batches.max(1) as f64).sqrt() * student_975(batches);
-                    // The exact run scatters by itself, too.
-                    let scatter = deviation * (level.batch_ns / counted_ns).sqrt() * 1.96;
-                    (share * of_mean).powi(2) + 2.0 * share * scatter * scatter
-                })
-                .sum();
-            let skipped: f64 = self.levels.iter().map(|level| level.skipped_ns / counted_ns).sum();
-            variance.sqrt() + floor * skipped.min(1.0)
-        };
-        Extrapolation {
-            simulated_ns,
-            carried_ns,
-            confidence_95: half_width(
-                &|level| if level.is_open_loop { Estimate::default() } else { level.estimates.rate },
-                RATE_FLOOR,
-            ),
-            latency_mean_confidence_95: [0, 1]
-                .map(|index| half_width(&|level| level.estimates.mean[index], MEAN_FLOOR)),
-            latency_p99_confidence_95: [0, 1]
-                .map(|index| half_width(&|level| level.estimates.p99[index], P99_FLOOR)),
-        }
     }
 }

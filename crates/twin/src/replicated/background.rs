@@ -18,8 +18,14 @@ use crate::settings::bad;
 const KNOWN: &str =
     "limit, template, drive-failure, drive-replacement, drive-slow, service-stop and service-start";
 
+const DRIVE_FAILURE: &str = "drive-failure";
 const SERVICE_STOP: &str = "service-stop";
 const SERVICE_START: &str = "service-start";
+
+/// Whether replicas do not serve after an action.
+pub(super) fn takes_replicas(action: &str) -> bool {
+    matches!(action, DRIVE_FAILURE | SERVICE_STOP)
+}
 
 /// A planned event, checked.
 #[derive(Debug, Clone)]
@@ -52,7 +58,7 @@ impl ScheduledEvent {
         let allowed: &[&str] = match action {
             "limit" => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
             "template" => &["volume", "template"],
-            "drive-failure" | "drive-replacement" => &["drive"],
+            DRIVE_FAILURE | "drive-replacement" => &["drive"],
             SERVICE_STOP | SERVICE_START => &["service"],
             _ => {
                 return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
@@ -85,7 +91,7 @@ impl ScheduledEvent {
             }
             _ => {
                 let of = |drive| match action {
-                    "drive-failure" => ScheduledEvent::DriveFailure { drive },
+                    DRIVE_FAILURE => ScheduledEvent::DriveFailure { drive },
                     _ => ScheduledEvent::DriveReplacement { drive },
                 };
                 let Some(value) = arguments.get("drive") else { return Ok(of(0)) };

@@ -99,6 +99,14 @@ const CROWDING_BITS: u32 = 32;
 /// A cache that holds less than one part in so many of its limit does not matter: destaging keeps up.
 const SMALL_SHARE: u128 = 50;
 
+/// What of the write cache was in use at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fill {
+    dirty_bytes: u64,
+    destaging: u32,
+    at_ns: u64,
+}
+
 /// One controller.
 #[derive(Debug, Clone)]
 pub(crate) struct Controller {
@@ -107,8 +115,7 @@ pub(crate) struct Controller {
     engine: Server,
     mirror: Server,
     dirty_bytes: u64,
-    /// Dirty bytes, and the moment, at which the load's level began.
-    level_start: (u64, u64),
+    level_start: Fill,
     /// Commands that wait for room in the cache, with their sizes.
     waiting: VecDeque<(u32, u32)>,
     destaging: u32,
@@ -128,7 +135,7 @@ impl Controller {
             engine: Server::default(),
             mirror: Server::default(),
             dirty_bytes: 0,
-            level_start: (0, 0),
+            level_start: Fill::default(),
             waiting: VecDeque::new(),
             destaging: 0,
             to_destage: VecDeque::new(),
@@ -226,25 +233,40 @@ impl Controller {
 
     /// As [`load::FastForward::begin_level`].
     pub fn begin_level(&mut self, now_ns: u64) {
-        self.level_start = (self.dirty_bytes, now_ns);
+        self.level_start = Fill { dirty_bytes: self.dirty_bytes, destaging: self.destaging, at_ns: now_ns };
     }
 
-    /// Whether the cache stays as it is for `left_ns` more: full, or so far from full and from empty that it comes to neither at
-    /// the pace at which it has filled or drained since the level began.
+    /// Whether the cache stays as it is for `left_ns` more, at the pace at which it has filled or drained since the level began.
     pub fn stays_level(&self, now_ns: u64, left_ns: u64) -> bool {
-        let (before, since_ns) = self.level_start;
-        let observed_ns = u128::from(now_ns.saturating_sub(since_ns).max(1));
+        let observed_ns = now_ns.saturating_sub(self.level_start.at_ns).max(1);
+        // Whether what has changed by so much does not change by as much as there is room for.
+        let is_far = |changed: u64, room: u64| {
+            u128::from(changed) * u128::from(left_ns) < u128::from(room) * u128::from(observed_ns)
+        };
+        self.keeps_room(is_far) && self.keeps_destage_commands(is_far)
+    }
+
+    /// The cache is full, or so far from full and from empty that it comes to neither.
+    fn keeps_room(&self, is_far: impl Fn(u64, u64) -> bool) -> bool {
+        let before = self.level_start.dirty_bytes;
+        let limit_bytes = self.timing.dirty_limit_bytes;
+        let is_small = u128::from(before.max(self.dirty_bytes)) * SMALL_SHARE < u128::from(limit_bytes);
         let room_bytes = if self.dirty_bytes > before {
-            self.timing.dirty_limit_bytes.saturating_sub(self.dirty_bytes)
+            limit_bytes.saturating_sub(self.dirty_bytes)
         } else {
             self.dirty_bytes
         };
-        let changed_bytes = u128::from(self.dirty_bytes.abs_diff(before));
-        let is_small = u128::from(before.max(self.dirty_bytes)) * SMALL_SHARE
-            < u128::from(self.timing.dirty_limit_bytes);
-        !self.waiting.is_empty()
-            || is_small
-            || changed_bytes * u128::from(left_ns) < u128::from(room_bytes) * observed_ns
+        !self.waiting.is_empty() || is_small || is_far(self.dirty_bytes.abs_diff(before), room_bytes)
+    }
+
+    /// All destage commands are in use, or so few that they are not used up. Where a drive falls behind, the commands that wait for
+    /// it become more and more until none is left for the other drives: from then on all of them are destaged to more slowly.
+    fn keeps_destage_commands(&self, is_far: impl Fn(u64, u64) -> bool) -> bool {
+        let (before, limit) = (self.level_start.destaging, self.timing.destage_commands);
+        if before == limit {
+            return self.destaging == limit;
+        }
+        is_far(self.destaging.saturating_sub(before).into(), limit.saturating_sub(self.destaging).into())
     }
 
     /// Its processors.
