@@ -80,7 +80,7 @@ fn print_chain(error: &dyn Error) {
         }
         cause = error.source();
     }
-    crate::output::print_notice(&format!("error: {text}"));
+    crate::notice::print_notice(&format!("error: {text}"));
 }
 
 impl From<CampaignError> for Failure {

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod live;
+mod notice;
 mod output;
 mod panics;
 mod progress;

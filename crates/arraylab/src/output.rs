@@ -1,14 +1,11 @@
 //! Results to stdout, everything else to stderr. Neither may end the program: a reader that has seen enough closes
 //! stdout, and a terminal that goes away takes stderr with it while a campaign runs on.
 
+pub use crate::notice::print_notice;
+
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-
-/// Prints a line that is not a result.
-pub fn print_notice(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
 
 /// Prints results.
 pub fn print(text: &str) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ use crate::pauses::{Pauses, is_of};
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
+use crate::worker::{CaseJob, Predecessor, Worker, failed};
 use crate::{CampaignError, Watcher, inventory, load_choice, longest_first, rate_share, search};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
@@ -19,9 +20,6 @@ use store::{
     CaseOutcome, CaseRecord, CaseState, CaseStatus, Counter, Event, PRECONDITIONING_LOAD, Run, RunEnd,
     StoreError,
 };
-
-/// The name of a case's only load in the run directory.
-pub(crate) const ONLY_LOAD: &str = "load";
 
 /// After so many cases in a row that failed, the target is taken to be gone and the rest is left for a resume.
 const FAILURES_IN_A_ROW_LIMIT: u32 = 3;
@@ -53,51 +51,12 @@ pub struct Summary {
     pub late_ns: Option<u64>,
 }
 
-/// Job of a worker: one case to measure.
-pub(crate) struct CaseJob {
-    pub case_index: u32,
-    /// Where the engine's files go; none for a twin.
-    pub directory: Option<PathBuf>,
-    /// The cases that this one continues, the first of them first. Only for a twin, which keeps their state and passes
-    /// the pauses in simulated time.
-    pub predecessors: Vec<Predecessor>,
-    /// What stands in for the case, where results of others give it its rate or its jobs and depth.
-    pub resolved_case: Option<Box<Case>>,
-}
-
-/// A case before one that continues it.
-#[derive(Debug, Clone)]
-pub(crate) struct Predecessor {
-    pub case_index: u32,
-    /// What stood in for it.
-    pub resolved_case: Option<Box<Case>>,
-    /// The pause after it.
-    pub pause_ns: u64,
-}
-
 /// What stands in for a case that rests on the results of others.
 struct ResolvedCase {
     case: Case,
     /// What results gave it: the kind of the event that says so.
     kind: &'static str,
     text: String,
-}
-
-/// Measures one case at a time.
-pub(crate) trait Worker: Sync {
-    /// Measures a case, telling samples and progress on the way. Returns soon after `stop` is raised. The case stands in
-    /// for the one of the order among its neighbours `cases`: a rate or a point of a search may be set in it.
-    fn measure(
-        &self,
-        case: &Case,
-        cases: &[Case],
-        job: &CaseJob,
-        tx: &SyncSender<Message>,
-        stop: &AtomicBool,
-    ) -> Ended;
-
-    /// Puts back what was changed, when there are no more cases.
-    fn close(&self, _tell: &SyncSender<Message>) {}
 }
 
 /// Carries out what is pending of a campaign, until all is done, `interrupt` is raised, or it cannot go on.
@@ -231,20 +190,6 @@ fn work(
         let _ = tx.send(Message::Ended { worker: number, case_index, ended });
     }
     worker.close(tx);
-}
-
-/// The outcome of a case that could not be begun.
-pub(crate) fn failed(error: String) -> CaseOutcome {
-    CaseOutcome {
-        status: CaseStatus::Failed,
-        engine: String::new(),
-        target: String::new(),
-        duration_ns: 0,
-        loads: Vec::new(),
-        error: Some(error),
-        warnings: Vec::new(),
-        extrapolation: None,
-    }
 }
 
 /// How the keeping ended.

@@ -1,9 +1,9 @@
 //! Executors of cases: twins on several threads, or engines on real targets.
 
-use crate::coordinator::Worker;
 use crate::message::Message;
 use crate::real::{HostWatch, RealWorker};
 use crate::simulated::Simulator;
+use crate::worker::Worker;
 use std::sync::mpsc::SyncSender;
 use store::RunClock;
 

@@ -32,6 +32,7 @@ mod simulated;
 mod targets;
 mod verify;
 mod watch;
+mod worker;
 
 pub use bench::{
     BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, ValidationPoint, ValidationRow,

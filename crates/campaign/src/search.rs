@@ -1,7 +1,7 @@
 //! Cases that search for a load: each point is measured as a case of its own, then the load that was found is run.
 
-use crate::coordinator::{CaseJob, Worker, failed};
 use crate::message::{CaseEvent, Ended, Message};
+use crate::worker::{CaseJob, Worker, failed};
 use findings::{FOUND_LOAD_EVENT, FoundLoad, FoundPoint};
 use load::{
     Arrival, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, ConfidenceMethod, Direction,

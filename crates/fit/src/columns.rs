@@ -4,7 +4,9 @@
 use csv::StringRecord;
 
 use crate::FitError;
-use crate::measured::SETTINGS_PREFIX;
+
+/// The prefix of settings in `results --csv`.
+pub(crate) const SETTINGS_PREFIX: &str = "settings.";
 
 /// Columns of the whole case.
 const OF_CASE: [&str; 11] = [

@@ -6,12 +6,11 @@ use std::path::Path;
 use plan::{Case, FigureOf, LoadedPlan, PublishedTable, PublishedValue, Quantity, Selection};
 use serde_json::{Map, Value};
 
-use crate::{FitError, columns};
+use crate::FitError;
+use crate::columns::{self, SETTINGS_PREFIX};
 
 /// The most rows: each is simulated once for each evaluation.
 const POINTS_LIMIT: usize = 2_000;
-/// The prefix of settings in `results --csv`.
-pub(crate) const SETTINGS_PREFIX: &str = "settings.";
 /// The quantities that are taken from results: what a user of storage sees.
 const RESULT_QUANTITIES: [&str; 3] = ["iops", "read.latency_ns.mean", "write.latency_ns.mean"];
 

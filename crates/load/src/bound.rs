@@ -6,28 +6,10 @@
 //! through the ends of the bracket then crosses the bound too early, and the line through the two largest loads that hold too late. So:
 //! raise the rate until the bound is broken, then measure between the two crossings, and halve the bracket where they do not help.
 
-use crate::Histogram;
 use crate::bound_confidence::{
-    BoundConfidence, ConfidenceMethod, SectionedError, by_regression, latency_of, sectioned_error,
+    BoundConfidence, ConfidenceMethod, by_regression, latency_of, sectioned_error,
 };
-
-/// Latency measure that must stay under the bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BoundMeasure {
-    /// The mean.
-    Mean,
-    /// A percentile, in millionths: 990,000 for p99.
-    Percentile(u32),
-}
-
-/// Bound of a load search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bound {
-    /// Of what.
-    pub measure: BoundMeasure,
-    /// The largest latency allowed.
-    pub latency_ns: u64,
-}
+use crate::bound_point::{Bound, BoundMeasurement, BoundPoint};
 
 /// State of a load search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,38 +52,6 @@ impl BoundSearch {
             is_whole: true,
         }
     }
-}
-
-/// Measurement at one load.
-#[derive(Debug, Clone)]
-pub struct BoundMeasurement {
-    /// Latencies, from the intended arrival in open loop.
-    pub latency: Histogram,
-    /// The rate that was delivered.
-    pub delivered_iops: f64,
-    /// The load was delivered; where it was not, the load is too large whatever the latency says.
-    pub kept_up: bool,
-    /// The same latencies by equal parts of the time measured, in order: how they differ tells how sure the whole is.
-    pub sections: Vec<Histogram>,
-    /// Share of the time that was really measured; less than 1 where a simulation filled in the rest by what it had seen.
-    pub simulated_share: f64,
-}
-
-/// One measured point.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BoundPoint {
-    /// The rate or depth.
-    pub load: f64,
-    /// The latency that is bounded.
-    pub latency_ns: f64,
-    /// How surely that latency is known; `None` where too few I/Os were seen to tell.
-    pub error: Option<SectionedError>,
-    /// The rate that was delivered.
-    pub delivered_iops: f64,
-    /// The load was delivered.
-    pub kept_up: bool,
-    /// It was under the bound and kept up.
-    pub holds: bool,
 }
 
 /// End of a search.

@@ -6,7 +6,7 @@
 //! 1 / latency falls in a straight line, so a line is laid through the points near the answer; where it crosses the bound is the answer, and the delta method carries the errors over to the load (inverse
 //! prediction). Points that scatter about the line by more than their errors widen it (the Birge ratio).
 
-use crate::bound::{Bound, BoundMeasure, BoundMeasurement, BoundPoint};
+use crate::bound_point::{Bound, BoundMeasure, BoundMeasurement, BoundPoint, SectionedError};
 use crate::{Histogram, bin_index, bin_width_ns};
 
 /// How many sections a point may be cut into; the first that leaves enough I/Os in each is taken.
@@ -35,15 +35,6 @@ pub struct BoundConfidence {
     pub interval_95: [f64; 2],
     /// How it was found.
     pub method: ConfidenceMethod,
-}
-
-/// The standard error of a latency, and how many independent deviations it rests on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SectionedError {
-    /// One standard error.
-    pub standard_error_ns: f64,
-    /// Sections less one.
-    pub freedom: u32,
 }
 
 pub(crate) fn latency_of(measure: BoundMeasure, latency: &Histogram) -> f64 {

@@ -3,14 +3,10 @@
 //! Arrays that compress or deduplicate are flattered by zeros and by one buffer written again and again; so content is
 //! made block by block, and what was delivered is counted.
 
+use crate::content_block::{CONTENT_BLOCK_BYTES, DUPLICATE_SETS};
 use crate::content_tally::{ContentProbe, ContentTally};
 use crate::{Content, Random};
 
-/// The unit in which duplicates and compressible parts are made. 4 KiB is the smallest unit that arrays deduplicate in
-/// practice; a larger unit sees the same shares.
-pub const CONTENT_BLOCK_BYTES: usize = 4096;
-/// Different contents that duplicates are taken from.
-pub(crate) const DUPLICATE_SETS: u64 = 64;
 /// Streams of random numbers for content, far from those that decide what is issued.
 const CONTENT_STREAMS: u64 = 1 << 44;
 

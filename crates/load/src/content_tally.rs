@@ -4,7 +4,7 @@
 //! the load is over, so that no compressor works while it runs.
 
 use crate::Content;
-use crate::content::{CONTENT_BLOCK_BYTES, DUPLICATE_SETS};
+use crate::content_block::{CONTENT_BLOCK_BYTES, DUPLICATE_SETS};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks whose content is kept in mind to find duplicates: 16 bytes each.

@@ -9,9 +9,11 @@
 mod arrival;
 mod bound;
 mod bound_confidence;
+mod bound_point;
 mod clock;
 mod concurrent;
 mod content;
+mod content_block;
 mod content_tally;
 mod device;
 mod distribution;
@@ -31,13 +33,13 @@ mod trace;
 mod verify;
 
 pub use arrival::{Arrival, ArrivalProcess, ArrivalStream, PROFILE_POINTS_LIMIT, RateCurve};
-pub use bound::{
-    Bound, BoundAnswer, BoundEnd, BoundMeasure, BoundMeasurement, BoundPoint, BoundSearch, max_under_latency,
-};
-pub use bound_confidence::{BoundConfidence, ConfidenceMethod, SectionedError};
+pub use bound::{BoundAnswer, BoundEnd, BoundSearch, max_under_latency};
+pub use bound_confidence::{BoundConfidence, ConfidenceMethod};
+pub use bound_point::{Bound, BoundMeasure, BoundMeasurement, BoundPoint, SectionedError};
 pub use clock::{AsFastAsPossible, Clock, REAL_SPEED, SPEEDS, WakeTime, WallClock, speed_millionths};
 pub use concurrent::{LoadControl, SharedLoad, first_jobs, run_concurrent};
-pub use content::{CONTENT_BLOCK_BYTES, Filler};
+pub use content::Filler;
+pub use content_block::CONTENT_BLOCK_BYTES;
 pub use content_tally::ContentTally;
 pub use device::{Completion, Device, Direction, IoError, Operation};
 pub use distribution::Permutation;

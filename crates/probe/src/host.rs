@@ -3,6 +3,7 @@
 use crate::balance::push_balance;
 use crate::counter::HostInterval;
 use crate::cpu::{Cpus, push_load};
+use crate::device_selection::DeviceSelection;
 use crate::diskstats::{Disks, Line, parse_line, parse_stat_file};
 use crate::path_states::PathStates;
 use crate::pressure::{Pressure, RESOURCES};
@@ -26,15 +27,6 @@ impl ProbeRoots {
     pub fn system() -> Self {
         ProbeRoots { proc: "/proc".into(), sysfs: "/sys".into() }
     }
-}
-
-/// Selection of block devices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeviceSelection {
-    /// Every whole device, no partitions.
-    Whole,
-    /// These kernel names, and the devices that these are made of: the drives of a volume, the paths to a device.
-    Named(Vec<String>),
 }
 
 /// Errors of reading the host.

@@ -12,6 +12,7 @@ mod balance;
 mod collectors;
 mod counter;
 mod cpu;
+mod device_selection;
 mod diskstats;
 mod facts;
 mod host;
@@ -28,6 +29,7 @@ pub use collectors::{
     PrometheusSettings, VALUES_LIMIT,
 };
 pub use counter::{Counter, HostInterval, PathChange};
+pub use device_selection::DeviceSelection;
 pub use facts::host_facts;
-pub use host::{DeviceSelection, HostProbe, ProbeError, ProbeRoots};
+pub use host::{HostProbe, ProbeError, ProbeRoots};
 pub use thread::{INTERVAL_MINIMUM, ProbeSettings, ProbeSummary, ProbeThread};

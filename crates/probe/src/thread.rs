@@ -1,7 +1,8 @@
 //! The probe in the background of a run.
 
 use crate::counter::HostInterval;
-use crate::host::{DeviceSelection, HostProbe, ProbeError, ProbeRoots};
+use crate::device_selection::DeviceSelection;
+use crate::host::{HostProbe, ProbeError, ProbeRoots};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};

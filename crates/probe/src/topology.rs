@@ -1,7 +1,7 @@
 //! Topology of block devices, from sysfs: which are volumes of the device mapper or of md, which are
 //! paths to one device by dm-multipath or by native NVMe multipath, and which host port a path leaves by.
 
-use crate::host::DeviceSelection;
+use crate::device_selection::DeviceSelection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

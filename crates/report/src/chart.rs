@@ -112,7 +112,7 @@ impl Chart {
     }
 
     /// The numbers behind the drawing: a row for each x, a column for each series.
-    pub fn data_table(&self) -> crate::model::Table {
+    pub fn data_table(&self) -> crate::table::Table {
         table::of(self)
     }
 

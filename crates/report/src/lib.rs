@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod markdown;
 mod model;
+mod table;
 mod topology;
 mod validation;
 

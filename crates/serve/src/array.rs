@@ -1,19 +1,20 @@
 //! Served array built from a description and settings: layout, drives, volumes and spares.
 
+pub use crate::served_array::ServedArray;
+
+use crate::array_settings::{MODEL_SEED, is_of_model, refused, text_of, typed};
 use crate::paced::TwinSpec;
 use crate::{ServeError, replicated};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
 use target::TargetSpec;
+use twin::ArrayDescription;
 use twin::disk_array::Level;
 use twin::ssd_array::SHRINK_LIMIT;
-use twin::{ArrayDescription, Twin};
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
 /// Placement in a pool is part of the array; the twin's is the same.
 const POOL_SEED: u64 = 1;
-/// Chance acts on few parts of an array, and the same in every server.
-pub(crate) const MODEL_SEED: u64 = 1;
 /// Settings of a model that the bytes have as well.
 pub(crate) const SHAPING: [&str; 5] = ["raid", "layout", "disks", "segment", SHRINK];
 /// Those of them that say the level.
@@ -22,27 +23,6 @@ const LEVEL: [&str; 2] = ["raid", "layout"];
 const SHRINK: &str = "shrink";
 /// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
 const POOL_PIECES_MINIMUM: u64 = 32;
-
-/// An array as it is served.
-#[derive(Debug, Clone)]
-pub struct ServedArray {
-    /// The description's name.
-    pub name: String,
-    /// The description's title.
-    pub title: String,
-    /// Settings that were given.
-    pub settings: Map<String, Value>,
-    /// Layout and drives.
-    pub spec: VolumeSpec,
-    /// Sizes of `vol0`, `vol1` …, one after the other from the start of the array.
-    pub volumes_bytes: Vec<u64>,
-    /// Drives that take the place of lost ones by themselves.
-    pub spares: u32,
-    /// What its time comes from; without it it can only be served as fast as it goes.
-    pub twin: Option<TwinSpec>,
-    /// What it was made from.
-    pub description: ArrayDescription,
-}
 
 /// What a kind of array says about its layout.
 struct Shape {
@@ -216,27 +196,6 @@ fn shrunk(
         _ => return Err(refused(format!("`{SHRINK}={text}` is not 1 to {SHRINK_LIMIT}"))),
     }
     Ok(description)
-}
-
-/// Whether a setting is one of the array's model.
-pub(crate) fn is_of_model(description: &ArrayDescription, key: &str) -> bool {
-    Twin::settings(description).iter().any(|setting| setting.name == key)
-}
-
-/// A setting's value as plans type it; switches of a model are texts.
-pub(crate) fn typed(name: &str, text: &str) -> Value {
-    plan::setting(name).and_then(|setting| setting.parse(text).ok()).unwrap_or_else(|| Value::from(text))
-}
-
-pub(crate) fn refused(problem: String) -> ServeError {
-    ServeError::Array {
-        problem,
-        hint: "settings of a served array: raid, layout, disks, segment, capacity (bytes of each drive), and those of its model",
-    }
-}
-
-pub(crate) fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn level_of(raid: u8) -> Level {

@@ -1,7 +1,7 @@
 //! `ctl CONTROL_SOCKET VERB…`: client of a served array's control socket.
 
 use crate::ServeError;
-use crate::array::typed;
+use crate::array_settings::typed;
 use crate::events::Event;
 use crate::verbs;
 use driver::protocol::Verb;

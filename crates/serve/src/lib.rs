@@ -4,6 +4,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod array_settings;
 mod array_view;
 mod bench;
 mod bounds;
@@ -27,6 +28,7 @@ mod power;
 mod replicated;
 mod reported_losses;
 mod run;
+mod served_array;
 mod settings;
 mod status;
 mod ublk;

@@ -1,8 +1,9 @@
 //! Replicated system as served: three copies of each object, no two on one node.
 
 use crate::ServeError;
-use crate::array::{MODEL_SEED, ServedArray, is_of_model, refused, text_of, typed};
+use crate::array_settings::{MODEL_SEED, is_of_model, refused, text_of, typed};
 use crate::paced::TwinSpec;
+use crate::served_array::ServedArray;
 use layout::{Layout, ReplicaSpec};
 use serde_json::{Map, Value, json};
 use twin::ArrayDescription;

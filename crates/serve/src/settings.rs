@@ -1,6 +1,7 @@
 //! Settings that are made while an array is served: of its model, of the volume under load, and of the bytes what they are.
 
-use crate::array::{SHAPING, is_of_model, text_of};
+use crate::array::SHAPING;
+use crate::array_settings::{is_of_model, text_of};
 use crate::control::{Controlled, VOLUME, refuse};
 use crate::reported_losses::lost_drives;
 use driver::Settings;

@@ -1,7 +1,7 @@
 //! Run directory paths and atomic file writes.
 
 use crate::StoreError;
-use crate::error::is_out_of_room;
+use crate::disk_space::ROOM_FILE;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,6 @@ pub(crate) const LOCK_FILE: &str = "lock";
 pub(crate) const CASES_DIRECTORY: &str = "cases";
 /// Where the pictures of a run's plan are kept, under their names in the plan.
 pub const PICTURES_DIRECTORY: &str = "pictures";
-/// Written and removed to see whether there is room.
-const ROOM_FILE: &str = "room.tmp";
-/// Twice what SQLite asks for at once, which is 32 KiB of shared memory.
-const ROOM_BYTES: usize = 64 << 10;
-
 /// Bytes of a case's name that its directory keeps; file systems allow 255 for a whole name.
 const CASE_NAME_LIMIT_BYTES: usize = 80;
 
@@ -110,20 +105,6 @@ pub(crate) fn read_limited(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, Sto
         });
     }
     Ok(bytes)
-}
-
-/// Whether a little more can be written beside a file. False only where the file system says that it is full.
-pub(crate) fn has_room_beside(path: &Path) -> bool {
-    let probe = path.with_file_name(ROOM_FILE);
-    let write = || {
-        let mut file = File::create(&probe)?;
-        file.write_all(&[0; ROOM_BYTES])?;
-        file.sync_all()
-    };
-    let written = write();
-    // Where it was never made, there is nothing to remove.
-    let _ = fs::remove_file(&probe);
-    !written.is_err_and(|error| is_out_of_room(&error))
 }
 
 fn temporary_name(name: &str) -> String {

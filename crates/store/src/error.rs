@@ -1,6 +1,6 @@
 //! Errors of run directories.
 
-use crate::directory::has_room_beside;
+use crate::disk_space::{has_room_beside, is_out_of_room};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -148,9 +148,4 @@ impl StoreError {
             _ => StoreError::Database { path: path.into(), source },
         }
     }
-}
-
-/// A used-up quota is a full disk to whoever has to make room.
-pub(crate) fn is_out_of_room(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -12,6 +12,7 @@ mod clock;
 mod counters;
 mod csv;
 mod directory;
+mod disk_space;
 mod encoding;
 mod error;
 mod events;

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The most bytes written at a time when whole stripes are brought to the drives.
+pub(crate) const RUN_BYTES_LIMIT: usize = 1 << 20;
+
 const PAGE_SECTORS: u64 = 8;
 const PAGE_BYTES: usize = PAGE_SECTORS as usize * SECTOR_BYTES;
 const SHARDS: usize = 64;

@@ -5,11 +5,12 @@ use crate::drive::{DriveCondition, SECTOR_BYTES};
 use crate::error::ErrorContext;
 use crate::journal::Record;
 use crate::opening::new_drive;
+use crate::overlay::RUN_BYTES_LIMIT;
 use crate::parity;
 use crate::replay::sync_drives;
 use crate::stale_stripes::StaleStripes;
 use crate::stripe::{Array, Stripes};
-use crate::volume::{RUN_BYTES_LIMIT, Volume};
+use crate::volume::Volume;
 use layout::{Place, Redundancy};
 use std::sync::atomic::Ordering;
 

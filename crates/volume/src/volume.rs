@@ -20,9 +20,6 @@ const STRIPE_LOCKS: usize = 1024;
 const OVERLAY_BYTES_LIMIT: usize = 64 << 20;
 /// The journal is emptied when it is this long.
 const JOURNAL_BYTES_LIMIT: u64 = 256 << 20;
-/// The most bytes written at a time when whole stripes are brought to the drives.
-pub(crate) const RUN_BYTES_LIMIT: usize = 1 << 20;
-
 /// Specification of a volume.
 #[derive(Debug, Clone)]
 pub struct VolumeSpec {

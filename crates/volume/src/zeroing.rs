@@ -2,8 +2,9 @@
 
 use crate::VolumeError;
 use crate::journal::{Change, Record};
+use crate::overlay::RUN_BYTES_LIMIT;
 use crate::replay::{carry_out, sync_drives};
-use crate::volume::{RUN_BYTES_LIMIT, Volume};
+use crate::volume::Volume;
 
 /// Writes of zeros that free less than this are ordinary writes.
 const PUNCH_BYTES_MINIMUM: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! Array settings between cases.
 
 use crate::message::Message;
-use crate::real::worker::{CaseStop, Reporter};
+use crate::real::reporter::{CaseStop, Reporter};
 use driver::{ArrayDriver, Change, CreatedDevice, DriverError, SetOutcome, Settings, WaitLimits};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;

@@ -1,7 +1,7 @@
 //! Events of a case, made by the array's driver at their times or when samples show their conditions.
 
 use crate::conditions::WatchedCondition;
-use crate::real::worker::Reporter;
+use crate::real::reporter::Reporter;
 use driver::ArrayDriver;
 use load::Sample;
 use plan::Case;

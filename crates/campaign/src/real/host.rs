@@ -1,7 +1,7 @@
 //! Host settings, applied before a case and restored at the end.
 
 use crate::message::Message;
-use crate::real::worker::{CaseStop, Reporter};
+use crate::real::reporter::{CaseStop, Reporter};
 use driver::Change;
 use driver::host::{
     Applied, HostError, HostRoots, HostSetting, HostSettings, PutBack, Recovered, default_state_directory,

@@ -10,6 +10,7 @@ mod host;
 mod host_watch;
 mod loads;
 mod precondition;
+mod reporter;
 mod watched_devices;
 mod worker;
 

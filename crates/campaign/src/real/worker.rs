@@ -1,15 +1,16 @@
 //! Worker for cases on real targets.
 
-use crate::coordinator::{CaseJob, ONLY_LOAD, Worker};
-use crate::message::{CaseEvent, Ended, Message};
+use crate::message::{Ended, Message};
 use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
 use crate::real::events::Events;
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostSettingsGuard;
 use crate::real::loads::{Issuer, Listener, LoadRun, Measured, RealLoad, run_at_once};
 use crate::real::precondition::{filling, is_short, load_of, purge};
+use crate::real::reporter::{CaseStop, Reporter};
 use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, WatchSettings};
 use crate::targets::target_of;
+use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use load::ContentTally;
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
 use serde_json::{Value, json};
@@ -20,48 +21,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use store::{CaseOutcome, CaseStatus, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
 use target::{Address, Inspected, Roots};
-
-/// Reason why a case ends without a measurement, or with a bad one.
-#[derive(Debug)]
-pub(crate) enum CaseStop {
-    /// The target or the engine failed.
-    Failed(String),
-    /// Nobody can make its settings.
-    NotSettable(String),
-    /// The array refuses its settings.
-    Refused(String),
-    /// Nothing after it can be measured either.
-    GaveUp(String),
-    /// The run is to stop.
-    Stopped,
-}
-
-/// A case's way to the thread that keeps the run.
-#[derive(Debug)]
-pub(crate) struct Reporter<'a> {
-    pub case_index: u32,
-    tx: &'a SyncSender<Message>,
-}
-
-impl Reporter<'_> {
-    /// The coordinator receives until every worker has hung up.
-    pub fn send(&self, message: Message) {
-        let _ = self.tx.send(message);
-    }
-
-    pub fn waiting(&self, text: &str) {
-        self.send(Message::Waiting { case_index: self.case_index, text: text.to_owned() });
-    }
-
-    pub fn happened(&self, case_at_ns: u64, kind: &str, text: &str, data: Option<Value>) {
-        let event = CaseEvent { case_at_ns, kind: kind.to_owned(), text: text.to_owned(), data };
-        self.send(Message::Happened { case_index: self.case_index, event });
-    }
-
-    pub fn sender(&self) -> &SyncSender<Message> {
-        self.tx
-    }
-}
 
 /// Parts of a worker.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Concurrent loads on a twin, each with its own jobs for its volume and host.
 
-use super::case_run::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
+use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
 use super::twin_error;
 use crate::CampaignError;
 use load::{Extrapolation, Generator, LoadControl, LoadSpec, SharedLoad, first_jobs, run_concurrent};

@@ -2,10 +2,11 @@
 
 mod case_run;
 mod concurrent;
+mod timed_events;
 
 use crate::CampaignError;
-use crate::coordinator::{CaseJob, ONLY_LOAD, Worker};
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
+use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};

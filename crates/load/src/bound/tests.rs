@@ -1,5 +1,7 @@
 use super::*;
+use crate::Histogram;
 use crate::Random;
+use crate::bound_point::BoundMeasure;
 use std::convert::Infallible;
 
 /// An M/M/1 queue: response times are exponential with mean 1 / (mu - lambda), so every bound has an exact answer.

@@ -1,7 +1,8 @@
 //! Functions and literals of expressions.
 
 use super::lex::{Mistake, Token};
-use super::parse::{Parsed, Parser, Type, same_unit};
+use super::names::Type;
+use super::parse::{Parsed, Parser, same_unit};
 use super::{Call, Expr, Function, Unit};
 use crate::suggest::did_you_mean;
 

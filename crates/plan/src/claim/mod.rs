@@ -5,13 +5,15 @@
 mod call;
 mod fields;
 mod lex;
+mod names;
 mod parse;
 mod select;
 mod unit;
 
 pub use fields::{finding_fields, finding_words};
 pub(crate) use lex::Mistake;
-pub(crate) use parse::{Names, Type, parse, unknown_name_in};
+pub(crate) use names::{Names, Type};
+pub(crate) use parse::{parse, unknown_name_in};
 pub use unit::Unit;
 
 use crate::quantity::Quantity;

@@ -1,29 +1,13 @@
 //! Parser of claim expressions, with types and units.
 
 use super::lex::{Lexeme, Mistake, Token, lex};
+use super::names::{Names, Type};
 use super::select::selector;
 use super::{Comparator, Comparison, Expr, Operator, Unit};
 use crate::suggest::did_you_mean;
 
 /// The deepest nesting of an expression.
 const DEPTH_LIMIT: usize = 32;
-
-/// Type of an expression.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Type {
-    /// Values of a unit; `None` takes that of what it stands beside.
-    Number(Option<Unit>),
-    /// Whether something holds.
-    Truth,
-}
-
-/// Names that an expression may use.
-pub(crate) struct Names<'a> {
-    /// The plan's stages.
-    pub stages: &'a [&'a str],
-    /// Values of the claim so far, with their types.
-    pub values: &'a [(String, Type)],
-}
 
 /// Reads an expression.
 pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<(Expr, Type), Mistake> {

@@ -2,7 +2,7 @@
 
 use super::fields::{finding_fields, finding_words};
 use super::lex::Mistake;
-use super::parse::Names;
+use super::names::Names;
 use super::{Comparator, Expr, Filter, Selector, Source, Unit};
 use crate::quantity::{QUANTITIES, Quantity};
 use crate::suggest::did_you_mean;

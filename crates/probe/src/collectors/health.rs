@@ -2,7 +2,8 @@
 
 use super::process::Runner;
 use super::{CollectError, CollectedValue, Deadline, Source, keep};
-use crate::host::{DeviceSelection, ProbeRoots};
+use crate::device_selection::DeviceSelection;
+use crate::host::ProbeRoots;
 use crate::topology::Topology;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Table of a chart's data.
 
 use super::{Chart, Role, scale::plain};
-use crate::model::{Column, Table};
+use crate::table::{Column, Table};
 use findings::Cited;
 
 /// A row for each x, in order; a column for each series, and for its range where it has one. Where several

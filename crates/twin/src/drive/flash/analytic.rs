@@ -2,7 +2,7 @@
 //!
 //! Throughout, `over_provisioning` = (physical − user) ÷ user, alpha = 1 + `over_provisioning`, b = units per block.
 
-use super::translation::Collection;
+use super::policy::Collection;
 use load::Random;
 
 /// Halvings of an interval until a root has all the digits of a double.

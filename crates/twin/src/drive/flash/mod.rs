@@ -5,6 +5,7 @@ mod description;
 mod module;
 #[cfg(test)]
 mod module_tests;
+mod policy;
 mod sample;
 pub mod translation;
 #[cfg(test)]

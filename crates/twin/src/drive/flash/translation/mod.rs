@@ -9,6 +9,8 @@ mod geometry;
 
 pub use geometry::{Geometry, GeometryError, SLOT_LIMIT, UNITS_PER_BLOCK_LIMIT};
 
+pub use super::policy::Collection;
+
 use super::analytic;
 use collection::ClosingOrder;
 use load::Random;
@@ -19,17 +21,6 @@ const NONE: u32 = u32::MAX;
 /// Added to the valid count of a block that is open or free, so that a search for the emptiest block passes it by
 /// while counting down needs no branch.
 const NOT_CLOSED: i16 = 1 << 14;
-
-/// How the block to collect is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Collection {
-    /// The block with the fewest valid units.
-    Greedy,
-    /// The emptiest of this many blocks drawn at random.
-    Choices(u32),
-    /// The block closed longest ago.
-    Oldest,
-}
 
 /// Which writes share an open block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
