@@ -109,6 +109,9 @@ fn merged_shards_are_one_run() {
     let status: Value =
         serde_json::from_str(&succeed(&["status", merged.to_str().unwrap(), "--json"])).expect("a status");
     assert_eq!((&status["state"], &status["done"]), (&"done".into(), &21.into()));
+    let report = |run: &Path| succeed(&["report", run.to_str().unwrap(), "--format", "json"]);
+    assert!(report(&shards[0]).contains("This is shard 1 of 4: "));
+    assert!(!report(&merged).contains("This is shard"));
     for stage in ["curve", "passes"] {
         let in_shards =
             shards.iter().filter(|run| results(run).iter().any(|case| case["stage"] == stage)).count();

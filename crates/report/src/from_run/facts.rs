@@ -157,6 +157,13 @@ pub fn warnings(source: &Source<'_>) -> Result<Vec<Cited>, ReportError> {
             source.manifest.overrides.iter().map(|(name, value)| manifest_text(format!("{name}={value}")));
         note(cited!("The array was changed from its description: {}.", Cited::join(words, " ")));
     }
+    if let Some(shard) = &source.manifest.shard {
+        note(cited!(
+            "This is shard {} of {}: the other cases are in other runs; `arraylab merge` puts all of them together.",
+            manifest_text(shard.of.number.to_string()),
+            manifest_text(shard.of.count.to_string())
+        ));
+    }
     let is_unfinished =
         |case: &&store::CaseRecord| !matches!(case.state, CaseState::Ended(_)) && !source.is_not_needed(case);
     let unfinished = source.cases.iter().filter(is_unfinished).count();
