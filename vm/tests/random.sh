@@ -112,7 +112,8 @@ undo_all() {
     # The emulator zeroes it: a tenth of the time that writing it takes.
     blkdiscard -fz "$base" 2>wiped || { cat wiped; fail "combination $number: $base cannot be zeroed"; }
     blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
-    blockdev --rereadpt "$base"
+    # udev looks at what was uncovered, and md may put an array together from it for a moment.
+    wait_for 20 blockdev --rereadpt "$base"
     if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
     udevadm settle -t 20
 }
