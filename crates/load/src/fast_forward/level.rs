@@ -59,7 +59,8 @@ const RELAXATIONS_LEAST: f64 = 4.0;
 const RELAXATIONS_LEAST_NS: f64 = 10e9;
 /// It swings where its half-width, as the square root of time makes it grow until then, is more than this.
 const SWING: f64 = 0.03;
-/// Queues that wander more slowly stay near where they began for a minute's load; in hours they would be observed for most of them.
+/// Loads that are longer than this are not observed for it where it takes longer: they may be less sure, and would be observed for
+/// most of their time. Shorter ones are simulated whole then.
 const RELAXED_MOST_NS: f64 = 120e9;
 
 /// By how much more a long load may drift before that ends its level: its bounds are those of all loads.
@@ -306,7 +307,8 @@ impl Level {
         let grows = (relaxed_ns.min(self.demand.runtime_ns as f64) / observed_ns).sqrt();
         let swing = self.estimates.p99.iter().map(Estimate::half_width).fold(0.0, f64::max) * grows;
         let least_ns = relaxed_ns.min(RELAXATIONS_LEAST_NS.max(RELAXATIONS_LEAST * spread_ns));
-        relaxed_ns <= RELAXED_MOST_NS && observed_ns < least_ns && swing > SWING * tolerance
+        let is_asked = relaxed_ns.min(self.demand.runtime_ns as f64) <= RELAXED_MOST_NS;
+        is_asked && observed_ns < least_ns && swing > SWING * tolerance
     }
 
     /// Drops the first batches where that makes the mean of the others surer: they are of a load on its way (MSER, White 1997).
