@@ -109,11 +109,12 @@ undo_all() {
         eval "${undo[index]}" >/dev/null 2>&1 || fail "combination $number: cannot undo: ${undo[index]}"
     done
     udevadm settle -t 20
+    # From what a loop device lay over, udev puts an md array together again once that is gone.
+    mdadm -q --stop --scan 2>/dev/null || true
     # The emulator zeroes it: a tenth of the time that writing it takes.
     blkdiscard -fz "$base" 2>wiped || { cat wiped; fail "combination $number: $base cannot be zeroed"; }
     blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
-    # udev looks at what was uncovered, and md may put an array together from it for a moment.
-    wait_for 20 blockdev --rereadpt "$base"
+    blockdev --rereadpt "$base"
     if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
     udevadm settle -t 20
 }

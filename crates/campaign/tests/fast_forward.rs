@@ -17,10 +17,11 @@ const PLANS: [(&str, Only, Only); 5] = [
     (
         "dorado-2100-g2",
         &[
-            ("bs", &["1m"]),
-            ("numjobs", &["16"]),
+            // With more outstanding I/Os a minute is simulated whole.
+            ("bs", &["64k", "1m"]),
+            ("numjobs", &["1"]),
             ("rwmixread", &["0", "100"]),
-            ("iodepth", &["64"]),
+            ("iodepth", &["32"]),
             ("raid", &["5"]),
         ],
         &[("bs", &["64k", "1m"]), ("iodepth", &["64"]), ("ioengine", &["libaio"])],
