@@ -17,10 +17,11 @@ use volume::{BackingStore as _, MemoryBackingStore, Volume, VolumeSpec};
 pub type Decoder = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const DECODERS: [Decoder; 14] = [
+pub const DECODERS: [Decoder; 15] = [
     ("nbd", nbd_messages),
     ("nbd-client", nbd_servers),
     ("control", control_lines),
+    ("agent", agent_messages),
     ("http", http_heads),
     ("fio", fio_output),
     ("workloads", workload_files),
@@ -61,6 +62,30 @@ pub fn nbd_messages(bytes: &[u8]) {
     }
     if let Ok(information) = Information::decode(bytes) {
         assert_eq!(Information::decode(&information.encode()), Ok(information));
+    }
+}
+
+/// Messages between a coordinator and the agents on other hosts: frames of both sides, and the samples in them.
+pub fn agent_messages(bytes: &[u8]) {
+    let mut input = bytes;
+    while let Ok(Some(body)) = hosts::read_frame(&mut input) {
+        if let Ok(request) = hosts::decode_request(&body) {
+            let written = serde_json::to_vec(&request).expect("a request");
+            assert_eq!(hosts::decode_request(&written).as_ref(), Ok(&request));
+            if let hosts::Request::Measure(measure) = &request {
+                measure.loads.iter().for_each(|one| drop(one.load.check()));
+            }
+        }
+        match hosts::decode_reply(&body) {
+            Ok(hosts::Reply::Sample { sample, .. }) => {
+                if let Ok(sample) = sample.to_sample() {
+                    let again = hosts::WireSample::new(&sample).to_sample();
+                    assert_eq!(again.map(|again| again.read.latency), Ok(sample.read.latency));
+                }
+            }
+            Ok(hosts::Reply::Ended(end)) => end.loads.iter().for_each(|load| drop(load.to_load())),
+            _ => {}
+        }
     }
 }
 

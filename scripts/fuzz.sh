@@ -3,7 +3,7 @@
 # Needs a nightly compiler and a C++ compiler; cargo-fuzz is not needed. What it finds lies in fuzz/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
-target=${1:?a target: nbd, nbd-client, control, http, fio, workloads, plan, array, addresses, traces, results, telemetry, store or volume}
+target=${1:?a target: nbd, nbd-client, control, agent, http, fio, workloads, plan, array, addresses, traces, results, telemetry, store or volume}
 seconds=${2:-60}
 
 # What cargo-fuzz sets, without the address sanitizer, which finds nothing in safe Rust.

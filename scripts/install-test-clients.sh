@@ -24,6 +24,9 @@ declare -A package_of=(
   [gcc]=gcc
   [openssl]=openssl
   [parallel]=parallel
+  [sshd]=openssh-server
+  [ssh]=openssh-client
+  [ip]=iproute2
 )
 if [ "${1:-}" = --long ]; then
   package_of[psql]=postgresql-client

@@ -37,7 +37,14 @@ pub enum Command {
     Plans(ListArgs),
     /// List the arrays that ship; each is a twin
     Arrays(ListArgs),
-    /// Print a shipped plan or array as YAML, to read or to start one's own from
+    /// List the parts that arrays can be made of: hosts, links, controllers, caches, drives
+    Parts(ListArgs),
+    /// Check an array of parts: its values and where they come from, capacity, ceilings, warnings
+    #[command(
+        after_help = "Examples:\n  arraylab check all-nvme-raid6\n  arraylab check mine.yaml --json | jq .ceilings"
+    )]
+    Check(CheckArgs),
+    /// Print a shipped plan, array or part as YAML, to read or to start one's own from
     #[command(after_help = "Example:\n  arraylab show plan quick > mine.yaml && arraylab expand mine.yaml")]
     Show(ShowArgs),
     /// Print the JSON Schema of plans, arrays or results
@@ -54,6 +61,11 @@ pub enum Command {
         arraylab run quick --target /dev/sdx        prints the ID that --overwrite-data needs\n  \
         arraylab run --resume run                   goes on after an interruption")]
     Run(Box<RunArgs>),
+    /// Issue load for a run on another machine, which starts this over ssh; messages go over standard input and output
+    #[command(
+        after_help = "Started by `arraylab run --host NAME=ssh://USER@HOST`; there is nothing to type here."
+    )]
+    Agent(AgentArgs),
     /// Put the runs of all shards of a plan together: one run, as if one process had carried it out
     #[command(
         after_help = "Example:\n  arraylab run quick --target twin:dorado-2100-g2 --shard 1/2 --out part-1\n  \
@@ -151,14 +163,26 @@ pub enum ShowKind {
     Plan,
     /// An array description.
     Array,
+    /// A part that arrays can be made of.
+    Part,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// A shipped array's name, or a file
+    pub array: String,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A plan or an array
+    /// A plan, an array or a part
     pub kind: ShowKind,
-    /// Its name (see `arraylab plans`, `arraylab arrays`)
+    /// Its name (see `arraylab plans`, `arraylab arrays`, `arraylab parts`)
     pub name: String,
 }
 
@@ -232,6 +256,13 @@ pub struct RunArgs {
     /// Which cases
     #[command(flatten)]
     pub selection: SelectionArgs,
+    /// A host that issues the load: NAME=ssh://USER@HOST, or NAME=local; several share it. A --target @NAME=TARGET is that
+    /// host's alone
+    #[arg(long = "host", value_name = "NAME=ADDRESS")]
+    pub hosts: Vec<String>,
+    /// Copy this program to hosts that do not have the same (to ~/.cache/arraylab there)
+    #[arg(long)]
+    pub push_binary: bool,
     /// What sets a real array between cases: exec:PROGRAM[,key=value]…, manual, or ctl:SOCKET
     #[arg(long, value_name = "DRIVER")]
     pub array: Option<String>,
@@ -248,7 +279,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "K/N", value_parser = parse_shard)]
     pub shard: Option<store::ShardNumber>,
     /// Go on with an interrupted run
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "targets", "out", "shard", "stages", "only", "set", "seed", "engine", "array", "time_budget"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "targets", "out", "shard", "stages", "only", "set", "seed", "engine", "array", "time_budget", "hosts", "push_binary"])]
     pub resume: Option<PathBuf>,
     /// Consent to overwrite the data behind this ID, which a refused run prints
     #[arg(long = "overwrite-data", value_name = "ID")]
@@ -272,6 +303,14 @@ pub struct RunArgs {
     /// Print the results as JSON lines, as `results --json` does
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `agent`.
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// Move the agent's clock by so many milliseconds, for tests
+    #[arg(long, value_name = "MS", default_value_t = 0, allow_hyphen_values = true, hide = true)]
+    pub clock_offset_ms: i64,
 }
 
 /// Arguments of `merge`.

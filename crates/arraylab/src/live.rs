@@ -32,6 +32,8 @@ impl LiveView {
             target: targets.join(" "),
             version: manifest.arraylab_version.clone(),
         });
+        let hosts: Vec<String> = manifest.hosts.iter().map(|host| host.name.clone()).collect();
+        run.set_hosts(&hosts);
         let server = listener.serve(Arc::new(run.clone()), None)?;
         let address = server.address();
         self.metrics = Some((run, server));
@@ -80,6 +82,12 @@ impl Watcher for LiveView {
     fn sample(&mut self, case: &CaseRecord, load: &str, sample: &Sample) {
         if let Some((run, _)) = &self.metrics {
             run.sample(case.index, load, sample);
+        }
+    }
+
+    fn host_sample(&mut self, case: &CaseRecord, host: &str, load: &str, sample: &Sample) {
+        if let Some((run, _)) = &self.metrics {
+            run.host_sample(case.index, host, load, sample);
         }
     }
 

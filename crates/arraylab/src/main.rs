@@ -30,10 +30,13 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Plans(arguments) => commands::shipped::plans(arguments),
         Command::Arrays(arguments) => commands::shipped::arrays(arguments),
+        Command::Parts(arguments) => commands::check::parts(arguments),
+        Command::Check(arguments) => commands::check::check(arguments),
         Command::Show(arguments) => commands::shipped::show(arguments),
         Command::Schema(arguments) => commands::schema::print_schema(arguments),
         Command::Expand(arguments) => commands::expand::expand(arguments),
         Command::Run(arguments) => commands::run::run(arguments),
+        Command::Agent(arguments) => commands::agent::agent(arguments),
         Command::Merge(arguments) => commands::merge::merge(arguments),
         Command::Status(arguments) => commands::status::status(arguments),
         Command::Mark(arguments) => commands::status::mark(arguments),

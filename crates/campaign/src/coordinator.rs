@@ -1,9 +1,11 @@
 //! Coordinator of a campaign: one thread writes the run directory, workers measure.
 
+use crate::dependencies::needed_before;
+use crate::executor::Executor;
 use crate::load_choice::Load;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::pace::Pace;
-use crate::pauses::{Pauses, is_of};
+use crate::pauses::Pauses;
 use crate::prepare::Campaign;
 use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
@@ -68,7 +70,8 @@ pub fn run_campaign(
     let Campaign { cases, plan, mut run, executor, devices, notices, capacity_bytes } = campaign;
     let stage_ends = StageEnds::read(&plan, &cases, capacity_bytes, &run)?;
     let records = run.cases()?;
-    let own_records = run.own_cases()?;
+    let own_records: Vec<&CaseRecord> =
+        records.iter().filter(|record| run.manifest().has_case(record.index)).collect();
     let mut pending: Vec<u32> = own_records
         .iter()
         .filter(|record| record.state != CaseState::Ended(CaseStatus::Done))
@@ -130,6 +133,7 @@ pub fn run_campaign(
                 Message::HostCounters { .. }
                     | Message::PathChanged { .. }
                     | Message::Changed { .. }
+                    | Message::RunEvent { .. }
                     | Message::Warning { .. }
             );
             if ending.is_ok() && is_late_word {
@@ -142,7 +146,8 @@ pub fn run_campaign(
         }
         ending.map(|ending| (ending, coordinator.not_needed.len()))
     });
-    if executor.is_real_time() {
+    // Agents have said theirs when they ended.
+    if matches!(executor, Executor::Real(_)) {
         for answer in inventory::take(&plan.inventory, InventoryMoment::End, &devices) {
             let at_ns = run.clock().now_ns();
             let text = answer["command"].as_str().unwrap_or_default().to_owned();
@@ -306,8 +311,13 @@ impl Coordinator<'_> {
             };
             if let Some(worker) = self.idle.pop() {
                 // A worker that is gone shows as a closed channel in `coordinate`.
-                let _ =
-                    job_senders[worker].send(CaseJob { case_index, directory, predecessors, resolved_case });
+                let _ = job_senders[worker].send(CaseJob {
+                    case_index,
+                    directory,
+                    predecessors,
+                    resolved_case,
+                    parts: Vec::new(),
+                });
             }
         }
         Ok(())
@@ -338,24 +348,7 @@ impl Coordinator<'_> {
     /// A case that continues another waits for it, and for the case whose rate the pause between them rests on.
     fn may_begin(&self, case_index: u32) -> bool {
         let is_over = |index: u32| !self.pending.contains(&index) && !self.under_way.contains_key(&index);
-        let index = case_index as usize;
-        if let Some(full) = rate_share::rests_on(self.cases, &self.cases[index])
-            && !is_over(full.index as u32)
-        {
-            return false;
-        }
-        if let Some(choice) = &self.cases[index].load_of
-            && !self.cases.iter().all(|case| case.stage != choice.stage || is_over(case.index as u32))
-        {
-            return false;
-        }
-        if !self.cases[index].continues || index == 0 {
-            return true;
-        }
-        let rate = self.cases[index - 1].pause_over.as_ref();
-        let rests_on = rate.and_then(|rate| self.cases.iter().find(|case| is_of(rate, case)));
-        is_over(case_index - 1)
-            && rests_on.is_none_or(|case| case.index + 1 == index || is_over(case.index as u32))
+        needed_before(self.cases, case_index as usize).into_iter().all(|before| is_over(before as u32))
     }
 
     /// The cases that lead to one that continues them, with the pauses between them.
@@ -420,6 +413,18 @@ impl Coordinator<'_> {
                 self.keep_sample(case_index, &load, &sample, &counters, &events)?;
             }
             Message::Happened { case_index, event } => self.keep_event(case_index, &event)?,
+            Message::HostSample { case_index, host, load, sample } => {
+                self.run.append_host_sample(case_index, &host, &load, &sample)?;
+                self.watcher.host_sample(&self.records[case_index as usize], &host, &load, &sample);
+            }
+            Message::HostTotals { case_index, hosts } => self.run.set_host_totals(case_index, &hosts)?,
+            Message::RunEvent { kind, text, data } => {
+                let at_ns = self.run.clock().now_ns();
+                self.run.append_event(&Event { at_ns, kind, text, data, ..Event::default() })?;
+            }
+            Message::Flush(done) => {
+                let _ = done.send(());
+            }
             Message::Waiting { case_index, text } => {
                 let progress = self.pace.progress();
                 self.watcher.case_waiting(&self.records[case_index as usize], &text, &progress);
@@ -572,7 +577,7 @@ pub(crate) fn borrowed(counters: &[OwnedCounter]) -> Vec<Counter<'_>> {
     counters
         .iter()
         .map(|counter| Counter {
-            source: counter.source,
+            source: &counter.source,
             entity: &counter.entity,
             name: &counter.name,
             value: counter.value,

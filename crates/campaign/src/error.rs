@@ -30,6 +30,9 @@ pub enum CampaignError {
         /// What the twin says.
         source: Box<TwinError>,
     },
+    /// A host that issues load cannot be used.
+    #[error(transparent)]
+    Host(#[from] hosts::HostError),
     /// A case's load does not fit its target.
     #[error("stage `{stage}`, case `{case}`: {source}")]
     Load {

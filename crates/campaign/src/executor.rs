@@ -2,6 +2,7 @@
 
 use crate::message::Message;
 use crate::real::{HostWatch, RealWorker};
+use crate::remote::{FioRemoteWorker, RemoteWorker};
 use crate::simulated::Simulator;
 use crate::worker::Worker;
 use std::sync::mpsc::SyncSender;
@@ -14,6 +15,10 @@ pub(crate) enum Executor {
     Twin(Simulator),
     /// An engine on real targets.
     Real(Box<RealWorker>),
+    /// Agents on other hosts.
+    Remote(Box<RemoteWorker>),
+    /// Servers of fio on other hosts.
+    FioRemote(Box<FioRemoteWorker>),
 }
 
 impl Executor {
@@ -21,6 +26,8 @@ impl Executor {
         match self {
             Executor::Twin(simulator) => simulator,
             Executor::Real(worker) => worker.as_ref(),
+            Executor::Remote(worker) => worker.as_ref(),
+            Executor::FioRemote(worker) => worker.as_ref(),
         }
     }
 
@@ -28,7 +35,7 @@ impl Executor {
     pub fn threads(&self) -> usize {
         match self {
             Executor::Twin(simulator) => simulator.threads(),
-            Executor::Real(_) => 1,
+            Executor::Real(_) | Executor::Remote(_) | Executor::FioRemote(_) => 1,
         }
     }
 
@@ -36,7 +43,7 @@ impl Executor {
     pub fn late_ns(&self) -> Option<u64> {
         match self {
             Executor::Twin(simulator) => simulator.late_ns(),
-            Executor::Real(_) => None,
+            Executor::Real(_) | Executor::Remote(_) | Executor::FioRemote(_) => None,
         }
     }
 
@@ -45,19 +52,26 @@ impl Executor {
         match self {
             Executor::Twin(_) => "sim",
             Executor::Real(worker) => worker.engine_name(),
+            Executor::Remote(worker) => worker.engine_name(),
+            Executor::FioRemote(_) => "fio",
         }
     }
 
     /// True where a second of the plan is a second of the clock.
     pub fn is_real_time(&self) -> bool {
-        matches!(self, Executor::Real(_))
+        !matches!(self, Executor::Twin(_))
     }
 
     /// Starts to watch the host, where the load is real; what cannot be watched is said in words.
     pub fn watch_host(&self, clock: RunClock, tx: &SyncSender<Message>) -> Option<(HostWatch, Vec<String>)> {
         match self {
-            Executor::Twin(_) => None,
+            Executor::Twin(_) | Executor::FioRemote(_) => None,
             Executor::Real(worker) => Some(worker.watch_host(clock, tx)),
+            // Agents watch their hosts; their counters come with the messages of cases.
+            Executor::Remote(worker) => {
+                worker.use_clock(clock);
+                None
+            }
         }
     }
 }

@@ -31,6 +31,11 @@ pub(crate) fn take(commands: &[InventoryCommand], moment: InventoryMoment, devic
     taken
 }
 
+/// Runs commands one after another; those beyond the limit are left out.
+pub(crate) fn run_all(commands: &[Vec<String>]) -> Vec<Value> {
+    commands.iter().take(COMMANDS_LIMIT).map(|words| run(words)).collect()
+}
+
 fn run(words: &[String]) -> Value {
     let command_line = words.join(" ");
     let Some((program, arguments)) = words.split_first() else { return Value::Null };

@@ -1,7 +1,7 @@
 //! Order of cases that several threads simulate: those with the longest chain of dependent cases first, so that no long case is
 //! left alone at the end (critical path first, Graham 1969).
 
-use crate::rate_share;
+use crate::dependencies::needed_before;
 use plan::Case;
 use std::cmp::Reverse;
 use store::CaseRecord;
@@ -16,22 +16,12 @@ pub(crate) fn sort(pending: &mut [u32], cases: &[Case], records: &[CaseRecord]) 
 fn chains_ns(cases: &[Case], records: &[CaseRecord]) -> Vec<u64> {
     let mut chains_ns = vec![0_u64; cases.len()];
     // Dependent cases come later in the plan: backwards, each is known before those that it rests on.
-    for (index, case) in cases.iter().enumerate().rev() {
+    for index in (0..cases.len()).rev() {
         let own_ns = records.get(index).map_or(0, |record| record.estimated_duration_ns);
         chains_ns[index] = chains_ns[index].saturating_add(own_ns);
         let chain_ns = chains_ns[index];
-        let mut follows = |before: usize| chains_ns[before] = chains_ns[before].max(chain_ns);
-        if case.continues && index > 0 {
-            follows(index - 1);
-        }
-        if let Some(full) = rate_share::rests_on(cases, case) {
-            follows(full.index);
-        }
-        if let Some(choice) = &case.load_of {
-            cases[..index]
-                .iter()
-                .filter(|other| other.stage == choice.stage)
-                .for_each(|other| follows(other.index));
+        for before in needed_before(cases, index) {
+            chains_ns[before] = chains_ns[before].max(chain_ns);
         }
     }
     chains_ns

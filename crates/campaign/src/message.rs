@@ -3,13 +3,15 @@
 use driver::Change;
 use load::Sample;
 use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::mpsc::SyncSender;
 use std::time::Instant;
-use store::CaseOutcome;
+use store::{CaseOutcome, HostTotals};
 
 /// A counter of the host or of a twin's part, as a worker hands it over.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OwnedCounter {
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     pub entity: String,
     pub name: String,
     pub value: f64,
@@ -35,6 +37,11 @@ pub(crate) enum Message {
         counters: Vec<OwnedCounter>,
         events: Vec<CaseEvent>,
     },
+    /// An interval of one host's part of a load.
+    HostSample { case_index: u32, host: String, load: String, sample: Box<Sample> },
+    /// Totals of a case by host, before its end.
+    HostTotals { case_index: u32, hosts: Vec<HostTotals> },
+    /// Something happened now.
     /// Something happened now.
     Happened { case_index: u32, event: CaseEvent },
     /// A case's loads begin, or have ended: what is counted in between is counted under load.
@@ -51,6 +58,10 @@ pub(crate) enum Message {
     HostCounters { at_ns: u64, counters: Vec<OwnedCounter> },
     /// A path to a device was lost or came back, at a moment on the run's clock.
     PathChanged { at_ns: u64, path: String, is_usable: bool, state: String },
+    /// Something of the run happened now.
+    RunEvent { kind: String, text: String, data: Option<Value> },
+    /// Everything before it is to be dealt with; then the answer is given.
+    Flush(SyncSender<()>),
     /// A case ended; the worker is free for another.
     Ended { worker: usize, case_index: u32, ended: Ended },
 }

@@ -25,9 +25,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    pub fn new(cases: &[CaseRecord], is_real_time: bool) -> Pace {
-        let weight = |case: &CaseRecord| case.estimated_duration_ns.max(1);
-        let ended = |case: &&CaseRecord| matches!(case.state, CaseState::Ended(store::CaseStatus::Done));
+    pub fn new(cases: &[&CaseRecord], is_real_time: bool) -> Pace {
+        let weight = |case: &&CaseRecord| case.estimated_duration_ns.max(1);
+        let ended = |case: &&&CaseRecord| matches!(case.state, CaseState::Ended(store::CaseStatus::Done));
         Pace {
             started: Instant::now(),
             is_real_time,
@@ -106,7 +106,7 @@ mod tests {
     fn shares_are_weighted_by_planned_time() {
         let done = CaseState::Ended(store::CaseStatus::Done);
         let cases = [case(0, 10, done), case(1, 30, CaseState::Begun), case(2, 60, CaseState::Pending)];
-        let mut pace = Pace::new(&cases, true);
+        let mut pace = Pace::new(&cases.iter().collect::<Vec<_>>(), true);
         assert_eq!(pace.progress().share, 0.1);
         pace.begin(&cases[1]);
         pace.advance(1, 0.5);

@@ -3,12 +3,13 @@
 use crate::executor::Executor;
 use crate::load_choice::Load;
 use crate::real::{
-    ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts, WatchSettings,
-    may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
+    AgentParts, ArraySetter, EngineChoice, Held, HeldTargets, RealEngine, RealWorker, RealWorkerParts,
+    WatchSettings, may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
 };
+use crate::remote::RunHost;
 use crate::simulated::Simulator;
 use crate::targets::target_of;
-use crate::{CampaignError, inventory, pictures, shards};
+use crate::{CampaignError, inventory, pictures, remote, shards};
 use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
 use load::{LoadSpec, Random, Schedule};
@@ -18,7 +19,9 @@ use serde_json::json;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{LeftOutCase, Manifest, ManifestTarget, NewCase, Run, Shard, ShardNumber, SourceText};
+use store::{
+    LeftOutCase, Manifest, ManifestHost, ManifestTarget, NewCase, Run, Shard, ShardNumber, SourceText,
+};
 use target::{StorageSpec, TargetSpec, TwinSpec};
 
 /// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
@@ -60,6 +63,10 @@ pub struct Request {
     pub speed_millionths: Option<u64>,
     /// The part of the cases that is carried out (`--shard`); all without it.
     pub shard: Option<ShardNumber>,
+    /// Hosts that issue the load, as typed (`--host`).
+    pub hosts: Vec<String>,
+    /// This program is copied to hosts that lack it (`--push-binary`).
+    pub push_binary: bool,
     /// The command line, for the manifest.
     pub command_line: Vec<String>,
 }
@@ -96,37 +103,50 @@ impl Campaign {
 }
 
 /// What is the same for a run that begins and one that goes on.
-struct RunRequest<'a> {
-    loaded: &'a LoadedPlan,
-    selection: &'a plan::Selection,
-    seed: u64,
-    targets: Vec<(String, TargetSpec)>,
-    consents: Vec<String>,
-    engine: Option<EngineChoice>,
-    array_driver: Option<String>,
-    time_budget_ns: Option<u64>,
-    threads: Option<usize>,
-    speed_millionths: Option<u64>,
+pub(crate) struct RunRequest<'a> {
+    pub loaded: &'a LoadedPlan,
+    pub selection: &'a plan::Selection,
+    pub seed: u64,
+    pub targets: Vec<(String, TargetSpec)>,
+    pub consents: Vec<String>,
+    pub engine: Option<EngineChoice>,
+    pub array_driver: Option<String>,
+    pub time_budget_ns: Option<u64>,
+    pub threads: Option<usize>,
+    pub speed_millionths: Option<u64>,
+    /// Other hosts that issue the load; their targets are theirs.
+    pub hosts: Vec<RunHost>,
+    pub push_binary: bool,
+    /// Where an agent carries cases out for a coordinator.
+    pub agent: Option<AgentParts>,
 }
 
 /// A campaign without its run directory.
-struct Checked {
-    cases: Vec<Case>,
-    left_out: Vec<LeftOutCase>,
-    executor: Executor,
-    array: Option<SourceText>,
-    targets: Vec<ManifestTarget>,
-    devices: Vec<String>,
-    notices: Vec<String>,
-    capacity_bytes: u64,
+pub(crate) struct Checked {
+    pub cases: Vec<Case>,
+    pub left_out: Vec<LeftOutCase>,
+    pub executor: Executor,
+    pub array: Option<SourceText>,
+    pub targets: Vec<ManifestTarget>,
+    pub hosts: Vec<ManifestHost>,
+    pub devices: Vec<String>,
+    pub notices: Vec<String>,
+    pub capacity_bytes: u64,
     /// What runs that were killed had left on this host and is put back now; none where no host is touched.
-    recovered: Option<Result<Recovered, HostError>>,
+    pub recovered: Option<Result<Recovered, HostError>>,
 }
 
 /// Checks a request and creates its run directory, and the file of a `file:` target.
 pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     let loaded = plan::load_plan(&request.plan)?;
-    let mut targets = parse_targets(&request.targets)?;
+    let (hosts, common) = remote::of_request(&loaded.plan, &request.hosts, &request.targets)?;
+    let is_twin = common.iter().any(|target| target.starts_with("twin:"));
+    if is_twin && !request.hosts.is_empty() {
+        return Err(CampaignError::Refused("--host is for real targets: a twin is simulated here".into()));
+    }
+    // A plan with hosts is rehearsed on a twin without them.
+    let hosts = if is_twin { Vec::new() } else { hosts };
+    let mut targets = if hosts.is_empty() { parse_targets(&common)? } else { Vec::new() };
     if request.exact {
         targets = exact(targets)?;
     }
@@ -141,6 +161,9 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         time_budget_ns: request.time_budget_ns,
         threads: request.threads,
         speed_millionths: request.speed_millionths,
+        hosts,
+        push_binary: request.push_binary,
+        agent: None,
     };
     let cases = expand(&requested)?;
     check_free(&request.directory)?;
@@ -158,6 +181,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         command_line: request.command_line.clone(),
         array: checked.array.clone(),
         targets: checked.targets.clone(),
+        hosts: checked.hosts.clone(),
         engine: checked.executor.engine_name().into(),
         array_driver: request.array_driver.clone(),
         time_budget_ns: request.time_budget_ns,
@@ -170,11 +194,20 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     if let Some(of) = request.shard {
         manifest.shard = Some(shard(of, &loaded.plan, &checked)?);
     }
+    if let Executor::Remote(worker) = &checked.executor {
+        let answers = worker.take_inventory(InventoryMoment::Start);
+        for (host, answers) in
+            manifest.hosts.iter_mut().zip(answers).filter(|(_, answers)| !answers.is_empty())
+        {
+            host.facts["inventory"] = answers.into();
+        }
+    }
     if checked.executor.is_real_time() {
         let kernel_names: Vec<String> =
             checked.devices.iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect();
         manifest.host = probe::host_facts(&ProbeRoots::system(), &kernel_names);
-        let answers = inventory::take(&loaded.plan.inventory, InventoryMoment::Start, &checked.devices);
+        let commands = if checked.hosts.is_empty() { &loaded.plan.inventory[..] } else { &[] };
+        let answers = inventory::take(commands, InventoryMoment::Start, &checked.devices);
         if !answers.is_empty() {
             manifest.host["inventory"] = answers.into();
         }
@@ -227,10 +260,13 @@ pub fn resume(
         text: manifest.plan.text.clone(),
         plan,
     };
-    let specs: Vec<String> = manifest.targets.iter().map(|target| target.spec.clone()).collect();
-    if specs.is_empty() {
+    let hosts = remote::of_manifest(&manifest.hosts)?;
+    let own = if hosts.is_empty() { &manifest.targets[..] } else { &[] };
+    let specs: Vec<String> = own.iter().map(|target| target.spec.clone()).collect();
+    if specs.is_empty() && hosts.is_empty() {
         return Err(CampaignError::Refused(format!("{} names no target", directory.display())));
     }
+    // Those of hosts stand beside these, with the same consents.
     let given = manifest.targets.iter().flat_map(|target| target.identity["consents"].as_array());
     let given = given.flatten().filter_map(|id| id.as_str().map(str::to_owned));
     let mut consents: Vec<String> = given.chain(consents.iter().cloned()).collect();
@@ -240,16 +276,19 @@ pub fn resume(
         loaded: &loaded,
         selection: &selection,
         seed: manifest.seed,
-        targets: parse_targets(&specs)?,
+        targets: if hosts.is_empty() { parse_targets(&specs)? } else { Vec::new() },
         consents,
         engine: EngineChoice::of_name(&manifest.engine),
         array_driver: manifest.array_driver.clone(),
         time_budget_ns: manifest.time_budget_ns,
         threads,
         speed_millionths,
+        hosts,
+        push_binary: false,
+        agent: None,
     };
     let cases = expand(&requested)?;
-    if matches!(requested.targets[0].1, TargetSpec::Twin(_)) && manifest.array.is_none() {
+    if matches!(requested.targets.first(), Some((_, TargetSpec::Twin(_)))) && manifest.array.is_none() {
         return Err(CampaignError::Refused(format!("{} does not hold its array", directory.display())));
     }
     let checked = check(&requested, cases, manifest.array)?;
@@ -294,7 +333,7 @@ fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, Campaig
     Ok(Campaign { cases, plan, run, executor, devices, notices, capacity_bytes })
 }
 
-fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, CampaignError> {
+pub(crate) fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)>, CampaignError> {
     let mut targets = Vec::with_capacity(texts.len());
     for text in texts {
         let spec = TargetSpec::parse(text)?;
@@ -345,7 +384,7 @@ fn check_twins(option: &str, targets: &[(String, TargetSpec)]) -> Result<(), Cam
 
 /// The cases of a plan with the seed of each mixed from the run's and its own, so that a case gives the same result
 /// alone, among others, after a resume, and on any number of threads.
-fn expand(requested: &RunRequest<'_>) -> Result<Vec<Case>, CampaignError> {
+pub(crate) fn expand(requested: &RunRequest<'_>) -> Result<Vec<Case>, CampaignError> {
     let mut cases = plan::expand(&requested.loaded.plan, requested.selection)?;
     if cases.is_empty() {
         return Err(CampaignError::Refused(
@@ -365,7 +404,7 @@ fn expand(requested: &RunRequest<'_>) -> Result<Vec<Case>, CampaignError> {
 
 /// What of the cases fits into the time, where there is a limit. Writes before cases take as long as a target of
 /// this size needs at the rate that estimates assume.
-fn fit(
+pub(crate) fn fit(
     requested: &RunRequest<'_>,
     cases: Vec<Case>,
     capacity_bytes: u64,
@@ -410,6 +449,9 @@ fn check(
     if requested.speed_millionths.is_some() {
         check_twins("--speed", &requested.targets)?;
     }
+    if !requested.hosts.is_empty() {
+        return remote::check_hosts(requested, cases);
+    }
     match &requested.targets[0] {
         (text, TargetSpec::Twin(twin)) => check_twin(requested, cases, text, twin, array),
         _ => check_real(requested, cases),
@@ -434,7 +476,11 @@ fn check_twin(
         Some(array) => (plan::parse_array(&array.source, &array.text)?, array),
         None => {
             let array = plan::load_array(&twin.name)?;
-            let kept = SourceText { name: array.name, source: array.source, text: array.text };
+            let text = match &array.description.composed {
+                Some(parts) => plan::with_resolved_values(&array.text, parts),
+                None => array.text,
+            };
+            let kept = SourceText { name: array.name, source: array.source, text };
             (array.description, kept)
         }
     };
@@ -459,6 +505,7 @@ fn check_twin(
         executor: Executor::Twin(simulator),
         array: Some(array),
         targets: vec![ManifestTarget { spec: text.to_owned(), identity: json!({ "kind": "twin" }) }],
+        hosts: Vec::new(),
         devices: Vec::new(),
         notices,
         capacity_bytes,
@@ -466,7 +513,7 @@ fn check_twin(
     })
 }
 
-fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
+pub(crate) fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
     let mut notices = Vec::new();
     let is_nbd = |(_, spec): &(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)));
     let engine = RealEngine::choose(requested.engine, requested.targets.iter().any(is_nbd), &mut notices)?;
@@ -544,6 +591,7 @@ fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, C
         declared: declared(requested.selection),
         interval_ns,
         watched,
+        agent: requested.agent.clone(),
     });
     Ok(Checked {
         cases,
@@ -551,6 +599,7 @@ fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, C
         executor: Executor::Real(Box::new(worker)),
         array: None,
         targets: manifest_targets,
+        hosts: Vec::new(),
         devices,
         notices,
         capacity_bytes: capacities.iter().flatten().sum(),
@@ -559,7 +608,7 @@ fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, C
 }
 
 /// The array settings that the user says the array has: those given with `--set`.
-fn declared(selection: &plan::Selection) -> SettingValues {
+pub(crate) fn declared(selection: &plan::Selection) -> SettingValues {
     let mut declared = SettingValues::new();
     for (name, text) in &selection.set {
         let setting = plan::setting(name).filter(|setting| setting.scope == SettingScope::Array);

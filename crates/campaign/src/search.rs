@@ -155,6 +155,7 @@ impl Points<'_> {
             directory,
             predecessors: self.job.predecessors.clone(),
             resolved_case: None,
+            parts: Vec::new(),
         };
         let passing =
             PointMessages { begun_ns: self.begun_ns, is_result, point: self.number, find: self.find };
@@ -258,6 +259,14 @@ impl PointMessages<'_> {
                 event.case_at_ns += self.begun_ns;
                 Some(Message::Happened { case_index, event })
             }
+            // Hosts have their parts of the result alone.
+            Message::HostSample { case_index, host, load, mut sample } if self.is_result => {
+                sample.start_ns += self.begun_ns;
+                sample.end_ns += self.begun_ns;
+                Some(Message::HostSample { case_index, host, load, sample })
+            }
+            Message::HostSample { .. } => None,
+            Message::HostTotals { .. } if !self.is_result => None,
             Message::Progress { case_index, share } => {
                 // The result is one more than the points.
                 let all = f64::from(self.find.search.points_limit) + 1.0;

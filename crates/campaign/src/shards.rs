@@ -1,7 +1,7 @@
 //! Shards of a plan: cases that rest on each other form a group, and groups are dealt out in turn.
 
+use crate::dependencies::needed_before;
 use crate::pauses::is_of;
-use crate::rate_share;
 use plan::{Case, Plan};
 use store::ShardNumber;
 
@@ -12,14 +12,11 @@ pub(crate) fn groups(cases: &[Case], plan: &Plan, is_real_target: bool) -> Vec<V
     for (index, case) in cases.iter().enumerate() {
         let relies_on_writes =
             is_real_target && case.conditioned_by.is_some() && case.preconditioning.is_none();
-        if (case.continues || relies_on_writes) && index > 0 {
+        if relies_on_writes && index > 0 {
             groups.join(index, index - 1);
         }
-        if let Some(full) = rate_share::rests_on(cases, case) {
-            groups.join(index, full.index);
-        }
-        if let Some(choice) = &case.load_of {
-            join_all(&mut groups, index, cases, |other| other.stage == choice.stage);
+        for before in needed_before(cases, index) {
+            groups.join(index, before);
         }
         if let Some(wanted) = &case.pause_over {
             join_all(&mut groups, index, cases, |other| is_of(wanted, other));

@@ -28,6 +28,8 @@ pub trait Watcher {
     fn case_waiting(&mut self, _case: &CaseRecord, _text: &str, _progress: &Progress) {}
     /// An interval of one of a case's loads, or of the writes before them, has ended.
     fn sample(&mut self, _case: &CaseRecord, _load: &str, _sample: &Sample) {}
+    /// An interval of one host's part of a load has ended.
+    fn host_sample(&mut self, _case: &CaseRecord, _host: &str, _load: &str, _sample: &Sample) {}
     /// Counters of the host, the array or a twin were read.
     fn counters(&mut self, _counters: &[Counter<'_>]) {}
     /// A case has its outcome.

@@ -1,6 +1,7 @@
 //! Workers of a campaign, and the jobs that the coordinator hands them.
 
 use crate::message::{Ended, Message};
+use hosts::Part;
 use plan::Case;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -37,6 +38,8 @@ pub(crate) struct CaseJob {
     pub predecessors: Vec<Predecessor>,
     /// What stands in for the case, where results of others give it its rate or its jobs and depth.
     pub resolved_case: Option<Box<Case>>,
+    /// The part of its range that each load uses, where hosts divide it; empty where none do.
+    pub parts: Vec<Option<Part>>,
 }
 
 /// A case before one that continues it.

@@ -29,6 +29,18 @@ pub struct Experiment {
     pub look_for: &'static str,
 }
 
+/// The plan of the experiment on hosts: both at one rate, and one at a tenth of the other's.
+const TWO_HOSTS: &str = "title: Two hosts
+stages:
+  even:
+    settings: { rw: randread, bs: 4k, runtime: 2s, rate_iops: 1000 }
+  uneven:
+    settings: { rw: randread, bs: 4k, runtime: 2s }
+    loads:
+      more: { hosts: a, settings: { rate_iops: 900 } }
+      less: { hosts: b, settings: { rate_iops: 90 } }
+";
+
 /// A search, which no published test has.
 const BOUND: &str = "\
 title: The largest load with a mean latency under 20 ms
@@ -185,6 +197,16 @@ pub fn explain(kind: Kind) -> Explanation {
                 "largest_over_mean: 1 where hosts take their paths in turn, and as many as a host has where it uses one of them.",
             ],
         ),
+        Kind::HostBalance => (
+            "How evenly load divides over the hosts that issue it, and which of them is slowest.",
+            "I/Os a second of each host over the counted time, as shares of all; a host that is slower than others has a \
+             slower path, processor or clock of its own.",
+            [
+                "run bound.yaml --stage even --host a=local --host b=local --target @a=file:/tmp/arraylab-explain-a.img,size=16m --target @b=file:/tmp/arraylab-explain-b.img,size=16m",
+                "run bound.yaml --stage uneven --host a=local --host b=local --target @a=file:/tmp/arraylab-explain-a.img,size=16m --target @b=file:/tmp/arraylab-explain-b.img,size=16m",
+                "largest_over_mean: 1 where both agents issue at one rate, and nearly 2 where one of them has a tenth of the other's.",
+            ],
+        ),
         Kind::WritePenalty => (
             "How much slower writes are than reads on the same set, because of what redundancy adds: two I/Os for RAID \
              10, four for RAID 5, six for RAID 6.",
@@ -227,6 +249,10 @@ pub fn explain(kind: Kind) -> Explanation {
             ],
         ),
     };
-    let plan = (kind == Kind::FoundLoad).then_some(BOUND);
+    let plan = match kind {
+        Kind::FoundLoad => Some(BOUND),
+        Kind::HostBalance => Some(TWO_HOSTS),
+        _ => None,
+    };
     Explanation { kind: kind.name(), what, how_found, experiment: Experiment { plan, on, off, look_for } }
 }

@@ -3,8 +3,8 @@
 use crate::observation::{Missing, Observation};
 use crate::{Fact, Finding, Kind};
 use crate::{
-    bounds, conformance, disruption, found_load, level, limit, path_balance, penalty, steady_state,
-    write_cliff,
+    bounds, conformance, disruption, found_load, host_balance, level, limit, path_balance, penalty,
+    steady_state, write_cliff,
 };
 use plan::Plan;
 use std::collections::BTreeMap;
@@ -47,6 +47,7 @@ impl Findings {
             all.extend(disruption::of(case));
             all.extend(conformance::of(case));
             all.extend(path_balance::of(case));
+            all.extend(host_balance::of(case));
         }
         all.extend(steady_state::rounds::of(&observation));
         all.extend(observation.whole_stages().iter().filter_map(write_cliff::of));

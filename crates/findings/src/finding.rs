@@ -109,6 +109,8 @@ facts! {
     Limit = "limit",
     /// How load divides over paths.
     PathBalance = "path-balance",
+    /// How load divides over hosts.
+    HostBalance = "host-balance",
     /// Writes as a share of reads.
     WritePenalty = "write-penalty",
     /// What a change of one setting does.

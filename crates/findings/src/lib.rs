@@ -21,6 +21,7 @@ mod find;
 mod finding;
 mod found_load;
 mod groups;
+mod host_balance;
 mod kept_plan;
 mod level;
 mod limit;

@@ -19,6 +19,7 @@ mod logs;
 mod outcome;
 mod report;
 mod run;
+mod server;
 mod shape;
 
 pub use engine::{ENGINE_VARIABLE, Engine, Version};
@@ -32,4 +33,5 @@ pub use logs::{
 pub use outcome::{CpuUse, DirectionTotals, FioOutcome, read_back};
 pub use report::{DiskUse, Job, JobDirection, Latency, Report, ReportError, SteadyState, read_report};
 pub use run::Progress;
+pub use server::Server;
 pub use shape::check_shape;

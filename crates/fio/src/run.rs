@@ -13,7 +13,7 @@ use crate::job::{self, JOB_FILE, LOG_PREFIX};
 use crate::logs::{LogKind, read_histogram_log, read_interval_log};
 use crate::outcome::{Context, JobLogs, RAN_SHORT, assemble};
 use crate::report::{Job, Report, ReportError, read_report};
-use crate::{Engine, FioCase, FioError, FioOutcome, Target};
+use crate::{Engine, FioCase, FioError, FioOutcome, Server, Target};
 
 /// How often the process and the interrupt flag are looked at.
 const POLL: Duration = Duration::from_millis(20);
@@ -49,11 +49,22 @@ impl Engine {
         on_progress: &mut dyn FnMut(Progress),
         interrupt: &AtomicBool,
     ) -> Result<FioOutcome, FioError> {
+        self.run_on(None, case, on_progress, interrupt)
+    }
+
+    /// As [`Engine::run`], but a server of fio on another host carries the case out.
+    pub fn run_on(
+        &self,
+        server: Option<&Server>,
+        case: &FioCase,
+        on_progress: &mut dyn FnMut(Progress),
+        interrupt: &AtomicBool,
+    ) -> Result<FioOutcome, FioError> {
         let job = job::write(self, case)?;
         clear(case.directory)?;
         let job_file = case.directory.join(JOB_FILE);
         std::fs::write(&job_file, &job.text).map_err(FioError::io("cannot write", &job_file))?;
-        let mut child = self.spawn(case.directory, job.is_read_only)?;
+        let mut child = self.spawn(server, case.directory, job.is_read_only)?;
         let expected_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
         let limit = Duration::from_nanos(expected_ns).saturating_add(self.overtime_limit);
         let end = wait(&mut child, expected_ns, limit, case.target, on_progress, interrupt)
@@ -69,7 +80,9 @@ impl Engine {
         let errno = report.as_ref().ok().and_then(|report| ending_error(report, has_succeeded));
         let cause = failure(&end, &report, errno, &stderr);
         let outcome = report.map(|report| {
-            let logs = read_logs(case.directory, report.jobs.len(), job.has_bandwidth_log, &mut warnings);
+            let suffix = server.map(Server::log_suffix).unwrap_or_default();
+            let kinds = (job.has_bandwidth_log, suffix.as_str());
+            let logs = read_logs(case.directory, report.jobs.len(), kinds, &mut warnings);
             let context = Context {
                 load: case.load,
                 interval_ms: job::interval_ms(case.load),
@@ -108,7 +121,12 @@ impl Engine {
         }
     }
 
-    fn spawn(&self, directory: &Path, is_read_only: bool) -> Result<Child, FioError> {
+    fn spawn(
+        &self,
+        server: Option<&Server>,
+        directory: &Path,
+        is_read_only: bool,
+    ) -> Result<Child, FioError> {
         let create = |name: &str| {
             let path = directory.join(name);
             File::create(&path).map_err(FioError::io("cannot create", &path))
@@ -121,8 +139,14 @@ impl Engine {
         };
         let mut command = Command::new(program);
         command.args(["--output-format=json+", "--eta=never"]).arg(format!("--output={OUTPUT_FILE}"));
-        if is_read_only {
-            command.arg("--readonly");
+        match server {
+            Some(server) => {
+                command.arg(server.client_option());
+            }
+            None if is_read_only => {
+                command.arg("--readonly");
+            }
+            None => {}
         }
         command
             .arg(JOB_FILE)
@@ -132,12 +156,14 @@ impl Engine {
             .stderr(create(STDERR_FILE)?)
             // Ctrl-C is for us; we decide how fio ends.
             .process_group(0);
+        // A server goes on without its client; one that is interrupted tells it to stop.
+        let signal = if server.is_some() { libc::SIGINT } else { libc::SIGKILL };
         let parent = std::process::id();
         // SAFETY: between fork and exec only system calls are made, which are async-signal-safe; nothing is allocated
         // and no lock is taken.
         unsafe {
             command.pre_exec(move || {
-                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, signal) != 0 {
                     return Err(std::io::Error::last_os_error());
                 }
                 // The parent may have died before the line above.
@@ -235,7 +261,7 @@ fn clear(directory: &Path) -> Result<(), FioError> {
     for entry in entries {
         let path = entry.map_err(FioError::io("cannot list", directory))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_log = name.starts_with(&format!("{LOG_PREFIX}_")) && name.ends_with(".log");
+        let is_log = name.starts_with(&format!("{LOG_PREFIX}_")) && name.contains(".log");
         if is_log || [JOB_FILE, OUTPUT_FILE, STDOUT_FILE, STDERR_FILE].contains(&&*name) {
             std::fs::remove_file(&path).map_err(FioError::io("cannot remove", &path))?;
         }
@@ -263,11 +289,11 @@ fn read_up_to(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, FioError> {
 fn read_logs(
     directory: &Path,
     job_count: usize,
-    has_bandwidth_log: bool,
+    (has_bandwidth_log, suffix): (bool, &str),
     warnings: &mut Vec<String>,
 ) -> Vec<JobLogs> {
     let mut read = |kind: &str, number: usize| -> Option<(PathBuf, Vec<u8>)> {
-        let path = directory.join(format!("{LOG_PREFIX}_{kind}.{number}.log"));
+        let path = directory.join(format!("{LOG_PREFIX}_{kind}.{number}.log{suffix}"));
         match read_up_to(&path, FILE_LIMIT_BYTES) {
             Ok(content) if content.len() as u64 > FILE_LIMIT_BYTES => {
                 warnings.push(format!(

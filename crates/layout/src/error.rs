@@ -1,7 +1,7 @@
 //! Layout errors and limits.
 
 /// More drives than this in one layout are refused.
-pub const DRIVE_COUNT_LIMIT: u32 = 1024;
+pub const DRIVE_COUNT_LIMIT: u32 = 2048;
 /// The widest parity group: P+Q over GF(2^8) can tell 255 data drives apart.
 pub const PARITY_WIDTH_LIMIT: u32 = 257;
 /// Segments, D-pieces and drive sizes are multiples of this.

@@ -4,8 +4,8 @@ use crate::divisor::Divisor;
 use crate::error::{LayoutError, PARITY_WIDTH_LIMIT, StripeLost, check_size};
 use crate::pieces::{Migration, Move, Piece, PieceTable, TableRow};
 use crate::{
-    Condition, DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, DriveIndex, DriveSet, Place, PoolSpec, ReplicaSpec,
-    Role, Rotation, SECTOR_BYTES, SEGMENT_BYTES_LIMIT,
+    ClusterSpec, Condition, DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, DriveIndex, DriveSet, Place, PoolSpec,
+    ReplicaSpec, Role, Rotation, SECTOR_BYTES, SEGMENT_BYTES_LIMIT,
 };
 
 /// Drives and segment of a RAID level.
@@ -141,6 +141,15 @@ impl Layout {
             spec.segment_bytes,
             stripes,
         ))
+    }
+
+    /// A pool of replicas or erasure-coded stripes over the nodes of a cluster.
+    pub fn cluster(spec: &ClusterSpec) -> Result<Layout, LayoutError> {
+        let table = spec.build()?;
+        let stripes = table.groups().count() as u64 * (spec.piece_bytes / spec.segment_bytes);
+        let drives = spec.nodes.len() as u32;
+        let placement = Placement::Table(table);
+        Ok(Layout::assemble(placement, spec.redundancy, spec.data, drives, spec.segment_bytes, stripes))
     }
 
     /// A replicated volume. Its stripe is one object.

@@ -7,6 +7,7 @@
 #![doc = include_str!("../README.md")]
 
 mod band;
+mod cluster;
 mod condition;
 mod divisor;
 mod error;
@@ -20,6 +21,7 @@ mod rotation;
 mod segments;
 
 pub use band::{Band, Bands};
+pub use cluster::ClusterSpec;
 pub use condition::{Condition, DriveIndex, DriveSet, Healthy, Rebuilding};
 pub use divisor::Divisor;
 pub use error::{

@@ -65,15 +65,16 @@ impl PoolSpec {
                 drive_capacity_bytes: self.drive_capacity_bytes,
             });
         }
+        let own_domains: Vec<u16> = (0..self.drives as u16).collect();
         Ok(PieceTable::new(
-            place_balanced(self.drives, width, stripes, self.seed),
+            place_balanced(&own_domains, width, stripes, pattern_length(self.drives, width), self.seed),
             TableShape {
                 width,
                 piece_bytes: self.piece_bytes,
                 rows: self.piece_bytes / self.segment_bytes,
                 rotates: true,
                 allowed: Vec::new(),
-                domains: (0..self.drives as u16).collect(),
+                domains: own_domains.clone(),
                 pieces: vec![pieces as u32; self.drives as usize],
             },
         ))
@@ -117,9 +118,17 @@ impl PoolSpec {
 ///
 /// The choice is made for a pattern of D-stripes after which every pair has met several times; the pattern is then
 /// repeated over the drives, as dRAID repeats its permutation maps.
-fn place_balanced(drives: u32, width: u32, stripes: u64, seed: u64) -> Vec<Piece> {
-    let count = drives as usize;
-    let pattern_stripes = pattern_length(drives, width).min(stripes);
+///
+/// `domains` has the failure domain of each drive: no two pieces of a D-stripe share one.
+pub(crate) fn place_balanced(
+    domains: &[u16],
+    width: u32,
+    stripes: u64,
+    pattern_stripes: u64,
+    seed: u64,
+) -> Vec<Piece> {
+    let count = domains.len();
+    let pattern_stripes = pattern_stripes.min(stripes);
     let mut chance = SplitMix64(seed);
     let mut held = vec![0u32; count];
     let mut met = vec![0u32; count * count];
@@ -132,7 +141,9 @@ fn place_balanced(drives: u32, width: u32, stripes: u64, seed: u64) -> Vec<Piece
         let first = pattern.len();
         for _ in 0..width {
             let drive = choose(&held, &met_chosen, &is_chosen, &mut chance);
-            is_chosen[drive] = true;
+            for (other, is_chosen) in is_chosen.iter_mut().enumerate() {
+                *is_chosen |= domains[other] == domains[drive];
+            }
             for (sum, &times) in met_chosen.iter_mut().zip(&met[drive * count..(drive + 1) * count]) {
                 *sum += times;
             }
@@ -145,7 +156,8 @@ fn place_balanced(drives: u32, width: u32, stripes: u64, seed: u64) -> Vec<Piece
             }
         }
     }
-    let rounds = (pattern_stripes * u64::from(width)).div_ceil(u64::from(drives)) as u32;
+    // Drives that hold one piece more than others at the end of the pattern need a slot of their own in each round.
+    let rounds = held.iter().copied().max().unwrap_or(0);
     let total = (stripes * u64::from(width)) as usize;
     let mut entries = Vec::with_capacity(total);
     let mut repeat = 0;

@@ -210,7 +210,7 @@ fn bad_geometry_is_refused_with_its_reason() {
     assert_eq!(message(Layout::raid5(raid(2), left)), "RAID 5 with 2 drives: it needs at least 3");
     assert!(message(Layout::raid10(raid(5))).contains("must be even"));
     assert!(message(Layout::raid10(raid(2))).contains("at least 4"));
-    assert_eq!(message(Layout::raid0(raid(1_000_000))), "RAID 0 with 1000000 drives: the limit is 1024");
+    assert_eq!(message(Layout::raid0(raid(1_000_000))), "RAID 0 with 1000000 drives: the limit is 2048");
     assert!(message(Layout::raid0(Raid { segment_bytes: 0, ..raid(4) })).contains("a segment of 0 bytes"));
     assert!(
         message(Layout::raid0(Raid { segment_bytes: 700, ..raid(4) })).contains("a segment of 700 bytes")
@@ -226,7 +226,7 @@ fn bad_geometry_is_refused_with_its_reason() {
         "a pool with 10 drives: it needs at least 11"
     );
     assert!(message(Layout::pool(&PoolSpec::ddp(12, 1 << 40, 3, 0))).contains("at least 10 must remain"));
-    assert!(message(Layout::pool(&PoolSpec::ddp(1_000_000, 1 << 40, 1, 0))).contains("the limit is 1024"));
+    assert!(message(Layout::pool(&PoolSpec::ddp(1_000_000, 1 << 40, 1, 0))).contains("the limit is 2048"));
     let replicas = ReplicaSpec {
         capacity_bytes: 1 << 30,
         object_bytes: 32 << 20,

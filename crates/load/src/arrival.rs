@@ -6,6 +6,7 @@
 
 use crate::shape::out_of_range;
 use crate::{Random, SpecError};
+use serde::{Deserialize, Serialize};
 
 /// The most points of a profile: one a second of a day.
 pub const PROFILE_POINTS_LIMIT: usize = 86_400;
@@ -15,7 +16,8 @@ const RATE_LIMIT: f64 = 1e9;
 const ARRIVAL_STREAMS: u64 = 1 << 40;
 
 /// How arrivals are spaced around the rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ArrivalProcess {
     /// Evenly.
     #[default]
@@ -25,7 +27,8 @@ pub enum ArrivalProcess {
 }
 
 /// The total rate of all jobs over time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RateCurve {
     /// Always the same.
     Constant {
@@ -62,7 +65,7 @@ pub enum RateCurve {
 }
 
 /// Open loop: when I/Os arrive.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
     /// How arrivals are spaced.
     pub process: ArrivalProcess,

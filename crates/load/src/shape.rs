@@ -5,6 +5,7 @@
 use crate::arrival::{Arrival, RateCurve};
 use crate::replay::Replay;
 use crate::{LoadSpec, SpecError};
+use serde::{Deserialize, Serialize};
 
 /// The most block sizes of a mix.
 pub const SIZE_CLASSES_LIMIT: usize = 64;
@@ -14,7 +15,7 @@ pub const BANDS_LIMIT: usize = 256;
 pub const STREAMS_LIMIT: u32 = 65_536;
 
 /// One block size of a mix, as in fio's `bssplit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeShare {
     /// Bytes of such an I/O; a multiple of 512.
     pub bs_bytes: u32,
@@ -23,7 +24,7 @@ pub struct SizeShare {
 }
 
 /// One band of the range, as in fio's `random_distribution=zoned`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Band {
     /// Share of the I/Os that go there, in percent.
     pub access_percent: u32,
@@ -32,7 +33,8 @@ pub struct Band {
 }
 
 /// How random addresses are spread, as fio's `random_distribution`.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// Each block as likely as any other, drawn anew each time (fio with `norandommap`).
     #[default]
@@ -56,7 +58,7 @@ pub enum Distribution {
 }
 
 /// Limits for each direction, in I/Os a second over all jobs. A direction without one is not held back by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct DirectionRates {
     /// Limit of reads.
     pub read_iops: Option<f64>,
@@ -67,7 +69,7 @@ pub struct DirectionRates {
 }
 
 /// What written blocks hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Content {
     /// Share by which a compressor can shrink a block, in percent (fio's `buffer_compress_percentage`).
     pub compress_percent: u8,
@@ -76,7 +78,8 @@ pub struct Content {
 }
 
 /// The shape of a load, beside its basic settings.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoadShape {
     /// When I/Os arrive, independently of answers (open loop); `None` is the closed loop.
     pub arrival: Option<Arrival>,
@@ -102,6 +105,7 @@ pub struct LoadShape {
     pub verify: bool,
     /// A recorded trace that says what is issued and when, in place of all settings but `numjobs`, `iodepth`, the range,
     /// the times of the run, and what written blocks hold.
+    #[serde(skip)]
     pub replay: Option<Replay>,
 }
 

@@ -59,7 +59,8 @@ impl Pattern {
 }
 
 /// A load: what all its jobs issue, and for how long.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoadSpec {
     /// Direction and order.
     pub pattern: Pattern,

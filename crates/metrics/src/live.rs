@@ -69,6 +69,8 @@ struct State {
     ended: BTreeMap<&'static str, u64>,
     totals: [Totals; DIRECTIONS.len()],
     counters: BTreeMap<[String; 3], (f64, Instant)>,
+    /// Hosts that issue the load, where other hosts do.
+    hosts: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,8 @@ struct LiveCase {
     share: f64,
     /// The last interval of each load.
     loads: BTreeMap<String, Sample>,
+    /// The last interval of each host's part of a load.
+    hosts: BTreeMap<(String, String), Sample>,
     history: History,
 }
 
@@ -102,6 +106,7 @@ impl LiveRun {
             ended: BTreeMap::new(),
             totals: Default::default(),
             counters: BTreeMap::new(),
+            hosts: Vec::new(),
         };
         LiveRun { state: Arc::new(Mutex::new(state)) }
     }
@@ -113,6 +118,7 @@ impl LiveRun {
             name: case.name.clone(),
             share: 0.0,
             loads: BTreeMap::new(),
+            hosts: BTreeMap::new(),
             history: History::default(),
         };
         self.lock().cases.insert(case.index, live);
@@ -147,6 +153,18 @@ impl LiveRun {
         match case.loads.get_mut(load) {
             Some(last) => last.clone_from(sample),
             None => drop(case.loads.insert(load.to_owned(), sample.clone())),
+        }
+    }
+
+    /// The hosts that issue the load; what is read of them has their label.
+    pub fn set_hosts(&self, hosts: &[String]) {
+        self.lock().hosts = hosts.to_vec();
+    }
+
+    /// An interval of one host's part of a load, ramp or not.
+    pub fn host_sample(&self, case_index: u32, host: &str, load: &str, sample: &Sample) {
+        if let Some(case) = self.lock().cases.get_mut(&case_index) {
+            case.hosts.insert((host.to_owned(), load.to_owned()), sample.clone());
         }
     }
 
@@ -194,9 +212,12 @@ impl Collector for LiveRun {
         state.counters.retain(|_, (_, read)| now.saturating_duration_since(*read) < STALE_AFTER);
         state.encode_run(&mut encoder)?;
         state.encode_cases(&mut encoder)?;
+        state.encode_hosts(&mut encoder)?;
         state.encode_totals(&mut encoder)?;
         let counters = state.counters.iter().map(|([source, entity, name], (value, _))| {
-            (vec![("source", source.as_str()), ("entity", entity.as_str()), ("name", name.as_str())], *value)
+            let (host, entity) = state.host_of(entity);
+            let labels = [("source", source.as_str()), ("entity", entity), ("name", name.as_str())];
+            (labels.into_iter().chain(host.map(|host| ("host", host))).collect(), *value)
         });
         let help = "What was last read of the host, the array or the twin, by the names in the run";
         gauges(&mut encoder, "observed", help, counters)
@@ -248,6 +269,45 @@ impl State {
             .with_latency()
             .filter_map(|(labels, latency)| Some((labels, latency.known_max_ns()? as f64 / SECOND_NS)));
         gauges(encoder, "latency_max_seconds", "Largest latency in the last interval", most)
+    }
+
+    /// Each host's part of the last intervals. Names of their own, so that a sum over `iops` counts no I/O twice.
+    fn encode_hosts(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let parts = || {
+            self.cases.values().flat_map(|case| {
+                case.hosts.iter().flat_map(move |((host, load), sample)| {
+                    DIRECTIONS.into_iter().filter_map(move |(direction, name)| {
+                        let mut labels = case.labels();
+                        labels.extend([
+                            ("load", load.as_str()),
+                            ("host", host.as_str()),
+                            ("direction", name),
+                        ]);
+                        let one = sample.direction(direction);
+                        let seconds = sample.duration_ns().max(1) as f64 / SECOND_NS;
+                        (!one.is_empty()).then_some((labels, one, seconds))
+                    })
+                })
+            })
+        };
+        let ios = parts().map(|(labels, one, seconds)| (labels, one.ios as f64 / seconds));
+        gauges(encoder, "host_iops", "I/Os a second of one host in the last interval", ios)?;
+        let bytes = parts().map(|(labels, one, seconds)| (labels, one.bytes as f64 / seconds));
+        gauges(encoder, "host_bytes_per_second", "Bytes a second of one host in the last interval", bytes)?;
+        let means = parts().filter(|(_, one, _)| one.latency.count() > 0);
+        let means = means.map(|(labels, one, _)| (labels, one.latency.mean_ns() / SECOND_NS));
+        let help = "Mean latency of one host in the last interval";
+        gauges(encoder, "host_latency_mean_seconds", help, means)
+    }
+
+    /// The host of an entity that was read of one, `h1/sda`, and the entity there.
+    fn host_of<'a>(&'a self, entity: &'a str) -> (Option<&'a str>, &'a str) {
+        let known =
+            |host: &&String| entity.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        match self.hosts.iter().find(known) {
+            Some(host) => (Some(host), &entity[host.len() + 1..]),
+            None => (None, entity),
+        }
     }
 
     fn encode_totals(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -1,7 +1,8 @@
 //! Case: one point of a stage's matrix, with all its settings resolved.
 
 use crate::part::{
-    Amount, EventCondition, Filesystem, LoadChoice, LoadSearch, LoadTarget, Preconditioning, Stripe,
+    Amount, EventCondition, Filesystem, HostChoice, LoadChoice, LoadSearch, LoadTarget, Preconditioning,
+    Stripe,
 };
 use crate::plan::SettingValues;
 use crate::quantity::Quantity;
@@ -35,6 +36,8 @@ pub struct Case {
     pub rate_share: Option<RateShare>,
     /// Its jobs and depth are chosen from an earlier stage's results; those of its load hold until they are known.
     pub load_of: Option<LoadChoice>,
+    /// Hosts that its loads run on, where the run has hosts.
+    pub hosts: HostChoice,
     /// How the host puts several targets together; of no meaning where there is one target.
     pub stripe: Option<Stripe>,
     /// The file system that the load goes through.
@@ -67,6 +70,8 @@ pub struct NamedLoad {
     pub name: String,
     /// Its target. `None`: with as many targets as loads the one of its own number, with one target that one.
     pub target: Option<LoadTarget>,
+    /// Hosts that it runs on, where the run has hosts; those of the case without it.
+    pub hosts: Option<HostChoice>,
     /// When it begins, since the start of the case; its ramp and runtime end with the case.
     pub start_ns: u64,
     /// Its settings: those of the case with its own over them.

@@ -5,8 +5,8 @@ use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, T
 use crate::plan::{Assignment, MatrixAxis, Plan, SettingValues, Stage};
 use crate::setting::{SETTINGS, Setting, setting_or_error};
 use crate::source::Place;
-use crate::suggest::did_you_mean;
 use crate::{PlanError, PlanErrorKind as Kind, convert, estimate};
+use array::did_you_mean;
 use load::LoadSpec;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -436,6 +436,7 @@ impl<'a> StageExpansion<'a> {
             loads.push(NamedLoad {
                 name: template.name.clone(),
                 target: template.target.clone(),
+                hosts: template.hosts.clone(),
                 start_ns,
                 ends_after: ends_after(&settings),
                 settings,
@@ -600,6 +601,7 @@ impl<'a> StageExpansion<'a> {
             find: self.stage.find,
             rate_share: None,
             load_of: self.stage.load_of.clone(),
+            hosts: self.stage.hosts.clone(),
             stripe: self.stage.stripe,
             filesystem,
             pause_ns,

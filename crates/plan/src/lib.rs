@@ -4,6 +4,7 @@
 
 #![doc = include_str!("../README.md")]
 
+mod array_document;
 mod budget;
 mod case;
 mod check;
@@ -16,6 +17,7 @@ mod expand;
 mod language;
 mod library;
 mod part;
+mod parts;
 mod plan;
 mod published;
 mod quantity;
@@ -23,9 +25,11 @@ mod schema;
 mod setting;
 mod shipped;
 mod source;
-mod suggest;
 mod yaml;
+mod yaml_node;
 
+pub use array::{did_you_mean, nearest};
+pub use array_document::{RESOLVED, part_values, with_resolved_values};
 pub use budget::{Budgeted, LeftOut, fit_budget};
 pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate, RateShare};
 pub use error::{PlanError, PlanErrorKind};
@@ -38,10 +42,12 @@ pub use library::{
 };
 pub use part::{
     Amount, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme, Filesystem,
-    FilesystemOptions, Image, InventoryCommand, InventoryMoment, LoadChoice, LoadSearch, LoadTarget,
-    LoadTemplate, Moment, Pause, Pick, PollSettings, Preconditioning, RateReference, Requirement, Rounds,
-    SearchOver, Stripe, Table, Tracked, Trigger, Watch, WatchedAddress, WatchedCommand, WatchedDevices,
+    FilesystemOptions, HostChoice, Image, InventoryCommand, InventoryMoment, LoadChoice, LoadSearch,
+    LoadTarget, LoadTemplate, Moment, Pause, Pick, PlanHost, PollSettings, Preconditioning, RateReference,
+    Requirement, Rounds, SearchOver, Stripe, Table, Tracked, Trigger, VolumeShare, Watch, WatchedAddress,
+    WatchedCommand, WatchedDevices,
 };
+pub use parts::{ShippedPart, shipped_parts};
 pub use plan::{Plan, SettingValues, Stage};
 pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue, UNSEEN_FOLDER};
 pub use quantity::{QUANTITIES, Quantity};
@@ -51,5 +57,4 @@ pub use setting::{
     parse_processors, setting, setting_hint,
 };
 pub use shipped::{Shipped, ShippedTable, published, shipped_arrays, shipped_plans};
-pub use suggest::{did_you_mean, nearest};
 pub use yaml::{FILE_BYTES_LIMIT, parse_yaml};

@@ -3,9 +3,9 @@
 use crate::plan::{Plan, SettingValues};
 use crate::shipped::{Shipped, shipped_arrays, shipped_plans};
 use crate::source::SourceText;
-use crate::suggest::did_you_mean;
 use crate::yaml::{FILE_BYTES_LIMIT, Outline};
 use crate::{PlanError, PlanErrorKind};
+use array::did_you_mean;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -46,6 +46,11 @@ pub fn load_array(name_or_path: &str) -> Result<LoadedArray, PlanError> {
 /// Reads and checks an array.
 pub fn parse_array(source_name: &str, text: &str) -> Result<twin::ArrayDescription, PlanError> {
     let source = SourceText::new(source_name, text);
+    if let Some(resolved) = crate::array_document::resolve_source(&source) {
+        let stem = Path::new(source_name).file_stem();
+        let name = stem.map_or_else(|| source_name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        return Ok(twin::ArrayDescription::of_parts(name, resolved?));
+    }
     let description: twin::ArrayDescription = crate::yaml::parse_source(&source)?;
     match description.check() {
         Ok(()) => Ok(description),

@@ -2,8 +2,9 @@
 
 use crate::claim::Claim;
 use crate::part::{
-    Chart, Continues, Declared, EventTemplate, FilesystemOptions, Image, InventoryCommand, LoadChoice,
-    LoadSearch, LoadTemplate, Pause, Preconditioning, Requirement, Rounds, Stripe, Table, Watch,
+    Chart, Continues, Declared, EventTemplate, FilesystemOptions, HostChoice, Image, InventoryCommand,
+    LoadChoice, LoadSearch, LoadTemplate, Pause, PlanHost, Preconditioning, Requirement, Rounds, Stripe,
+    Table, VolumeShare, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;
@@ -39,6 +40,10 @@ pub struct Plan {
     pub interval_ns: u64,
     /// What is counted beside the load.
     pub watch: Watch,
+    /// Other hosts that issue the load.
+    pub hosts: Vec<PlanHost>,
+    /// How hosts that see the same volume use it.
+    pub share: Option<VolumeShare>,
     /// The rates over time that `rate_profile` names.
     pub profiles: BTreeMap<String, RateCurve>,
     /// In the order in which they run.
@@ -73,6 +78,8 @@ pub struct Stage {
     pub continues: Continues,
     /// Loads that run at once in each case; empty where a case is one load.
     pub loads: Vec<LoadTemplate>,
+    /// Hosts that its loads run on.
+    pub hosts: HostChoice,
     /// A stripe that the host makes over several targets.
     pub stripe: Option<Stripe>,
     /// How file systems are made and mounted for cases that ask for one.

@@ -233,7 +233,7 @@ pub(crate) fn read(
         (None, None) => {
             let message = format!("no published table `{}` ships", file.value);
             return Err(at(file.place, PlanErrorKind::Published, message)
-                .maybe_hint(crate::suggest::did_you_mean(&file.value, shipped::published_names())));
+                .maybe_hint(array::did_you_mean(&file.value, shipped::published_names())));
         }
     };
     let csv_error = |error: csv::Error| {
@@ -246,7 +246,7 @@ pub(crate) fn read(
         headers.iter().position(|header| header == name.value).ok_or_else(|| {
             let message = format!("the table `{}` has no column `{}`", file.value, name.value);
             at(name.place, PlanErrorKind::Published, message)
-                .maybe_hint(crate::suggest::did_you_mean(&name.value, headers.iter()))
+                .maybe_hint(array::did_you_mean(&name.value, headers.iter()))
         })
     };
 

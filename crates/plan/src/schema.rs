@@ -1,6 +1,11 @@
 //! JSON Schemas of what people write.
 
 use crate::document::PlanDocument;
+use array::{
+    Backend, Cache, Controllers, DriveCount, Fabric, Failover, FlashModule, GroupKeys, HardDisk, Hosts, Key,
+    Limit, Network, Nodes, PoolKeys, Rebuild, Section, SolidState, VolumeKeys,
+};
+use serde_json::{Map, Value, json};
 
 /// Document with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,9 +17,113 @@ pub enum Kind {
 }
 
 /// The JSON Schema (draft 2020-12) by which an editor checks and completes a file.
-pub fn schema(kind: Kind) -> serde_json::Value {
+pub fn schema(kind: Kind) -> Value {
     match kind {
         Kind::Plan => schemars::schema_for!(PlanDocument).to_value(),
-        Kind::Array => schemars::schema_for!(twin::ArrayDescription).to_value(),
+        Kind::Array => of_arrays(),
     }
+}
+
+/// An array of parts, or one of the four kinds of the published tests.
+fn of_arrays() -> Value {
+    let mut kinds = schemars::schema_for!(twin::ArrayDescription).to_value();
+    let dialect = kinds.get("$schema").cloned().unwrap_or_default();
+    let definitions = kinds.as_object_mut().and_then(|kinds| kinds.remove("$defs")).unwrap_or_default();
+    if let Some(kinds) = kinds.as_object_mut() {
+        kinds.remove("$schema");
+    }
+    let parts = of_parts();
+    // Keys of both, for editors that complete only what stands at the top.
+    let mut properties = Map::new();
+    for schema in [&kinds, &parts] {
+        let own = schema.get("properties").and_then(Value::as_object);
+        properties.extend(own.into_iter().flatten().map(|(key, schema)| (key.clone(), schema.clone())));
+    }
+    json!({
+        "$schema": dialect,
+        "title": "Array",
+        "type": "object",
+        "properties": properties,
+        "anyOf": [parts, kinds],
+        "$defs": definitions,
+    })
+}
+
+/// Schema of a key: its quantity, or that with its origin.
+fn of_key(key: &Key) -> Value {
+    let value = match key.kind {
+        array::Kind::Count => json!({ "type": "integer", "minimum": key.least, "maximum": key.most }),
+        array::Kind::Share => json!({ "type": ["string", "number"] }),
+        array::Kind::Switch => json!({ "type": "boolean" }),
+        array::Kind::Word(words) => json!({ "enum": words }),
+        array::Kind::Time => json!({ "type": ["string", "integer"] }),
+        array::Kind::Bytes | array::Kind::Rate | array::Kind::Text => json!({ "type": "string" }),
+    };
+    let with_origin = json!({
+        "type": "object",
+        "properties": {
+            "value": value.clone(),
+            "origin": { "enum": ["datasheet", "published", "derived", "fitted", "assumed"] },
+            "from": { "type": "string" },
+        },
+        "required": ["value"],
+        "additionalProperties": false,
+    });
+    let mut schema = json!({ "description": key.help, "anyOf": [value, with_origin] });
+    if let (Some(default), Some(schema)) = (key.default, schema.as_object_mut()) {
+        schema.insert("default".into(), default.into());
+    }
+    schema
+}
+
+/// Schema of a section with further keys beside its own.
+fn of_section<S: Section>(has_parts: bool, more: &[(&str, Value)]) -> Value {
+    let mut properties = Map::new();
+    if has_parts {
+        properties.insert("use".into(), json!({ "type": "string", "description": "A part of the library." }));
+    }
+    properties.extend(S::KEYS.iter().map(|key| (key.name.to_owned(), of_key(key))));
+    properties.extend(more.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())));
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn one_or_many(item: &Value) -> Value {
+    json!({ "anyOf": [item, { "type": "array", "items": item }] })
+}
+
+/// Schema of the array language, from its tables of keys.
+fn of_parts() -> Value {
+    let kind = json!({ "enum": array::Drives::KINDS, "description": "Model of the drive." });
+    let of_drives = [
+        of_section::<HardDisk>(true, &[("kind", kind.clone()), ("count", of_key(&DriveCount::KEYS[0]))]),
+        of_section::<SolidState>(true, &[("kind", kind.clone()), ("count", of_key(&DriveCount::KEYS[0]))]),
+        of_section::<FlashModule>(true, &[("kind", kind), ("count", of_key(&DriveCount::KEYS[0]))]),
+    ];
+    let drives = json!({ "anyOf": of_drives });
+    let group = of_section::<GroupKeys>(
+        false,
+        &[("drives", drives.clone()), ("per_node", drives), ("backend", of_section::<Backend>(true, &[]))],
+    );
+    let pool = of_section::<PoolKeys>(false, &[("across", json!({ "const": "node" }))]);
+    let volume = of_section::<VolumeKeys>(false, &[("limit", of_section::<Limit>(false, &[]))]);
+    json!({
+        "title": "Array of parts",
+        "type": "object",
+        "properties": {
+            "title": { "type": "string" },
+            "about": { "type": "string" },
+            "hosts": of_section::<Hosts>(true, &[]),
+            "fabric": of_section::<Fabric>(true, &[]),
+            "nodes": of_section::<Nodes>(false, &[("network", of_section::<Network>(true, &[]))]),
+            "controllers": of_section::<Controllers>(true, &[]),
+            "cache": of_section::<Cache>(true, &[]),
+            "groups": one_or_many(&group),
+            "pools": one_or_many(&pool),
+            "volumes": one_or_many(&volume),
+            "rebuild": of_section::<Rebuild>(false, &[]),
+            "failover": of_section::<Failover>(false, &[]),
+        },
+        "required": ["title", "groups"],
+        "additionalProperties": false,
+    })
 }

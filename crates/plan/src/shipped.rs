@@ -74,6 +74,14 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays", "st1000nm0023"),
     yaml!("arrays", "small-flash"),
     yaml!("arrays", "composite-flash"),
+    yaml!("arrays/examples", "all-nvme-raid6"),
+    yaml!("arrays/examples", "erasure-12-nodes"),
+    yaml!("arrays/examples", "flash-and-disks"),
+    yaml!("arrays/examples", "host-raid10-nvme"),
+    yaml!("arrays/examples", "nas-raid5"),
+    yaml!("arrays/examples", "pool-60-disks"),
+    yaml!("arrays/examples", "replicas-12-nodes"),
+    yaml!("arrays/examples", "server-raid-card"),
 ];
 
 /// The arrays that ship.

@@ -10,7 +10,7 @@ mod write_cliff;
 use crate::run::{Case, Interval, Run};
 use differences::{Differences, EXACT, Fields, number, text};
 use disruption::disruption;
-use parts::{path_balance, uses};
+use parts::{host_balance, path_balance, uses};
 use serde_json::{Map, Value};
 use steady::steady;
 
@@ -59,6 +59,7 @@ impl Facts<'_> {
             ("steady-rounds", _) => self.rounds(&mut differences),
             ("found-load", Some(case)) => found_load(&mut differences, case),
             ("path-balance", Some(case)) => path_balance(&mut differences, case),
+            ("host-balance", Some(case)) => host_balance(&mut differences, case),
             // No sentence cites it.
             ("effect", _) => {}
             (other, None) => differences.require(false, &format!("{other} about no case of the run")),

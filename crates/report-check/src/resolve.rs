@@ -118,7 +118,11 @@ impl<'a> Resolver<'a> {
             "array" => {
                 let origin = path.strip_prefix("origin/").ok_or_else(none)?;
                 let text = self.run.manifest["array"]["text"].as_str().ok_or_else(none)?;
-                Ok(text.matches(&format!("origin: {origin}")).count() as f64)
+                // Where the values of parts stand resolved below the text, they count and not what the text says of some.
+                let is_resolved = text.lines().any(|line| line.starts_with("# resolved "));
+                let counted = text.lines().filter(|line| !is_resolved || line.starts_with("# resolved "));
+                let word = format!("origin: {origin}");
+                Ok(counted.map(|line| line.matches(&word).count()).sum::<usize>() as f64)
             }
             "validation" => {
                 let mut parts = path.split('/');

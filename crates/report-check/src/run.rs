@@ -54,6 +54,8 @@ pub struct Case {
     pub intervals: Vec<Interval>,
     /// The intervals of each load, where there are several.
     pub loads: Vec<(String, Vec<Interval>)>,
+    /// I/Os a second of each host, where several hosts issued the load.
+    pub hosts: Vec<(String, f64)>,
     /// Counters.
     pub counters: Vec<Counter>,
     /// Events while it ran, in order.

@@ -6,6 +6,7 @@ mod comparison;
 mod conclusions;
 mod facts;
 mod headlines;
+mod host_charts;
 mod inventory;
 mod model_lines;
 mod parts;

@@ -19,6 +19,7 @@ use crate::null::Null;
 use crate::options::WORKERS_LIMIT;
 use crate::outcome::RingOutcome;
 use crate::polling::possible;
+use crate::start::{StartBarrier, wait_until};
 use crate::striping::Striping;
 use crate::threads::Threads;
 use crate::uring::{Backing, Uring, build_ring};
@@ -104,6 +105,7 @@ struct Common<'a> {
     striping: Option<Striping>,
     capacity_bytes: u64,
     workers: u32,
+    barrier: Option<&'a StartBarrier>,
     gate: Gate,
     stop_signal: AtomicBool,
     /// The caller asked for the end.
@@ -113,6 +115,17 @@ struct Common<'a> {
 /// Drives a load. `on_sample` gets each interval, over all workers, as it ends, on the caller's thread; a slow `on_sample`
 /// does not hold the load up. `stop` ends the run within a second, and what was counted is kept.
 pub fn run(
+    case: &RingCase,
+    on_sample: &mut dyn FnMut(Sample),
+    on_progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<RingOutcome, RingError> {
+    run_behind(None, case, on_sample, on_progress, stop)
+}
+
+/// As [`run`], but the load begins at the moment that the barrier names.
+pub fn run_behind(
+    barrier: Option<&StartBarrier>,
     case: &RingCase,
     on_sample: &mut dyn FnMut(Sample),
     on_progress: &mut dyn FnMut(Progress),
@@ -142,6 +155,7 @@ pub fn run(
         striping,
         capacity_bytes,
         workers,
+        barrier,
         gate: Gate::default(),
         stop_signal: AtomicBool::new(false),
         hurry: AtomicBool::new(false),
@@ -220,7 +234,12 @@ fn work(common: &Common, worker: u32, tx: &Sender<Message>) {
     // A message that nobody takes any more belongs to a run that has already failed.
     let ready = |result| {
         let _ = tx.send(Message::Ready(result));
-        common.gate.wait()
+        let start = common.gate.wait();
+        if let (Some(start), Some(barrier)) = (start, common.barrier) {
+            wait_until(start);
+            barrier.note_begin(Instant::now());
+        }
+        start
     };
     let unpinned = prepare_thread(common.case.options, worker);
     let ended = |outcome: Result<WorkerOutcome, RingError>| {

@@ -185,9 +185,14 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             self.plan(index as u32, self.assignment.jobs[index % jobs], 0)?;
         }
         let end_ns = self.recorder.end_ns();
+        let mut is_first = true;
         loop {
             let mut now_ns = self.release(end_ns)?;
             self.queue_batch(&mut now_ns)?;
+            if is_first {
+                is_first = false;
+                crate::start::lower();
+            }
             now_ns = self.now_ns();
             if now_ns >= self.recorder.interval_end_ns()
                 && self.recorder.advance(now_ns, on_sample).is_break()

@@ -97,7 +97,7 @@ impl ServedArray {
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
         let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
         let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
-        if description.ssd_array.is_some() {
+        if description.ssd_array.is_some() || description.composed.is_some() {
             of_model.entry("host").or_insert_with(|| Value::from("off"));
         }
         Ok(ServedArray {
@@ -251,9 +251,66 @@ fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
             levels: &[Level::Raid0, Level::Raid1, Level::Raid5, Level::Raid6, Level::Raid10, Level::Ddp],
         });
     }
+    if let Some(array) = &description.composed {
+        return shape_of_parts(array);
+    }
     Err(ServeError::Array {
         problem: format!("`{}` is of a kind that cannot be served", description.name),
         hint: "arrays of flash modules, of solid-state drives and of disks can be served",
+    })
+}
+
+/// Shape of an array of parts with one group of drives; the volumes are those of the first entry.
+fn shape_of_parts(array: &array::Array) -> Result<Shape, ServeError> {
+    let without_bytes = |part: String| {
+        Err(ServeError::Array {
+            problem: format!("{part}: their bytes are not served"),
+            hint: "arrays of parts with one group of drives under a RAID level or a pool can be served",
+        })
+    };
+    if let Some(pool) = array.pools.first() {
+        return without_bytes(format!("`pools` over nodes, as `{}`", pool.keys.name.text));
+    }
+    let [group] = array.groups.as_slice() else {
+        let names: Vec<&str> = array.groups.iter().map(array::Group::name).collect();
+        return without_bytes(format!("several `groups` ({})", names.join(", ")));
+    };
+    if group.is_per_node {
+        return without_bytes(format!("`groups` in nodes, as `{}`", group.name()));
+    }
+    let (sets, places) = array::sets(array);
+    let (Some(set), Some(place)) = (sets.first(), places.first()) else {
+        return without_bytes(format!("`{}` has no volumes", group.name()));
+    };
+    let pool = match (group.layout(), set.layout.redundancy()) {
+        (array::LayoutKind::Pool, layout::Redundancy::Parity(parity)) => Some(PoolShape {
+            segment_bytes: group.keys.segment.get(),
+            piece_bytes: group.keys.piece.get(),
+            data: set.layout.data_members(),
+            parity,
+            preservation_drives: group.keys.preserved.count(),
+        }),
+        _ => None,
+    };
+    let level = match group.layout() {
+        array::LayoutKind::Single | array::LayoutKind::Raid0 => Level::Raid0,
+        array::LayoutKind::Raid1 => Level::Raid1,
+        array::LayoutKind::Raid10 => Level::Raid10,
+        array::LayoutKind::Raid5 => Level::Raid5,
+        array::LayoutKind::Raid6 => Level::Raid6,
+        array::LayoutKind::Pool => Level::Ddp,
+    };
+    Ok(Shape {
+        level,
+        drives: set.layout.drives(),
+        capacity_bytes: group.drives.capacity_bytes() / 4096 * 4096,
+        segment_bytes: group.keys.segment.get(),
+        volumes: places.iter().filter(|other| other.entry == place.entry).count() as u32,
+        volume_bytes: place.bytes,
+        spares: set.spares.len() as u32,
+        pool,
+        // The model is built of the description: another level would be that of the bytes alone.
+        levels: &[],
     })
 }
 
@@ -348,12 +405,31 @@ mod tests {
             ("e2700,capacity=64m", 24, 2, 0),
             ("e2700,layout=ddp,capacity=64m", 24, 2, 0),
             ("e2700,layout=raid10,segment=64k,capacity=64m", 24, 2, 0),
+            ("examples/all-nvme-raid6,capacity=64m", 23, 8, 1),
+            ("examples/server-raid-card,capacity=64m", 8, 1, 0),
+            ("examples/nas-raid5,capacity=64m", 4, 1, 0),
+            ("examples/pool-60-disks,capacity=64m", 60, 4, 0),
         ] {
             let array = parse(text).unwrap();
             assert_eq!(array.spec.drive_capacity_bytes.len(), drives, "{text}");
             assert_eq!((array.volumes_bytes.len(), array.spares), (volumes, spares), "{text}");
             let total: u64 = array.volumes_bytes.iter().sum();
             assert!(total > 0 && total <= array.spec.layout.capacity_bytes(), "{text}");
+        }
+    }
+
+    /// Proves that an array of parts whose bytes are not served is refused with the part that has none, and that a level which its
+    /// model does not have is refused.
+    #[test]
+    fn parts_without_bytes_are_named() {
+        for (text, part) in [
+            ("examples/replicas-12-nodes", "`pools` over nodes"),
+            ("examples/erasure-12-nodes", "`pools` over nodes"),
+            ("examples/flash-and-disks", "several `groups` (fast, bulk)"),
+            ("examples/server-raid-card,raid=5", "raid=5"),
+        ] {
+            let message = parse(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{text}: {message}");
         }
     }
 

@@ -17,6 +17,7 @@ mod encoding;
 mod error;
 mod events;
 mod finish;
+mod hosts;
 mod lock;
 mod manifest;
 mod merge;
@@ -36,14 +37,15 @@ pub use directory::PICTURES_DIRECTORY;
 pub use encoding::{DecodeError, decode_histogram, encode_histogram};
 pub use error::StoreError;
 pub use events::{Event, SettingChange, Warning, mark};
+pub use hosts::{HostPoint, HostTotals};
 pub use manifest::{
-    LeftOutCase, MANIFEST_VERSION, Manifest, ManifestTarget, Selection, SourceText, new_run_id,
+    LeftOutCase, MANIFEST_VERSION, Manifest, ManifestHost, ManifestTarget, Selection, SourceText, new_run_id,
 };
 pub use merge::merge;
 pub use reader::RunReader;
 pub use result::{
-    CaseResult, DirectionResult, ExtrapolationResult, LatencyConfidence, LatencyResult, LoadResult,
-    Sustained, results_schema,
+    CaseResult, DirectionResult, ExtrapolationResult, HostResult, LatencyConfidence, LatencyResult,
+    LoadResult, Sustained, results_schema,
 };
 pub use run::{CASES_LIMIT, Run, RunEnd};
 pub use samples::{DirectionPoint, IntervalPoint, LatencySummary, PRECONDITIONING_LOAD};

@@ -33,6 +33,20 @@ pub struct ManifestTarget {
     pub identity: Value,
 }
 
+/// A host that issues load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ManifestHost {
+    /// Its name.
+    pub name: String,
+    /// Where it is, as on the command line.
+    pub address: String,
+    /// Its targets, as it names them.
+    pub targets: Vec<ManifestTarget>,
+    /// Facts of the host and its inventory.
+    #[serde(default)]
+    pub facts: Value,
+}
+
 /// Selected cases, as on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
@@ -63,6 +77,9 @@ pub struct Manifest {
     pub array: Option<SourceText>,
     /// The targets, in the order of the command line.
     pub targets: Vec<ManifestTarget>,
+    /// Hosts that issue the load, where other hosts do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ManifestHost>,
     /// What issued the load: `sim`, `fio`, `ring`, or `import`.
     pub engine: String,
     /// Which cases were chosen.

@@ -2,7 +2,7 @@
 //! the end, and only where they have something to say.
 
 use crate::case::{CaseStatus, DirectionTotals, LoadOutcome};
-use crate::{RunReader, StoreError};
+use crate::{HostTotals, RunReader, StoreError};
 use load::{Direction, Histogram};
 use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
@@ -57,6 +57,29 @@ pub struct CaseResult {
     /// Processor time that the engine spent on each I/O, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_io: Option<f64>,
+    /// The same for each host, where several hosts issued the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<HostResult>>,
+}
+
+/// The result of one host of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostResult {
+    /// Name of the host.
+    pub host: String,
+    /// Its counted time, after the ramp.
+    pub duration_s: f64,
+    /// Operations of all directions a second.
+    pub iops: f64,
+    /// Bytes of all directions a second.
+    pub bw_bytes_per_s: f64,
+    /// Reads; null where nothing was read.
+    pub read: Option<DirectionResult>,
+    /// Writes; null where nothing was written.
+    pub write: Option<DirectionResult>,
+    /// Trims, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionResult>,
 }
 
 /// How much of a case was simulated, and how sure its rate is.
@@ -308,6 +331,8 @@ impl RunReader {
                 (extrapolation.read, extrapolation.write) = (known("read")?, known("write")?);
             }
             add_totals(&mut result, &loads, row.duration_ns);
+            let hosts = self.host_totals_of(row.attempt_id)?;
+            result.hosts = (!hosts.is_empty()).then(|| hosts.iter().map(host_result).collect());
             results.push((row.case_index, result));
         }
         Ok(results)
@@ -426,6 +451,7 @@ fn outcome_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<OutcomeRow> {
             warnings: Vec::new(),
             extrapolation: extrapolation(row)?,
             cpu_ns_per_io: None,
+            hosts: None,
         },
     })
 }
@@ -443,21 +469,40 @@ fn extrapolation(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Extrapolati
 }
 
 fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) {
-    let merged = |direction| {
-        let mut totals: Option<DirectionTotals> = None;
-        for part in loads.iter().filter_map(|load| load.direction(direction)) {
-            totals.get_or_insert_default().merge(part);
-        }
-        totals.map(|totals| DirectionResult::of(&totals, duration_ns))
-    };
-    result.read = merged(Direction::Read);
-    result.write = merged(Direction::Write);
-    result.trim = merged(Direction::Trim);
+    let part = |direction| merged(loads, direction).map(|totals| DirectionResult::of(&totals, duration_ns));
+    result.read = part(Direction::Read);
+    result.write = part(Direction::Write);
+    result.trim = part(Direction::Trim);
     (result.iops, result.bw_bytes_per_s) = sums(loads, duration_ns);
     result.cpu_ns_per_io = cpu_ns_per_io(loads);
     if loads.len() > 1 {
         result.loads =
             Some(loads.iter().map(|load| load_result(load, &result.target, duration_ns)).collect());
+    }
+}
+
+/// Totals of one direction over several loads.
+fn merged(loads: &[LoadOutcome], direction: Direction) -> Option<DirectionTotals> {
+    let mut totals: Option<DirectionTotals> = None;
+    for part in loads.iter().filter_map(|load| load.direction(direction)) {
+        totals.get_or_insert_default().merge(part);
+    }
+    totals
+}
+
+fn host_result(host: &HostTotals) -> HostResult {
+    let part = |direction| {
+        merged(&host.loads, direction).map(|totals| DirectionResult::of(&totals, host.duration_ns))
+    };
+    let (iops, bw_bytes_per_s) = sums(&host.loads, host.duration_ns);
+    HostResult {
+        host: host.host.clone(),
+        duration_s: seconds(host.duration_ns),
+        iops,
+        bw_bytes_per_s,
+        read: part(Direction::Read),
+        write: part(Direction::Write),
+        trim: part(Direction::Trim),
     }
 }
 

@@ -16,6 +16,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 
 /// Tables that came after the schema's version: readers take their absence for nothing known.
 const CONFIDENCES: &str = include_str!("confidences.sql");
+const HOSTS: &str = include_str!("hosts.sql");
 
 /// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,6 +64,7 @@ fn create_with(path: &Path, journal: &str) -> rusqlite::Result<Connection> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(SCHEMA)?;
     transaction.execute_batch(CONFIDENCES)?;
+    transaction.execute_batch(HOSTS)?;
     transaction.commit()?;
     Ok(connection)
 }
@@ -72,7 +74,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = checked(path, Connection::open_with_flags(path, flags))?;
     // A run that an earlier version began has no place for these yet.
-    connection.execute_batch(CONFIDENCES).map_err(|error| StoreError::database(path, error))?;
+    for tables in [CONFIDENCES, HOSTS] {
+        connection.execute_batch(tables).map_err(|error| StoreError::database(path, error))?;
+    }
     Ok(connection)
 }
 

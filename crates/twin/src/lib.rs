@@ -6,8 +6,11 @@
 
 #![doc = include_str!("../README.md")]
 
+mod array_model;
 mod availability;
 mod bench;
+mod cache;
+mod composed;
 mod counters;
 mod description;
 pub mod disk_array;

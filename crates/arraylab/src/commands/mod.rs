@@ -1,6 +1,8 @@
 //! One module a command or family of commands: arguments in, rooms called, results printed.
 
+pub mod agent;
 pub mod bench;
+pub mod check;
 pub mod compare;
 pub mod expand;
 pub mod findings;

@@ -93,6 +93,8 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
         exact: arguments.exact,
         speed_millionths: arguments.speed,
         shard: arguments.shard,
+        hosts: arguments.hosts.clone(),
+        push_binary: arguments.push_binary,
         command_line: std::env::args().collect(),
     })?)
 }

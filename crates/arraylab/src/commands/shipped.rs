@@ -33,6 +33,7 @@ pub fn show(arguments: &ShowArgs) -> Result<ExitCode, Failure> {
     let text = match arguments.kind {
         ShowKind::Plan => plan::load_plan(&arguments.name)?.text,
         ShowKind::Array => plan::load_array(&arguments.name)?.text,
+        ShowKind::Part => super::check::part_text(&arguments.name)?,
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -240,6 +240,50 @@ fn control_samples() -> Vec<Vec<u8>> {
     .collect()
 }
 
+fn agent_samples() -> Vec<Vec<u8>> {
+    let mut read = load::DirectionSample { ios: 3, bytes: 12288, ..load::DirectionSample::default() };
+    [90, 1_000, 2_000_000].into_iter().for_each(|ns| read.latency.record(ns));
+    let sample = load::Sample { start_ns: 0, end_ns: 1_000_000_000, read, ..load::Sample::default() };
+    let spec = load::LoadSpec {
+        pattern: load::Pattern::Randrw,
+        rwmixread: 70,
+        bs_bytes: 4096,
+        numjobs: 2,
+        iodepth: 4,
+        offset_bytes: 0,
+        size_bytes: Some(1 << 30),
+        rate_iops: Some(100.0),
+        ramp_ns: 0,
+        runtime_ns: 1_000_000_000,
+        interval_ns: 100_000_000,
+        seed: 7,
+        shape: load::LoadShape { arrival: Some(load::Arrival::poisson(10.0)), ..load::LoadShape::default() },
+    };
+    let settings = serde_json::json!({ "bs": 4096, "rw": "randrw" }).as_object().cloned().unwrap_or_default();
+    let part = Some(hosts::Part { index: 0, of: 2 });
+    let one = hosts::LoadRequest { name: "load".into(), load: spec, settings, part };
+    let measure = hosts::MeasureRequest { stage: "s".into(), case: "c".into(), loads: vec![one] };
+    let requests = [
+        hosts::Request::Ping { id: 1 },
+        hosts::Request::Start { at_ns: 5 },
+        hosts::Request::Inventory { commands: vec![vec!["lsblk".into(), "$(x)'\n".into()]] },
+        hosts::Request::Measure(Box::new(measure)),
+    ];
+    let replies = [
+        hosts::Reply::Pong { id: 1, at_ns: 9 },
+        hosts::Reply::Sample { load: "load".into(), sample: Box::new(hosts::WireSample::new(&sample)) },
+        hosts::Reply::Ended(Box::new(hosts::CaseEnd { status: "done".into(), ..hosts::CaseEnd::default() })),
+    ];
+    let bodies = requests.iter().map(serde_json::to_vec).chain(replies.iter().map(serde_json::to_vec));
+    bodies
+        .map(|body| {
+            let mut frame = Vec::new();
+            hosts::write_frame(&mut frame, &body.expect("JSON")).expect("a frame");
+            frame
+        })
+        .collect()
+}
+
 fn http_samples() -> Vec<Vec<u8>> {
     [
         "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9101\r\nUser-Agent: Prometheus/2.42\r\nAccept: */*;q=0.1\r\n\r\n",
@@ -264,6 +308,7 @@ fn changed_samples_are_survived() {
                 let (samples, count) = match name {
                     "nbd" => (nbd_samples(), TEXTS * BINARY_FACTOR),
                     "control" => (control_samples(), TEXTS * BINARY_FACTOR),
+                    "agent" => (agent_samples(), TEXTS * BINARY_FACTOR),
                     "http" => (http_samples(), TEXTS * BINARY_FACTOR),
                     "fio" => (files("crates/fio/tests/samples/fio-3.33", ""), TEXTS),
                     "workloads" => {
@@ -272,7 +317,11 @@ fn changed_samples_are_survived() {
                         (samples, TEXTS)
                     }
                     "plan" => (files("plans", ".yaml"), TEXTS),
-                    "array" => (files("arrays", ".yaml"), TEXTS),
+                    "array" => {
+                        let mut samples = files("arrays", ".yaml");
+                        samples.extend(files("arrays/examples", ".yaml"));
+                        (samples, TEXTS)
+                    }
                     "nbd-client" => (server_samples(), TEXTS),
                     "addresses" => (address_samples(), TEXTS * 10),
                     "traces" => (trace_samples(), TEXTS * 10),

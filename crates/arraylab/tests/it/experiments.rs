@@ -42,7 +42,7 @@ fn is_shown(kind: Kind, found: &[Value]) -> bool {
         Kind::BestBlockSize => below("best_bs", 5000.0),
         Kind::Flattening => found.iter().any(|one| one["flattens"] == true),
         Kind::Limit => found.iter().any(|one| one["by"] == "controller"),
-        Kind::PathBalance => below("largest_over_mean", 1.1),
+        Kind::PathBalance | Kind::HostBalance => below("largest_over_mean", 1.1),
         Kind::WritePenalty => below("ratio", 0.35),
         Kind::Effect => {
             found
@@ -82,8 +82,15 @@ const OF_CASES: [Kind; 7] = [
     Kind::BestBlockSize,
     Kind::Flattening,
 ];
-const OF_PARTS: [Kind; 6] =
-    [Kind::Limit, Kind::PathBalance, Kind::WritePenalty, Kind::Effect, Kind::Disruption, Kind::Conformance];
+const OF_PARTS: [Kind; 7] = [
+    Kind::Limit,
+    Kind::PathBalance,
+    Kind::HostBalance,
+    Kind::WritePenalty,
+    Kind::Effect,
+    Kind::Disruption,
+    Kind::Conformance,
+];
 
 /// Proves that every kind of finding has its experiment tried below.
 #[test]

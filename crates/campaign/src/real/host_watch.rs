@@ -111,7 +111,7 @@ pub(crate) fn owned(read: &HostInterval) -> Vec<OwnedCounter> {
     read.counters
         .iter()
         .map(|counter| OwnedCounter {
-            source: counter.source,
+            source: counter.source.into(),
             entity: counter.entity.to_string(),
             name: counter.name.to_owned(),
             value: counter.value,
@@ -128,7 +128,7 @@ fn start_collector(
         let message = match received {
             Ok(Answer { at_ns, source, values }) => {
                 let owned = |value: probe::CollectedValue| OwnedCounter {
-                    source,
+                    source: source.to_owned().into(),
                     entity: value.entity,
                     name: value.name,
                     value: value.value,

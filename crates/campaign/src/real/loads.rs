@@ -3,7 +3,7 @@
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
 use plan::SettingValues;
-use ring::{OpenTarget, RingCase, RingOutcome, RingTargets};
+use ring::{OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,8 +28,8 @@ pub(crate) enum Issuer {
         /// Bytes on one target before the next.
         chunk_bytes: u64,
     },
-    /// fio, which opens its target by itself.
-    Fio { engine: Arc<fio::Engine>, target: fio::Target },
+    /// fio, which opens its target by itself; on another host a server of fio does.
+    Fio { engine: Arc<fio::Engine>, target: fio::Target, server: Option<fio::Server> },
 }
 
 /// One load on real targets.
@@ -92,12 +92,13 @@ pub(crate) struct Listener<'a> {
 }
 
 /// Runs all loads at once and waits for all of them. With one load, files of the engine go to `directory`, with several
-/// each has a directory of its name there.
+/// each has a directory of its name there. Behind a barrier they begin when it opens.
 pub(crate) fn run_at_once(
     loads: &[RealLoad],
     directory: &Path,
     listener: &Listener<'_>,
     stop: &AtomicBool,
+    start: Option<&StartBarrier>,
 ) -> Vec<LoadRun> {
     let started = Instant::now();
     let furthest = Mutex::new(0.0f64);
@@ -112,7 +113,21 @@ pub(crate) fn run_at_once(
     let run_one = |number: usize, load: &RealLoad| -> LoadRun {
         let own_directory = match own_directory(directory, loads.len(), &load.name) {
             Ok(own) => own,
-            Err(why) => return LoadRun::failed(why),
+            Err(why) => {
+                if let Some(barrier) = start {
+                    barrier.cancel();
+                }
+                return LoadRun::failed(why);
+            }
+        };
+        // A load that begins later is ready as soon as the others are.
+        let is_later = load.start_ns > 0;
+        let started = match start.filter(|_| is_later) {
+            None => started,
+            Some(barrier) => match barrier.arrive(stop) {
+                Some(common) => common,
+                None => return LoadRun::failed("the common start was called off"),
+            },
         };
         while started.elapsed() < Duration::from_nanos(load.start_ns) {
             if stop.load(Ordering::Relaxed) {
@@ -125,10 +140,16 @@ pub(crate) fn run_at_once(
             sample.end_ns += load.start_ns;
             (listener.on_sample)(number, sample);
         };
-        let issue =
-            Issue { load, directory: &own_directory, hand_on: &hand_on, on_progress: &on_progress, stop };
+        let issue = Issue {
+            load,
+            directory: &own_directory,
+            hand_on: &hand_on,
+            on_progress: &on_progress,
+            stop,
+            start: start.filter(|_| !is_later),
+        };
         match &load.issuer {
-            Issuer::Fio { engine, target } => by_fio(engine, target, &issue),
+            Issuer::Fio { engine, target, server } => by_fio(engine, target, server.as_ref(), &issue),
             Issuer::Ring { targets, chunk_bytes } => by_ring(targets, *chunk_bytes, &issue),
         }
     };
@@ -157,10 +178,17 @@ struct Issue<'a> {
     /// Takes how much is done, 0 to 1.
     on_progress: &'a dyn Fn(f64),
     stop: &'a AtomicBool,
+    /// Where it waits for its start.
+    start: Option<&'a StartBarrier>,
 }
 
-fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> LoadRun {
-    let &Issue { load, directory, hand_on, on_progress, stop } = issue;
+fn by_fio(
+    engine: &fio::Engine,
+    target: &fio::Target,
+    server: Option<&fio::Server>,
+    issue: &Issue<'_>,
+) -> LoadRun {
+    let &Issue { load, directory, hand_on, on_progress, stop, .. } = issue;
     let options = fio_options(&load.settings, matches!(target, fio::Target::Nbd(_)));
     let case =
         FioCase { target, load: &load.load, io_size_bytes: load.io_size_bytes, options: &options, directory };
@@ -172,7 +200,7 @@ fn by_fio(engine: &fio::Engine, target: &fio::Target, issue: &Issue<'_>) -> Load
         samples.into_iter().for_each(hand_on);
         Some(measured)
     };
-    match engine.run(&case, progressed, stop) {
+    match engine.run_on(server, &case, progressed, stop) {
         Ok(outcome) => {
             let nothing_done = outcome.has_no_ios() && is_to_issue(load);
             let failed = nothing_done
@@ -225,7 +253,7 @@ fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
 }
 
 fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> LoadRun {
-    let &Issue { load, directory, hand_on, on_progress, stop } = issue;
+    let &Issue { load, directory, hand_on, on_progress, stop, start } = issue;
     let options = ring_options(&load.settings, chunk_bytes);
     let case = RingCase {
         targets: RingTargets::Open(targets),
@@ -234,7 +262,8 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> LoadR
         io_size_bytes: load.io_size_bytes,
         journal: load.load.shape.verify.then_some(directory),
     };
-    let driven = ring::run(
+    let driven = ring::run_behind(
+        start,
         &case,
         &mut |sample| hand_on(sample),
         &mut |progress| on_progress(progress.elapsed_ns as f64 / progress.expected_ns.max(1) as f64),
@@ -242,7 +271,13 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> LoadR
     );
     let outcome = match driven {
         Ok(outcome) => outcome,
-        Err(error) => return LoadRun::failed(error.to_string()),
+        Err(error) => {
+            // None of the others is to begin without it.
+            if let Some(barrier) = start {
+                barrier.cancel();
+            }
+            return LoadRun::failed(error.to_string());
+        }
     };
     let is_pending = outcome.is_pending();
     let mut failed = why_failed(&outcome);

@@ -13,10 +13,10 @@ const TIME_AT_LEAST_NS: u64 = 60 * units::NANOS_PER_SECOND;
 /// fio keeps a histogram of 15 KiB for each job and interval until it ends; with so many of both it takes 300 MB.
 const HISTOGRAMS_LIMIT: u64 = 20_000;
 
-/// The writes of a preconditioning on a target of this size.
+/// The writes of a preconditioning on a range of a target: its first byte and its length.
 pub(crate) fn load_of(
     wanted: &Preconditioning,
-    capacity_bytes: u64,
+    (offset_bytes, capacity_bytes): (u64, u64),
     interval_ns: u64,
     seed: u64,
 ) -> (LoadSpec, u64) {
@@ -32,7 +32,7 @@ pub(crate) fn load_of(
         bs_bytes: wanted.bs_bytes,
         numjobs: wanted.numjobs,
         iodepth: wanted.iodepth,
-        offset_bytes: 0,
+        offset_bytes,
         // An NBD address does not tell fio its size, and jobs that write in order need to share it.
         size_bytes: Some(capacity_bytes - capacity_bytes % u64::from(wanted.bs_bytes)),
         rate_iops: None,
@@ -58,11 +58,11 @@ pub(crate) fn filling(capacity_bytes: u64, interval_ns: u64, seed: u64) -> (Load
         times: 1,
         after_change_of: None,
     };
-    load_of(&wanted, capacity_bytes, interval_ns, seed)
+    load_of(&wanted, (0, capacity_bytes), interval_ns, seed)
 }
 
-/// Discards all data behind an address, so that it is as if never written.
-pub(crate) fn purge(address: &Address, capacity_bytes: u64) -> Result<(), String> {
+/// Discards all data of a range (first byte, length) behind an address, so that it is as if never written.
+pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64)) -> Result<(), String> {
     let Address::Path(path) = address else { return Err("an NBD address takes no purge here".into()) };
     let file = std::fs::OpenOptions::new()
         .write(true)
@@ -70,7 +70,7 @@ pub(crate) fn purge(address: &Address, capacity_bytes: u64) -> Result<(), String
         .map_err(|error| format!("{} cannot be opened: {error}", path.display()))?;
     // On a block device the kernel makes a discard of it that reads as zeros, or refuses; it never writes zeros.
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    rustix::fs::fallocate(&file, mode, 0, capacity_bytes)
+    rustix::fs::fallocate(&file, mode, offset_bytes, length_bytes)
         .map_err(|error| format!("it takes no discards: {error}"))
 }
 

@@ -8,9 +8,10 @@ use crate::real::host::HostSettingsGuard;
 use crate::real::loads::{Issuer, Listener, LoadRun, Measured, RealLoad, run_at_once};
 use crate::real::precondition::{filling, is_short, load_of, purge};
 use crate::real::reporter::{CaseStop, Reporter};
-use crate::real::{ArraySetter, Held, HeldTargets, HostWatch, WatchSettings};
+use crate::real::{AgentParts, ArraySetter, Held, HeldTargets, HostWatch, WatchSettings, part_of};
 use crate::targets::target_of;
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
+use hosts::Part;
 use load::ContentTally;
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
 use serde_json::{Value, json};
@@ -32,6 +33,8 @@ pub(crate) struct RealWorkerParts {
     pub declared: SettingValues,
     pub interval_ns: u64,
     pub watched: WatchSettings,
+    /// Where an agent carries cases out for a coordinator, which also sets the array.
+    pub agent: Option<AgentParts>,
 }
 
 /// Measures cases on real targets, one after another.
@@ -54,6 +57,12 @@ impl RealWorker {
             watched: parts.watched.clone(),
             testbed: Mutex::new(Testbed { parts, host: HostSettingsGuard::default(), is_written: false }),
         }
+    }
+
+    /// Lets the targets go, because the array is set.
+    pub fn let_go(&self) {
+        let mut testbed = self.testbed.lock().unwrap_or_else(PoisonError::into_inner);
+        testbed.parts.targets.let_go();
     }
 
     /// Starts to read what is watched on the run's clock.
@@ -85,7 +94,9 @@ impl Worker for RealWorker {
         };
         let reporter = Reporter { case_index: job.case_index, tx };
         let case_stop = match &job.directory {
-            Some(directory) => testbed.measure(case, directory, &reporter, stop, &mut outcome).err(),
+            Some(directory) => {
+                testbed.measure(case, (directory, &job.parts), &reporter, stop, &mut outcome).err()
+            }
             None => Some(CaseStop::Failed("the case has no directory for its files".into())),
         };
         if stop.load(Ordering::Relaxed) {
@@ -136,7 +147,7 @@ impl Testbed {
     fn measure(
         &mut self,
         case: &Case,
-        directory: &Path,
+        (directory, parts): (&Path, &[Option<Part>]),
         reporter: &Reporter<'_>,
         stop: &AtomicBool,
         outcome: &mut CaseOutcome,
@@ -158,7 +169,8 @@ impl Testbed {
             }
             if wanted.times > 0 {
                 let loads = self.each_target(|inspected, seed| {
-                    load_of(wanted, inspected.capacity_bytes, self.parts.interval_ns, seed)
+                    let range = self.written_range(inspected.capacity_bytes);
+                    load_of(wanted, range, self.parts.interval_ns, seed)
                 })?;
                 self.write_before(&loads, directory, "written before the test", reporter, stop)?;
             }
@@ -171,13 +183,22 @@ impl Testbed {
                 self.measure_in_filesystem(case, wanted, directory, reporter, stop, outcome)
             }
             None => {
-                let loads = self.loads(case, outcome)?;
+                let loads = self.loads(case, parts, outcome)?;
                 self.run_loads(case, &loads, directory, reporter, stop, outcome)
             }
         }
     }
 
+    /// First byte and length of what this host writes of a volume before cases: its part, where hosts share the volume.
+    fn written_range(&self, capacity_bytes: u64) -> (u64, u64) {
+        let part = self.parts.agent.as_ref().and_then(|agent| agent.part);
+        part.map_or((0, capacity_bytes), |part| part_of(0, capacity_bytes, part))
+    }
+
     fn set_array(&mut self, case: &Case, reporter: &Reporter<'_>, stop: &AtomicBool) -> Result<(), CaseStop> {
+        if self.parts.agent.is_some() {
+            return Ok(());
+        }
         let wanted = case.settings_of(SettingScope::Array);
         let Some(array) = &mut self.parts.array else {
             let declared = &self.parts.declared;
@@ -235,7 +256,7 @@ impl Testbed {
             let inspected =
                 held.inspected().ok_or_else(|| CaseStop::Failed(format!("{} is not held", held.text)))?;
             reporter.waiting(&format!("{} is purged", held.text));
-            let text = match purge(&inspected.address(), inspected.capacity_bytes) {
+            let text = match purge(&inspected.address(), self.written_range(inspected.capacity_bytes)) {
                 Ok(()) => {
                     reporter.happened(0, "purge", &format!("{} was purged", held.text), None);
                     continue;
@@ -282,7 +303,8 @@ impl Testbed {
             RealEngine::Fio(engine) => {
                 let inspected = held.first().and_then(|held| held.inspected());
                 let inspected = inspected.ok_or_else(|| CaseStop::Failed("no target is held".into()))?;
-                Ok(Issuer::Fio { engine: Arc::clone(engine), target: fio_target(inspected.address()) })
+                let target = fio_target(inspected.address());
+                Ok(Issuer::Fio { engine: Arc::clone(engine), target, server: None })
             }
             RealEngine::Ring => {
                 let opened: Result<Vec<_>, String> = held.iter().map(|held| held.open(direct)).collect();
@@ -317,7 +339,7 @@ impl Testbed {
             },
             on_progress: &|_| {},
         };
-        let ran = run_at_once(loads, &directory, &listener, stop);
+        let ran = run_at_once(loads, &directory, &listener, stop, None);
         if stop.load(Ordering::Relaxed) {
             return Err(CaseStop::Stopped);
         }
@@ -395,9 +417,14 @@ impl Testbed {
     }
 
     /// The loads of a case on its targets.
-    fn loads(&self, case: &Case, outcome: &mut CaseOutcome) -> Result<Vec<RealLoad>, CaseStop> {
+    fn loads(
+        &self,
+        case: &Case,
+        parts: &[Option<Part>],
+        outcome: &mut CaseOutcome,
+    ) -> Result<Vec<RealLoad>, CaseStop> {
         let targets = &self.parts.targets.0;
-        let on = |name: &str,
+        let on = |(name, part): (&str, Option<Part>),
                   settings: &SettingValues,
                   load: &load::LoadSpec,
                   ends_after,
@@ -405,6 +432,7 @@ impl Testbed {
                   held: &[&Held]| {
             let capacities = held.iter().filter_map(|held| held.inspected().map(|it| it.capacity_bytes));
             let capacity_bytes = capacities.fold(0, u64::saturating_add);
+            let load = &of_part(load, capacity_bytes, part);
             Ok(RealLoad {
                 name: name.to_owned(),
                 issuer: self.issuer(held, is_direct(settings), case.stripe)?,
@@ -417,7 +445,14 @@ impl Testbed {
         };
         let loads: Vec<RealLoad> = if case.loads.is_empty() {
             let all: Vec<&Held> = targets.iter().collect();
-            vec![on(ONLY_LOAD, &case.settings, &case.load, case.ends_after, 0, &all)?]
+            vec![on(
+                (ONLY_LOAD, parts.first().copied().flatten()),
+                &case.settings,
+                &case.load,
+                case.ends_after,
+                0,
+                &all,
+            )?]
         } else {
             let texts: Vec<&str> = targets.iter().map(|held| held.text.as_str()).collect();
             case.loads
@@ -427,7 +462,8 @@ impl Testbed {
                     let number = target_of(case, index, &texts)
                         .map_err(|error| CaseStop::Failed(error.to_string()))?;
                     let held = [&targets[number]];
-                    on(&load.name, &load.settings, &load.load, load.ends_after, load.start_ns, &held)
+                    let part = parts.get(index).copied().flatten();
+                    on((&load.name, part), &load.settings, &load.load, load.ends_after, load.start_ns, &held)
                 })
                 .collect::<Result<_, CaseStop>>()?
         };
@@ -489,7 +525,8 @@ impl Testbed {
                 on_progress: &|share| reporter.send(Message::Progress { case_index, share }),
             };
             reporter.send(Message::Loaded { case_index, is_loaded: true, at: Instant::now() });
-            let ran = run_at_once(loads, directory, &listener, stop);
+            let barrier = self.parts.agent.as_ref().map(|agent| agent.start.begin(loads.len()));
+            let ran = run_at_once(loads, directory, &listener, stop, barrier.as_deref());
             reporter.send(Message::Loaded { case_index, is_loaded: false, at: Instant::now() });
             over.store(true, Ordering::Relaxed);
             let made = making.map_or(Ok(Vec::new()), |making| {
@@ -594,13 +631,29 @@ fn merge(merged: &mut Vec<load::Sample>, sample: load::Sample) {
     }
 }
 
+/// The load in a part of its range, where hosts divide it.
+pub(crate) fn of_part(load: &load::LoadSpec, capacity_bytes: u64, part: Option<Part>) -> load::LoadSpec {
+    let mut load = load.clone();
+    if let Some(part) = part {
+        let whole = capacity_bytes.saturating_sub(load.offset_bytes);
+        let range = load.size_bytes.unwrap_or(whole).min(whole);
+        let (offset_bytes, size_bytes) = part_of(load.offset_bytes, range, part);
+        (load.offset_bytes, load.size_bytes) = (offset_bytes, Some(size_bytes));
+    }
+    load
+}
+
 /// The bytes after which a load ends, in a range of this target.
-fn io_size_bytes(ends_after: Option<Amount>, load: &load::LoadSpec, capacity_bytes: u64) -> Option<u64> {
+pub(crate) fn io_size_bytes(
+    ends_after: Option<Amount>,
+    load: &load::LoadSpec,
+    capacity_bytes: u64,
+) -> Option<u64> {
     let range_bytes = load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(load.offset_bytes));
     ends_after.map(|amount| amount.resolve(range_bytes))
 }
 
-fn fio_target(address: Address) -> fio::Target {
+pub(crate) fn fio_target(address: Address) -> fio::Target {
     match address {
         Address::Path(path) => fio::Target::Path(path),
         Address::NbdUri(uri) => fio::Target::Nbd(uri),

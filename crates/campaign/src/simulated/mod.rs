@@ -334,7 +334,7 @@ fn counters(twin: &Twin) -> Vec<OwnedCounter> {
     twin.counters()
         .into_iter()
         .map(|counter| OwnedCounter {
-            source: "twin",
+            source: "twin".into(),
             entity: counter.entity,
             name: counter.name.to_owned(),
             value: counter.value as f64,

@@ -39,6 +39,23 @@ pub struct PartUse {
     pub parts: usize,
 }
 
+/// Division of load over hosts that issue it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostBalance {
+    /// The hosts, in the order of the run.
+    pub hosts: Vec<String>,
+    /// I/Os of each a second.
+    pub iops: Vec<f64>,
+    /// Each host's share of the I/Os, in percent.
+    pub shares_percent: Vec<f64>,
+    /// The host with the fewest.
+    pub slowest: String,
+    /// Largest share ÷ mean share.
+    pub largest_over_mean: f64,
+    /// Smallest share ÷ mean share.
+    pub smallest_over_mean: f64,
+}
+
 /// Division of load over like paths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathBalance {

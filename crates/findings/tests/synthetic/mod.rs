@@ -152,6 +152,7 @@ impl Run {
             warnings: Vec::new(),
             extrapolation: None,
             cpu_ns_per_io: None,
+            hosts: None,
         };
         self.observation.cases.push(ObservedCase {
             stage: stage.into(),

@@ -4,9 +4,9 @@ use super::Checker;
 use crate::document::{Assignments, AxisDocument, Conditions, MatrixDocument};
 use crate::plan::{Assignment, AxisPoint, Condition, Inclusion, MatrixAxis};
 use crate::setting::{Setting, setting_or_error};
-use crate::suggest::did_you_mean;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
+use array::did_you_mean;
 
 impl Checker<'_> {
     /// The setting of this name.

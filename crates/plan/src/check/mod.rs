@@ -4,6 +4,7 @@ mod claims;
 mod condition;
 mod figure;
 mod find;
+mod hosts;
 mod matrix;
 mod profile;
 mod replay;
@@ -43,6 +44,8 @@ pub(crate) fn check(
             return Err(PlanError::new(Kind::OverLimit, format!("a plan has at most {LIST_LIMIT} {what}")));
         }
     }
+    let hosts = checker.hosts(&document)?;
+    let share = checker.volume_share(document.share.as_ref())?;
     let defaults = checker.assignments(&document.defaults)?;
     let stages = checker.stages(&document, &defaults, directory)?;
     let stage_names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
@@ -93,6 +96,8 @@ pub(crate) fn check(
         read_only: document.read_only,
         interval_ns,
         watch,
+        hosts,
+        share,
         profiles,
         stages,
         requirements,

@@ -11,9 +11,9 @@ use crate::part::{
 use crate::plan::Condition;
 use crate::quantity::Quantity;
 use crate::source::Place;
-use crate::suggest::did_you_mean;
 use crate::yaml::{Located, OneOrMany};
 use crate::{PlanError, PlanErrorKind as Kind};
+use array::did_you_mean;
 
 /// The longest argument of a command, and the most arguments.
 const ARGUMENT_CHARS_LIMIT: usize = 1_024;

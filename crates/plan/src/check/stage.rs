@@ -3,8 +3,8 @@
 use super::matrix::overlay;
 use super::{Checker, KNOWN_NAME};
 use crate::document::{
-    EventDocument, FilesystemDocument, LoadDocument, LoadOfDocument, PauseDocument, PauseOverDocument,
-    PlanDocument, PreconditionDocument, StageDocument, StripeDocument,
+    EventDocument, FilesystemDocument, HostDocument, LoadDocument, LoadOfDocument, PauseDocument,
+    PauseOverDocument, PlanDocument, PreconditionDocument, StageDocument, StripeDocument,
 };
 use crate::part::{
     Continues, EventTemplate, FilesystemOptions, LoadChoice, LoadTarget, LoadTemplate, Pause,
@@ -50,7 +50,7 @@ impl Checker<'_> {
         let stripe = document.stripe.as_ref().map(|stripe| self.stripe(stripe)).transpose()?;
         let mut stages: Vec<Stage> = Vec::new();
         for (name, stage) in &document.stages.value.0 {
-            let checked = self.stage(name, stage, defaults, directory, stripe, &stages)?;
+            let checked = self.stage(name, stage, defaults, directory, (stripe, &document.hosts), &stages)?;
             stages.push(checked);
         }
         Ok(stages)
@@ -62,14 +62,14 @@ impl Checker<'_> {
         document: &StageDocument,
         defaults: &[Assignment],
         directory: Option<&Path>,
-        plan_stripe: Option<Stripe>,
+        (plan_stripe, hosts): (Option<Stripe>, &[HostDocument]),
         earlier: &[Stage],
     ) -> Result<Stage, PlanError> {
         self.known_form("a stage", name)?;
         let mut settings = defaults.to_vec();
         let own = self.assignments(&document.settings)?;
         let axes = self.axes(&document.matrix)?;
-        let loads = self.loads(document)?;
+        let loads = self.loads(document, hosts)?;
         let replay = match &document.replay {
             Some(replay) if !loads.is_empty() || document.find.is_some() => {
                 let message = "a stage has one of `replay`, `loads` and `find`";
@@ -105,6 +105,7 @@ impl Checker<'_> {
             repeats,
             continues,
             loads,
+            hosts: self.host_choice(document.hosts.as_ref(), hosts)?.unwrap_or_default(),
             stripe,
             filesystem: match &document.filesystem {
                 Some(filesystem) => self.filesystem(filesystem)?,
@@ -157,7 +158,11 @@ impl Checker<'_> {
         Err(self.error(Kind::OutOfRange, name.place, message))
     }
 
-    fn loads(&self, document: &StageDocument) -> Result<Vec<LoadTemplate>, PlanError> {
+    fn loads(
+        &self,
+        document: &StageDocument,
+        hosts: &[HostDocument],
+    ) -> Result<Vec<LoadTemplate>, PlanError> {
         if let Some((excess, _)) = document.loads.0.get(LOADS_LIMIT) {
             let message = format!("a stage has at most {LOADS_LIMIT} loads");
             return Err(self.error(Kind::OverLimit, excess.place, message));
@@ -165,12 +170,17 @@ impl Checker<'_> {
         let mut loads = Vec::new();
         for (name, load) in &document.loads.0 {
             self.known_form("a load", name)?;
-            loads.push(self.load(name, load)?);
+            loads.push(self.load(name, load, hosts)?);
         }
         Ok(loads)
     }
 
-    fn load(&self, name: &Located<String>, document: &LoadDocument) -> Result<LoadTemplate, PlanError> {
+    fn load(
+        &self,
+        name: &Located<String>,
+        document: &LoadDocument,
+        hosts: &[HostDocument],
+    ) -> Result<LoadTemplate, PlanError> {
         let settings = self.assignments(&document.settings)?;
         for (assignment, (written, _)) in settings.iter().zip(&document.settings.0) {
             let setting = assignment.setting;
@@ -194,6 +204,7 @@ impl Checker<'_> {
         Ok(LoadTemplate {
             name: name.value.clone(),
             target,
+            hosts: self.host_choice(document.hosts.as_ref(), hosts)?,
             start: document.start.as_ref().map(|start| start.value),
             start_place: document.start.as_ref().map_or(name.place, |start| start.place),
             settings,
@@ -329,7 +340,7 @@ impl Checker<'_> {
         let message = format!("no stage before this one is `{}`", name.value);
         Err(self
             .error(Kind::Contradiction, name.place, message)
-            .maybe_hint(crate::suggest::did_you_mean(&name.value, names)))
+            .maybe_hint(array::did_you_mean(&name.value, names)))
     }
 
     fn events(&self, document: &StageDocument) -> Result<Vec<EventTemplate>, PlanError> {

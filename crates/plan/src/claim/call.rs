@@ -4,7 +4,7 @@ use super::lex::{Mistake, Token};
 use super::names::Type;
 use super::parse::{Parsed, Parser, same_unit};
 use super::{Call, Expr, Function, Unit};
-use crate::suggest::did_you_mean;
+use array::did_you_mean;
 
 impl Parser<'_> {
     /// A number with the unit that may stand behind it.

@@ -53,6 +53,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("flattening", &["from_bs", "bw_bytes_per_s", "deviation_percent"]),
     ("limit", &["use_percent", "iops", "bw_bytes_per_s"]),
     ("path-balance", &["largest_over_mean", "smallest_over_mean"]),
+    ("host-balance", &["largest_over_mean", "smallest_over_mean"]),
     ("write-penalty", &["ratio", "read_iops", "write_iops", "rule_of_thumb"]),
     ("effect", &["ratio"]),
     (

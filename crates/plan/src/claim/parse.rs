@@ -4,7 +4,7 @@ use super::lex::{Lexeme, Mistake, Token, lex};
 use super::names::{Names, Type};
 use super::select::selector;
 use super::{Comparator, Comparison, Expr, Operator, Unit};
-use crate::suggest::did_you_mean;
+use array::did_you_mean;
 
 /// The deepest nesting of an expression.
 const DEPTH_LIMIT: usize = 32;

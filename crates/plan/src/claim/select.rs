@@ -5,7 +5,7 @@ use super::lex::Mistake;
 use super::names::Names;
 use super::{Comparator, Expr, Filter, Selector, Source, Unit};
 use crate::quantity::{QUANTITIES, Quantity};
-use crate::suggest::did_you_mean;
+use array::did_you_mean;
 use serde_json::Value;
 
 /// What is known of a case beside quantities and findings.
@@ -204,7 +204,7 @@ fn known_setting(
     crate::setting(name).ok_or_else(|| {
         let words = if is_finding { finding_words() } else { &[] };
         let known = crate::SETTINGS.iter().map(|setting| setting.name).chain(words.iter().copied());
-        let hint = crate::suggest::nearest(name, known).map(|known| format!("did you mean `{known}`?"));
+        let hint = array::nearest(name, known).map(|known| format!("did you mean `{known}`?"));
         Mistake::new(place.0, place.1, format!("there is no setting `{name}`")).maybe_hint(hint)
     })
 }

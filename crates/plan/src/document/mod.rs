@@ -2,6 +2,7 @@
 
 mod claims;
 mod find;
+mod hosts;
 mod replay;
 mod report;
 mod settings;
@@ -10,6 +11,7 @@ mod watch;
 
 pub(crate) use claims::ClaimDocument;
 pub(crate) use find::{FindDocument, MaxUnderLatencyDocument};
+pub(crate) use hosts::HostDocument;
 pub(crate) use replay::ReplayDocument;
 pub(crate) use report::{
     ChartDocument, DeclaredDocument, ImageDocument, InventoryDocument, PickDocument, ProfileDocument,
@@ -62,6 +64,13 @@ pub(crate) struct PlanDocument {
     /// A stripe that the host makes over several targets; a stage may have its own.
     #[serde(default)]
     pub stripe: Option<StripeDocument>,
+    /// Other hosts that issue the load.
+    #[serde(default)]
+    pub hosts: Vec<HostDocument>,
+    /// How hosts that see the same volume use it: `parts` (each a part of its own) or `whole` (each all of it).
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub share: Option<Located<String>>,
     /// Rates over time by name, for the setting `rate_profile`.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, ProfileDocument>")]

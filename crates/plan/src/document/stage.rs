@@ -4,7 +4,7 @@ use super::settings::{Assignments, MatrixDocument, NumberOrText};
 use super::{Conditions, FindDocument, PickDocument, ReplayDocument};
 use crate::part::Moment;
 use crate::quantity::Quantity;
-use crate::yaml::{Entries, Located, OneOrMap};
+use crate::yaml::{Entries, Located, OneOrMany, OneOrMap};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -38,6 +38,10 @@ pub(crate) struct StageDocument {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, LoadDocument>")]
     pub loads: Entries<LoadDocument>,
+    /// Hosts that its loads run on: `all`, a name, or several names.
+    #[serde(default)]
+    #[schemars(with = "Option<super::settings::TextOrTexts>")]
+    pub hosts: Option<Located<OneOrMany>>,
     /// A stripe that the host makes over several targets.
     #[serde(default)]
     pub stripe: Option<StripeDocument>,
@@ -99,6 +103,10 @@ pub(crate) struct LoadDocument {
     #[serde(default)]
     #[schemars(with = "Option<NumberOrText>")]
     pub target: Option<Located<String>>,
+    /// Hosts that it runs on: `all`, a name, or several names; those of the stage without it.
+    #[serde(default)]
+    #[schemars(with = "Option<super::settings::TextOrTexts>")]
+    pub hosts: Option<Located<OneOrMany>>,
     /// When it begins; with the case without it.
     #[serde(default)]
     #[schemars(with = "Option<Moment>")]

@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for ChartAxis {
             return Ok(ChartAxis::Quantity(quantity));
         }
         crate::setting::setting(&name).map(|setting| ChartAxis::Setting(setting.name)).ok_or_else(|| {
-            let hint = crate::suggest::did_you_mean(&name, chart_axis_names()).unwrap_or_default();
+            let hint = array::did_you_mean(&name, chart_axis_names()).unwrap_or_default();
             de::Error::custom(format!(
                 "`{name}` is neither `time`, `written`, `latency`, a setting nor a quantity; {hint}"
             ))

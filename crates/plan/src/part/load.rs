@@ -1,6 +1,6 @@
 //! Several loads at once.
 
-use super::Moment;
+use super::{HostChoice, Moment};
 use crate::plan::Assignment;
 use crate::source::Place;
 
@@ -20,6 +20,8 @@ pub struct LoadTemplate {
     pub name: String,
     /// Its target; without it, loads and targets are paired in their order, or share the only target.
     pub target: Option<LoadTarget>,
+    /// Hosts that it runs on; those of the stage without it.
+    pub hosts: Option<HostChoice>,
     /// When it begins; with the case without it.
     pub start: Option<Moment>,
     pub(crate) start_place: Place,

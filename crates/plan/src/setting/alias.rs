@@ -1,6 +1,6 @@
 //! Setting aliases: fio's long forms, vdbench, Iometer, diskspd, and common spellings.
 
-use crate::suggest::nearest;
+use array::nearest;
 
 /// Names of other tools, lower case without `_` and `-`, with the setting that they mean and a remark.
 const ALIASES: &[(&str, &str, &str)] = &[

@@ -377,7 +377,7 @@ impl Setting {
 
     fn nearest_word(&self, text: &str) -> Option<String> {
         match self.kind {
-            SettingKind::Word(words) => crate::suggest::nearest(text.trim(), words.iter().copied())
+            SettingKind::Word(words) => array::nearest(text.trim(), words.iter().copied())
                 .map(|word| format!("did you mean `{word}`?")),
             _ => None,
         }

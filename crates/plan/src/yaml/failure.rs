@@ -3,8 +3,8 @@
 use super::located::place_of;
 use super::{ALIAS_EXPANSION_LIMIT, ALIAS_LIMIT, DEPTH_LIMIT, NODE_LIMIT};
 use crate::source::{Place, SourceText};
-use crate::suggest::did_you_mean;
 use crate::{PlanError, PlanErrorKind as Kind};
+use array::did_you_mean;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
 
@@ -144,11 +144,5 @@ fn first_tab_indent(text: &str, error: Option<Place>) -> Option<Place> {
 /// What a file says is quoted in errors, but not pages of it.
 fn shorten(text: &str) -> String {
     const QUOTE_CHARS: usize = 160;
-    let clean: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(QUOTE_CHARS + 1).collect();
-    if clean.chars().count() > QUOTE_CHARS {
-        clean.chars().take(QUOTE_CHARS).chain(['…']).collect()
-    } else {
-        clean
-    }
+    array::shorten(text, QUOTE_CHARS)
 }

@@ -183,3 +183,24 @@ fn the_schema_refuses_mistakes() {
         assert!(plan::parse_plan("t", "t.yaml", &text).is_err(), "{text}");
     }
 }
+
+fn array_conforms(text: &str) -> Result<(), String> {
+    let schema = plan::schema(plan::Kind::Array);
+    let value: Value = plan::parse_yaml("array.yaml", text).expect("YAML");
+    validate(&schema, &schema, &value, "")
+}
+
+/// Proves that every shipped array, of parts or of a kind, is as the schema says, and that it refuses mistakes in an array of parts.
+#[test]
+fn every_shipped_array_conforms() {
+    for shipped in plan::shipped_arrays() {
+        array_conforms(shipped.text).unwrap_or_else(|error| panic!("{}: {error}", shipped.name));
+    }
+    let good = "title: t\ngroups: [{ name: g, drives: { use: nvme-3840-tlc, count: 24 }, layout: raid6 }]\n";
+    array_conforms(good).expect("good");
+    for (from, to) in
+        [("layout", "layuot"), ("raid6", "raid7"), ("count: 24", "count: many"), ("count: 24", "count: 0")]
+    {
+        assert!(array_conforms(&good.replace(from, to)).is_err(), "{to}");
+    }
+}

@@ -5,6 +5,7 @@ mod cases;
 mod claims;
 mod conformance;
 mod documents;
+mod hosts;
 mod mistakes;
 mod properties;
 mod shipped;

@@ -95,6 +95,28 @@ pub(super) fn path_balance(differences: &mut Differences<'_>, case: &Case) {
     }
 }
 
+/// Shares of hosts, recomputed from their totals.
+pub(super) fn host_balance(differences: &mut Differences<'_>, case: &Case) {
+    let all: f64 = case.hosts.iter().map(|(_, iops)| iops).sum();
+    let mean = all / case.hosts.len().max(1) as f64;
+    let slowest = case.hosts.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let fastest = case.hosts.iter().map(|(_, iops)| *iops).fold(0.0, f64::max);
+    for (place, (name, iops)) in case.hosts.iter().enumerate() {
+        differences.expect(&format!("iops.{place}"), Some(*iops), EXACT);
+        differences.expect(&format!("shares_percent.{place}"), Some(100.0 * iops / all), EXACT);
+        let named = differences.fields.get("hosts").and_then(|hosts| hosts.get(place));
+        let is_named = named.and_then(|named| named.as_str()) == Some(name);
+        differences.require(is_named, "its hosts are not those of the case");
+    }
+    differences.expect("largest_over_mean", Some(fastest / mean), EXACT);
+    differences.expect("smallest_over_mean", slowest.map(|(_, iops)| iops / mean), EXACT);
+    let is_slowest = slowest.is_some_and(|(_, iops)| {
+        let named = text(differences.fields, "slowest");
+        case.hosts.iter().any(|(name, other)| name == named && other == iops)
+    });
+    differences.require(is_slowest, "its slowest host is another");
+}
+
 /// What of an entity's name says which kind of part it is: `node-0/server-1` is a `server`.
 fn part_of(entity: &str) -> &str {
     let part = entity.rsplit('/').next().unwrap_or(entity);

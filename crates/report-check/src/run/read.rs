@@ -23,6 +23,7 @@ impl Run {
         run.read_cases(&database)?;
         run.read_intervals(&database)?;
         run.read_totals(&database)?;
+        run.read_hosts(&database)?;
         run.read_counters(&database)?;
         run.read_texts(&database)?;
         run.read_published(published);
@@ -114,6 +115,28 @@ impl Run {
             }
             all.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
             case.intervals = all;
+        }
+        Ok(())
+    }
+
+    /// Rates of hosts; earlier versions made no tables of them.
+    fn read_hosts(&mut self, database: &Connection) -> Result<(), Error> {
+        let exists = "SELECT count(*) FROM sqlite_schema WHERE name = 'case_hosts'";
+        if database.query_row(exists, [], |row| row.get::<_, i64>(0))? == 0 {
+            return Ok(());
+        }
+        let mut query = database.prepare(
+            "SELECT r.case_id, h.host, h.duration_ns,
+                    (SELECT ifnull(sum(t.ios), 0) FROM host_totals t WHERE t.attempt_id = h.attempt_id AND t.host = h.host)
+             FROM case_hosts h JOIN result_attempts r ON r.attempt_id = h.attempt_id ORDER BY r.case_id, h.position",
+        )?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let (case, duration_ns, ios): (usize, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+            if let Some(case) = self.cases.get_mut(case) {
+                let iops = if duration_ns > 0 { ios as f64 / (duration_ns as f64 / 1e9) } else { 0.0 };
+                case.hosts.push((row.get(1)?, iops));
+            }
         }
         Ok(())
     }

@@ -12,8 +12,16 @@ pub fn outputs(source: &Source<'_>) -> Result<Vec<Output>, ReportError> {
     let at_start = source.manifest.host.get("inventory").and_then(Value::as_array);
     let mut outputs: Vec<Output> =
         at_start.into_iter().flatten().map(|answer| output(answer, "before the first case")).collect();
+    for host in &source.manifest.hosts {
+        let answers = host.facts.get("inventory").and_then(Value::as_array).into_iter().flatten();
+        outputs
+            .extend(answers.map(|answer| output(answer, &format!("{}, before the first case", host.name))));
+    }
     for event in source.run.events()?.iter().filter(|event| event.kind == "inventory") {
-        outputs.extend(event.data.as_ref().map(|answer| output(answer, "after the last case")));
+        outputs.extend(event.data.as_ref().map(|answer| match answer.get("host").and_then(Value::as_str) {
+            Some(host) => output(answer, &format!("{host}, after the last case")),
+            None => output(answer, "after the last case"),
+        }));
     }
     Ok(outputs)
 }

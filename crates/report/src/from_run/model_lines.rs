@@ -33,7 +33,13 @@ pub fn of(source: &Source<'_>) -> Vec<Cited> {
 
 /// How many parameters have each origin.
 fn origins(text: &str) -> Cited {
-    let count = |origin: &str| text.matches(&format!("origin: {origin}")).count();
+    // An array of parts: its values as they were resolved, below its text.
+    let is_resolved = text.lines().any(|line| line.starts_with(plan::RESOLVED));
+    let lines = || text.lines().filter(|line| !is_resolved || line.starts_with(plan::RESOLVED));
+    let count = |origin: &str| {
+        let word = format!("origin: {origin}");
+        lines().map(|line| line.matches(&word).count()).sum::<usize>()
+    };
     let parts = ORIGINS.iter().filter(|(origin, _)| count(origin) > 0).map(|(origin, words)| {
         let from = findings::Source::other("array", &format!("origin/{origin}"));
         cited!("{} {}", Quantity::new(count(origin) as f64, Unit::Count, from).plain(0), *words)
@@ -100,8 +106,16 @@ fn lacking(text: &str) -> Vec<Cited> {
     }
     if has("disk_array:") {
         lines.push(cited!(
-            "The model has no patrol reads, no learning cycles of batteries and no drive that is slow but not lost."
+            "The model has no patrol reads and no learning cycles of batteries; drives become slow only where a plan says so."
         ));
+    }
+    if has(plan::RESOLVED) {
+        lines.push(cited!("The model has no nodes that fail, no read-ahead of controllers and no wear."));
+        if has_modules(text) {
+            lines.push(cited!(
+                "Its flash modules have no garbage collection: they cannot show a write cliff."
+            ));
+        }
     }
     if has("ssd_array:") {
         lines.push(cited!("The model has no wear, no throttling by temperature and no read retries."));
@@ -112,7 +126,13 @@ fn lacking(text: &str) -> Vec<Cited> {
 /// True where the model's kind cannot show that writes fall.
 pub fn has_no_garbage_collection(source: &Source<'_>) -> bool {
     let array = source.manifest.array.as_ref().filter(|_| source.is_simulated());
-    array.is_some_and(|array| array.text.lines().any(|line| line.starts_with("flash_modules:")))
+    let is_without = |line: &str| line.starts_with("flash_modules:");
+    array.is_some_and(|array| has_modules(&array.text) || array.text.lines().any(is_without))
+}
+
+/// Whether an array of parts has flash modules, which are known by their rates alone.
+fn has_modules(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".write_interference:"))
 }
 
 /// Whether the tail of a direction is that of a model without spread: its 99.9th percentile is hardly above its median.
@@ -183,6 +203,8 @@ mod tests {
         let assumed =
             "a: { value: 1, origin: assumed, from: x }\nb: { value: 2, origin: assumed, from: y }\n";
         assert!(origins(assumed).text().starts_with("Assumed parts only: 2 assumed"));
+        let resolved = format!("{assumed}# resolved hosts.count: 2, origin: assumed\n");
+        assert!(origins(&resolved).text().starts_with("Assumed parts only: 1 assumed"));
         let mixed = format!("{assumed}c: {{ value: 3, origin: datasheet, from: z }}\n");
         assert_eq!(
             origins(&mixed).text(),

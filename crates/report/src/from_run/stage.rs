@@ -2,8 +2,8 @@
 
 use super::quantity;
 use super::{
-    ReportError, Source, axes, axis_charts, case_name, left_out, penalty_charts, percentile_words,
-    requested_charts, requested_tables, searches, section_id, time_charts,
+    ReportError, Source, axes, axis_charts, case_name, host_charts, left_out, penalty_charts,
+    percentile_words, requested_charts, requested_tables, searches, section_id, time_charts,
 };
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
@@ -48,6 +48,7 @@ pub fn section(
         let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, chart_budget);
         let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;
         charts.extend(over_time);
+        charts.extend(host_charts::charts(source, stage, &names)?);
         notes = more_notes;
         not_drawn_at_all = not_drawn;
         charts

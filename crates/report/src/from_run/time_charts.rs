@@ -157,6 +157,10 @@ pub fn charts(
 }
 
 impl Line {
+    pub fn new(label: String, case_index: u32, intervals: Vec<IntervalPoint>) -> Line {
+        Line { label, case_index, intervals }
+    }
+
     pub fn between(&self, from_ns: u64, to_ns: u64) -> Line {
         let is_inside = |interval: &&IntervalPoint| interval.end_ns > from_ns && interval.start_ns < to_ns;
         Line {
@@ -276,6 +280,28 @@ fn thinned(shown: Shown, intervals: &[IntervalPoint], combined: usize) -> Vec<Po
         });
     }
     points
+}
+
+/// The hosts of a case, as one chart of I/Os a second.
+pub fn by_host(
+    source: &Source<'_>,
+    stage: &str,
+    number: usize,
+    case: &str,
+    lines: &[Line],
+) -> Result<Option<Chart>, ReportError> {
+    let longest = lines.iter().map(|line| line.intervals.len()).max().unwrap_or(0);
+    if longest < 2 {
+        return Ok(None);
+    }
+    let combined = longest.div_ceil(ASKED_POINTS).max(1);
+    let drawn = chart(source, stage, number, Kind::Iops, lines, combined, &source.run.events()?);
+    Ok(drawn.map(|mut drawn| {
+        drawn.id = format!("{}-hosts-{}", super::section_id(stage), number + 1);
+        let of = if case.is_empty() { String::new() } else { format!(", {case}") };
+        drawn.title = format!("{} of each host against time{of}", Kind::Iops.title());
+        drawn
+    }))
 }
 
 fn chart(

@@ -69,7 +69,19 @@ impl<'a> Collector<'a> {
             self.common.gate.open(None);
             return Err(error);
         }
-        let start = Instant::now();
+        let start = match self.common.barrier {
+            None => Instant::now(),
+            Some(barrier) => match barrier.arrive(self.stop) {
+                Some(start) => start,
+                None => {
+                    self.common.gate.open(None);
+                    return Err(RingError::refused(
+                        "the common start was called off",
+                        "another load or host says why",
+                    ));
+                }
+            },
+        };
         self.common.gate.open(Some(start));
         let expected_ns = self.common.case.load.ramp_ns + self.common.case.load.runtime_ns;
         let mut told_at = start;

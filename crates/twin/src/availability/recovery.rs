@@ -12,6 +12,8 @@ use crate::TwinNote;
 pub(crate) struct Recovery {
     /// What its drives are called.
     part: &'static str,
+    /// What is added to the numbers of its drives in notes: those of other groups come before them.
+    first_number: u32,
     pub loss: Loss,
     /// By place of the set: the number of the drive fitted in it.
     fitted: Box<[u32]>,
@@ -34,12 +36,24 @@ impl Recovery {
     ) -> Recovery {
         Recovery {
             part,
+            first_number: 0,
             loss: Loss::NONE,
             fitted: (0..set.drives()).collect(),
             spares: (set.drives()..fitted).rev().collect(),
             used_stripes: used_bytes.div_ceil(set.stripe_bytes()),
             rebuild: rebuild.map(|rebuild| RebuildScheduler::new(rebuild, set.segment_bytes())),
         }
+    }
+
+    /// The same, whose drives are numbered from `first` on in notes.
+    pub fn numbered_from(mut self, first: u32) -> Recovery {
+        self.first_number = first;
+        self
+    }
+
+    /// Number of the drive fitted in a place, as notes give it.
+    fn noted(&self, place: DriveIndex) -> u32 {
+        self.first_number + self.fitted[usize::from(place)]
     }
 
     /// By place of the set: the number of the drive fitted in it.
@@ -52,7 +66,7 @@ impl Recovery {
     pub fn lose(&mut self, now_ns: u64, place: DriveIndex, notes: &mut Vec<TwinNote>) -> bool {
         let is_new = self.loss.lose(place);
         if is_new {
-            let says = format!("{}-{} fails", self.part, self.fitted[usize::from(place)]);
+            let says = format!("{}-{} fails", self.part, self.noted(place));
             notes.push(TwinNote { at_ns: now_ns, says });
         }
         is_new
@@ -72,9 +86,9 @@ impl Recovery {
         let is_taken = self.rebuild.is_some() && self.loss.is_empty_place(place);
         let says = if is_taken {
             self.loss.fill(place);
-            format!("a new {0} takes the place of {0}-{1}", self.part, self.fitted[usize::from(place)])
+            format!("a new {0} takes the place of {0}-{1}", self.part, self.noted(place))
         } else {
-            format!("the place of {0}-{1} needs no new {0}", self.part, self.fitted[usize::from(place)])
+            format!("the place of {0}-{1} needs no new {0}", self.part, self.noted(place))
         };
         notes.push(TwinNote { at_ns: now_ns, says });
         is_taken

@@ -44,6 +44,10 @@ pub struct ArrayDescription {
     /// Kind: hard disks in a RAID level or a pool behind controllers with a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_array: Option<disk_array::Description>,
+    /// Array of parts, resolved from the array language.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub composed: Option<Box<array::Array>>,
 }
 
 /// The kind that a description gives.
@@ -53,12 +57,27 @@ pub(crate) enum Kind<'a> {
     Replicated(&'a replicated::Description),
     SsdArray(&'a ssd_array::Description),
     DiskArray(&'a disk_array::Description),
+    Composed(&'a array::Array),
 }
 
 /// The keys of all kinds, for messages.
 const KINDS: &str = "`flash_modules`, `ssd_array`, `disk_array`, `replicated`";
 
 impl ArrayDescription {
+    /// Description of an array of parts.
+    pub fn of_parts(name: String, array: array::Array) -> ArrayDescription {
+        ArrayDescription {
+            name,
+            title: array.title.clone(),
+            about: array.about.clone(),
+            flash_modules: None,
+            replicated: None,
+            ssd_array: None,
+            disk_array: None,
+            composed: Some(Box::new(array)),
+        }
+    }
+
     /// The one kind that is given.
     pub(crate) fn kind(&self) -> Result<Kind<'_>, DescriptionError> {
         let given = [
@@ -66,6 +85,7 @@ impl ArrayDescription {
             ("replicated", self.replicated.as_ref().map(Kind::Replicated)),
             ("ssd_array", self.ssd_array.as_ref().map(Kind::SsdArray)),
             ("disk_array", self.disk_array.as_ref().map(Kind::DiskArray)),
+            ("composed", self.composed.as_deref().map(Kind::Composed)),
         ];
         let mut kinds = given.into_iter().filter_map(|(key, kind)| Some((key, kind?)));
         let Some((_, kind)) = kinds.next() else {
@@ -92,6 +112,8 @@ impl ArrayDescription {
             Kind::Replicated(description) => description.check().map_err(|error| error.under("replicated")),
             Kind::SsdArray(description) => description.check().map_err(|error| error.under("ssd_array")),
             Kind::DiskArray(description) => description.check().map_err(|error| error.under("disk_array")),
+            // What `array::resolve` gives has been checked.
+            Kind::Composed(_) => Ok(()),
         }
     }
 
@@ -102,6 +124,7 @@ impl ArrayDescription {
             Ok(Kind::Replicated(description)) => description.bench(),
             Ok(Kind::SsdArray(description)) => description.bench(),
             Ok(Kind::DiskArray(description)) => description.bench(),
+            Ok(Kind::Composed(array)) => topology::of_parts(array),
             Err(_) => Topology::default(),
         }
     }

@@ -27,3 +27,24 @@ pub struct Topology {
     /// Drives, in the groups that the layout makes of them.
     pub drives: Vec<TopologyPart>,
 }
+
+/// Topology of an array of parts.
+pub(super) fn of_parts(array: &array::Array) -> Topology {
+    let controllers = match &array.nodes {
+        None => vec![TopologyPart::new(&array.controllers.label.text, array.controllers.count.count())],
+        Some(nodes) => vec![
+            TopologyPart::new(&nodes.label.text, nodes.count.count()),
+            TopologyPart::new(&array.controllers.label.text, array.controller_count()),
+        ],
+    };
+    let drives = array.groups.iter().map(|group| {
+        let label = format!("{}, {}", group.drives.label(), group.layout().word());
+        TopologyPart::new(&label, array.drives_of(group))
+    });
+    Topology {
+        hosts: vec![TopologyPart::new(&array.hosts.label.text, array.hosts.count.count())],
+        links: vec![TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count())],
+        controllers,
+        drives: drives.collect(),
+    }
+}

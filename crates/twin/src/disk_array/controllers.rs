@@ -2,9 +2,8 @@
 
 use super::description::{Cache, Controllers as ControllersDescription, Description};
 use super::read_ahead::ReadAhead;
-use super::read_cache::ReadCache;
 use super::settings::Settings;
-use super::write_cache::WriteCache;
+use crate::cache::{ReadCache, WriteCache};
 use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
 
 /// How often something happened in a controller.

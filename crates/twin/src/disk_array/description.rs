@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use units::Bytes;
 
+use crate::cache::DestageOrder;
 use crate::description::{DRIVE_LIMIT, rate, whole, within};
 use crate::drive::disk::HardDiskDescription;
 use crate::part::{Links, bytes_per_s, check_hard_disk, hard_disks, nanos_of_ms};
@@ -147,16 +148,6 @@ pub enum ParityUpdate {
     Cheapest,
     /// By read-modify-write always.
     Modify,
-}
-
-/// In which order a cache puts written data on the drives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DestageOrder {
-    /// Stripe after stripe over the addresses, round and round.
-    Address,
-    /// The stripe that has waited longest.
-    Age,
 }
 
 /// How data lies over the drives, unless a case sets it otherwise.

@@ -10,7 +10,6 @@ mod check;
 mod controllers;
 mod description;
 mod destage;
-mod drives;
 mod fabric;
 mod failover;
 mod loss;
@@ -18,40 +17,50 @@ mod model_event;
 mod path;
 mod phases;
 mod read_ahead;
-mod read_cache;
 mod report;
 mod settings;
 mod task;
-mod write_cache;
 
 use layout::{DriveIndex, IoList};
 use load::{Completion, Device, Direction, Operation, Random};
 use serde_json::{Map, Value};
 
-use crate::availability::{DATA_LOST, Failover, FaultEvent, Recovery, Refill};
+use crate::array_model::ArrayModel;
+use crate::availability::{DATA_LOST, Failover, FaultEvent, Migrates, Migration, Recovery, Refill};
 use crate::drive::Slowness;
 use crate::engine::EventQueue;
 use crate::event_loop::{Clock, EventLoop};
+use crate::part::{DiskSwitches, Disks, switched_hard_disk};
 use crate::settings::{Setting, numbered};
-use crate::twin::ArrayModel;
-use crate::{TwinCounter, TwinError, TwinNote};
+use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
 use controllers::Controller;
-use drives::Drives;
 use fabric::Fabric;
-use loss::Migration;
 use model_event::ModelEvent;
 use read_ahead::Fetch;
 use settings::Settings;
 use task::{HostIo, Tasks};
 
 pub use description::{
-    Cache, Controllers, Description, DestageOrder, DriveLinks, Drives as HardDisks, FileSystem, Hosts,
-    Layout, Level, ParityUpdate, Pool, Volumes,
+    Cache, Controllers, Description, DriveLinks, Drives as HardDisks, FileSystem, Hosts, Layout, Level,
+    ParityUpdate, Pool, Volumes,
 };
 
 /// What lets such an array lose a controller for a while.
 const UPDATE_REMEDY: &str = "describe the update under `disk_array.firmware_update`";
+
+/// The disks without what is switched off.
+fn disks(description: &Description, settings: &Settings) -> Result<Disks, DescriptionError> {
+    let switches = DiskSwitches {
+        seek: settings.on.seek,
+        rotation: settings.on.rotation,
+        reordering: settings.on.reordering,
+        buffer: settings.on.drive_buffer,
+    };
+    let first = switched_hard_disk(description.drives.hard_disk(), switches)
+        .map_err(|error| error.under("drives"))?;
+    Ok(Disks::new(first, description.drives.count.get() as usize))
+}
 
 /// Simulation of an array of hard disks.
 #[derive(Debug, Clone)]
@@ -65,7 +74,7 @@ pub(crate) struct Model {
     returns_at_once: bool,
     fabric: Fabric,
     controllers: Box<[Controller]>,
-    drives: Drives,
+    drives: Disks,
     tasks: Tasks,
     recovery: Recovery,
     migration: Migration,
@@ -236,7 +245,7 @@ impl ArrayModel for Model {
             arrangement,
             fabric,
             controllers,
-            drives: Drives::new(description, &settings)?,
+            drives: disks(description, &settings)?,
             tasks: Tasks::default(),
             random: Random::from_seed(seed),
             plan: IoList::with_capacity(64),

@@ -4,10 +4,11 @@ use layout::{DriveIo, Role};
 use load::Direction;
 
 use super::Model;
-use super::drives::Drives;
 use super::model_event::{BACKGROUND, ModelEvent};
 use super::task::TaskKind;
+use crate::availability::Migrates;
 use crate::drive::disk::DiskCommand;
+use crate::part::Disks;
 
 /// Drive I/Os that a phase of a task has issued so far.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +31,7 @@ impl Issued {
     #[inline]
     fn add<'a>(
         &mut self,
-        drives: &mut Drives,
+        drives: &mut Disks,
         fitted: &[u32],
         direction: Direction,
         ios: impl IntoIterator<Item = &'a DriveIo>,

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::part::Links;
+use super::settings::Settings;
+use crate::engine::{Rate, nanos_of_us};
+use crate::part::{Links, ModuleTiming};
 use crate::{FirmwareUpdate, Parameter, Rebuild, Topology, TopologyPart};
 
 /// Hosts, links, controllers and flash modules in RAID 5.
@@ -138,4 +140,29 @@ pub struct FlashModules {
     pub read_latency_us: Parameter<f64>,
     /// Microseconds until a write is safe in the module, which hold up nobody else.
     pub write_latency_us: Parameter<f64>,
+}
+
+impl FlashModules {
+    /// Times and rates of a module without what is switched off.
+    pub(super) fn timing(&self, settings: Settings) -> ModuleTiming {
+        let rate = |mb_per_s: f64| {
+            if settings.bandwidth { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
+        };
+        let random_read = rate(self.read_mb_per_s.get());
+        let interference = self.write_interference_percent.get() / 100.0;
+        ModuleTiming {
+            command_ns: nanos_of_us(self.command_us.get()),
+            read_ns: nanos_of_us(self.read_us.get()),
+            random_read,
+            sequential_read: if settings.prefetch {
+                rate(self.sequential_read_mb_per_s.get())
+            } else {
+                random_read
+            },
+            write: rate(self.write_mb_per_s.get()),
+            interference_scaled: if settings.interference { ModuleTiming::scaled(interference) } else { 0 },
+            read_latency_ns: nanos_of_us(self.read_latency_us.get()),
+            write_latency_ns: nanos_of_us(self.write_latency_us.get()),
+        }
+    }
 }

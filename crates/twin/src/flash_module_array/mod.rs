@@ -10,7 +10,6 @@ mod description;
 mod fabric;
 mod failover;
 mod loss;
-mod modules;
 mod path;
 mod report;
 mod settings;
@@ -20,17 +19,17 @@ use layout::IoList;
 use load::{Completion, Device, Direction, Operation};
 use serde_json::{Map, Value};
 
+use crate::array_model::ArrayModel;
 use crate::availability::{BackgroundRebuild, BackgroundTask, DATA_LOST, Failover, FaultEvent, Recovery};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab, nanos_of_us};
 use crate::event_loop::{Clock, EventLoop};
+use crate::part::Modules;
 use crate::settings::{Setting, numbered};
-use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use command::{Command, Io, ModelEvent};
 use controller::Controller;
 use fabric::Fabric;
-use modules::Modules;
 use settings::Settings;
 use streams::Streams;
 
@@ -113,7 +112,7 @@ impl ArrayModel for Model {
             fabric: Fabric::new(description, settings),
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
             streams: Streams::new(description.controllers.sequential_streams.get()),
-            modules: Modules::new(&description.drives, settings),
+            modules: Modules::new(description.drives.timing(settings), description.drives.count.get()),
             ios: Vec::new(),
             commands: Slab::default(),
             recovery: Recovery::new(

@@ -31,13 +31,13 @@ mod volume;
 use load::{Completion, Device, IoError, Operation, Random};
 use serde_json::{Map, Value};
 
+use crate::array_model::ArrayModel;
 use crate::drive::Slowness;
 use crate::drive::flash::{Condition, FlashDrive};
 use crate::engine::{EventQueue, Slab};
 use crate::event_loop::{Clock, EventLoop};
 use crate::part::no_flash_drive;
 use crate::settings::Setting;
-use crate::twin::ArrayModel;
 use crate::{TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
 use model_event::ModelEvent;

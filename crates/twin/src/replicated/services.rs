@@ -9,9 +9,9 @@ use super::Model;
 use super::node::instances;
 use super::placement::{DriveSlot, Drives};
 use crate::TwinError;
+use crate::array_model::ArrayModel;
 use crate::drive::Slowness;
 use crate::settings::bad;
-use crate::twin::ArrayModel;
 
 const NVMED: &str = "nvmed";
 const SERVER: &str = "server-";

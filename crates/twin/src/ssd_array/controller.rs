@@ -284,3 +284,45 @@ impl Controller {
         [self.dirty_bytes, self.waiting.len() as u64]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Map;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A controller of the Dorado that destages so many commands, of 4 KiB each, beside so many more that wait in the cache.
+    fn destaging(commands: u32) -> Controller {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/dorado-2100-g2.yaml");
+        let array: crate::ArrayDescription =
+            serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let description = array.ssd_array.unwrap();
+        let settings = Settings::parse(&Map::new(), 5).unwrap();
+        let mut controller = Controller::new(Timing::new(&description, settings, true), 1);
+        for command in 0..commands {
+            assert!(controller.enter_cache(command, 4096) && controller.may_destage(command));
+        }
+        controller
+    }
+
+    /// Proves that a level ends where the commands behind a slow drive would use up all destage commands within the time left, and goes
+    /// on where they are too few, do not grow, or are all in use for the whole level.
+    #[test]
+    fn a_level_ends_before_destage_commands_are_used_up() {
+        let stays = |first: u32, later: u32, left_s: u64| {
+            let mut controller = destaging(first);
+            controller.begin_level(0);
+            for command in first..later {
+                assert!(controller.enter_cache(command, 4096) && controller.may_destage(command));
+            }
+            controller.stays_level(SECOND_NS, left_s * SECOND_NS)
+        };
+        let limit = destaging(0).timing.destage_commands;
+        // Ten more a second: 50 s until the last of 512 is in use.
+        assert!(stays(2, 12, 49) && !stays(2, 12, 51), "limit {limit}");
+        assert!(stays(100, 100, 1_000_000));
+        assert!(stays(limit, limit, 1_000_000));
+        assert!(!stays(limit - 1, limit, 1));
+    }
+}

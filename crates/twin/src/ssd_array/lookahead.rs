@@ -157,8 +157,8 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
+    use crate::array_model::ArrayModel;
     use crate::ssd_array::Model;
-    use crate::twin::ArrayModel;
     use load::{Arrival, Device, LoadShape, LoadSpec, Operation, Pattern, Sample, run_simulated};
     use serde_json::{Map, Value};
     use std::ops::ControlFlow;

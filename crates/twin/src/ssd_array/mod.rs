@@ -24,13 +24,13 @@ use layout::{IoList, Place, Raid, Rotation};
 use load::{Completion, Device, Operation};
 use serde_json::{Map, Value};
 
+use crate::array_model::ArrayModel;
 use crate::availability::{BackgroundRebuild, BackgroundTask, Failover, FaultEvent, Recovery};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::event_loop::{Clock, EventLoop};
 use crate::payload::number_in;
 use crate::settings::{Setting, numbered};
-use crate::twin::ArrayModel;
 use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
 use command::{Command, ModelEvent, Parts};
 use controller::{Controller, Timing};

@@ -1,15 +1,12 @@
-//! The drives, and when each must be asked again.
+//! Equal hard disks in an event loop, and when each must be asked again.
 
-use super::description::Description;
-use super::settings::Settings;
-use crate::DescriptionError;
+use super::Traffic;
 use crate::drive::Slowness;
 use crate::drive::disk::{DiskCommand, DiskCompletion, DiskCounters, HardDisk};
-use crate::part::{DiskSwitches, Traffic, switched_hard_disk};
 
-/// All drives.
+/// Equal hard disks.
 #[derive(Debug, Clone)]
-pub(crate) struct Drives {
+pub(crate) struct Disks {
     disks: Vec<HardDisk>,
     traffic: Vec<Traffic>,
     /// Drives serve in order of arrival without a buffer: they answer at once when a command ends.
@@ -21,26 +18,18 @@ pub(crate) struct Drives {
     is_touched: Vec<bool>,
 }
 
-impl Drives {
-    pub fn new(description: &Description, settings: &Settings) -> Result<Drives, DescriptionError> {
-        let switches = DiskSwitches {
-            seek: settings.on.seek,
-            rotation: settings.on.rotation,
-            reordering: settings.on.reordering,
-            buffer: settings.on.drive_buffer,
-        };
-        let first = switched_hard_disk(description.drives.hard_disk(), switches)
-            .map_err(|error| error.under("drives"))?;
+impl Disks {
+    /// So many disks that are as the first.
+    pub fn new(first: HardDisk, count: usize) -> Disks {
         let answers_at_once = first.can_serve_in_order();
-        let count = description.drives.count.get() as usize;
-        Ok(Drives {
+        Disks {
             disks: vec![first; count],
             traffic: vec![Traffic::default(); count],
             answers_at_once,
             wakes_ns: vec![u64::MAX; count],
             touched: Vec::with_capacity(count),
             is_touched: vec![false; count],
-        })
+        }
     }
 
     #[inline]

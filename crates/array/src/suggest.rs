@@ -1,4 +1,4 @@
-//! "Did you mean …?"
+//! Texts of refusals: the nearest known word, and quotes of a file that stay short.
 
 /// The known word nearest to `word`, where it is near enough to be what was meant.
 ///
@@ -26,6 +26,22 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + C
     }
     let all: Vec<&str> = known.into_iter().collect();
     (!all.is_empty()).then(|| format!("known here: {}", all.join(", ")))
+}
+
+/// The hint, empty where nothing is known.
+pub(crate) fn hint_of<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    did_you_mean(word, known).unwrap_or_default()
+}
+
+/// A text of a file as messages quote it: on one line, and at most so many characters of it.
+pub fn shorten(text: &str, characters: usize) -> String {
+    let clean: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(characters + 1).collect();
+    if clean.chars().count() > characters {
+        clean.chars().take(characters).chain(['…']).collect()
+    } else {
+        clean
+    }
 }
 
 #[cfg(test)]

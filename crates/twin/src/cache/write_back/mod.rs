@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::description::DestageOrder;
+use super::DestageOrder;
 
 #[cfg(test)]
 mod tests;

@@ -2,24 +2,29 @@
 
 use layout::{DriveIndex, DriveIo};
 
-use super::FlashModules;
-use super::Settings;
+use super::Traffic;
 use crate::drive::Slowness;
-use crate::engine::{Rate, Server, nanos_of_us};
-use crate::part::Traffic;
+use crate::engine::{Rate, Server};
 
-/// What all modules have in common.
+/// Times and rates of equal modules.
 #[derive(Debug, Clone)]
-struct Timing {
-    command_ns: u64,
-    read_ns: u64,
-    random_read: Rate,
-    sequential_read: Rate,
-    write: Rate,
+pub(crate) struct ModuleTiming {
+    pub command_ns: u64,
+    pub read_ns: u64,
+    pub random_read: Rate,
+    pub sequential_read: Rate,
+    pub write: Rate,
     /// Share of a random read's time that a write of the same size takes from the read path, in 2^-16.
-    interference_scaled: u64,
-    read_latency_ns: u64,
-    write_latency_ns: u64,
+    pub interference_scaled: u64,
+    pub read_latency_ns: u64,
+    pub write_latency_ns: u64,
+}
+
+impl ModuleTiming {
+    /// A share in the unit of [`ModuleTiming::interference_scaled`].
+    pub fn scaled(share: f64) -> u64 {
+        (share * f64::from(1u32 << SCALE_BITS)).round() as u64
+    }
 }
 
 /// One module.
@@ -42,7 +47,7 @@ impl Module {
 /// All modules of an array, spares included.
 #[derive(Debug, Clone)]
 pub(crate) struct Modules {
-    timing: Timing,
+    timing: ModuleTiming,
     /// By place: those of the set, then spares and what spares have taken the places of.
     modules: Box<[Module]>,
     /// By number: the place that a module is in.
@@ -52,33 +57,12 @@ pub(crate) struct Modules {
 const SCALE_BITS: u32 = 16;
 
 impl Modules {
-    pub fn new(description: &FlashModules, settings: Settings) -> Self {
-        let rate = |mb_per_s: f64| {
-            if settings.bandwidth { Rate::from_mb_per_s(mb_per_s) } else { Rate::UNLIMITED }
-        };
-        let random_read = rate(description.read_mb_per_s.get());
-        let interference = description.write_interference_percent.get() / 100.0;
+    /// So many modules.
+    pub fn new(timing: ModuleTiming, count: u32) -> Self {
         Modules {
-            timing: Timing {
-                command_ns: nanos_of_us(description.command_us.get()),
-                read_ns: nanos_of_us(description.read_us.get()),
-                random_read,
-                sequential_read: if settings.prefetch {
-                    rate(description.sequential_read_mb_per_s.get())
-                } else {
-                    random_read
-                },
-                write: rate(description.write_mb_per_s.get()),
-                interference_scaled: if settings.interference {
-                    (interference * f64::from(1u32 << SCALE_BITS)).round() as u64
-                } else {
-                    0
-                },
-                read_latency_ns: nanos_of_us(description.read_latency_us.get()),
-                write_latency_ns: nanos_of_us(description.write_latency_us.get()),
-            },
-            modules: vec![Module::default(); description.count.get() as usize].into(),
-            places: (0..description.count.get()).collect(),
+            timing,
+            modules: vec![Module::default(); count as usize].into(),
+            places: (0..count).collect(),
         }
     }
 

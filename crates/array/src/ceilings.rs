@@ -1,0 +1,193 @@
+//! Ceilings: what links, controllers, back ends, networks and drives can do at most, by arithmetic.
+//!
+//! A ceiling is an upper bound for random access over all volumes with nothing in a cache: the busy time that an I/O costs each
+//! kind of part, divided by how many such parts there are (the utilisation law; Lazowska et al. 1984, 3.2). What keeps nobody
+//! waiting (latencies) bounds nothing. Writes count without garbage collection: it only lowers what the drives do.
+
+use serde::Serialize;
+
+use crate::description::{Array, Group};
+use crate::drive::Drives;
+use crate::sets::Set;
+
+/// Block sizes for which ceilings are printed.
+pub const BLOCK_SIZES: [u64; 3] = [4096, 131_072, 1_048_576];
+
+/// Upper bound of one kind of part for one kind of load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// Kind of part: `hosts`, `fabric`, `controllers`, `network`, `backend` or `drives`.
+    pub part: &'static str,
+    /// Group or pool whose volumes are loaded.
+    pub on: String,
+    /// `true` for reads.
+    pub is_read: bool,
+    /// Bytes of an I/O.
+    pub block_bytes: u64,
+    /// I/Os a second at most.
+    pub iops: f64,
+}
+
+/// Nanoseconds that bytes take at a rate.
+fn transfer_ns(bytes: f64, rate_bytes_per_s: u64) -> f64 {
+    bytes * 1e9 / rate_bytes_per_s as f64
+}
+
+/// Drive I/Os of one host I/O, in the mean: reads and writes, each with its bytes, and bytes that parity is computed over.
+struct DriveIos {
+    reads: f64,
+    writes: f64,
+    read_bytes: f64,
+    written_bytes: f64,
+    parity_bytes: f64,
+}
+
+/// Drive I/Os of a random I/O at a multiple of its size, from the layout's own plan, over many places.
+fn drive_ios(set: &Set, is_read: bool, block_bytes: u64) -> DriveIos {
+    const PLACES: u64 = 64;
+    let mut plan = layout::IoList::with_capacity(64);
+    let mut sum =
+        DriveIos { reads: 0.0, writes: 0.0, read_bytes: 0.0, written_bytes: 0.0, parity_bytes: 0.0 };
+    let blocks = (set.layout.capacity_bytes() / block_bytes).max(1);
+    let mut counted = 0.0;
+    for step in 0..PLACES {
+        // Multiples of the golden ratio spread places evenly.
+        let block =
+            ((u128::from(step.wrapping_mul(0x9e37_79b9_7f4a_7c15)) * u128::from(blocks)) >> 64) as u64;
+        let offset = block * block_bytes;
+        let length = block_bytes.min(set.layout.capacity_bytes());
+        let planned = if is_read {
+            set.layout.read(offset, length, &layout::Healthy, step as u32, &mut plan)
+        } else {
+            set.layout.write(offset, length, &layout::Healthy, &mut plan)
+        };
+        if planned.is_err() {
+            continue;
+        }
+        counted += 1.0;
+        let bytes = |ios: &[layout::DriveIo]| ios.iter().map(|io| f64::from(io.length_bytes)).sum::<f64>();
+        sum.reads += plan.reads().len() as f64;
+        sum.writes += plan.writes().len() as f64;
+        sum.read_bytes += bytes(plan.reads());
+        sum.written_bytes += bytes(plan.writes());
+        let is_parity = matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..));
+        if is_parity && !is_read {
+            sum.parity_bytes += bytes(plan.reads()) + bytes(plan.writes());
+        }
+    }
+    let counted = f64::max(counted, 1.0);
+    DriveIos {
+        reads: sum.reads / counted,
+        writes: sum.writes / counted,
+        read_bytes: sum.read_bytes / counted,
+        written_bytes: sum.written_bytes / counted,
+        parity_bytes: sum.parity_bytes / counted,
+    }
+}
+
+/// Busy time that the I/Os of one host I/O cost the drives, in nanoseconds of the busiest resource of one drive.
+fn drive_ns(group: &Group, ios: &DriveIos) -> f64 {
+    match &group.drives {
+        Drives::HardDisk(disk) => {
+            // No order of service can do better than neighbouring tracks and a whole queue to choose the rotation from.
+            let rotation_ns = 60e9 / disk.rpm.get() as f64;
+            let queue = disk.queue.get() as f64;
+            let positioning_ns = disk.seek_min.get() as f64 + rotation_ns / (queue + 1.0);
+            let each_ns = disk.command.get() as f64 + positioning_ns;
+            (ios.reads + ios.writes) * each_ns
+                + transfer_ns(ios.read_bytes + ios.written_bytes, disk.outer.get())
+        }
+        Drives::SolidState(drive) => {
+            let dies = (drive.channels.get() * drive.dies_per_channel.get()) as f64;
+            let program_bytes = (drive.page.get() * drive.planes.get()) as f64;
+            let page = drive.page.get() as f64;
+            let pages_read = (ios.read_bytes / page).max(ios.reads);
+            let unit = drive.mapping_unit.get() as f64;
+            let programmed = ios.written_bytes.max(ios.writes * unit);
+            let dies_ns = (pages_read * drive.read.get() as f64
+                + programmed / program_bytes * drive.program.get() as f64)
+                / dies;
+            let channels_ns =
+                transfer_ns(ios.read_bytes + programmed, drive.channel.get()) / drive.channels.get() as f64;
+            let bus_ns = transfer_ns(ios.read_bytes + programmed, drive.bus.get());
+            let commands_ns =
+                ios.reads * drive.read_command.get() as f64 + ios.writes * drive.write_command.get() as f64;
+            dies_ns.max(channels_ns).max(bus_ns).max(commands_ns)
+        }
+        Drives::FlashModule(module) => {
+            let reads_ns =
+                ios.reads * module.read.get() as f64 + transfer_ns(ios.read_bytes, module.read_rate.get());
+            let as_reads_ns = ios.writes * module.read.get() as f64
+                + transfer_ns(ios.written_bytes, module.read_rate.get());
+            let interference_ns = as_reads_ns * module.write_interference.share();
+            let writes_ns = transfer_ns(ios.written_bytes, module.write_rate.get());
+            let commands_ns = (ios.reads + ios.writes) * module.command.get() as f64;
+            (reads_ns + interference_ns).max(writes_ns).max(commands_ns)
+        }
+    }
+}
+
+/// Ceilings of all kinds of parts for random reads and writes of each of [`BLOCK_SIZES`], for each group or pool.
+pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
+    let mut all = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for set in sets {
+        let group = &array.groups[set.group];
+        let on =
+            set.pool.map_or_else(|| group.name().to_owned(), |pool| array.pools[pool].keys.name.text.clone());
+        if seen.contains(&on) {
+            continue;
+        }
+        seen.push(on.clone());
+        // Sets of one group on several nodes share the load.
+        let alike =
+            sets.iter().filter(|other| other.group == set.group && other.pool == set.pool).count() as f64;
+        for is_read in [true, false] {
+            for block_bytes in BLOCK_SIZES {
+                let ios = drive_ios(set, is_read, block_bytes);
+                let mut add = |part: &'static str, busy_ns: f64| {
+                    let iops = if busy_ns > 0.0 { 1e9 / busy_ns } else { f64::INFINITY };
+                    if iops.is_finite() {
+                        all.push(Ceiling { part, on: on.clone(), is_read, block_bytes, iops });
+                    }
+                };
+                let bytes = block_bytes as f64;
+                let fabric = &array.fabric;
+                let link_ns = fabric.command.get() as f64 + transfer_ns(bytes, fabric.rate.get());
+                add("fabric", link_ns / fabric.ports.get() as f64);
+                let controllers = &array.controllers;
+                let count = f64::from(array.controller_count());
+                let command_ns =
+                    if is_read { controllers.read.get() } else { controllers.write.get() } as f64;
+                let processor_ns = command_ns / controllers.processors.get() as f64;
+                let copy_ns = transfer_ns(bytes, controllers.copy.get());
+                let parity_ns = transfer_ns(ios.parity_bytes, controllers.parity.get());
+                add("controllers", processor_ns.max(copy_ns).max(parity_ns) / count);
+                if let Some(network) = &array.network
+                    && set.pool.is_some()
+                {
+                    add("network", network_ns(network, &ios, is_read) / f64::from(array.node_count()));
+                }
+                if let Some(backend) = &group.backend {
+                    let moved_bytes =
+                        if is_read { ios.read_bytes } else { ios.read_bytes.max(ios.written_bytes) };
+                    let commands = (ios.reads + ios.writes) / 2.0;
+                    let busy_ns = transfer_ns(moved_bytes, backend.rate.get())
+                        + commands * backend.command.get() as f64;
+                    let nodes = if group.is_per_node { f64::from(array.node_count()) } else { 1.0 };
+                    add("backend", busy_ns / backend.ports.get() as f64 / nodes);
+                }
+                add("drives", drive_ns(group, &ios) / (set.slots.len() as f64 * alike));
+            }
+        }
+    }
+    all
+}
+
+/// Busy time of the ports of one node, in the direction that carries more, for the members of a stripe on other nodes.
+fn network_ns(network: &crate::Network, ios: &DriveIos, is_read: bool) -> f64 {
+    // One member of those that an I/O touches may be on its own node.
+    let remote = if is_read { 0.0 } else { (ios.writes - 1.0).max(0.0) / ios.writes.max(1.0) };
+    let bytes = ios.written_bytes * remote;
+    transfer_ns(bytes, network.rate.get()) / network.ports.get() as f64
+}

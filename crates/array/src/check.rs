@@ -1,0 +1,201 @@
+//! Checks of a resolved array: what parts cannot be together.
+
+use crate::description::{Array, DRIVE_COUNT_LIMIT, LayoutKind};
+use crate::drive::Drives;
+use crate::sets::Refusal;
+
+fn refuse<T>(
+    path: impl Into<String>,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<T, Refusal> {
+    Err(Refusal { path: path.into(), message: message.into(), hint: hint.into() })
+}
+
+/// Refuses what no array can have.
+pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
+    names(array)?;
+    counts(array)?;
+    for (index, group) in array.groups.iter().enumerate() {
+        drives(index, &group.drives)?;
+        if group.is_per_node && array.nodes.is_none() {
+            return refuse(
+                format!("groups[{index}].per_node"),
+                "drives in each node of an array without nodes",
+                "give the array `nodes:`, or the group `drives:`",
+            );
+        }
+        if !group.is_per_node && array.nodes.is_some() {
+            return refuse(
+                format!("groups[{index}].drives"),
+                "drives of no node in an array of nodes",
+                "give the group `per_node:`",
+            );
+        }
+        let segment = group.keys.segment.get();
+        if !segment.is_multiple_of(512) || segment > group.drives.capacity_bytes() {
+            return refuse(
+                format!("groups[{index}].segment"),
+                format!("{segment} bytes are no segment of these drives"),
+                "it must be a multiple of 512 bytes and at most a drive's capacity",
+            );
+        }
+        if group.layout() == LayoutKind::Pool && group.keys.spares.get() > 0 {
+            return refuse(
+                format!("groups[{index}].spares"),
+                "a pool has no spares",
+                "say `preserved:` for the capacity that it keeps free",
+            );
+        }
+    }
+    for (index, pool) in array.pools.iter().enumerate() {
+        pool_shape(array, index, pool)?;
+    }
+    crate::sets::build(array).map(|_| ())
+}
+
+fn names(array: &Array) -> Result<(), Refusal> {
+    let mut seen: Vec<&str> = Vec::new();
+    let groups =
+        array.groups.iter().enumerate().map(|(index, group)| (format!("groups[{index}].name"), group.name()));
+    let pools = array
+        .pools
+        .iter()
+        .enumerate()
+        .map(|(index, pool)| (format!("pools[{index}].name"), pool.keys.name.text.as_str()));
+    for (path, name) in groups.chain(pools) {
+        if seen.contains(&name) {
+            return refuse(
+                path,
+                format!("`{name}` is the name of another group or pool"),
+                "give each a name of its own",
+            );
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+fn counts(array: &Array) -> Result<(), Refusal> {
+    let drives: u64 = array.groups.iter().map(|group| u64::from(array.drives_of(group))).sum();
+    if drives > DRIVE_COUNT_LIMIT {
+        return refuse("groups", format!("{drives} drives in all"), format!("at most {DRIVE_COUNT_LIMIT}"));
+    }
+    if array.node_count() > 1 && array.network.is_none() {
+        return refuse(
+            "nodes.network",
+            "nodes without a network between them",
+            "give `network: { ports: 2, rate: 25Gbit/s }`",
+        );
+    }
+    let controllers = array.controller_count();
+    if array.fabric.ports.count() < controllers {
+        return refuse(
+            "fabric.ports",
+            format!(
+                "{} links leave {} of {controllers} controllers without one",
+                array.fabric.ports.get(),
+                controllers - array.fabric.ports.count()
+            ),
+            "give every controller a link",
+        );
+    }
+    Ok(())
+}
+
+fn drives(index: usize, drives: &Drives) -> Result<(), Refusal> {
+    let path = |key: &str| format!("groups[{index}].drives.{key}");
+    match drives {
+        Drives::HardDisk(disk) => {
+            if disk.seek_average.get() < disk.seek_min.get() {
+                return refuse(
+                    path("seek_average"),
+                    "a mean seek shorter than the shortest",
+                    "make it at least `seek_min`",
+                );
+            }
+            if disk.inner.get() > disk.outer.get() {
+                return refuse(
+                    path("inner"),
+                    "inner tracks faster than outer ones",
+                    "make it at most `outer`",
+                );
+            }
+        }
+        Drives::SolidState(drive) => {
+            for (key, value) in [("mapping_unit", &drive.mapping_unit), ("page", &drive.page)] {
+                if !value.get().is_power_of_two() {
+                    return refuse(
+                        path(key),
+                        format!("{} is no power of two", value.text),
+                        "use 4KiB, 8KiB or 16KiB",
+                    );
+                }
+            }
+            let program = drive.page.get() * drive.planes.get();
+            if drive.write_buffer.get() < program {
+                return refuse(
+                    path("write_buffer"),
+                    "a write buffer smaller than one program",
+                    format!("give at least {}", units::human_bytes(program)),
+                );
+            }
+        }
+        Drives::FlashModule(_) => {}
+    }
+    Ok(())
+}
+
+fn pool_shape(array: &Array, index: usize, pool: &crate::Pool) -> Result<(), Refusal> {
+    let path = |key: &str| format!("pools[{index}].{key}");
+    if array.group(&pool.keys.on.text).is_none() {
+        let names: Vec<&str> = array.groups.iter().map(|group| group.name()).collect();
+        let hint = crate::suggest::hint_of(&pool.keys.on.text, names.iter().copied());
+        return refuse(path("on"), format!("there is no group `{}`", pool.keys.on.text), hint);
+    }
+    let replicas = pool.keys.replicas.count();
+    let width = match pool.erasure {
+        Some(_) if replicas > 0 => {
+            return refuse(
+                path("erasure"),
+                "replicas and an erasure code in one pool",
+                "give one of the two",
+            );
+        }
+        Some(code) if code.data == 0 || code.parity == 0 || code.parity > 2 || code.data > 64 => {
+            return refuse(
+                path("erasure"),
+                format!("{}+{} is not modelled", code.data, code.parity),
+                "use 1 to 64 data and 1 or 2 parity fragments",
+            );
+        }
+        Some(code) => code.data + code.parity,
+        None if replicas == 0 => {
+            return refuse(
+                path("replicas"),
+                "a pool with neither replicas nor an erasure code",
+                "say `replicas: 3` or `erasure: 8+2`",
+            );
+        }
+        None => replicas,
+    };
+    let nodes = array.node_count();
+    if width > nodes {
+        let key = if pool.erasure.is_some() { "erasure" } else { "replicas" };
+        return refuse(
+            path(key),
+            format!("{width} members of a stripe on {nodes} nodes: each needs a node of its own"),
+            format!("use at most {nodes}, or more nodes"),
+        );
+    }
+    for (key, value) in [("object", &pool.keys.object), ("segment", &pool.keys.segment)] {
+        if !value.get().is_multiple_of(4096) {
+            return refuse(
+                path(key),
+                format!("{} is no multiple of 4 KiB", value.text),
+                "use 64KiB, 4MiB or 32MiB",
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,369 @@
+//! Resolved description of an array: every value of every part, with its origin.
+
+use serde::{Deserialize, Serialize};
+
+use crate::drive::{DRIVE_LIMIT_BYTES, Drives, RATE_LIMIT, STEP_LIMIT_NS};
+use crate::parameter::Parameter;
+use crate::quantity::Kind;
+use crate::section::section;
+
+/// Most hosts, ports, nodes or controllers.
+const PART_LIMIT: u64 = 1024;
+/// Most drives of an array.
+pub(crate) const DRIVE_COUNT_LIMIT: u64 = 4096;
+/// Most volumes.
+const VOLUME_LIMIT: u64 = 4096;
+/// Largest cache.
+const CACHE_LIMIT_BYTES: u64 = 1 << 44;
+/// Longest phase of a failure or an update: a week.
+const PHASE_LIMIT_NS: u64 = 604_800_000_000_000;
+
+section! {
+    /// Machines that issue the load.
+    Hosts {
+        label: Kind::Text, 0..=0, default "host", "Name in drawings.";
+        count: Kind::Count, 1..=PART_LIMIT, default "1", "Hosts; jobs are dealt to them in turn.";
+        submit: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Processor time of a job for one I/O before it goes out.";
+        copy: Kind::Rate, 1000000..=RATE_LIMIT, default "12GB/s", "Rate at which a job copies data.";
+    }
+}
+
+section! {
+    /// Links between hosts and controllers or nodes, full duplex.
+    Fabric {
+        label: Kind::Text, 0..=0, default "link", "Name in drawings.";
+        ports: Kind::Count, 1..=PART_LIMIT, default "4", "Links in all, dealt to controllers in turn.";
+        rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.6GB/s", "Bytes a second of a link in each direction.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a command holds a link beside its bytes.";
+        latency: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of one way that keeps nobody waiting: adapters, switch, distance.";
+    }
+}
+
+section! {
+    /// Network between the nodes of a cluster: the ports of one node.
+    Network {
+        label: Kind::Text, 0..=0, default "Ethernet", "Name in drawings.";
+        ports: Kind::Count, 1..=64, default "2", "Ports of a node.";
+        rate: Kind::Rate, 1000000..=RATE_LIMIT, default "25Gbit/s", "Bytes a second of a port in each direction.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a message holds a port beside its bytes.";
+        latency: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Time of one way that keeps nobody waiting.";
+    }
+}
+
+section! {
+    /// Controllers of an array, or of each node.
+    Controllers {
+        label: Kind::Text, 0..=0, default "controller", "Name in drawings.";
+        count: Kind::Count, 1..=64, default "2", "Controllers of the array, or of a node.";
+        processors: Kind::Count, 1..=1024, default "8", "Processors of one controller.";
+        read: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Processor time of a read.";
+        write: Kind::Time, 0..=STEP_LIMIT_NS, default "30us", "Processor time of a write.";
+        copy: Kind::Rate, 1000000..=RATE_LIMIT, default "10GB/s", "Rate at which one controller moves data through its memory.";
+        parity: Kind::Rate, 1000000..=RATE_LIMIT, default "8GB/s", "Rate at which one controller computes parity, in bytes that it takes in.";
+        answer: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of an answer that keeps nobody waiting.";
+        window: Kind::Count, 1..=1048576, default "4096", "Commands of one controller at the drives at once.";
+        ownership: Kind::Word(&["luns", "active-active"]), 0..=1, default "luns", "Whether a volume has one controller, or all serve it.";
+    }
+}
+
+section! {
+    /// Cache of each controller.
+    Cache {
+        write_back: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Writes that are answered from memory; 0 for write-through.";
+        read: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Read data that is kept.";
+        mirrored: Kind::Switch, 0..=1, default "true", "Whether a cached write is copied to another controller before its answer.";
+        mirror: Kind::Rate, 1000000..=RATE_LIMIT, default "4GB/s", "Rate of that copy.";
+        protected: Kind::Switch, 0..=1, default "true", "Whether cached writes survive a loss of power.";
+        block: Kind::Bytes, 512..=1048576, default "4KiB", "Bytes that the cache counts as one.";
+        destage: Kind::Count, 1..=65536, default "64", "Stripes that are written to the drives at once.";
+        destage_from: Kind::Share, 0..=1000000, default "50%", "Fill from which the cache is emptied.";
+    }
+}
+
+section! {
+    /// Links between controllers and the drives of a group.
+    Backend {
+        label: Kind::Text, 0..=0, default "back end", "Name in drawings.";
+        ports: Kind::Count, 1..=PART_LIMIT, default "8", "Links.";
+        rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.2GB/s", "Bytes a second of a link in each direction.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a command holds a link beside its bytes.";
+        latency: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time of one way that keeps nobody waiting.";
+    }
+}
+
+section! {
+    /// Nodes of a cluster.
+    Nodes {
+        label: Kind::Text, 0..=0, default "node", "Name in drawings.";
+        count: Kind::Count, 1..=PART_LIMIT, "Nodes.";
+    }
+}
+
+/// Layouts of a group, in the order of their words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LayoutKind {
+    /// Drives by themselves: for pools across nodes, or striped without redundancy.
+    Single,
+    /// Striped without redundancy.
+    Raid0,
+    /// Mirrored.
+    Raid1,
+    /// Mirrored pairs, striped.
+    Raid10,
+    /// One parity segment a stripe.
+    Raid5,
+    /// Two parity segments a stripe.
+    Raid6,
+    /// Declustered pool of stripes over all drives, with free capacity instead of spares.
+    Pool,
+}
+
+impl LayoutKind {
+    pub(crate) const WORDS: &'static [&'static str] =
+        &["single", "raid0", "raid1", "raid10", "raid5", "raid6", "pool"];
+
+    pub(crate) const ALL: [LayoutKind; 7] = [
+        LayoutKind::Single,
+        LayoutKind::Raid0,
+        LayoutKind::Raid1,
+        LayoutKind::Raid10,
+        LayoutKind::Raid5,
+        LayoutKind::Raid6,
+        LayoutKind::Pool,
+    ];
+
+    /// Its word in a description.
+    pub fn word(self) -> &'static str {
+        LayoutKind::WORDS[LayoutKind::ALL.iter().position(|kind| *kind == self).unwrap_or(0)]
+    }
+}
+
+section! {
+    /// Keys of a group of drives beside its drives and its back end.
+    GroupKeys {
+        name: Kind::Text, 0..=0, default "drives", "Name, which volumes and pools give.";
+        layout: Kind::Word(LayoutKind::WORDS), 0..=6, default "raid6", "RAID level or pool.";
+        segment: Kind::Bytes, 512..=1073741824, default "128KiB", "Bytes of a stripe on one drive.";
+        spares: Kind::Count, 0..=1024, default "0", "Drives that take the place of lost ones.";
+        stripe: Kind::Text, 0..=0, default "8+2", "Data and parity pieces of a pool's stripe.";
+        piece: Kind::Bytes, 4096..=1099511627776, default "512MiB", "Bytes that a pool's stripe takes of one drive.";
+        preserved: Kind::Count, 0..=1024, default "1", "Capacity that a pool keeps free for reconstruction, in drives.";
+    }
+}
+
+section! {
+    /// Keys of a drive in a group that are not its model's.
+    DriveCount {
+        count: Kind::Count, 1..=DRIVE_COUNT_LIMIT, "Drives of the group, spares included; of each node where the group is one of nodes.";
+    }
+}
+
+/// Group of equal drives under one layout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Name, layout, segment, spares.
+    pub keys: GroupKeys,
+    /// Model of its drives.
+    pub drives: Drives,
+    /// Drives of the group, or of each node.
+    pub count: DriveCount,
+    /// Whether each node has such a group.
+    pub is_per_node: bool,
+    /// Links to the drives; `None` where they limit nothing.
+    pub backend: Option<Backend>,
+}
+
+impl Group {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.keys.name.text
+    }
+
+    /// Its layout.
+    pub fn layout(&self) -> LayoutKind {
+        LayoutKind::ALL[(self.keys.layout.get() as usize).min(LayoutKind::ALL.len() - 1)]
+    }
+}
+
+/// Stripe of an erasure code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erasure {
+    /// Data fragments.
+    pub data: u32,
+    /// Parity fragments.
+    pub parity: u32,
+}
+
+section! {
+    /// Keys of a pool over the nodes.
+    PoolKeys {
+        name: Kind::Text, 0..=0, default "pool", "Name, which volumes give.";
+        on: Kind::Text, 0..=0, "Group whose drives it lies on.";
+        replicas: Kind::Count, 0..=8, default "0", "Copies, each on another node; 0 where it has an erasure code.";
+        erasure: Kind::Text, 0..=0, default "none", "Erasure code, as `8+2`, each fragment on another node.";
+        object: Kind::Bytes, 4096..=1073741824, default "32MiB", "Bytes that lie together on one drive.";
+        segment: Kind::Bytes, 512..=1073741824, default "64KiB", "Bytes of an erasure-coded stripe on one drive.";
+        share: Kind::Share, 1..=1000000, default "100%", "Share of each drive that the pool has.";
+    }
+}
+
+/// Pool of replicas or erasure-coded stripes over nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    /// Name, group, replicas, object size, share.
+    pub keys: PoolKeys,
+    /// Its erasure code; `None` for replicas.
+    pub erasure: Option<Erasure>,
+}
+
+section! {
+    /// Limits of a volume.
+    Limit {
+        iops: Kind::Count, 1..=1000000000, default "1000000000", "Most I/Os a second.";
+        bandwidth: Kind::Rate, 1000000..=RATE_LIMIT, default "1000GB/s", "Most bytes a second.";
+    }
+}
+
+section! {
+    /// Keys of a volume beside its limit.
+    VolumeKeys {
+        name: Kind::Text, 0..=0, default "volume", "Name.";
+        on: Kind::Text, 0..=0, default "", "Group or pool; the only one where nothing is said.";
+        count: Kind::Count, 1..=VOLUME_LIMIT, default "1", "Volumes of this size.";
+        size: Kind::Bytes, 0..=DRIVE_LIMIT_BYTES, default "0B", "Bytes of one; 0 for an equal share of all that is left.";
+    }
+}
+
+/// Equal volumes on a group or pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    /// Name, place, count, size.
+    pub keys: VolumeKeys,
+    /// Limit of each; `None` for none.
+    pub limit: Option<Limit>,
+}
+
+section! {
+    /// Rebuild of lost drives.
+    Rebuild {
+        delay: Kind::Time, 0..=PHASE_LIMIT_NS, default "10s", "Time from a loss until the rebuild begins.";
+        stripes: Kind::Count, 1..=65536, default "16", "Stripes that are rebuilt at once.";
+        rate: Kind::Rate, 1000..=RATE_LIMIT, default "100MB/s", "Most bytes a second that are rebuilt.";
+    }
+}
+
+section! {
+    /// Controllers that fail or are updated.
+    Failover {
+        away: Kind::Time, 0..=PHASE_LIMIT_NS, default "5min", "Time for which a controller is away.";
+        gap: Kind::Time, 0..=PHASE_LIMIT_NS, default "60s", "Time from its return until the next leaves, in an update.";
+        path: Kind::Time, 0..=PHASE_LIMIT_NS, default "10s", "Time that commands wait on a lost path before they take another.";
+    }
+}
+
+/// Array of parts, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Array {
+    /// One line: what it is.
+    pub title: String,
+    /// What the description rests on and leaves out.
+    pub about: String,
+    /// Machines that issue the load.
+    pub hosts: Hosts,
+    /// Links of the hosts.
+    pub fabric: Fabric,
+    /// Nodes; `None` for an array with one set of controllers.
+    pub nodes: Option<Nodes>,
+    /// Network between nodes.
+    pub network: Option<Network>,
+    /// Controllers of the array, or of each node.
+    pub controllers: Controllers,
+    /// Cache of each controller.
+    pub cache: Cache,
+    /// Groups of drives.
+    pub groups: Vec<Group>,
+    /// Pools over nodes.
+    pub pools: Vec<Pool>,
+    /// Volumes.
+    pub volumes: Vec<Volume>,
+    /// Rebuild of lost drives.
+    pub rebuild: Rebuild,
+    /// Controllers that fail or are updated.
+    pub failover: Failover,
+}
+
+impl Array {
+    /// Nodes, one where there is no cluster.
+    pub fn node_count(&self) -> u32 {
+        self.nodes.as_ref().map_or(1, |nodes| nodes.count.count())
+    }
+
+    /// Controllers of all nodes.
+    pub fn controller_count(&self) -> u32 {
+        self.controllers.count.count() * self.node_count()
+    }
+
+    /// Drives of a group on all nodes.
+    pub fn drives_of(&self, group: &Group) -> u32 {
+        group.count.count.count() * if group.is_per_node { self.node_count() } else { 1 }
+    }
+
+    /// Group of a name.
+    pub fn group(&self, name: &str) -> Option<usize> {
+        self.groups.iter().position(|group| group.name() == name)
+    }
+
+    /// Pool of a name.
+    pub fn pool(&self, name: &str) -> Option<usize> {
+        self.pools.iter().position(|pool| pool.keys.name.text == name)
+    }
+
+    /// Sections with their paths and values, in the order of the language.
+    pub fn sections(&self) -> Vec<(String, &'static [crate::Key], Vec<&Parameter>)> {
+        fn add<'a, S: crate::Section>(
+            path: &str,
+            section: &'a S,
+            into: &mut Vec<(String, &'static [crate::Key], Vec<&'a Parameter>)>,
+        ) {
+            into.push((path.to_owned(), S::KEYS, section.values()));
+        }
+        let mut all = Vec::new();
+        add("hosts", &self.hosts, &mut all);
+        add("fabric", &self.fabric, &mut all);
+        if let Some(nodes) = &self.nodes {
+            add("nodes", nodes, &mut all);
+        }
+        if let Some(network) = &self.network {
+            add("nodes.network", network, &mut all);
+        }
+        add("controllers", &self.controllers, &mut all);
+        add("cache", &self.cache, &mut all);
+        for (index, group) in self.groups.iter().enumerate() {
+            let path = format!("groups[{index}]");
+            add(&path, &group.keys, &mut all);
+            let drives = format!("{path}.{}", if group.is_per_node { "per_node" } else { "drives" });
+            add(&drives, &group.count, &mut all);
+            match &group.drives {
+                Drives::HardDisk(drive) => add(&drives, drive.as_ref(), &mut all),
+                Drives::SolidState(drive) => add(&drives, drive.as_ref(), &mut all),
+                Drives::FlashModule(drive) => add(&drives, drive.as_ref(), &mut all),
+            }
+            if let Some(backend) = &group.backend {
+                add(&format!("{path}.backend"), backend, &mut all);
+            }
+        }
+        for (index, pool) in self.pools.iter().enumerate() {
+            add(&format!("pools[{index}]"), &pool.keys, &mut all);
+        }
+        for (index, volume) in self.volumes.iter().enumerate() {
+            add(&format!("volumes[{index}]"), &volume.keys, &mut all);
+            if let Some(limit) = &volume.limit {
+                add(&format!("volumes[{index}].limit"), limit, &mut all);
+            }
+        }
+        add("rebuild", &self.rebuild, &mut all);
+        add("failover", &self.failover, &mut all);
+        all
+    }
+}

@@ -1,0 +1,38 @@
+//! Array language: an array described by its parts, resolved to numbers that know where they come from, and what follows from
+//! them by arithmetic.
+
+#![doc = include_str!("../README.md")]
+
+mod capacity;
+mod ceilings;
+mod check;
+mod description;
+mod drive;
+mod lists;
+mod node;
+mod parameter;
+mod problem;
+mod quantity;
+mod resolve;
+mod section;
+mod sets;
+mod suggest;
+mod value;
+mod warnings;
+
+pub use capacity::{Capacity, capacity};
+pub use ceilings::{BLOCK_SIZES, Ceiling, ceilings};
+pub use description::{
+    Array, Backend, Cache, Controllers, DriveCount, Erasure, Fabric, Failover, Group, GroupKeys, Hosts,
+    LayoutKind, Limit, Network, Nodes, Pool, PoolKeys, Rebuild, Volume, VolumeKeys,
+};
+pub use drive::{Drives, FlashModule, HardDisk, SolidState};
+pub use node::{Content, Node, Place};
+pub use parameter::{Origin, Parameter, SetBy};
+pub use problem::Problem;
+pub use quantity::Kind;
+pub use resolve::{PART_KINDS, PartSource, is_array, resolve, resolve_part};
+pub use section::{Key, Section};
+pub use sets::{DriveSlot, Set, VolumePlace, sets};
+pub use suggest::{did_you_mean, nearest, shorten};
+pub use warnings::{Warning, warnings};

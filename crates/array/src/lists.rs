@@ -1,0 +1,209 @@
+//! Lists of an array: groups of drives, pools, volumes.
+
+use crate::description::{Backend, DriveCount, Group, Limit, Pool, PoolKeys, Volume, VolumeKeys};
+use crate::drive::Drives;
+use crate::node::{Content, Node, Place};
+use crate::parameter::SetBy;
+use crate::problem::Problem;
+use crate::quantity::Kind;
+use crate::resolve::Resolver;
+use crate::section::{Key, Section as _};
+use crate::value::Layer;
+
+/// Groups, pools or entries of volumes in one array.
+const LIST_LIMIT: usize = 64;
+
+impl Resolver<'_> {
+    /// The items of a list, or the one map that stands for it.
+    fn items<'n>(&self, document: &'n Node, key: &str) -> Result<Vec<(String, &'n Node)>, Problem> {
+        let own = Layer { node: Node::default(), set_by: SetBy::Array };
+        let Some(node) = document.get(key) else { return Ok(Vec::new()) };
+        let items: Vec<(String, &Node)> = match &node.content {
+            Content::List(items) => {
+                items.iter().enumerate().map(|(index, item)| (format!("{key}[{index}]"), item)).collect()
+            }
+            Content::Map(_) => vec![(format!("{key}[0]"), node)],
+            Content::Scalar(_) | Content::Nothing => {
+                return Err(own.problem(
+                    node.place,
+                    key,
+                    format!("`{key}` is a list of maps"),
+                    format!("write `{key}: [{{ … }}]`"),
+                ));
+            }
+        };
+        if items.len() > LIST_LIMIT {
+            return Err(own.problem(
+                node.place,
+                key,
+                format!("{} entries", items.len()),
+                format!("at most {LIST_LIMIT}"),
+            ));
+        }
+        for (path, item) in &items {
+            if !matches!(item.content, Content::Map(_)) {
+                return Err(own.problem(
+                    item.place,
+                    path,
+                    "a map is expected here",
+                    "write `{ name: …, … }`",
+                ));
+            }
+        }
+        Ok(items)
+    }
+
+    pub(crate) fn groups(&self, document: &Node) -> Result<Vec<Group>, Problem> {
+        let own = Layer { node: Node::default(), set_by: SetBy::Array };
+        let items = self.items(document, "groups")?;
+        if items.is_empty() {
+            return Err(own.problem(
+                document.place,
+                "groups",
+                "an array without drives",
+                "give it `groups:`",
+            ));
+        }
+        let mut groups = Vec::new();
+        for (path, item) in items {
+            let keys = self.section(Some(item), "", &path, &["drives", "per_node", "backend"])?;
+            let (key, drives, is_per_node) = match (item.get("drives"), item.get("per_node")) {
+                (Some(drives), None) => ("drives", drives, false),
+                (None, Some(drives)) => ("per_node", drives, true),
+                (Some(_), Some(second)) => {
+                    return Err(own.problem(
+                        second.place,
+                        &path,
+                        "both `drives` and `per_node`",
+                        "give one of the two",
+                    ));
+                }
+                (None, None) => {
+                    return Err(own.problem(
+                        item.place,
+                        &path,
+                        "a group without drives",
+                        "give it `drives: { use: …, count: 24 }`",
+                    ));
+                }
+            };
+            let path_of_drives = format!("{path}.{key}");
+            let layers = self.layers(Some(drives), "drives", &path_of_drives)?;
+            let extra = ["kind", "count"];
+            let model = match self.drive_kind(&layers, &path_of_drives, drives.place)? {
+                0 => Drives::HardDisk(Box::new(self.of_layers(
+                    &layers,
+                    &path_of_drives,
+                    &extra,
+                    drives.place,
+                )?)),
+                1 => Drives::SolidState(Box::new(self.of_layers(
+                    &layers,
+                    &path_of_drives,
+                    &extra,
+                    drives.place,
+                )?)),
+                _ => Drives::FlashModule(Box::new(self.of_layers(
+                    &layers,
+                    &path_of_drives,
+                    &extra,
+                    drives.place,
+                )?)),
+            };
+            let count = DriveCount {
+                count: self.value(&DriveCount::KEYS[0], &layers, &path_of_drives, drives.place)?,
+            };
+            let backend = match item.get("backend") {
+                Some(node) => {
+                    Some(self.section::<Backend>(Some(node), "links", &format!("{path}.backend"), &[])?)
+                }
+                None => None,
+            };
+            groups.push(Group { keys, drives: model, count, is_per_node, backend });
+        }
+        Ok(groups)
+    }
+
+    /// Index of the model of drives among [`Drives::KINDS`].
+    pub(crate) fn drive_kind(&self, layers: &[Layer], path: &str, place: Place) -> Result<usize, Problem> {
+        let key = Key {
+            name: "kind",
+            kind: Kind::Word(Drives::KINDS),
+            least: 0,
+            most: 2,
+            default: None,
+            help: "Model of the drive.",
+        };
+        self.value(&key, layers, path, place).map(|value| value.get() as usize)
+    }
+
+    pub(crate) fn pools(&self, document: &Node) -> Result<Vec<Pool>, Problem> {
+        let own = Layer { node: Node::default(), set_by: SetBy::Array };
+        let mut pools = Vec::new();
+        for (path, item) in self.items(document, "pools")? {
+            let keys: PoolKeys = self.section(Some(item), "", &path, &["across"])?;
+            if let Some(across) = item.get("across")
+                && across.scalar() != Some("node")
+            {
+                return Err(own.problem(
+                    across.place,
+                    &path,
+                    "members of a stripe lie on different nodes",
+                    "write `across: node`, or leave it out",
+                ));
+            }
+            let erasure = match keys.erasure.text.as_str() {
+                "none" => None,
+                text => Some(crate::sets::erasure_of(text).ok_or_else(|| {
+                    let place = item.get("erasure").map_or(item.place, |node| node.place);
+                    own.problem(
+                        place,
+                        &path,
+                        format!("`{text}` is no erasure code"),
+                        "write data and parity fragments, as `8+2`",
+                    )
+                })?),
+            };
+            pools.push(Pool { keys, erasure });
+        }
+        Ok(pools)
+    }
+
+    pub(crate) fn volumes(
+        &self,
+        document: &Node,
+        groups: &[Group],
+        pools: &[Pool],
+    ) -> Result<Vec<Volume>, Problem> {
+        let mut volumes = Vec::new();
+        for (path, item) in self.items(document, "volumes")? {
+            let keys: VolumeKeys = self.section(Some(item), "", &path, &["limit"])?;
+            let limit = match item.get("limit") {
+                Some(node) => Some(self.section::<Limit>(Some(node), "", &format!("{path}.limit"), &[])?),
+                None => None,
+            };
+            volumes.push(Volume { keys, limit });
+        }
+        if !volumes.is_empty() {
+            return Ok(volumes);
+        }
+        // One volume on each pool, and on each group that has none.
+        let is_free = |group: &&Group| !pools.iter().any(|pool| pool.keys.on.text == group.name());
+        let names = pools
+            .iter()
+            .map(|pool| pool.keys.name.text.clone())
+            .chain(groups.iter().filter(is_free).map(|group| group.name().to_owned()));
+        for name in names {
+            let lone = [("name", name.clone()), ("on", name)].map(|(key, text)| {
+                (
+                    key.to_owned(),
+                    Place::default(),
+                    Node { place: Place::default(), content: Content::Scalar(text) },
+                )
+            });
+            let node = Node { place: Place::default(), content: Content::Map(lone.into()) };
+            volumes.push(Volume { keys: self.section(Some(&node), "", "volumes", &[])?, limit: None });
+        }
+        Ok(volumes)
+    }
+}

@@ -1,0 +1,214 @@
+//! Quantities as people write them: `128KiB`, `3.84TB`, `80us`, `3.2GB/s`, `7%`.
+
+/// Kind of quantity that a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Count,
+    /// A size with its unit, in bytes.
+    Bytes,
+    /// A time with its unit, in nanoseconds.
+    Time,
+    /// A rate with its unit, in bytes a second.
+    Rate,
+    /// A percentage or a share of 1, in millionths.
+    Share,
+    /// `true` or `false`, `on` or `off`.
+    Switch,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Any text.
+    Text,
+}
+
+const BYTE_UNITS: &[(&str, u128)] = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("PB", 1_000_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
+];
+
+const TIME_UNITS: &[(&str, u128)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+
+/// Bits a second, in eighths of a byte.
+const BIT_UNITS: &[(&str, u128)] =
+    &[("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000)];
+
+/// Digits behind the point that are read.
+const FRACTION_DIGITS_LIMIT: usize = 9;
+
+impl Kind {
+    /// What the key takes, for messages.
+    pub fn takes(self) -> String {
+        match self {
+            Kind::Count => "a whole number, as `24`".into(),
+            Kind::Bytes => "a size with its unit, as `128KiB` or `3.84TB`".into(),
+            Kind::Time => "a time with its unit, as `80us`, `2.5ms` or `10s`".into(),
+            Kind::Rate => "a rate with its unit, as `800MB/s` or `25Gbit/s`".into(),
+            Kind::Share => "a percentage, as `7%`".into(),
+            Kind::Switch => "`true` or `false`".into(),
+            Kind::Word(words) => format!("one of {}", words.join(", ")),
+            Kind::Text => "a text".into(),
+        }
+    }
+
+    /// Reads a value; `None` where the text is no such quantity.
+    pub fn parse(self, text: &str) -> Option<u64> {
+        let text = text.trim();
+        match self {
+            Kind::Count => {
+                let digits: String = text.chars().filter(|c| *c != '_').collect();
+                digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+            }
+            Kind::Bytes => scaled(text, BYTE_UNITS, 1),
+            Kind::Time if text == "0" => Some(0),
+            Kind::Time => scaled(text, TIME_UNITS, 1),
+            Kind::Rate => match text.strip_suffix("/s") {
+                Some(_) if BIT_UNITS.iter().any(|(unit, _)| ends_with_unit(text, unit)) => {
+                    scaled(text, BIT_UNITS, 8)
+                }
+                Some(bytes) => scaled(bytes, BYTE_UNITS, 1),
+                None => None,
+            },
+            Kind::Share => match text.strip_suffix('%') {
+                Some(percent) => scaled_number(percent.trim_end(), 10_000, 1),
+                None => scaled_number(text, 1_000_000, 1),
+            },
+            Kind::Switch => match text {
+                "true" | "on" => Some(1),
+                "false" | "off" => Some(0),
+                _ => None,
+            },
+            Kind::Word(words) => words.iter().position(|word| *word == text).map(|index| index as u64),
+            Kind::Text => Some(0),
+        }
+    }
+
+    /// Prints a value as `parse` reads it.
+    pub fn print(self, value: u64, text: &str) -> String {
+        match self {
+            Kind::Count => value.to_string(),
+            Kind::Bytes => human(
+                value,
+                &[("TB", 1_000_000_000_000), ("GB", 1_000_000_000)],
+                &[("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)],
+                "B",
+            ),
+            Kind::Time => human(value, &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)], &[], "ns"),
+            Kind::Rate => {
+                human(value, &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("kB/s", 1_000)], &[], "B/s")
+            }
+            Kind::Share => format!("{}%", value as f64 / 10_000.0),
+            Kind::Switch => if value == 0 { "false" } else { "true" }.to_owned(),
+            Kind::Word(words) => words.get(value as usize).copied().unwrap_or(text).to_owned(),
+            Kind::Text => text.to_owned(),
+        }
+    }
+}
+
+fn ends_with_unit(text: &str, unit: &str) -> bool {
+    text.strip_suffix(unit).is_some_and(|number| number.trim_end().ends_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The binary unit that divides the value, else the largest decimal unit with at most three digits behind the point.
+fn human(value: u64, decimal: &[(&str, u64)], binary: &[(&str, u64)], base: &str) -> String {
+    for &(unit, factor) in binary {
+        if value >= factor && value.is_multiple_of(factor) {
+            return format!("{}{unit}", value / factor);
+        }
+    }
+    for &(unit, factor) in decimal {
+        if value >= factor {
+            return format!("{}{unit}", (value as f64 / factor as f64 * 1000.0).round() / 1000.0);
+        }
+    }
+    format!("{value}{base}")
+}
+
+/// A number with one of these units, divided by `divisor`.
+fn scaled(text: &str, units: &[(&str, u128)], divisor: u128) -> Option<u64> {
+    let (unit, factor) = units.iter().find(|(unit, _)| ends_with_unit(text, unit))?;
+    scaled_number(text.strip_suffix(unit)?.trim_end(), *factor, divisor)
+}
+
+/// A decimal number times `factor`, divided by `divisor`, without floating point.
+fn scaled_number(number: &str, factor: u128, divisor: u128) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(fraction) || fraction.len() > FRACTION_DIGITS_LIMIT
+    {
+        return None;
+    }
+    let ones = whole.parse::<u128>().ok()?.checked_mul(factor)?;
+    let rest = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse::<u128>().ok()? * factor / 10u128.pow(fraction.len() as u32)
+    };
+    u64::try_from((ones + rest) / divisor).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Proves that quantities are read exactly with decimal and binary units, and that a unit is asked for.
+    #[test]
+    fn quantities_have_their_units() {
+        assert_eq!(Kind::Bytes.parse("3.84TB"), Some(3_840_000_000_000));
+        assert_eq!(Kind::Bytes.parse("128 KiB"), Some(131_072));
+        assert_eq!(Kind::Bytes.parse("128"), None);
+        assert_eq!(Kind::Bytes.parse("128k"), None);
+        assert_eq!(Kind::Time.parse("80us"), Some(80_000));
+        assert_eq!(Kind::Time.parse("2.5ms"), Some(2_500_000));
+        assert_eq!(Kind::Time.parse("0"), Some(0));
+        assert_eq!(Kind::Time.parse("80"), None);
+        assert_eq!(Kind::Time.parse("-1us"), None);
+        assert_eq!(Kind::Rate.parse("3.2GB/s"), Some(3_200_000_000));
+        assert_eq!(Kind::Rate.parse("25Gbit/s"), Some(3_125_000_000));
+        assert_eq!(Kind::Rate.parse("3.2GB"), None);
+        assert_eq!(Kind::Share.parse("7%"), Some(70_000));
+        assert_eq!(Kind::Share.parse("0.07"), Some(70_000));
+        assert_eq!(Kind::Count.parse("24"), Some(24));
+        assert_eq!(Kind::Count.parse("2.5"), None);
+        assert_eq!(Kind::Switch.parse("on"), Some(1));
+        assert_eq!(Kind::Bytes.parse("99999999999999999999PiB"), None);
+    }
+
+    proptest! {
+        /// Proves that no text makes the reader panic.
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            for kind in [Kind::Count, Kind::Bytes, Kind::Time, Kind::Rate, Kind::Share, Kind::Switch, Kind::Word(&["a"]), Kind::Text] {
+                let _ = kind.parse(&text);
+            }
+        }
+
+        /// Proves that what is printed of whole units is read back as it was.
+        #[test]
+        fn printed_counts_are_read_back(value in 0u64..1_000_000) {
+            for (kind, factor) in [(Kind::Count, 1), (Kind::Bytes, 4096), (Kind::Time, 1000), (Kind::Rate, 1_000_000)] {
+                prop_assert_eq!(kind.parse(&kind.print(value * factor, "")), Some(value * factor));
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Errors of hosts: always with the host's name.
+
+/// A host that cannot be used, or no longer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// The address or the name is wrong.
+    #[error("`{text}` is no host: {problem}\nhint: {hint}")]
+    Address {
+        /// As given.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What it may be.
+        hint: &'static str,
+    },
+    /// The host could not be reached, or answered something else.
+    #[error("host `{host}`: {problem}{}", hint_line(hint))]
+    Failed {
+        /// The host's name.
+        host: String,
+        /// What failed.
+        problem: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+fn hint_line(hint: &str) -> String {
+    if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") }
+}
+
+impl HostError {
+    pub(crate) fn address(text: &str, problem: impl Into<String>) -> HostError {
+        HostError::Address {
+            text: text.to_owned(),
+            problem: problem.into(),
+            hint: "ssh://USER@HOST, ssh://HOST:PORT, fio://HOST:PORT, or local",
+        }
+    }
+
+    /// A failure of a host.
+    pub fn failed(host: &str, problem: impl Into<String>, hint: impl Into<String>) -> HostError {
+        HostError::Failed { host: host.to_owned(), problem: problem.into(), hint: hint.into() }
+    }
+}

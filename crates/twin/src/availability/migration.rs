@@ -1,0 +1,175 @@
+//! Migration of a lost drive's pieces to other drives of a pool, and what it has in common with the rebuild of a RAID level.
+
+use layout::{DriveIndex, IoList, Layout, Move};
+
+use super::recovery::Recovery;
+use super::refill::Refill;
+use crate::TwinNote;
+
+/// Migration of a lost drive's pieces to other drives of a pool.
+#[derive(Debug, Clone)]
+pub(crate) struct Migration {
+    pub is_pool: bool,
+    stripes_per_group: u64,
+    /// Lost drives with pieces still to migrate; the first is being migrated.
+    drives: Vec<DriveIndex>,
+    /// Lost drives that were replaced; the new drive is used once no piece of the lost one is missing.
+    replaced: Vec<DriveIndex>,
+    /// Moves of the first drive's pieces, in order, and the index of the current one.
+    moves: Vec<Move>,
+    current: usize,
+}
+
+impl Migration {
+    pub fn new(layout: &Layout) -> Migration {
+        let groups = layout.groups().count() as u64;
+        Migration {
+            is_pool: groups > 0,
+            stripes_per_group: layout.stripes().checked_div(groups).unwrap_or(1),
+            drives: Vec::new(),
+            replaced: Vec::new(),
+            moves: Vec::new(),
+            current: 0,
+        }
+    }
+
+    /// Move in progress.
+    fn current(&self) -> Option<&Move> {
+        self.moves.get(self.current)
+    }
+
+    /// Stripes of the move in progress.
+    fn stripes(&self) -> Option<std::ops::Range<u64>> {
+        let first = self.current()?.group * self.stripes_per_group;
+        Some(first..first + self.stripes_per_group)
+    }
+}
+
+/// State of a rebuild or a migration, borrowed from its array.
+pub(crate) struct Migrating<'a> {
+    pub now_ns: u64,
+    pub recovery: &'a mut Recovery,
+    pub layout: &'a mut Layout,
+    pub migration: &'a mut Migration,
+    pub plan: &'a mut IoList,
+    pub notes: &'a mut Vec<TwinNote>,
+}
+
+/// Array whose drives lie under a RAID level, which is rebuilt onto spares and new drives, or in a pool, whose lost pieces migrate.
+pub(crate) trait Migrates: Refill {
+    /// Its own.
+    fn migrating(&mut self) -> Migrating<'_>;
+
+    /// Fails a drive. It completes the I/Os that it already has.
+    fn drive_fails(&mut self, drive: DriveIndex) {
+        let Migrating { now_ns, recovery, migration, notes, .. } = self.migrating();
+        if !migration.is_pool {
+            self.drive_is_lost(drive);
+        } else if recovery.lose(now_ns, drive, notes) {
+            migration.replaced.retain(|&replaced| replaced != drive);
+            migration.drives.push(drive);
+            self.begin_migration();
+        }
+    }
+
+    /// Replaces a lost drive.
+    fn drive_is_replaced(&mut self, drive: DriveIndex) {
+        let Migrating { now_ns, recovery, migration, notes, .. } = self.migrating();
+        if !migration.is_pool {
+            self.drive_is_new(drive);
+        } else if recovery.take_new(now_ns, drive, notes) {
+            let number = recovery.fitted()[usize::from(drive)];
+            migration.replaced.push(drive);
+            self.fit_new(drive, number);
+            self.use_replaced_drives();
+        }
+    }
+
+    /// Begins the migration of the next lost drive of a pool; drives migrate one after another.
+    fn begin_migration(&mut self) {
+        let Migrating { now_ns, recovery, layout, migration, .. } = self.migrating();
+        migration.moves.clear();
+        while let Some(drive) = migration.drives.first().copied() {
+            let mut moves = layout.plan_migration(drive, recovery.loss.failed()).moves;
+            moves.retain(|movement| movement.group * migration.stripes_per_group < recovery.used_stripes);
+            (migration.moves, migration.current) = (moves, 0);
+            if !migration.moves.is_empty() {
+                break;
+            }
+            migration.drives.remove(0);
+        }
+        let (Some(stripes), Some(rebuild)) = (migration.stripes(), &mut recovery.rebuild) else { return };
+        if let Some(begins_ns) = rebuild.begin(now_ns, stripes) {
+            self.rebuild_at(begins_ns);
+        }
+    }
+
+    /// Adds replaced drives of a pool to its free capacity when no piece of their predecessors is missing. Pieces that had found
+    /// no room may find it then.
+    fn use_replaced_drives(&mut self) {
+        let Migrating { recovery, layout, migration, .. } = self.migrating();
+        let before = migration.replaced.len();
+        let stripes_per_group = migration.stripes_per_group;
+        migration.replaced.retain(|&drive| {
+            let rest = layout.plan_migration(drive, recovery.loss.failed());
+            let is_used = |group: u64| group * stripes_per_group < recovery.used_stripes;
+            let is_missed = rest.moves.iter().any(|movement| is_used(movement.group))
+                || rest.homeless.iter().any(|&group| is_used(group));
+            if !is_missed {
+                recovery.loss.is_back(drive);
+            }
+            is_missed
+        });
+        if migration.replaced.len() < before {
+            migration.drives = recovery.loss.failed().iter().collect();
+            self.begin_migration();
+        }
+    }
+
+    /// Plans a stripe of the rebuild; false if there is nothing to do or too much is lost.
+    fn plan_rebuild(&mut self, stripe: u64) -> bool {
+        let Migrating { recovery, layout, migration, plan, .. } = self.migrating();
+        match migration.current() {
+            None => recovery.plan_stripe(stripe, layout, plan),
+            Some(movement) => {
+                let retarget = |place| layout.retarget(movement, place);
+                layout.rebuild(stripe, recovery.loss.failed(), retarget, plan).is_ok()
+            }
+        }
+    }
+
+    /// Continues the rebuild after a stripe.
+    fn stripe_is_rebuilt(&mut self) {
+        if let Some(movement) = self.migrating().migration.current().copied() {
+            self.stripe_is_migrated(&movement);
+            self.rebuild_on();
+        } else {
+            self.stripe_is_whole();
+        }
+    }
+
+    /// Continues a migration after a stripe: with the next piece when all stripes of one have moved, and with the next lost drive
+    /// when all pieces of one have.
+    fn stripe_is_migrated(&mut self, movement: &Move) {
+        let Migrating { recovery, layout, migration, .. } = self.migrating();
+        let Some(rebuild) = &mut recovery.rebuild else { return };
+        if !rebuild.stripe_is_whole() {
+            return;
+        }
+        layout.apply_move(movement);
+        migration.current += 1;
+        match migration.stripes() {
+            Some(stripes) => rebuild.go_on_with(stripes),
+            None => {
+                rebuild.stop();
+                migration.drives.remove(0);
+                self.begin_migration();
+                let Migrating { now_ns, migration, notes, .. } = self.migrating();
+                if migration.drives.is_empty() {
+                    notes.push(TwinNote { at_ns: now_ns, says: "the rebuild is done".into() });
+                }
+                self.use_replaced_drives();
+            }
+        }
+    }
+}

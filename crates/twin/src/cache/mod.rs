@@ -1,0 +1,20 @@
+//! Caches of controllers: written data on its way to the drives, and read data that is kept.
+
+mod read;
+mod write_back;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use read::ReadCache;
+pub(crate) use write_back::WriteCache;
+
+/// In which order a cache puts written data on the drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DestageOrder {
+    /// Stripe after stripe over the addresses, round and round.
+    Address,
+    /// The stripe that has waited longest.
+    Age,
+}

@@ -1,0 +1,97 @@
+//! Commands under way: of a host, of a cache that is destaged, of a rebuild.
+
+use load::Direction;
+
+use crate::payload::payloads;
+
+/// What a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskKind {
+    /// A host's I/O, or its part on one volume.
+    Host,
+    /// Cached writes of one stripe.
+    Destage,
+    /// One stripe of a rebuild; `offset_bytes` is its number.
+    Rebuild,
+}
+
+/// What the drives do for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// They read what the host wants.
+    Read,
+    /// They read what new parity needs, or what is left of a stripe.
+    ReadOld,
+    /// Parity is computed, or data from it.
+    Compute,
+    /// They write.
+    Write,
+}
+
+/// Command under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Command {
+    pub issued_at_ns: u64,
+    /// When all drives that answer at once have done their part.
+    pub ready_ns: u64,
+    /// In its set; the number of the stripe for a rebuild.
+    pub offset_bytes: u64,
+    pub length_bytes: u32,
+    pub tag: u32,
+    /// Longest wait for network and back end of an I/O that a hard disk carries out.
+    pub wait_ns: u64,
+    pub volume: u32,
+    pub set: u16,
+    pub controller: u16,
+    /// Controller whose cache it uses.
+    pub owner: u16,
+    pub link: u16,
+    /// Node whose controller carries it out.
+    pub home: u16,
+    /// I/Os that hard disks still have.
+    pub left: u16,
+    pub direction: Direction,
+    pub kind: TaskKind,
+    pub phase: Phase,
+    /// One of several commands of its I/O.
+    pub is_part: bool,
+    pub is_lost: bool,
+    /// It has a place in its controller's window.
+    pub is_admitted: bool,
+}
+
+/// I/O that has several commands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Parts {
+    pub left: u32,
+    pub is_lost: bool,
+}
+
+payloads! {
+    /// Next step of a command or a part.
+    ModelEvent {
+        /// A job hands a command over.
+        0 => Issue(u32),
+        /// It reaches its controller.
+        1 => Arrive(u32),
+        /// The controller has read it.
+        2 => Start(u32),
+        /// The drives, or the parity engine, are done with its phase.
+        3 => PhaseDone(u32),
+        /// The host has its answer.
+        4 => Answer(u32),
+        /// A hard disk has something to say; groups of disks and their disks are numbered through.
+        5 => DiskWakes(u32),
+        /// The rebuild of a set may go on.
+        6 => RebuildDue(u32),
+        /// A fault is due.
+        7 => Fault(u32),
+    }
+}
+
+/// Fault that is scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    DriveFails(u16),
+    DriveIsReplaced(u16),
+}

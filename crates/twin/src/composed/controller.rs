@@ -1,0 +1,138 @@
+//! Controller: processors, memory, parity engine, a window of commands at the drives, and caches.
+
+use std::collections::VecDeque;
+
+use load::Direction;
+
+use super::fabric::rate;
+use super::settings::Settings;
+use crate::cache::{DestageOrder, ReadCache, WriteCache};
+use crate::engine::{Rate, Server, ServerPool};
+use crate::part::{Counters, count_processors};
+
+/// One controller.
+#[derive(Debug, Clone)]
+pub(crate) struct Controller {
+    read_ns: u64,
+    write_ns: u64,
+    copy: Rate,
+    parity: Rate,
+    mirror: Option<Rate>,
+    window: u32,
+    processors: ServerPool,
+    memory: Server,
+    engine: Server,
+    mirror_link: Server,
+    under_way: u32,
+    /// Commands that wait for a place in the window.
+    waiting: VecDeque<u32>,
+    pub write_cache: Option<WriteCache>,
+    pub read_cache: Option<ReadCache>,
+    commands: u64,
+    pub hits: u64,
+}
+
+impl Controller {
+    pub fn new(array: &array::Array, settings: &Settings) -> Controller {
+        let (controllers, cache, on) = (&array.controllers, &array.cache, settings.on);
+        let or_none = |ns: u64| if on.processors { ns } else { 0 };
+        let has_peer = array.controller_count() > 1;
+        let block_bytes = cache.block.get();
+        let write_cache = (on.write_cache && cache.write_back.get() >= block_bytes).then(|| {
+            WriteCache::new(
+                cache.write_back.get(),
+                block_bytes,
+                cache.destage_from.share() * 100.0,
+                DestageOrder::Address,
+                cache.destage.count(),
+            )
+        });
+        let read_cache = (on.read_cache && cache.read.get() >= block_bytes)
+            .then(|| ReadCache::new(cache.read.get(), block_bytes));
+        Controller {
+            read_ns: or_none(controllers.read.get()),
+            write_ns: or_none(controllers.write.get()),
+            copy: rate(controllers.copy.get(), on.memory),
+            parity: rate(controllers.parity.get(), on.parity),
+            mirror: (has_peer && cache.mirrored.is_on() && on.mirroring)
+                .then(|| rate(cache.mirror.get(), true)),
+            window: controllers.window.count(),
+            processors: ServerPool::new(controllers.processors.count()),
+            memory: Server::default(),
+            engine: Server::default(),
+            mirror_link: Server::default(),
+            under_way: 0,
+            waiting: VecDeque::new(),
+            write_cache,
+            read_cache,
+            commands: 0,
+            hits: 0,
+        }
+    }
+
+    /// Takes a command in; returns when a processor has seen to it and its data has passed through memory.
+    #[inline]
+    pub fn take_in(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
+        self.commands += 1;
+        let service_ns = if direction == Direction::Read { self.read_ns } else { self.write_ns };
+        let seen_ns = self.processors.serve(now_ns, service_ns);
+        let moved_ns = self.memory.serve(now_ns, self.copy.duration_ns(bytes));
+        seen_ns + (moved_ns - now_ns)
+    }
+
+    /// When parity, or lost data, is computed over so many bytes.
+    #[inline]
+    pub fn compute(&mut self, now_ns: u64, bytes: u64) -> u64 {
+        self.engine.serve(now_ns, self.parity.duration_ns(bytes))
+    }
+
+    /// When a cached write is copied to another controller.
+    #[inline]
+    pub fn mirror(&mut self, now_ns: u64, bytes: u64) -> u64 {
+        match self.mirror {
+            Some(rate) => self.mirror_link.serve(now_ns, rate.duration_ns(bytes)),
+            None => now_ns,
+        }
+    }
+
+    /// Whether a command may go to the drives now; otherwise it waits for its turn.
+    #[inline]
+    pub fn admit(&mut self, command: u32) -> bool {
+        if self.under_way < self.window && self.waiting.is_empty() {
+            self.under_way += 1;
+            return true;
+        }
+        self.waiting.push_back(command);
+        false
+    }
+
+    /// A command has left the drives. Returns the one that takes its place.
+    #[inline]
+    pub fn leave(&mut self) -> Option<u32> {
+        let next = self.waiting.pop_front();
+        if next.is_none() {
+            self.under_way -= 1;
+        }
+        next
+    }
+
+    /// What it has done.
+    pub fn count_into(&self, counters: &mut Counters, index: usize) {
+        let entity = format!("controller-{index}");
+        counters.add(&entity, "commands", self.commands);
+        count_processors(&self.processors, counters, &entity);
+        counters.add(&entity, "memory_busy_ns", self.memory.busy_ns());
+        counters.add(&entity, "parity_engine_busy_ns", self.engine.busy_ns());
+        counters.add(&entity, "mirror_busy_ns", self.mirror_link.busy_ns());
+        counters.add(&entity, "read_cache_hits", self.hits);
+        if let Some(cache) = &self.write_cache {
+            let [blocks, extents, waiting] = cache.fill();
+            counters.add(&entity, "merged_writes", cache.merged_writes);
+            counters.add(&entity, "destaged_stripes", cache.destages);
+            counters.add(&entity, "fill_dirty_blocks", blocks);
+            counters.add(&entity, "fill_dirty_extents", extents);
+            counters.add(&entity, "fill_waiting_commands", waiting);
+        }
+        counters.add(&entity, "fill_commands", u64::from(self.under_way));
+    }
+}

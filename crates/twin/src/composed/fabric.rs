@@ -1,0 +1,234 @@
+//! Hosts, links to the array, the network between nodes, and links to the drives.
+
+use super::settings::Settings;
+use crate::engine::{Rate, Server};
+use crate::part::{Counters, LinkDirection, count_threads};
+
+/// Rate of so many bytes a second, or none that limits.
+pub(super) fn rate(bytes_per_s: u64, is_on: bool) -> Rate {
+    if is_on { Rate::from_mb_per_s(bytes_per_s as f64 / 1e6) } else { Rate::UNLIMITED }
+}
+
+/// Pipe in both directions.
+#[derive(Debug, Clone, Default)]
+struct Port {
+    out: LinkDirection,
+    into: LinkDirection,
+}
+
+/// Equal ports with one rate.
+#[derive(Debug, Clone)]
+struct Ports {
+    command_ns: u64,
+    rate: Rate,
+    ports: Box<[Port]>,
+}
+
+impl Ports {
+    fn new(count: u32, command_ns: u64, rate: Rate) -> Ports {
+        Ports { command_ns, rate, ports: vec![Port::default(); count as usize].into() }
+    }
+
+    #[inline]
+    fn service_ns(&self, bytes: u64) -> u64 {
+        self.command_ns + self.rate.duration_ns(bytes)
+    }
+
+    #[inline]
+    fn send(&mut self, now_ns: u64, port: usize, bytes: u64, is_out: bool) -> u64 {
+        let service_ns = self.service_ns(bytes);
+        let port = &mut self.ports[port];
+        let direction = if is_out { &mut port.out } else { &mut port.into };
+        direction.carry(now_ns, bytes, service_ns)
+    }
+
+    fn count_into(&self, counters: &mut Counters, name: &str, names: [&'static str; 4]) {
+        for (index, port) in self.ports.iter().enumerate() {
+            let entity = format!("{name}-{index}");
+            counters.add(&entity, names[0], port.out.bytes);
+            counters.add(&entity, names[1], port.into.bytes);
+            counters.add(&entity, names[2], port.out.busy_ns());
+            counters.add(&entity, names[3], port.into.busy_ns());
+        }
+    }
+}
+
+/// Hosts and all that carries data.
+#[derive(Debug, Clone)]
+pub(crate) struct Fabric {
+    submit_ns: u64,
+    copy: Rate,
+    /// Thread of each job that has issued something.
+    threads: Vec<Server>,
+    links: Ports,
+    pub link_latency_ns: u64,
+    /// By controller: its links, and the next of them.
+    links_of: Box<[(Box<[u16]>, usize)]>,
+    /// By node, as if its ports were one pipe of their sum.
+    network: Option<Ports>,
+    network_latency_ns: u64,
+    /// By group and, where each node has one, node.
+    backends: Vec<Option<Backend>>,
+}
+
+/// Links to the drives of one group: one pipe of their sum for each node.
+#[derive(Debug, Clone)]
+struct Backend {
+    ports: Ports,
+    latency_ns: u64,
+}
+
+impl Fabric {
+    pub fn new(array: &array::Array, settings: &Settings) -> Fabric {
+        let on = settings.on;
+        let or_none = |is_on: bool, ns: u64| if is_on { ns } else { 0 };
+        let controllers = array.controller_count();
+        let links = array.fabric.ports.count();
+        let links_of = |controller: u32| {
+            let own: Box<[u16]> =
+                (0..links).filter(|link| link % controllers == controller).map(|link| link as u16).collect();
+            (own, 0)
+        };
+        let pipe = |ports: u64, bytes_per_s: u64, command_ns: u64, is_on: bool, count: u32| {
+            let total_rate = bytes_per_s.saturating_mul(ports);
+            Ports::new(count, or_none(is_on, command_ns / ports), rate(total_rate, is_on))
+        };
+        let backends = array
+            .groups
+            .iter()
+            .map(|group| {
+                let backend = group.backend.as_ref()?;
+                let count = if group.is_per_node { array.node_count() } else { 1 };
+                Some(Backend {
+                    ports: pipe(
+                        backend.ports.get(),
+                        backend.rate.get(),
+                        backend.command.get(),
+                        on.backend,
+                        count,
+                    ),
+                    latency_ns: or_none(on.backend, backend.latency.get()),
+                })
+            })
+            .collect();
+        let network = array.network.as_ref();
+        Fabric {
+            submit_ns: or_none(on.host, array.hosts.submit.get()),
+            copy: rate(array.hosts.copy.get(), on.host),
+            threads: Vec::new(),
+            links: Ports::new(
+                links,
+                or_none(on.links, array.fabric.command.get()),
+                rate(array.fabric.rate.get(), on.links),
+            ),
+            link_latency_ns: or_none(on.links, array.fabric.latency.get()),
+            links_of: (0..controllers).map(links_of).collect(),
+            network: network.map(|network| {
+                pipe(
+                    network.ports.get(),
+                    network.rate.get(),
+                    network.command.get(),
+                    on.network,
+                    array.node_count(),
+                )
+            }),
+            network_latency_ns: network.map_or(0, |network| or_none(on.network, network.latency.get())),
+            backends,
+        }
+    }
+
+    /// When a job's thread, asked now, hands an I/O of so many bytes over.
+    #[inline]
+    pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, bytes: u32) -> u64 {
+        if job as usize >= self.threads.len() {
+            self.threads.resize(job as usize + 1, Server::default());
+        }
+        let service_ns = self.submit_ns + self.copy.duration_ns(u64::from(bytes));
+        self.threads[job as usize].serve(now_ns, service_ns)
+    }
+
+    /// The link that a command to a controller takes: its links take turns.
+    #[inline]
+    pub fn choose_link(&mut self, controller: u16) -> u16 {
+        let (links, next) = &mut self.links_of[usize::from(controller)];
+        let link = links[*next];
+        *next = if *next + 1 == links.len() { 0 } else { *next + 1 };
+        link
+    }
+
+    /// When a command, with data if it writes, is at its controller.
+    #[inline]
+    pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
+        let carried_ns = match bytes {
+            Some(bytes) => self.links.send(now_ns, usize::from(link), bytes, true),
+            // A command without data takes no part in what limits data.
+            None => now_ns + self.links.command_ns,
+        };
+        carried_ns + self.link_latency_ns
+    }
+
+    /// When read data, or an answer without data, is in the host.
+    #[inline]
+    pub fn send_to_host(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
+        let carried_ns = match bytes {
+            Some(bytes) => self.links.send(now_ns, usize::from(link), bytes, false),
+            None => now_ns,
+        };
+        carried_ns + self.link_latency_ns
+    }
+
+    /// How long data waits and travels between a node's controller and the drive of another node, and over the links to the drive.
+    /// All is charged at the moment of the I/O, as inside a drive (`docs/models/composed.md`).
+    #[inline]
+    pub fn wait_for_drive_ns(&mut self, now_ns: u64, path: DrivePath, bytes: u64) -> u64 {
+        let mut wait_ns = 0;
+        if path.home != path.node
+            && let Some(network) = &mut self.network
+        {
+            let (from, to) = if path.is_read { (path.node, path.home) } else { (path.home, path.node) };
+            wait_ns += network.send(now_ns, usize::from(from), bytes, true) - now_ns;
+            // The receiving port takes the data as it is sent; only what it must wait for others counts.
+            let received_ns = network.send(now_ns, usize::from(to), bytes, false) - now_ns;
+            wait_ns += received_ns.saturating_sub(network.service_ns(bytes)) + self.network_latency_ns * 2;
+        }
+        if let Some(backend) = &mut self.backends[path.group] {
+            let pipe = if backend.ports.ports.len() == 1 { 0 } else { usize::from(path.node) };
+            wait_ns += backend.ports.send(now_ns, pipe, bytes, !path.is_read) - now_ns + backend.latency_ns;
+        }
+        wait_ns
+    }
+
+    /// What they have carried.
+    pub fn count_into(&self, counters: &mut Counters, hosts: u32) {
+        let busy_ns = self.threads.iter().map(Server::busy_ns).sum();
+        count_threads(
+            self.threads.len() as u64,
+            busy_ns,
+            counters,
+            if hosts == 1 { "host" } else { "hosts" },
+        );
+        let names = ["to_array_bytes", "to_host_bytes", "to_array_busy_ns", "to_host_busy_ns"];
+        self.links.count_into(counters, "link", names);
+        if let Some(network) = &self.network {
+            let names = ["sent_bytes", "received_bytes", "sent_busy_ns", "received_busy_ns"];
+            network.count_into(counters, "network", names);
+        }
+        let names = ["to_drives_bytes", "from_drives_bytes", "to_drives_busy_ns", "from_drives_busy_ns"];
+        for (group, backend) in self.backends.iter().enumerate() {
+            if let Some(backend) = backend {
+                backend.ports.count_into(counters, &format!("drive-links-{group}"), names);
+            }
+        }
+    }
+}
+
+/// Path of data between a controller and a drive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DrivePath {
+    pub group: usize,
+    /// Node of the controller.
+    pub home: u16,
+    /// Node of the drive.
+    pub node: u16,
+    pub is_read: bool,
+}

@@ -1,0 +1,54 @@
+//! Drives of all groups, by their numbers in the array.
+
+use super::drives::GroupDrives;
+use super::settings::Settings;
+use crate::TwinError;
+use crate::part::Counters;
+use load::Random;
+
+/// Drives of all groups.
+#[derive(Debug, Clone)]
+pub(crate) struct Groups {
+    pub drives: Vec<GroupDrives>,
+    /// Number of the first drive of each group, and behind them that of all drives.
+    firsts: Vec<u32>,
+}
+
+impl Groups {
+    pub fn new(array: &array::Array, settings: &Settings, seed: u64) -> Result<Groups, TwinError> {
+        let mut firsts = vec![0];
+        let mut drives = Vec::new();
+        for (index, group) in array.groups.iter().enumerate() {
+            let count = array.drives_of(group);
+            let seed = Random::from_seed_and_stream(seed, index as u64).next_u64();
+            drives.push(GroupDrives::new(group, count, settings, seed)?);
+            firsts.push(firsts[index] + count);
+        }
+        Ok(Groups { drives, firsts })
+    }
+
+    /// All drives.
+    pub fn count(&self) -> u32 {
+        self.firsts.last().copied().unwrap_or(0)
+    }
+
+    /// Number of the first drive of a group.
+    pub fn first(&self, group: usize) -> u32 {
+        self.firsts[group]
+    }
+
+    /// Group of a drive of the array, and its number in it.
+    #[inline]
+    pub fn place(&self, drive: u32) -> (usize, u32) {
+        let group =
+            if self.drives.len() == 1 { 0 } else { self.firsts.partition_point(|&first| first <= drive) - 1 };
+        (group, drive - self.firsts[group])
+    }
+
+    /// Counts of all drives.
+    pub fn count_into(&self, counters: &mut Counters) {
+        for (group, drives) in self.drives.iter().enumerate() {
+            drives.count_into(counters, self.firsts[group]);
+        }
+    }
+}

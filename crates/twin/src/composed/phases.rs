@@ -1,0 +1,203 @@
+//! Phases of a command at the drives: reads, parity, writes.
+
+use layout::{DriveIo, Healthy};
+use load::Direction;
+
+use super::Model;
+use super::command::{ModelEvent, Phase, TaskKind};
+use super::drives::{DriveAnswer, DriveCommand};
+use super::fabric::DrivePath;
+use crate::availability::Migrates;
+
+impl Model {
+    pub(super) fn begin_read(&mut self, index: u32) {
+        self.commands.get_mut(index).phase = Phase::Read;
+        if self.plan_read(index) {
+            self.at_drives(index, Direction::Read);
+        } else {
+            self.lose(index);
+        }
+    }
+
+    pub(super) fn plan_read(&mut self, index: u32) -> bool {
+        let command = *self.commands.get(index);
+        let state = &self.sets[usize::from(command.set)];
+        let length = u64::from(command.length_bytes);
+        let layout = &state.set.layout;
+        // Neighbouring stripes are read from different mirrors.
+        let pick = layout.stripe_of(command.offset_bytes).0 as u32;
+        if state.recovery.loss.failed().is_empty() {
+            layout.read(command.offset_bytes, length, &Healthy, pick, &mut self.plan).is_ok()
+        } else {
+            layout.read(command.offset_bytes, length, &state.recovery.loss, pick, &mut self.plan).is_ok()
+        }
+    }
+
+    /// A write, or a stripe of a rebuild, begins: what parity needs is read first.
+    pub(super) fn begin_write(&mut self, index: u32) {
+        self.commands.get_mut(index).phase = Phase::ReadOld;
+        if self.for_each_plan(index, Direction::Read) {
+            self.is_at_drives(index);
+        } else {
+            self.lose(index);
+        }
+    }
+
+    /// Plans what a command writes, extent by extent, and has the drives do the reads or the writes of it. False where too much
+    /// is lost.
+    pub(super) fn for_each_plan(&mut self, index: u32, direction: Direction) -> bool {
+        let command = *self.commands.get(index);
+        let record = self.commands.get_mut(index);
+        (record.left, record.wait_ns, record.ready_ns) = (0, 0, self.now_ns);
+        let mut moved_bytes = 0;
+        let mut run = |model: &mut Model| {
+            if command.phase == Phase::ReadOld {
+                let bytes = |ios: &[DriveIo]| ios.iter().map(|io| u64::from(io.length_bytes)).sum::<u64>();
+                moved_bytes += bytes(model.plan.reads()) + bytes(model.plan.writes());
+            }
+            model.carry_out(index, direction);
+        };
+        match command.kind {
+            TaskKind::Rebuild => {
+                if !self.set_view(usize::from(command.set)).plan_rebuild(command.offset_bytes) {
+                    return false;
+                }
+                run(self);
+            }
+            TaskKind::Host => {
+                if !self.plan_write(command.set, command.offset_bytes, u64::from(command.length_bytes)) {
+                    return false;
+                }
+                run(self);
+            }
+            TaskKind::Destage => {
+                let extents = std::mem::take(&mut self.work_of(index).extents);
+                let mut is_lost = true;
+                for &(offset_bytes, length_bytes) in &extents {
+                    if self.plan_write(command.set, offset_bytes, length_bytes) {
+                        is_lost = false;
+                        run(self);
+                    }
+                }
+                self.work_of(index).extents = extents;
+                if is_lost {
+                    return false;
+                }
+            }
+        }
+        if command.phase == Phase::ReadOld {
+            self.work_of(index).moved_bytes = moved_bytes;
+        }
+        true
+    }
+
+    pub(super) fn plan_write(&mut self, set: u16, offset_bytes: u64, length_bytes: u64) -> bool {
+        let state = &self.sets[usize::from(set)];
+        if state.recovery.loss.failed().is_empty() {
+            state.set.layout.write(offset_bytes, length_bytes, &Healthy, &mut self.plan).is_ok()
+        } else {
+            state.set.layout.write(offset_bytes, length_bytes, &state.recovery.loss, &mut self.plan).is_ok()
+        }
+    }
+
+    /// Has the drives carry out the planned reads or writes of a command that has no others.
+    pub(super) fn at_drives(&mut self, index: u32, direction: Direction) {
+        let record = self.commands.get_mut(index);
+        (record.left, record.wait_ns, record.ready_ns) = (0, 0, self.now_ns);
+        self.carry_out(index, direction);
+        self.is_at_drives(index);
+    }
+
+    /// Hands the planned reads or writes to the drives.
+    pub(super) fn carry_out(&mut self, index: u32, direction: Direction) {
+        let command = *self.commands.get(index);
+        let is_read = direction == Direction::Read;
+        let state = &self.sets[usize::from(command.set)];
+        let ios = if is_read { self.plan.reads() } else { self.plan.writes() };
+        let (mut left, mut wait_most_ns, mut ready_ns) = (command.left, command.wait_ns, command.ready_ns);
+        for io in ios {
+            if !is_read && state.recovery.loss.is_empty_place(io.drive) {
+                continue;
+            }
+            let (group, drive) = self.groups.place(state.drive_in(io.drive));
+            let path = DrivePath { group, home: command.home, node: state.node_of(io.drive), is_read };
+            let wait_ns = self.fabric.wait_for_drive_ns(self.now_ns, path, u64::from(io.length_bytes));
+            let io = DriveCommand {
+                drive,
+                direction,
+                offset_bytes: state.set.base_bytes + io.offset_bytes,
+                length_bytes: io.length_bytes,
+                role: io.role,
+                command: index,
+            };
+            match self.groups.drives[group].carry_out(self.now_ns, io) {
+                DriveAnswer::At(at_ns) => ready_ns = ready_ns.max(at_ns + wait_ns),
+                DriveAnswer::Later => {
+                    left += 1;
+                    wait_most_ns = wait_most_ns.max(wait_ns);
+                }
+            }
+        }
+        let record = self.commands.get_mut(index);
+        (record.left, record.wait_ns, record.ready_ns) = (left, wait_most_ns, ready_ns);
+    }
+
+    /// All I/Os of a phase are with the drives.
+    pub(super) fn is_at_drives(&mut self, index: u32) {
+        let command = self.commands.get(index);
+        if command.left == 0 {
+            self.queue.push(command.ready_ns, ModelEvent::PhaseDone(index).pack());
+        }
+    }
+
+    /// A hard disk has carried out an I/O of a command.
+    pub(super) fn disk_done(&mut self, index: u32) {
+        let now_ns = self.now_ns;
+        let command = self.commands.get_mut(index);
+        command.left -= 1;
+        if command.left == 0 {
+            let at_ns = command.ready_ns.max(now_ns + command.wait_ns);
+            self.queue.push(at_ns, ModelEvent::PhaseDone(index).pack());
+        }
+    }
+
+    /// A phase of a command is over.
+    pub(super) fn phase_done(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let state = &self.sets[usize::from(command.set)];
+        match command.phase {
+            Phase::Read => {
+                let is_degraded = state.has_parity && !state.recovery.loss.failed().is_empty();
+                if is_degraded && self.plan_read(index) {
+                    let read_bytes: u64 = self.plan.reads().iter().map(|io| u64::from(io.length_bytes)).sum();
+                    if read_bytes > u64::from(command.length_bytes) {
+                        self.commands.get_mut(index).phase = Phase::Compute;
+                        return self.compute(index, read_bytes);
+                    }
+                }
+                self.has_read(index);
+            }
+            Phase::ReadOld if state.has_parity => {
+                self.commands.get_mut(index).phase = Phase::Compute;
+                let moved_bytes = self.work_of(index).moved_bytes;
+                self.compute(index, moved_bytes);
+            }
+            Phase::Compute if command.direction == Direction::Read => self.has_read(index),
+            Phase::ReadOld | Phase::Compute => {
+                self.commands.get_mut(index).phase = Phase::Write;
+                if self.for_each_plan(index, Direction::Write) {
+                    self.is_at_drives(index);
+                } else {
+                    self.lose(index);
+                }
+            }
+            Phase::Write => self.has_written(index),
+        }
+    }
+
+    pub(super) fn compute(&mut self, index: u32, bytes: u64) {
+        let controller = usize::from(self.commands.get(index).controller);
+        let at_ns = self.controllers[controller].compute(self.now_ns, bytes);
+        self.queue.push(at_ns, ModelEvent::PhaseDone(index).pack());
+    }
+}

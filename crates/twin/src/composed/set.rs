@@ -1,0 +1,83 @@
+//! Set: a layout over drives, with what is lost of it and how it is rebuilt.
+
+use layout::DriveIndex;
+
+use crate::availability::{Migration, Rebuild, Recovery};
+use crate::part::assumed;
+
+/// Layout over drives of the array.
+#[derive(Debug, Clone)]
+pub(crate) struct SetState {
+    pub set: array::Set,
+    /// Where its addresses begin among those of all sets, a multiple of its stripe.
+    pub first_address: u64,
+    pub recovery: Recovery,
+    pub migration: Migration,
+    pub has_parity: bool,
+    /// Whether its members lie on different nodes.
+    pub is_cluster: bool,
+}
+
+impl SetState {
+    /// A whole set whose volumes lie on its first `used_bytes`.
+    pub fn new(array: &array::Array, set: array::Set, first_address: u64, used_bytes: u64) -> SetState {
+        let rebuild = Rebuild {
+            begins_after_s: assumed(array.rebuild.delay.get() as f64 / 1e9),
+            stripes: assumed(array.rebuild.stripes.count()),
+            mb_per_s: assumed(array.rebuild.rate.get() as f64 / 1e6),
+        };
+        let fitted = (set.slots.len() + set.spares.len()) as u32;
+        let recovery = Recovery::new("drive", Some(&rebuild), &set.layout, fitted, used_bytes)
+            .numbered_from(set.slots.first().map_or(0, |slot| slot.drive));
+        SetState {
+            first_address,
+            recovery,
+            migration: Migration::new(&set.layout),
+            has_parity: matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..)),
+            is_cluster: set.pool.is_some(),
+            set,
+        }
+    }
+
+    /// Drive of the array that is fitted in a place of the set.
+    #[inline]
+    pub fn drive_in(&self, place: DriveIndex) -> u32 {
+        let slots = &self.set.slots;
+        let number = self.recovery.fitted()[usize::from(place)] as usize;
+        match slots.get(number) {
+            Some(slot) => slot.drive,
+            None => self.set.spares[number - slots.len()],
+        }
+    }
+
+    /// Place of a drive of the array in the set.
+    pub fn place_of(&self, drive: u32) -> Option<DriveIndex> {
+        (0..self.set.slots.len() as DriveIndex).find(|&place| self.drive_in(place) == drive)
+    }
+
+    /// Node that a place of the set is in.
+    #[inline]
+    pub fn node_of(&self, place: DriveIndex) -> u16 {
+        self.set.slots[usize::from(place)].node as u16
+    }
+
+    /// Address of an offset among those of all sets.
+    #[inline]
+    pub fn address(&self, offset_bytes: u64) -> u64 {
+        self.first_address + offset_bytes
+    }
+}
+
+/// First byte of the stripe that an address lies in, and the byte after its last, for sets in the order of their addresses.
+pub(crate) fn stripe_at(sets: &[SetState], address: u64) -> (u64, u64) {
+    let index = sets.partition_point(|set| set.first_address <= address).saturating_sub(1);
+    let set = &sets[index];
+    let stripe_bytes = set.set.layout.stripe_bytes();
+    let first = set.first_address + (address - set.first_address) / stripe_bytes * stripe_bytes;
+    (first, first + stripe_bytes)
+}
+
+/// Set that an address lies in.
+pub(crate) fn set_at(sets: &[SetState], address: u64) -> usize {
+    sets.partition_point(|set| set.first_address <= address).saturating_sub(1)
+}

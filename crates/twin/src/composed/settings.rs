@@ -1,0 +1,97 @@
+//! Settings of an array of parts.
+
+use serde_json::{Map, Value};
+
+use crate::TwinError;
+use crate::settings::{Setting, all_of, bad, read, switches};
+
+/// Settings that are no switches.
+const OWN: [Setting; 2] = [
+    Setting {
+        name: "condition",
+        takes: CONDITIONS,
+        says: "state of solid-state drives; fresh: erased; filled: written once, in order; steady: as after hours of random writes",
+    },
+    Setting {
+        name: "volume",
+        takes: "the name of volumes",
+        says: "volumes that a load is for; the first of the description without it",
+    },
+];
+
+const CONDITIONS: &str = "fresh, filled, written or steady";
+
+switches! {
+    /// Mechanisms, which are on unless switched off.
+    Switches {
+        host => "off: hosts' processors take no time",
+        links => "off: links between hosts and controllers carry any load in no time",
+        network => "off: the network between nodes carries any load in no time",
+        processors => "off: controllers' processors take no time",
+        memory => "off: data passes through controllers' memory in no time",
+        parity => "off: parity is computed in no time",
+        write_cache => "off: a write is answered only when the drives have it",
+        read_cache => "off: nothing of what was read is kept",
+        mirroring => "off: cached writes are not copied to another controller",
+        backend => "off: links to the drives carry any load in no time",
+        gc => "off: garbage collection of solid-state drives takes no time",
+        interference => "off: writes inside a flash module do not hold up its reads",
+        seek => "off: arms move in no time",
+        rotation => "off: every sector is under the head when it is wanted",
+        reordering => "off: hard disks serve commands in the order of their arrival",
+        drive_buffer => "off: hard disks do not read ahead",
+        limits => "off: volumes have no limits",
+    }
+}
+
+/// All that can be set.
+pub(crate) const SETTINGS: [Setting; 19] = all_of(&OWN, Switches::SETTINGS);
+
+/// Initial state of solid-state drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Fresh,
+    Filled,
+    Steady,
+}
+
+/// Settings of one twin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub condition: Condition,
+    /// Entry of the description's volumes.
+    pub volume: usize,
+    pub on: Switches,
+}
+
+impl Settings {
+    /// Reads settings, refusing what the array does not have.
+    pub fn parse(map: &Map<String, Value>, array: &array::Array) -> Result<Self, TwinError> {
+        let settings = Settings { condition: Condition::Filled, volume: 0, on: Switches::ON };
+        let set = |settings: &mut Settings, name: &str, value: &Value| {
+            match name {
+                "condition" => {
+                    settings.condition = match value.as_str() {
+                        Some("fresh") => Condition::Fresh,
+                        Some("filled" | "written") => Condition::Filled,
+                        Some("steady") => Condition::Steady,
+                        _ => return Err(bad(name, value, CONDITIONS)),
+                    };
+                }
+                "volume" => settings.volume = volume_of(value, array)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        };
+        read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))
+    }
+}
+
+/// Entry of the volumes of a name.
+fn volume_of(value: &Value, array: &array::Array) -> Result<usize, TwinError> {
+    let named = |name: &str| array.volumes.iter().position(|volume| volume.keys.name.text == name);
+    value.as_str().and_then(named).ok_or_else(|| {
+        let names: Vec<&str> = array.volumes.iter().map(|volume| volume.keys.name.text.as_str()).collect();
+        bad("volume", value, &names.join(", "))
+    })
+}
