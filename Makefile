@@ -43,12 +43,12 @@ lint:
 
 # Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
 test: clients lint
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 	@$(MAKE) --no-print-directory smoke-vm
 
 test-long: lint
 	@scripts/install-test-clients.sh --long
-	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --features serve/long-tests
+	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --no-fail-fast --features serve/long-tests
 	@CARGO=$(CARGO) scripts/check-ublk.sh
 	@$(MAKE) --no-print-directory test-vm RANDOM_COMBINATIONS=500 VM_LIMIT_S=7200
 

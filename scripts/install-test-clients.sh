@@ -34,6 +34,18 @@ if [ "${1:-}" = --long ]; then
   package_of[/usr/lib/postgresql]=postgresql
 fi
 
+# Checks Kubernetes files against the schemas of Kubernetes itself; from PyPI, into a directory of its own.
+kubernetes_validate=kubernetes-validate==1.37.0
+kubernetes_validate_directory="${XDG_CACHE_HOME:-$HOME/.cache}/arraylab/${kubernetes_validate/==/-}"
+install_kubernetes_validate() {
+  [ -d "$kubernetes_validate_directory" ] && return
+  echo "test clients missing: $kubernetes_validate" >&2
+  rm -rf "$kubernetes_validate_directory.part"
+  PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --disable-pip-version-check \
+    --target "$kubernetes_validate_directory.part" "$kubernetes_validate" >&2
+  mv "$kubernetes_validate_directory.part" "$kubernetes_validate_directory"
+}
+
 is_here() { command -v "$1" >/dev/null 2>&1 || [ -d "$1" ]; }
 missing_programs=()
 missing_packages=()
@@ -44,7 +56,14 @@ for program in "${!package_of[@]}"; do
     missing_packages+=("${package_of[$program]}")
   fi
 done
-[ "${#missing_programs[@]}" -eq 0 ] && exit 0
+if ! python3 -m pip --version >/dev/null 2>&1; then
+  missing_programs+=(pip)
+  missing_packages+=(python3-pip)
+fi
+if [ "${#missing_programs[@]}" -eq 0 ]; then
+  install_kubernetes_validate
+  exit 0
+fi
 
 echo "test clients missing: ${missing_programs[*]}" >&2
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -60,9 +79,10 @@ export DEBIAN_FRONTEND=noninteractive
 "${run_as_root[@]}" apt-get install -y -q --no-install-recommends "${missing_packages[@]}" >&2
 still_missing=()
 for program in "${missing_programs[@]}"; do
-  is_here "$program" || still_missing+=("$program")
+  is_here "$program" || [ "$program" = pip ] || still_missing+=("$program")
 done
 if [ "${#still_missing[@]}" -ne 0 ]; then
   echo "could not install: ${still_missing[*]}" >&2
   exit 1
 fi
+install_kubernetes_validate

@@ -517,6 +517,17 @@ pub(crate) fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result
     let mut notices = Vec::new();
     let is_nbd = |(_, spec): &(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Nbd(_)));
     let engine = RealEngine::choose(requested.engine, requested.targets.iter().any(is_nbd), &mut notices)?;
+    check_null_targets(requested, &engine)?;
+    if requested.agent.is_none()
+        && let Some(first) = requested.loaded.plan.hosts.first()
+    {
+        let hosts: Vec<&str> = requested.loaded.plan.hosts.iter().map(|host| host.name.as_str()).collect();
+        notices.push(format!(
+            "the plan's load comes from {}; without --host {}=ssh://… all of it comes from this machine",
+            hosts.join(" and "),
+            first.name
+        ));
+    }
     // Before targets are looked at: one of them may still be mounted by a run that was killed.
     let recovered = recovered();
     let texts: Vec<&str> = requested.targets.iter().map(|(text, _)| text.as_str()).collect();
@@ -605,6 +616,19 @@ pub(crate) fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result
         capacity_bytes: capacities.iter().flatten().sum(),
         recovered: Some(recovered),
     })
+}
+
+/// A null target is one of our own engine.
+fn check_null_targets(requested: &RunRequest<'_>, engine: &RealEngine) -> Result<(), CampaignError> {
+    let is_null =
+        |(_, spec): &&(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Null { .. }));
+    let Some((text, _)) = requested.targets.iter().find(is_null) else { return Ok(()) };
+    if matches!(engine, RealEngine::Fio(_)) {
+        return Err(CampaignError::Refused(format!(
+            "{text} is a target of our own engine, and this run's engine is fio, which has `ioengine=null` for it"
+        )));
+    }
+    Ok(())
 }
 
 /// The array settings that the user says the array has: those given with `--set`.

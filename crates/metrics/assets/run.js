@@ -9,10 +9,11 @@ function rows(cases) {
   const found = [];
   for (const one of cases) {
     const start = [one.stage, one.case, percent(one.share)];
-    const loads = one.loads.flatMap((load) =>
+    // Hosts come after the loads that they issue together.
+    const loads = [...one.loads, ...one.hosts].flatMap((load) =>
       Object.entries(load.directions).map(([direction, moved]) => [
         ...start,
-        load.is_ramp ? `${load.load} (ramp)` : load.load,
+        `${load.host === undefined ? "" : `host ${load.host}: `}${load.load}${load.is_ramp ? " (ramp)" : ""}`,
         direction,
         count(moved.iops),
         rate(moved.bytes_per_s),

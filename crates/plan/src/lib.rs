@@ -42,10 +42,10 @@ pub use library::{
 };
 pub use part::{
     Amount, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme, Filesystem,
-    FilesystemOptions, HostChoice, Image, InventoryCommand, InventoryMoment, LoadChoice, LoadSearch,
-    LoadTarget, LoadTemplate, Moment, Pause, Pick, PlanHost, PollSettings, Preconditioning, RateReference,
-    Requirement, Rounds, SearchOver, Stripe, Table, Tracked, Trigger, VolumeShare, Watch, WatchedAddress,
-    WatchedCommand, WatchedDevices,
+    FilesystemOptions, HostChoice, Image, InventoryCommand, InventoryMoment, JobShare, LoadChoice,
+    LoadSearch, LoadTarget, LoadTemplate, Moment, Pause, Pick, PlanHost, PollSettings, Preconditioning,
+    RateReference, Requirement, Rounds, SearchOver, Stripe, Table, Tracked, Trigger, VolumeShare, Watch,
+    WatchedAddress, WatchedCommand, WatchedDevices,
 };
 pub use parts::{ShippedPart, shipped_parts};
 pub use plan::{Plan, SettingValues, Stage};

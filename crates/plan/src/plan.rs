@@ -3,8 +3,8 @@
 use crate::claim::Claim;
 use crate::part::{
     Chart, Continues, Declared, EventTemplate, FilesystemOptions, HostChoice, Image, InventoryCommand,
-    LoadChoice, LoadSearch, LoadTemplate, Pause, PlanHost, Preconditioning, Requirement, Rounds, Stripe,
-    Table, VolumeShare, Watch,
+    JobShare, LoadChoice, LoadSearch, LoadTemplate, Pause, PlanHost, Preconditioning, Requirement, Rounds,
+    Stripe, Table, VolumeShare, Watch,
 };
 use crate::published::PublishedTable;
 use crate::setting::Setting;
@@ -44,6 +44,8 @@ pub struct Plan {
     pub hosts: Vec<PlanHost>,
     /// How hosts that see the same volume use it.
     pub share: Option<VolumeShare>,
+    /// Whether each host runs all jobs of a load.
+    pub jobs: JobShare,
     /// The rates over time that `rate_profile` names.
     pub profiles: BTreeMap<String, RateCurve>,
     /// In the order in which they run.

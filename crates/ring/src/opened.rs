@@ -164,6 +164,10 @@ fn path_of(address: Address) -> Result<std::path::PathBuf, RingError> {
             format!("`{uri}` is an NBD address, which io_uring cannot drive"),
             "use --engine fio, or attach it as a block device (nbdfuse and losetup)",
         )),
+        Address::Null => Err(RingError::refused(
+            "a null target cannot be opened, nor be part of a stripe",
+            "use it alone: one --target null:SIZE",
+        )),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Disk identity, to tell whether two block devices are one disk.
 
 use crate::block::{attribute, kernel_name, serial, vendor_and_model};
+use crate::disk_name::DiskName;
 use crate::same_disk::wwn_of_multipath_map;
 use std::fs;
 use std::path::Path;
@@ -46,6 +47,19 @@ impl DiskIdentity {
         }
     }
 
+    /// Whether this is a name of the disk. A name that is blank or a placeholder is nobody's.
+    pub(crate) fn is_called(&self, name: &DiskName) -> bool {
+        match name {
+            DiskName::Wwn(wwn) => {
+                let wanted = designator(wwn);
+                let ids = self.namespace_ids.iter().map(|(_, id)| id.clone());
+                !wanted.is_empty()
+                    && self.wwn.iter().map(|wwn| designator(wwn)).chain(ids).any(|id| id == wanted)
+            }
+            DiskName::Serial(serial) => self.serial.as_deref().map(str::trim) == Some(serial.trim()),
+        }
+    }
+
     /// What both have in common that only one disk has: "WWN naa.5000c5007a000001"; none if they are two disks, or
     /// if nothing says that they are one.
     pub(crate) fn same_disk(&self, other: &DiskIdentity) -> Option<String> {
@@ -72,6 +86,13 @@ impl DiskIdentity {
         (agree && !have_other_names && !are_two_luns)
             .then(|| format!("serial number {serial}, model and size"))
     }
+}
+
+/// A designator without its kind: `naa.5000C5007A000001`, `0x5000c5007a000001` and `5000c5007a000001` are one.
+fn designator(wwn: &str) -> String {
+    let lower = wwn.to_ascii_lowercase();
+    let bare = ["naa.", "eui.", "uuid.", "t10.", "0x"].iter().find_map(|kind| lower.strip_prefix(kind));
+    normalized(bare.unwrap_or(&lower))
 }
 
 /// Letters and digits alone: `00 25 38 4b` and `0025-384b` are one identifier.

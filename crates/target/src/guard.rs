@@ -73,7 +73,7 @@ impl Guard {
     pub fn check_write(&self, inspected: &Inspected, consents: &[String]) -> Result<(), GuardRefusal> {
         let target = inspected.spec.to_string();
         let (reasons, holds) = match &inspected.subject {
-            Subject::NewFile { .. } => return Ok(()),
+            Subject::NewFile { .. } | Subject::Null => return Ok(()),
             Subject::Nbd(nbd) => {
                 let read_only = nbd.export.read_only.then(|| "the server exports it read-only".to_owned());
                 let reasons = nbd.users.iter().cloned().chain(read_only).collect();

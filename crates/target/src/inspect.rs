@@ -2,6 +2,7 @@
 
 use crate::block::BlockDevice;
 use crate::classify::{Classification, classify};
+use crate::disk_name::find_disk;
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::identity::consent_id;
@@ -38,6 +39,8 @@ pub(crate) enum Subject {
         path: PathBuf,
     },
     Nbd(NbdTarget),
+    /// `null:`, which is nothing.
+    Null,
 }
 
 /// An export and where it is.
@@ -60,6 +63,8 @@ pub enum Address {
     Path(PathBuf),
     /// An NBD address as typed.
     NbdUri(String),
+    /// Nothing to open: the engine answers by itself.
+    Null,
 }
 
 /// Looks at a real target: opens it for reading at most, creates nothing.
@@ -79,9 +84,11 @@ pub fn inspect(roots: &Roots, spec: &StorageSpec) -> Result<Inspected, TargetErr
             Err(error) => return Err(TargetError::io("look at", path, error)),
         },
         StorageSpec::Nbd(address) => nbd(roots, address)?,
+        StorageSpec::Disk(name) => existing(roots, &find_disk(roots, name)?)?,
+        StorageSpec::Null { size_bytes } => (Subject::Null, *size_bytes, String::new(), String::new()),
     };
     let consent_id = match &subject {
-        Subject::NewFile { .. } => None,
+        Subject::NewFile { .. } | Subject::Null => None,
         Subject::Existing(_) | Subject::Nbd(_) => Some(consent_id(&name, &identity)),
     };
     Ok(Inspected { spec: spec.clone(), subject, capacity_bytes, identity, consent_id })
@@ -200,14 +207,15 @@ impl Inspected {
             }
             Subject::Existing(Classification::File(file)) => Address::Path(file.path.clone()),
             Subject::Nbd(target) => Address::NbdUri(target.uri.clone()),
+            Subject::Null => Address::Null,
         }
     }
 
-    /// What the path is; none for an NBD export or a file that does not exist yet.
+    /// What the path is; none for an NBD export, the null target or a file that does not exist yet.
     pub fn classification(&self) -> Option<&Classification> {
         match &self.subject {
             Subject::Existing(classification) => Some(classification),
-            Subject::NewFile { .. } | Subject::Nbd(_) => None,
+            Subject::NewFile { .. } | Subject::Nbd(_) | Subject::Null => None,
         }
     }
 
@@ -226,7 +234,7 @@ impl Inspected {
                 Some(device.logical_block_size_bytes)
             }
             Subject::Nbd(target) => target.export.minimum_block_size_bytes,
-            Subject::Existing(Classification::File(_)) | Subject::NewFile { .. } => None,
+            Subject::Existing(Classification::File(_)) | Subject::NewFile { .. } | Subject::Null => None,
         }
     }
 
@@ -240,6 +248,7 @@ impl Inspected {
                 value["type"] = json!("nbd");
                 value
             }
+            Subject::Null => json!({ "type": "null" }),
         };
         description["target"] = json!(self.spec.to_string());
         description["capacity_bytes"] = json!(self.capacity_bytes);

@@ -21,6 +21,7 @@ impl Inspected {
     pub fn answers_from_memory(&self, roots: &Roots, direct: bool) -> Option<String> {
         let below = match &self.subject {
             Subject::Nbd(_) => return None,
+            Subject::Null => return Some("a null target answers at once and stores nothing".to_owned()),
             Subject::NewFile { path } => in_memory_file_system(path),
             Subject::Existing(Classification::File(file)) => in_memory_file_system(&file.path),
             Subject::Existing(Classification::BlockDevice { device, .. }) => {

@@ -62,6 +62,7 @@ enum Hold {
     OwnFile(LockedFile),
     ForeignFile(LockedFile),
     Nbd,
+    Null,
 }
 
 /// A file with a lock, which is given back when this is dropped.
@@ -92,6 +93,7 @@ impl Guard {
                 recheck_nbd(&self.roots, &inspected)?;
                 Hold::Nbd
             }
+            Subject::Null => Hold::Null,
             Subject::Existing(Classification::BlockDevice { path, device, .. }) => {
                 let file = match open_block(path, OFlags::RDWR) {
                     Ok(file) => file,
@@ -158,7 +160,7 @@ impl Guard {
             return Ok(ReadPermit { inspected, _file: Some(ReadFile::Locked { _file: file }) });
         }
         let file = match (inspected.address(), inspected.classification()) {
-            (Address::NbdUri(_), _) => None,
+            (Address::NbdUri(_) | Address::Null, _) => None,
             (Address::Path(path), Some(Classification::File(_))) => {
                 Some(ReadFile::Locked { _file: lock(inspected, open_existing(&path, false)?, false)? })
             }
@@ -184,6 +186,7 @@ impl WritePermit {
     pub fn recheck(&self) -> Result<(), PermitError> {
         match &self.hold {
             Hold::Nbd => recheck_nbd(&self.roots, &self.inspected),
+            Hold::Null => Ok(()),
             Hold::Block { file, .. } => recheck_block(&self.roots, &self.inspected, file),
             Hold::OwnFile(file) | Hold::ForeignFile(file) => {
                 let path = shown(&self.inspected);
@@ -333,6 +336,7 @@ fn shown(inspected: &Inspected) -> std::path::PathBuf {
     match inspected.address() {
         Address::Path(path) => path,
         Address::NbdUri(uri) => uri.into(),
+        Address::Null => inspected.spec.to_string().into(),
     }
 }
 

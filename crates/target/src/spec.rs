@@ -1,5 +1,6 @@
 //! Target specification: the value of `--target`.
 
+use crate::disk_name::DiskName;
 use crate::error::TargetError;
 use crate::nbd_uri::NbdAddress;
 use std::fmt;
@@ -13,7 +14,7 @@ pub const SPEC_LIMIT_BYTES: usize = 8192;
 /// its end.
 const SECTOR_BYTES: u64 = 512;
 
-const FORMS: &str = "a target is an existing path, file:PATH,size=1g, nbd://HOST[:PORT][/EXPORT], nbd+unix:///[EXPORT]?socket=PATH or twin:NAME[,key=value]…";
+const FORMS: &str = "a target is an existing path, file:PATH,size=1g, nbd://HOST[:PORT][/EXPORT], nbd+unix:///[EXPORT]?socket=PATH, wwn:WWN, serial:NUMBER, null:SIZE or twin:NAME[,key=value]…";
 
 /// A target as named by the user. Reading it touches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,13 @@ pub enum StorageSpec {
     },
     /// An export of an NBD server.
     Nbd(NbdAddress),
+    /// `wwn:…` or `serial:…`: the disk that calls itself so, whatever its path here.
+    Disk(DiskName),
+    /// `null:1t`: nothing at all, which answers at once; a load on it measures the engine and its host.
+    Null {
+        /// How large it says it is.
+        size_bytes: u64,
+    },
 }
 
 impl TargetSpec {
@@ -71,6 +79,17 @@ impl TargetSpec {
         }
         if let Some(rest) = text.strip_prefix("file:") {
             return parse_file(text, rest).map(TargetSpec::Storage);
+        }
+        for (kind, named) in
+            [("wwn:", DiskName::Wwn as fn(String) -> DiskName), ("serial:", DiskName::Serial)]
+        {
+            if let Some(rest) = text.strip_prefix(kind) {
+                return parse_disk(text, rest)
+                    .map(|name| TargetSpec::Storage(StorageSpec::Disk(named(name))));
+            }
+        }
+        if let Some(rest) = text.strip_prefix("null:") {
+            return parse_null(text, rest).map(TargetSpec::Storage);
         }
         match text.split_once("://") {
             Some(("nbd" | "nbd+unix", _)) => match NbdAddress::parse(text) {
@@ -122,6 +141,8 @@ impl fmt::Display for StorageSpec {
                 write!(f, "file:{},size={}", path.display(), units::Bytes(*size_bytes))
             }
             StorageSpec::Nbd(address) => f.write_str(&address.uri),
+            StorageSpec::Disk(name) => name.fmt(f),
+            StorageSpec::Null { size_bytes } => write!(f, "null:{}", units::Bytes(*size_bytes)),
         }
     }
 }
@@ -168,15 +189,33 @@ fn parse_file(text: &str, rest: &str) -> Result<StorageSpec, TargetError> {
         }
         size_bytes = Some(units::parse_bytes(value).map_err(|error| problem(text, error.to_string(), HINT))?);
     }
-    match size_bytes {
-        None => Err(problem(text, "gives no size", HINT)),
-        Some(bytes) if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) => Err(problem(
-            text,
-            format!("a size of {bytes} is not a positive multiple of {SECTOR_BYTES} bytes"),
-            HINT,
-        )),
-        Some(size_bytes) => Ok(StorageSpec::CreateFile { path: path.into(), size_bytes }),
+    let size_bytes = size_bytes.ok_or_else(|| problem(text, "gives no size", HINT))?;
+    Ok(StorageSpec::CreateFile { path: path.into(), size_bytes: whole_sectors(text, size_bytes, HINT)? })
+}
+
+fn parse_disk(text: &str, name: &str) -> Result<String, TargetError> {
+    const HINT: &str = "`lsblk -o NAME,WWN,SERIAL` shows what disks call themselves";
+    if name.trim().is_empty() || name.contains('/') {
+        return Err(problem(text, "names no disk", HINT));
     }
+    Ok(name.trim().to_owned())
+}
+
+fn parse_null(text: &str, size: &str) -> Result<StorageSpec, TargetError> {
+    const HINT: &str = "null:SIZE, for example null:1t, takes everything and answers at once";
+    let size_bytes = units::parse_bytes(size).map_err(|error| problem(text, error.to_string(), HINT))?;
+    Ok(StorageSpec::Null { size_bytes: whole_sectors(text, size_bytes, HINT)? })
+}
+
+fn whole_sectors(text: &str, size_bytes: u64, hint: &'static str) -> Result<u64, TargetError> {
+    if size_bytes > 0 && size_bytes.is_multiple_of(SECTOR_BYTES) {
+        return Ok(size_bytes);
+    }
+    Err(problem(
+        text,
+        format!("a size of {size_bytes} is not a positive multiple of {SECTOR_BYTES} bytes"),
+        hint,
+    ))
 }
 
 fn key_and_value<'a>(
@@ -238,6 +277,14 @@ mod tests {
         );
         let uri = "nbd+unix:///a%20b?socket=/run/nbd.sock";
         assert_eq!(TargetSpec::parse(uri).unwrap().to_string(), uri);
+        for disk in ["wwn:naa.5000c5007a000001", "serial:S0M4K002"] {
+            let named = TargetSpec::parse(disk).unwrap();
+            assert!(matches!(named, TargetSpec::Storage(StorageSpec::Disk(_))));
+            assert_eq!(named.to_string(), disk);
+        }
+        let null = TargetSpec::parse("null:1t").unwrap();
+        assert_eq!(null, TargetSpec::Storage(StorageSpec::Null { size_bytes: 1 << 40 }));
+        assert_eq!(TargetSpec::parse(&null.to_string()).unwrap(), null);
     }
 
     /// Proves that each wrong text gets its own reason and a hint.
@@ -254,6 +301,10 @@ mod tests {
             ("file:/x,size=1000", "not a positive multiple"),
             ("file:/x,size=1q", "is not a size"),
             ("file:/x,size=1g,size=2g", "gives `size` twice"),
+            ("wwn:", "names no disk"),
+            ("serial:../x", "names no disk"),
+            ("null:", "is not a size"),
+            ("null:1000", "not a positive multiple"),
             ("file:/x,depth=1", "`depth` is not a key of file:"),
             ("file:/x,y,size=1g", "`y` is not key=value"),
             ("nbds://host/x", "not supported"),

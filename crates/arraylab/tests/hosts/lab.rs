@@ -1,7 +1,7 @@
 //! Laboratory of hosts: each a network namespace with a `sshd`, a loop device, and a clock of its own. Everything is taken
 //! down in the end, also when a test fails.
 
-use crate::support::{LoopDevice, command, tool, write_program};
+use crate::support::{LoopDevice, command, query, tool, write_program};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -91,6 +91,11 @@ pub struct Lab {
 impl Lab {
     /// Hosts `h1`, `h2`, …, whose clocks are moved by so many milliseconds.
     pub fn new(clock_offsets_ms: &[i64]) -> Lab {
+        Lab::with_agents(clock_offsets_ms, |_| String::new())
+    }
+
+    /// Hosts whose agents, by their number, are started by these words.
+    pub fn with_agents(clock_offsets_ms: &[i64], words_before: impl Fn(usize) -> String) -> Lab {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
@@ -124,7 +129,10 @@ impl Lab {
             std::fs::create_dir_all(own.join("bin")).unwrap();
             write_program(
                 &own.join("bin/arraylab"),
-                &format!("#!/bin/sh\nexec {ARRAYLAB} \"$@\" --clock-offset-ms {offset_ms}\n"),
+                &format!(
+                    "#!/bin/sh\nexec {} {ARRAYLAB} \"$@\" --clock-offset-ms {offset_ms}\n",
+                    words_before(number)
+                ),
             );
             let config = format!(
                 "ListenAddress {theirs}\nHostKey {root}/host_key\nAuthorizedKeysFile {root}/user_key.pub\nStrictModes no\n\
@@ -225,11 +233,16 @@ impl Lab {
 
     /// Words of a run on all hosts, each with its own device.
     pub fn run_words(&self, plan: &str, run: &Path) -> Vec<String> {
+        self.words_on(plan, run, |host| host.device.path.clone())
+    }
+
+    /// Words of a run on all hosts, each with a target of its own.
+    pub fn words_on(&self, plan: &str, run: &Path, target: impl Fn(&Host) -> String) -> Vec<String> {
         let mut words =
             vec!["run".to_owned(), plan.to_owned(), "--out".to_owned(), run.to_str().unwrap().to_owned()];
         for host in &self.hosts {
             words.extend(["--host".into(), format!("{}=ssh://root@{}", host.name, host.address)]);
-            words.extend(["--target".into(), format!("@{}={}", host.name, host.device.path)]);
+            words.extend(["--target".into(), format!("@{}={}", host.name, target(host))]);
         }
         words
     }
@@ -271,6 +284,16 @@ impl Lab {
             std::thread::sleep(Duration::from_millis(10));
         }
         Some(begun.elapsed())
+    }
+}
+
+/// Waits until so many intervals of a run are kept.
+pub fn wait_for_intervals(run: &Path, intervals: u64) {
+    let begun = Instant::now();
+    let kept = || query(run, "SELECT count(*) FROM intervals").parse::<u64>().unwrap();
+    while !run.join("manifest.json").exists() || kept() < intervals {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the load has not begun within 30 s");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

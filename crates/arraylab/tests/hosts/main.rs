@@ -10,3 +10,5 @@ mod failures;
 mod fio_servers;
 mod lab;
 mod refusals;
+mod scaling;
+mod wakeup_latency;

@@ -149,7 +149,7 @@ impl HeldTargets {
         block
             .filter_map(|inspected| match inspected.address() {
                 Address::Path(path) => Some(path.display().to_string()),
-                Address::NbdUri(_) => None,
+                Address::NbdUri(_) | Address::Null => None,
             })
             .collect()
     }

@@ -28,6 +28,11 @@ pub(crate) enum Issuer {
         /// Bytes on one target before the next.
         chunk_bytes: u64,
     },
+    /// Our own engine, without the kernel: the null target.
+    Null {
+        /// How large it says it is.
+        capacity_bytes: u64,
+    },
     /// fio, which opens its target by itself; on another host a server of fio does.
     Fio { engine: Arc<fio::Engine>, target: fio::Target, server: Option<fio::Server> },
 }
@@ -150,7 +155,12 @@ pub(crate) fn run_at_once(
         };
         match &load.issuer {
             Issuer::Fio { engine, target, server } => by_fio(engine, target, server.as_ref(), &issue),
-            Issuer::Ring { targets, chunk_bytes } => by_ring(targets, *chunk_bytes, &issue),
+            Issuer::Ring { targets, chunk_bytes } => {
+                by_ring(RingTargets::Open(targets), *chunk_bytes, &issue)
+            }
+            Issuer::Null { capacity_bytes } => {
+                by_ring(RingTargets::Null { capacity_bytes: *capacity_bytes }, 0, &issue)
+            }
         }
     };
     // fio dies with the thread that started it, so every thread stays until its fio has ended.
@@ -252,11 +262,11 @@ fn of_fio(outcome: FioOutcome) -> (Measured, Vec<Sample>) {
     (measured, outcome.samples)
 }
 
-fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> LoadRun {
+fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> LoadRun {
     let &Issue { load, directory, hand_on, on_progress, stop, start } = issue;
     let options = ring_options(&load.settings, chunk_bytes);
     let case = RingCase {
-        targets: RingTargets::Open(targets),
+        targets,
         load: &load.load,
         options: &options,
         io_size_bytes: load.io_size_bytes,
@@ -285,6 +295,9 @@ fn by_ring(targets: &[OpenTarget], chunk_bytes: u64, issue: &Issue<'_>) -> LoadR
     let written = outcome.written.clone();
     let mut measured = of_ring(outcome);
     if verified {
+        let RingTargets::Open(targets) = targets else {
+            return LoadRun::failed("a null target keeps nothing that could be verified");
+        };
         match ring::verify(targets, chunk_bytes, &written, stop) {
             Err(error) => failed = Some(error.to_string()),
             Ok(report) if report.wrong > 0 => {

@@ -63,7 +63,11 @@ pub(crate) fn filling(capacity_bytes: u64, interval_ns: u64, seed: u64) -> (Load
 
 /// Discards all data of a range (first byte, length) behind an address, so that it is as if never written.
 pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64)) -> Result<(), String> {
-    let Address::Path(path) = address else { return Err("an NBD address takes no purge here".into()) };
+    let path = match address {
+        Address::Path(path) => path,
+        Address::NbdUri(_) => return Err("an NBD address takes no purge here".into()),
+        Address::Null => return Err("a null target has nothing to purge".into()),
+    };
     let file = std::fs::OpenOptions::new()
         .write(true)
         .open(path)

@@ -303,10 +303,15 @@ impl Testbed {
             RealEngine::Fio(engine) => {
                 let inspected = held.first().and_then(|held| held.inspected());
                 let inspected = inspected.ok_or_else(|| CaseStop::Failed("no target is held".into()))?;
-                let target = fio_target(inspected.address());
+                let target = fio_target(inspected.address()).map_err(CaseStop::Failed)?;
                 Ok(Issuer::Fio { engine: Arc::clone(engine), target, server: None })
             }
             RealEngine::Ring => {
+                if let [only] = held
+                    && let Some(inspected) = only.inspected().filter(|it| it.address() == Address::Null)
+                {
+                    return Ok(Issuer::Null { capacity_bytes: inspected.capacity_bytes });
+                }
                 let opened: Result<Vec<_>, String> = held.iter().map(|held| held.open(direct)).collect();
                 let targets = opened.map_err(CaseStop::Failed)?;
                 let unit_bytes = stripe.and_then(|stripe| stripe.unit_bytes);
@@ -653,9 +658,10 @@ pub(crate) fn io_size_bytes(
     ends_after.map(|amount| amount.resolve(range_bytes))
 }
 
-pub(crate) fn fio_target(address: Address) -> fio::Target {
+pub(crate) fn fio_target(address: Address) -> Result<fio::Target, String> {
     match address {
-        Address::Path(path) => fio::Target::Path(path),
-        Address::NbdUri(uri) => fio::Target::Nbd(uri),
+        Address::Path(path) => Ok(fio::Target::Path(path)),
+        Address::NbdUri(uri) => Ok(fio::Target::Nbd(uri)),
+        Address::Null => Err("a null target is one of our own engine; fio has `ioengine=null`".into()),
     }
 }

@@ -282,7 +282,10 @@ fn open(request: OpenRequest, start: &Arc<CommonStart>) -> Result<(OpenedRun, Op
         push_binary: false,
     };
     let cases = expand(&requested).map_err(|error| text(&error))?;
-    let own = cases.iter().filter_map(|case| case_of(case, &request.host, &request.hosts)).collect();
+    let own = cases
+        .iter()
+        .filter_map(|case| case_of(case, &request.host, &request.hosts, loaded.plan.jobs))
+        .collect();
     let checked = check_real(&requested, own).map_err(|error| text(&error))?;
     let crate::executor::Executor::Real(worker) = checked.executor else {
         return Err("a simulated array runs on one host".into());

@@ -1,12 +1,14 @@
 //! Assignment of a case's loads to hosts, and the share of a load that is one host's.
 //!
-//! Jobs and depth are those of every host, as with fio's client and server; rates are those of all hosts together, so that a
-//! share of a measured rate stays what it says.
+//! Jobs and depth are those of every host, as with fio's client and server, unless the plan divides the jobs; rates are those of
+//! all hosts together, so that a share of a measured rate stays what it says.
 
+use crate::CampaignError;
+use crate::remote::RunHost;
 use crate::worker::ONLY_LOAD;
 use hosts::{LoadRequest, MeasureRequest, Part};
 use load::{Arrival, LoadSpec, Random, RateCurve};
-use plan::{Case, HostChoice, NamedLoad, VolumeShare};
+use plan::{Case, HostChoice, JobShare, NamedLoad, VolumeShare};
 use serde_json::Value;
 
 /// The setting that says which host of a system a load comes from.
@@ -31,12 +33,17 @@ fn hosts_of(case: &Case, load: Option<&NamedLoad>, all: &[String]) -> Vec<usize>
     (0..all.len()).filter(|&number| is_for(case, load, &all[number], all)).collect()
 }
 
-/// The case with the loads of one host alone; none where it has no load for it.
-pub(super) fn case_of(case: &Case, host: &str, all: &[String]) -> Option<Case> {
-    if case.loads.is_empty() {
-        return is_for(case, None, host, all).then(|| case.clone());
-    }
+/// The case with the loads of one host alone; none where it has no load for it. Where jobs are divided, so are the columns of
+/// its stripe: the host has its part of the volumes.
+pub(super) fn case_of(case: &Case, host: &str, all: &[String], jobs: JobShare) -> Option<Case> {
     let mut case = case.clone();
+    if case.loads.is_empty() {
+        let hosts = hosts_of(&case, None, all).len().max(1) as u32;
+        if let (JobShare::Divided, Some(stripe)) = (jobs, &mut case.stripe) {
+            stripe.columns = (stripe.columns / hosts).max(1);
+        }
+        return is_for(&case, None, host, all).then_some(case);
+    }
     let whole = case.clone();
     case.loads.retain(|load| is_for(&whole, Some(load), host, all));
     (!case.loads.is_empty()).then_some(case)
@@ -47,6 +54,7 @@ pub(super) fn requests(
     case: &Case,
     all: &[String],
     share: Option<VolumeShare>,
+    jobs: JobShare,
 ) -> Vec<Option<MeasureRequest>> {
     let mut requests: Vec<Option<MeasureRequest>> = all.iter().map(|_| None).collect();
     let mut add = |number: usize, load: LoadRequest| {
@@ -64,7 +72,11 @@ pub(super) fn requests(
             let of = chosen.len() as u32;
             let part =
                 (share == Some(VolumeShare::Parts) && of > 1).then_some(Part { index: place as u32, of });
-            let load = share_of(spec, number, of);
+            let mut load = share_of(spec, number, of);
+            if jobs == JobShare::Divided {
+                // The first hosts have one more where the number does not divide.
+                load.numjobs = spec.numjobs / of + u32::from((place as u32) < spec.numjobs % of);
+            }
             add(number, LoadRequest { name: name.to_owned(), load, settings: settings.clone(), part });
         }
     };
@@ -73,6 +85,28 @@ pub(super) fn requests(
         loads => loads.iter().for_each(|load| assign(Some(load))),
     }
     requests
+}
+
+/// Refuses loads with fewer jobs than hosts, where hosts divide them.
+pub(super) fn check_jobs(cases: &[Case], jobs: JobShare, hosts: &[RunHost]) -> Result<(), CampaignError> {
+    if jobs == JobShare::Each {
+        return Ok(());
+    }
+    let all: Vec<String> = hosts.iter().map(|host| host.spec.name.clone()).collect();
+    for case in cases {
+        let loads = case.loads.iter().map(|load| (Some(load), load.load.numjobs));
+        let only = case.loads.is_empty().then_some((None, case.load.numjobs));
+        for (load, numjobs) in loads.chain(only) {
+            let hosts = hosts_of(case, load, &all).len();
+            if (numjobs as usize) < hosts {
+                return Err(CampaignError::Refused(format!(
+                    "stage `{}`, case `{}`: {hosts} hosts cannot divide {numjobs} jobs; set `numjobs` to {hosts} or more, or choose the host with `hosts:`",
+                    case.stage, case.name
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The load of one host among several: a seed of its own, and its part of the rates.
@@ -144,6 +178,24 @@ mod tests {
     use super::*;
     use plan::Selection;
 
+    /// Proves that divided jobs are dealt to the hosts of a load, every one to one host, and the columns of its stripe with them.
+    #[test]
+    fn divided_jobs_are_dealt_once() {
+        let mut case = cases("").remove(0);
+        case.load.numjobs = 8;
+        case.stripe = Some(plan::Stripe { unit_bytes: None, columns: 12 });
+        let jobs = |case: &Case| -> Vec<u32> {
+            let requests = requests(case, &all(), None, JobShare::Divided);
+            requests.iter().map(|it| it.as_ref().map_or(0, |it| it.loads[0].load.numjobs)).collect()
+        };
+        assert_eq!(jobs(&case), [3, 3, 2]);
+        let columns = |case: &Case, share| case_of(case, "b", &all(), share).unwrap().stripe.unwrap().columns;
+        assert_eq!((columns(&case, JobShare::Divided), columns(&case, JobShare::Each)), (4, 12));
+        case.hosts = HostChoice::Named(vec!["a".into(), "b".into()]);
+        assert_eq!(jobs(&case), [4, 4, 0]);
+        assert_eq!(columns(&case, JobShare::Divided), 6);
+    }
+
     fn cases(stage: &str) -> Vec<Case> {
         let text = format!(
             "title: t\nstages:\n  one:\n    settings: {{ rw: randread, bs: 4k, rate_iops: 900 }}\n{stage}"
@@ -159,7 +211,7 @@ mod tests {
     #[test]
     fn a_load_is_shared_by_all_hosts() {
         let cases = cases("");
-        let requests = requests(&cases[0], &all(), Some(VolumeShare::Parts));
+        let requests = requests(&cases[0], &all(), Some(VolumeShare::Parts), JobShare::Each);
         let loads: Vec<&LoadRequest> =
             requests.iter().map(|request| &request.as_ref().unwrap().loads[0]).collect();
         let mut seeds: Vec<u64> = loads.iter().map(|load| load.load.seed).collect();
@@ -178,7 +230,7 @@ mod tests {
     #[test]
     fn loads_go_to_their_hosts() {
         let cases = cases("    hosts: [a, b]\n    loads: { x: { hosts: b }, y: {} }\n");
-        let requests = requests(&cases[0], &all(), Some(VolumeShare::Parts));
+        let requests = requests(&cases[0], &all(), Some(VolumeShare::Parts), JobShare::Each);
         let named = |number: usize| -> Vec<(String, Option<Part>)> {
             let request = requests[number].as_ref();
             request
@@ -188,8 +240,8 @@ mod tests {
         // Alone on its load, a host uses the whole volume.
         assert_eq!(named(1), [("x".to_owned(), None), ("y".to_owned(), Some(Part { index: 1, of: 2 }))]);
         assert!(requests[2].is_none());
-        assert!(case_of(&cases[0], "c", &all()).is_none());
-        assert_eq!(case_of(&cases[0], "a", &all()).unwrap().loads.len(), 1);
+        assert!(case_of(&cases[0], "c", &all(), JobShare::Each).is_none());
+        assert_eq!(case_of(&cases[0], "a", &all(), JobShare::Each).unwrap().loads.len(), 1);
     }
 
     /// Proves that the setting `host` chooses a host of that name, and nobody where the run has none.
@@ -198,7 +250,7 @@ mod tests {
         let cases = cases("    matrix: { host: [node, client] }\n");
         let known = ["client".to_owned(), "node".to_owned()];
         let requested = |case: &Case, known: &[String]| -> Vec<bool> {
-            requests(case, known, None).iter().map(Option::is_some).collect()
+            requests(case, known, None, JobShare::Each).iter().map(Option::is_some).collect()
         };
         assert_eq!(requested(&cases[0], &known), [false, true]);
         assert_eq!(requested(&cases[1], &known), [true, false]);

@@ -2,6 +2,7 @@
 
 use crate::executor::Executor;
 use crate::prepare::{Checked, RunRequest, declared, fit};
+use crate::remote::assignment::check_jobs;
 use crate::remote::connect::{ConnectRequest, check_share, connect};
 use crate::remote::fio_hosts::open_fio_hosts;
 use crate::remote::fio_worker::FioRemoteWorker;
@@ -22,6 +23,7 @@ pub(crate) fn check_hosts(requested: &RunRequest<'_>, cases: Vec<Case>) -> Resul
     }
     let plan = &requested.loaded.plan;
     check_share(&cases, plan.share, requested.hosts.len())?;
+    check_jobs(&cases, plan.jobs, &requested.hosts)?;
     if requested.engine == Some(EngineChoice::Fio) {
         return check_fio_hosts(requested, cases);
     }
@@ -52,13 +54,8 @@ pub(crate) fn check_hosts(requested: &RunRequest<'_>, cases: Vec<Case>) -> Resul
     });
     let notices = notices.collect();
     let targets = hosts.iter().flat_map(of_host).collect();
-    let worker = RemoteWorker::new(
-        requested.hosts.clone(),
-        (open, events),
-        plan.share,
-        declared(requested.selection),
-        plan.inventory.clone(),
-    );
+    let worker =
+        RemoteWorker::new(requested.hosts.clone(), (open, events), plan, declared(requested.selection));
     Ok(Checked {
         cases,
         left_out,
@@ -100,8 +97,7 @@ fn check_fio_hosts(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Check
                 .map(move |one| ManifestTarget { spec: name(one), identity: one.identity.clone() })
         })
         .collect();
-    let worker =
-        FioRemoteWorker::new(open, engine, requested.loaded.plan.share, declared(requested.selection));
+    let worker = FioRemoteWorker::new(open, engine, &requested.loaded.plan, declared(requested.selection));
     Ok(Checked {
         cases,
         left_out,

@@ -15,7 +15,7 @@ use crate::remote::totals::{HostEnd, by_host, merge};
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use hosts::Part;
 use load::Sample;
-use plan::{Case, SettingValues, VolumeShare};
+use plan::{Case, JobShare, Plan, SettingValues, VolumeShare};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +51,7 @@ pub(crate) struct FioRemoteWorker {
     hosts: Mutex<Vec<FioHost>>,
     engine: Arc<fio::Engine>,
     share: Option<VolumeShare>,
+    jobs: JobShare,
     declared: SettingValues,
 }
 
@@ -58,17 +59,18 @@ impl FioRemoteWorker {
     pub fn new(
         hosts: Vec<FioHost>,
         engine: Arc<fio::Engine>,
-        share: Option<VolumeShare>,
+        plan: &Plan,
         declared: SettingValues,
     ) -> FioRemoteWorker {
         let names = hosts.iter().map(|host| host.host.spec.name.clone()).collect();
-        FioRemoteWorker { names, hosts: Mutex::new(hosts), engine, share, declared }
+        let (share, jobs) = (plan.share, plan.jobs);
+        FioRemoteWorker { names, hosts: Mutex::new(hosts), engine, share, jobs, declared }
     }
 
     /// The loads of a case with the number of each one's host.
     fn loads(&self, case: &Case, hosts: &mut [FioHost]) -> Result<Vec<(usize, String, RealLoad)>, String> {
         let mut loads = Vec::new();
-        for (number, request) in requests(case, &self.names, self.share).into_iter().enumerate() {
+        for (number, request) in requests(case, &self.names, self.share, self.jobs).into_iter().enumerate() {
             for wanted in request.into_iter().flat_map(|request| request.loads) {
                 let name = &self.names[number];
                 let host = &mut hosts[number];
@@ -86,7 +88,7 @@ impl FioRemoteWorker {
                     Some(FioTarget::Path(path)) => (fio::Target::Path(path.clone()), None),
                     Some(FioTarget::Nbd(held)) => {
                         let inspected = held.hold().map_err(|error| format!("host `{name}`: {error}"))?;
-                        (fio_target(inspected.address()), Some(inspected.capacity_bytes))
+                        (fio_target(inspected.address())?, Some(inspected.capacity_bytes))
                     }
                 };
                 let load = part_of_load(&wanted.load, capacity_bytes, wanted.part)

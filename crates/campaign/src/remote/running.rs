@@ -25,6 +25,9 @@ const SAMPLE_LIMIT: Duration = Duration::from_secs(5);
 /// Hosts that begin further apart than this are a warning.
 const SKEW_LIMIT_NS: u64 = 10_000_000;
 
+/// A clock that is known less well than this is a warning.
+const CLOCK_ERROR_LIMIT_NS: u64 = 5_000_000;
+
 /// One host in a case.
 #[derive(Debug, Default)]
 pub(super) struct Member {
@@ -319,15 +322,25 @@ impl Running<'_> {
             else {
                 continue;
             };
-            let here_ns = clock.here_ns(at_ns);
-            began.push((here_ns, number));
             let after = state.open[number].link.clock();
+            // By what is known best by now: the start itself was named by what was known before.
+            let best = after.filter(|after| after.error_ns < clock.error_ns).unwrap_or(clock);
+            let here_ns = best.here_ns(at_ns);
+            began.push((here_ns, number));
+            if best.error_ns > CLOCK_ERROR_LIMIT_NS {
+                outcome.warnings.push(format!(
+                    "the clock of host `{}` is known to {} only: its intervals may lie so far beside those of the others",
+                    self.context.names[number],
+                    units::human_latency(best.error_ns as f64)
+                ));
+            }
             rows.push(json!({
                 "host": self.context.names[number],
                 "began_at_ns": self.context.run_clock_ns(here_ns),
                 "host_clock_ns": at_ns,
                 "clock_offset_ns": clock.offset_ns,
                 "round_trip_ns": clock.round_trip_ns,
+                "clock_error_ns": best.error_ns,
                 "clock_offset_after_ns": after.map(|after| after.offset_ns),
             }));
         }

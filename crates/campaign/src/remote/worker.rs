@@ -10,7 +10,7 @@ use crate::remote::running::{Member, Running};
 use crate::remote::state::{HostContext, LOOK, State};
 use crate::worker::{CaseJob, Worker};
 use hosts::{LinkEvent, Reply, Request};
-use plan::{Case, InventoryCommand, InventoryMoment, SettingValues, VolumeShare};
+use plan::{Case, InventoryCommand, InventoryMoment, JobShare, Plan, SettingValues, VolumeShare};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,7 @@ pub(crate) struct RemoteWorker {
     context: HostContext,
     hosts: Vec<RunHost>,
     share: Option<VolumeShare>,
+    jobs: JobShare,
     declared: SettingValues,
     inventory: Vec<InventoryCommand>,
     state: Mutex<State>,
@@ -39,16 +40,16 @@ impl RemoteWorker {
     pub fn new(
         hosts: Vec<RunHost>,
         (open, events): (Vec<OpenHost>, HostEvents),
-        share: Option<VolumeShare>,
+        plan: &Plan,
         declared: SettingValues,
-        inventory: Vec<InventoryCommand>,
     ) -> RemoteWorker {
         RemoteWorker {
             context: HostContext::new(hosts.iter().map(|host| host.spec.name.clone()).collect()),
             hosts,
-            share,
+            share: plan.share,
+            jobs: plan.jobs,
             declared,
-            inventory,
+            inventory: plan.inventory.clone(),
             state: Mutex::new(State { open, events, lost: None }),
         }
     }
@@ -85,7 +86,7 @@ impl Worker for RemoteWorker {
             (outcome.status, outcome.error) = (CaseStatus::NotSettable, Some(why));
             return Ended::Outcome(Box::new(outcome));
         }
-        let requests = requests(case, &self.context.names, self.share);
+        let requests = requests(case, &self.context.names, self.share, self.jobs);
         let mut members = BTreeMap::new();
         let mut grids = BTreeMap::new();
         for (number, request) in requests.into_iter().enumerate() {

@@ -109,20 +109,24 @@ impl State {
 }
 
 fn case_page(case: &LiveCase) -> Value {
-    let loads: Vec<Value> = case
-        .loads
-        .iter()
-        .map(|(name, sample)| {
-            let directions: Map<String, Value> = DIRECTIONS
-                .into_iter()
-                .map(|(direction, word)| (word, sample.direction(direction)))
-                .filter(|(_, moved)| !moved.is_empty())
-                .map(|(word, moved)| (word.to_owned(), direction_page(moved, sample.duration_ns())))
-                .collect();
-            json!({"load": name, "is_ramp": sample.is_ramp, "directions": directions})
-        })
+    let loads: Vec<Value> = case.loads.iter().map(|(name, sample)| load_page(name, sample)).collect();
+    let of_host = |((host, load), sample): (&(String, String), &Sample)| {
+        let mut page = load_page(load, sample);
+        page["host"] = json!(host);
+        page
+    };
+    let hosts: Vec<Value> = case.hosts.iter().map(of_host).collect();
+    json!({"stage": case.stage, "case": case.name, "share": case.share, "loads": loads, "hosts": hosts})
+}
+
+fn load_page(name: &str, sample: &Sample) -> Value {
+    let directions: Map<String, Value> = DIRECTIONS
+        .into_iter()
+        .map(|(direction, word)| (word, sample.direction(direction)))
+        .filter(|(_, moved)| !moved.is_empty())
+        .map(|(word, moved)| (word.to_owned(), direction_page(moved, sample.duration_ns())))
         .collect();
-    json!({"stage": case.stage, "case": case.name, "share": case.share, "loads": loads})
+    json!({"load": name, "is_ramp": sample.is_ramp, "directions": directions})
 }
 
 fn direction_page(moved: &DirectionSample, duration_ns: u64) -> Value {

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::document::{HostDocument, PlanDocument};
-use crate::part::{HostChoice, PlanHost, VolumeShare};
+use crate::part::{HostChoice, JobShare, PlanHost, VolumeShare};
 use crate::yaml::{Located, OneOrMany};
 use crate::{PlanError, PlanErrorKind as Kind};
 use array::did_you_mean;
@@ -69,6 +69,15 @@ impl Checker<'_> {
                 .hint("`parts`: each host uses a part of its own; `whole`: each uses all of it"));
         };
         Ok(Some(known))
+    }
+
+    pub(super) fn job_share(&self, jobs: Option<&Located<String>>) -> Result<JobShare, PlanError> {
+        let Some(jobs) = jobs else { return Ok(JobShare::default()) };
+        JobShare::of_name(&jobs.value).ok_or_else(|| {
+            let message = format!("`jobs` is `{}`", jobs.value);
+            self.error(Kind::OutOfRange, jobs.place, message)
+                .hint("`each`: each host runs all jobs of a load; `divided`: the hosts run them together")
+        })
     }
 
     /// The hosts that a stage or a load is for. A plan that lists no hosts leaves their names to the command line.

@@ -46,6 +46,7 @@ pub(crate) fn check(
     }
     let hosts = checker.hosts(&document)?;
     let share = checker.volume_share(document.share.as_ref())?;
+    let jobs = checker.job_share(document.jobs.as_ref())?;
     let defaults = checker.assignments(&document.defaults)?;
     let stages = checker.stages(&document, &defaults, directory)?;
     let stage_names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
@@ -98,6 +99,7 @@ pub(crate) fn check(
         watch,
         hosts,
         share,
+        jobs,
         profiles,
         stages,
         requirements,

@@ -71,6 +71,10 @@ pub(crate) struct PlanDocument {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub share: Option<Located<String>>,
+    /// Jobs of a load on several hosts: `each` host runs all of them (also where nothing is said), or they are `divided`.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub jobs: Option<Located<String>>,
     /// Rates over time by name, for the setting `rate_profile`.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, ProfileDocument>")]

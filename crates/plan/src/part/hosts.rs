@@ -37,6 +37,31 @@ impl VolumeShare {
     }
 }
 
+/// Jobs of a load that several hosts issue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum JobShare {
+    /// Each host runs all of them, as with fio's client and server.
+    #[default]
+    Each,
+    /// They are divided among the hosts, and the columns of a stripe with them: the load stays the same from one host or many.
+    Divided,
+}
+
+impl JobShare {
+    /// The share of this name.
+    pub fn of_name(name: &str) -> Option<JobShare> {
+        [JobShare::Each, JobShare::Divided].into_iter().find(|share| share.name() == name)
+    }
+
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobShare::Each => "each",
+            JobShare::Divided => "divided",
+        }
+    }
+}
+
 /// Hosts that a load runs on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HostChoice {

@@ -21,7 +21,7 @@ pub use event::{Amount, EventCondition, EventTemplate, Trigger};
 pub use figure::{Bound, Declared, Requirement};
 pub use filesystem::{Filesystem, FilesystemOptions};
 pub use find::{LoadSearch, SearchOver};
-pub use hosts::{HostChoice, PlanHost, VolumeShare};
+pub use hosts::{HostChoice, JobShare, PlanHost, VolumeShare};
 pub use inventory::{Image, InventoryCommand, InventoryMoment};
 pub use load::{LoadTarget, LoadTemplate};
 pub use load_choice::LoadChoice;

@@ -1,6 +1,6 @@
 //! Load hosts in plans.
 
-use plan::{HostChoice, PlanErrorKind as Kind, Selection, VolumeShare};
+use plan::{HostChoice, JobShare, PlanErrorKind as Kind, Selection, VolumeShare};
 
 const GOOD: &str = "title: t
 hosts:
@@ -8,6 +8,7 @@ hosts:
   - { name: h2, address: fio://h2 }
   - { name: h3 }
 share: parts
+jobs: divided
 stages:
   one:
     hosts: [h1, h2]
@@ -28,6 +29,7 @@ fn hosts_are_read() {
     assert_eq!(addresses, ["ssh://root@h1:2222", "fio://h2:8765", "-"]);
     assert_eq!(plan.hosts[0].targets, ["/dev/sdb", "/dev/sdc"]);
     assert_eq!(plan.share, Some(VolumeShare::Parts));
+    assert_eq!(plan.jobs, JobShare::Divided);
     let cases = plan::expand(&plan, &Selection::default()).unwrap();
     assert_eq!(cases[0].hosts, HostChoice::Named(vec!["h1".into(), "h2".into()]));
     assert_eq!(cases[1].hosts, HostChoice::All);
@@ -43,8 +45,9 @@ fn mistakes_are_refused_in_their_place() {
         ("name: h3", "name: h1", Kind::Contradiction, (5, 13), "two hosts"),
         ("name: h3", "name: all", Kind::OutOfRange, (5, 13), "not `all`"),
         ("share: parts", "share: half", Kind::OutOfRange, (6, 8), "`whole`"),
-        ("hosts: [h1, h2]", "hosts: [h1, h22]", Kind::Contradiction, (9, 17), "did you mean `h2`"),
-        ("hosts: h3 }", "hosts: h4 }", Kind::Contradiction, (14, 19), "no host `h4`"),
+        ("jobs: divided", "jobs: some", Kind::OutOfRange, (7, 7), "`each`"),
+        ("hosts: [h1, h2]", "hosts: [h1, h22]", Kind::Contradiction, (10, 17), "did you mean `h2`"),
+        ("hosts: h3 }", "hosts: h4 }", Kind::Contradiction, (15, 19), "no host `h4`"),
     ] {
         assert!(GOOD.contains(from));
         let error = plan::parse_plan("test", "test.yaml", &GOOD.replace(from, to)).unwrap_err();
