@@ -246,8 +246,8 @@ pub struct RunArgs {
     /// A shipped plan's name, or a file
     #[arg(required_unless_present = "resume")]
     pub plan: Option<String>,
-    /// What to run it on: twin:NAME, a path, file:PATH,size=1g, an nbd address, wwn:WWN, serial:NUMBER, or null:1t; several where the plan has several
-    /// loads at once
+    /// What to run it on: twin:NAME, a path, file:PATH,size=1g, an nbd address, wwn:WWN, serial:NUMBER, or null:1t; several
+    /// where the plan has several loads at once
     #[arg(long = "target", value_name = "TARGET", required_unless_present = "resume")]
     pub targets: Vec<String>,
     /// Directory of the run [default: runs/PLAN-DATE-TIME]

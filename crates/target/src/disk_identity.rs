@@ -1,7 +1,6 @@
 //! Disk identity, to tell whether two block devices are one disk.
 
 use crate::block::{attribute, kernel_name, serial, vendor_and_model};
-use crate::disk_name::DiskName;
 use crate::same_disk::wwn_of_multipath_map;
 use std::fs;
 use std::path::Path;
@@ -47,17 +46,16 @@ impl DiskIdentity {
         }
     }
 
-    /// Whether this is a name of the disk. A name that is blank or a placeholder is nobody's.
-    pub(crate) fn is_called(&self, name: &DiskName) -> bool {
-        match name {
-            DiskName::Wwn(wwn) => {
-                let wanted = designator(wwn);
-                let ids = self.namespace_ids.iter().map(|(_, id)| id.clone());
-                !wanted.is_empty()
-                    && self.wwn.iter().map(|wwn| designator(wwn)).chain(ids).any(|id| id == wanted)
-            }
-            DiskName::Serial(serial) => self.serial.as_deref().map(str::trim) == Some(serial.trim()),
-        }
+    /// Whether this is its WWN or an identifier of its namespace, in any spelling. One that is blank or a placeholder is nobody's.
+    pub(crate) fn has_wwn(&self, wwn: &str) -> bool {
+        let wanted = designator(wwn);
+        let ids = self.namespace_ids.iter().map(|(_, id)| id.clone());
+        !wanted.is_empty() && self.wwn.iter().map(|wwn| designator(wwn)).chain(ids).any(|id| id == wanted)
+    }
+
+    /// Whether this is its serial number. One that is blank or a placeholder is nobody's.
+    pub(crate) fn has_serial(&self, serial: &str) -> bool {
+        self.serial.as_deref().map(str::trim) == Some(serial.trim())
     }
 
     /// What both have in common that only one disk has: "WWN naa.5000c5007a000001"; none if they are two disks, or

@@ -30,8 +30,14 @@ pub(crate) fn find_disk(roots: &Roots, name: &DiskName) -> Result<PathBuf, Targe
     let block = roots.sysfs.join("block");
     // The paths of native NVMe multipath are shown and cannot be opened: `nvme0c1n1` is hidden behind `nvme0n1`.
     let is_hidden = |device: &str| attribute(&block.join(device), "hidden").is_some_and(|flag| flag == "1");
-    let is_it =
-        |device: &String| !is_hidden(device) && DiskIdentity::read(&block.join(device)).is_called(name);
+    let is_it = |device: &String| {
+        let identity = DiskIdentity::read(&block.join(device));
+        let has_name = match name {
+            DiskName::Wwn(wwn) => identity.has_wwn(wwn),
+            DiskName::Serial(serial) => identity.has_serial(serial),
+        };
+        has_name && !is_hidden(device)
+    };
     let found: Vec<String> = entries(&block).into_iter().filter(is_it).collect();
     let is_map = |device: &&String| {
         attribute(&block.join(device.as_str()), "dm/uuid").is_some_and(|uuid| uuid.starts_with("mpath-"))

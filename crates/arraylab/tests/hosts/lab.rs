@@ -269,6 +269,17 @@ impl Lab {
         self.wait_for_sshd(&self.hosts[number]);
     }
 
+    /// Sessions on a host begin in a directory of its own from here on, which this gives.
+    pub fn begin_sessions_in_own_directory(&mut self, number: usize) -> PathBuf {
+        let own = self.directory.path().join(&self.hosts[number].name);
+        let config = own.join("sshd_config");
+        let mut text = std::fs::read_to_string(&config).unwrap();
+        writeln!(text, "ForceCommand cd {} && exec sh -c \"$SSH_ORIGINAL_COMMAND\"", own.display()).unwrap();
+        std::fs::write(&config, text).unwrap();
+        self.repair(number);
+        own
+    }
+
     /// Agents that run on any host.
     pub fn agents(&self) -> usize {
         self.hosts.iter().map(|host| host.pids("arraylab").len()).sum()

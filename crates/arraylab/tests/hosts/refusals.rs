@@ -65,12 +65,10 @@ fn an_unknown_host_key_is_refused() {
 /// Proves that a host which has no arraylab is refused with the way out, and that `--push-binary` is that way.
 #[test]
 fn this_program_is_copied_where_it_is_asked_for() {
-    let lab = Lab::new(&[0]);
+    let mut lab = Lab::new(&[0]);
     let run = lab.run_directory("run");
-    // Copies go to the home of root, which is this machine's here: it is put aside.
-    let home = std::env::var("HOME").unwrap_or_else(|_| "/root".into());
-    let copies = std::path::Path::new(&home).join(".cache/arraylab");
-    let _ = std::fs::remove_dir_all(&copies);
+    // Copies go to the directory in which a session begins, this machine's home of root: here to one of the host's own.
+    let copies = lab.begin_sessions_in_own_directory(0).join(".cache/arraylab");
     std::fs::remove_file(lab.directory.path().join("h1/bin/arraylab")).unwrap();
     let mut words = lab.run_words(&lab.plan(&WRITES.replace("randwrite", "randread")), &run);
     let refused = lab.command(&words.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
@@ -80,5 +78,4 @@ fn this_program_is_copied_where_it_is_asked_for() {
     words.push("--push-binary".into());
     lab.succeed(&words);
     assert_eq!(std::fs::read_dir(&copies).unwrap().count(), 1);
-    let _ = std::fs::remove_dir_all(&copies);
 }

@@ -651,23 +651,23 @@ fn consent_and_nbd() {
 #[test]
 fn a_null_target_answers_at_once() {
     let bench = PlanDirectory::new(
-        "title: null\ndefaults: { rw: randrw, bs: 4k, runtime: 1s }\nstages:\n  paced: { settings: { rate_iops: 5000 } }\n  \
+        "title: No target\ndefaults: { rw: randrw, bs: 4k, runtime: 1s }\nstages:\n  paced: { settings: { rate_iops: 5000 } }\n  \
          verified: { settings: { rw: randwrite, verify: crc32c, rate_iops: 1000 } }\n",
     );
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
-    let (status, said) = refuse(&["run", &plan, "--out", &run, "--target", "null:1g"]);
-    assert_eq!(status, Some(3), "{said}");
+    let (status, message) = refuse(&["run", &plan, "--out", &run, "--target", "null:1g"]);
+    assert_eq!(status, Some(3), "{message}");
     let results = results(&bench.path("run"));
     let warned = results[0]["warnings"].to_string();
     assert!(warned.contains("a null target answers at once and stores nothing"), "{warned}");
     assert!((results[0]["iops"].as_f64().unwrap() - 5000.0).abs() < 250.0, "{}", results[0]);
     assert!(results[1]["error"].as_str().unwrap().contains("keeps nothing"), "{}", results[1]);
-    let (status, said) =
+    let (status, message) =
         refuse(&["run", &plan, "--out", &bench.text("fio"), "--target", "null:1g", "--engine", "fio"]);
-    assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("ioengine=null"), "{said}");
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("ioengine=null"), "{message}");
     let two = ["null:1g".to_owned(), "null:1g".to_owned()];
     let striped = bench.text("striped");
-    let (_, said) = refuse(&words(&plan, &striped, &two));
-    assert!(said.contains("use it alone") || said.contains("twice"), "{said}");
+    let (_, message) = refuse(&words(&plan, &striped, &two));
+    assert!(message.contains("use it alone") || message.contains("twice"), "{message}");
 }

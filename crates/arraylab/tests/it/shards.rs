@@ -255,8 +255,8 @@ fn kubernetes_validate(file: &Path) -> (bool, String) {
         .env("PYTHONPATH", modules)
         .output()
         .unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(said).unwrap())
+    let message = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(message).unwrap())
 }
 
 /// Proves that the Kubernetes job is right by the schema of Kubernetes 1.37, and that one with a misspelt field or a count that is no
@@ -264,8 +264,8 @@ fn kubernetes_validate(file: &Path) -> (bool, String) {
 #[test]
 fn the_kubernetes_job_keeps_to_its_schema() {
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/jobs/kubernetes-indexed-job.yaml");
-    let (is_right, said) = kubernetes_validate(&job);
-    assert!(is_right, "{said}");
+    let (is_right, message) = kubernetes_validate(&job);
+    assert!(is_right, "{message}");
     let text = fs::read_to_string(&job).unwrap();
     let directory = tempfile::tempdir().unwrap();
     for (good, bad) in
@@ -274,8 +274,8 @@ fn the_kubernetes_job_keeps_to_its_schema() {
         assert!(text.contains(good));
         let wrong = directory.path().join("wrong.yaml");
         fs::write(&wrong, text.replace(good, bad)).unwrap();
-        let (is_right, said) = kubernetes_validate(&wrong);
-        assert!(!is_right && said.contains("did not validate"), "{said}");
+        let (is_right, message) = kubernetes_validate(&wrong);
+        assert!(!is_right && message.contains("did not validate"), "{message}");
     }
 }
 
