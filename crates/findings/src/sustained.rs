@@ -3,19 +3,18 @@
 use crate::finding::Fact;
 use crate::observation::{Interval, ObservedCase};
 use crate::{Findings, Kind, Rate};
+use std::collections::BTreeMap;
 use store::{CaseResult, Sustained};
 
 /// Sets `sustained` of each result: the level after the last fall where there was a cliff, else the mean from the
 /// window in which steady state was reached. In the long loads of `group-1`, whose question it is, the second half of
 /// a case stands in where neither was found.
 pub fn add_sustained(results: &mut [CaseResult], findings: &Findings) {
+    let cases = findings.observation.cases.iter();
+    let by_name: BTreeMap<(&str, &str), &ObservedCase> =
+        cases.map(|case| ((case.stage.as_str(), case.name.as_str()), case)).collect();
     for result in results {
-        let case = findings
-            .observation
-            .cases
-            .iter()
-            .find(|case| case.stage == result.stage && case.name == result.case);
-        let Some(case) = case else { continue };
+        let Some(case) = by_name.get(&(result.stage.as_str(), result.case.as_str())) else { continue };
         result.sustained =
             of(findings, case).map(|rate| Sustained { iops: rate.iops, bw_bytes_per_s: rate.bw_bytes_per_s });
     }

@@ -127,6 +127,7 @@ impl RunReader {
              WHERE {condition}
              ORDER BY counter_times.id, counters.series_id"
         ))?;
+        let mut names = self.series_names.borrow_mut();
         let mut name = self.prepare("SELECT source, entity, name FROM counter_series WHERE id = ?1")?;
         let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
         let mut series: Vec<CounterSeries> = Vec::new();
@@ -137,10 +138,15 @@ impl RunReader {
                 let place = match places.get(&id) {
                     Some(&place) => place,
                     None => {
-                        series.push(name.query_row([id], |row| {
-                            let (source, entity, name) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                            Ok(CounterSeries { source, entity, name, points: Vec::new() })
-                        })?);
+                        let [source, entity, name] = match names.get(&id) {
+                            Some(known) => known.clone(),
+                            None => {
+                                let read =
+                                    name.query_row([id], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+                                names.entry(id).or_insert(read).clone()
+                            }
+                        };
+                        series.push(CounterSeries { source, entity, name, points: Vec::new() });
                         places.insert(id, series.len() - 1);
                         series.len() - 1
                     }

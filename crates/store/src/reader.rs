@@ -4,6 +4,8 @@ use crate::directory::{self, DATABASE_FILE, MANIFEST_FILE};
 use crate::manifest::read_manifest;
 use crate::{CaseRecord, CaseState, CaseStatus, Manifest, StoreError, schema};
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A run to read; another process may be writing it.
@@ -12,7 +14,12 @@ pub struct RunReader {
     directory: PathBuf,
     manifest: Manifest,
     connection: Connection,
+    /// Names of counter series by their number: every case has the same ones.
+    pub(crate) series_names: RefCell<BTreeMap<i64, SeriesName>>,
 }
+
+/// Source, entity and name of a counter series.
+pub(crate) type SeriesName = [String; 3];
 
 const CASE_QUERY: &str = "
     SELECT cases.id, cases.plan, cases.stage, cases.name, cases.settings, cases.estimated_duration_ns,
@@ -24,7 +31,7 @@ const CASE_QUERY: &str = "
 
 impl RunReader {
     pub(crate) fn new(directory: &Path, manifest: Manifest, connection: Connection) -> RunReader {
-        RunReader { directory: directory.into(), manifest, connection }
+        RunReader { directory: directory.into(), manifest, connection, series_names: RefCell::default() }
     }
 
     /// Opens a run to read it.

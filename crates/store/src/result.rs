@@ -307,13 +307,14 @@ impl RunReader {
         condition: &str,
         parameters: impl rusqlite::Params,
     ) -> Result<Vec<(u32, CaseResult)>, StoreError> {
+        // Not over the view `result_attempts`, which SQLite makes anew for each case that is asked for.
         let mut statement = self.prepare(&format!(
             "SELECT outcomes.attempt_id, cases.id, cases.plan, cases.stage, cases.name, cases.settings,
                     outcomes.target, outcomes.engine, outcomes.status, outcomes.duration_ns, outcomes.error,
                     outcomes.simulated_ns, outcomes.carried_ns, outcomes.confidence_95
-             FROM result_attempts
-             JOIN outcomes ON outcomes.attempt_id = result_attempts.attempt_id
-             JOIN cases ON cases.id = outcomes.case_id
+             FROM cases
+             JOIN outcomes ON outcomes.attempt_id =
+                 (SELECT max(attempt_id) FROM outcomes AS counted WHERE counted.case_id = cases.id)
              {condition}
              ORDER BY cases.id"
         ))?;

@@ -102,7 +102,7 @@ const INTERVAL_NS: u64 = 100_000_000;
 /// How far apart hosts may see one moment.
 const ALIGNMENT_NS: u64 = 5_000_000;
 
-/// Proves that samples of hosts whose clocks are seconds apart align within 5 ms: all agents are stopped at one moment, and
+/// Proves that nothing listens on hosts beside `sshd`, and that samples of hosts whose clocks are seconds apart align within 5 ms: all agents are stopped at one moment, and
 /// the samples of each host say by themselves when that was. In the median of five pauses: a clock that is wrong moves all of them,
 /// and a machine that is busy with other things stops three processes one after the other.
 #[test]
@@ -121,6 +121,9 @@ fn samples_of_all_hosts_align() {
     let pids: Vec<String> =
         lab.hosts.iter().flat_map(|host| host.pids("arraylab")).map(|pid| pid.to_string()).collect();
     assert_eq!(pids.len(), 3);
+    for host in &lab.hosts {
+        assert_eq!(host.listening_ports().into_iter().collect::<Vec<_>>(), [22], "nothing but sshd listens");
+    }
     let signal = |name: &str| {
         let sent = Command::new("kill").arg(name).args(&pids).status().unwrap();
         assert!(sent.success(), "kill {name}");

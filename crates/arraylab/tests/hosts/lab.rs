@@ -2,6 +2,7 @@
 //! down in the end, also when a test fails.
 
 use crate::support::{LoopDevice, command, query, tool, write_program};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -61,6 +62,19 @@ impl Host {
         let name = self.device.path.trim_start_matches("/dev/");
         let path = format!("/sys/block/{name}/queue/{attribute}");
         std::fs::read_to_string(path).expect("an attribute").trim().to_owned()
+    }
+
+    /// Ports that anything on the host listens on (`/proc/net/tcp` and `tcp6`, state 0A).
+    pub fn listening_ports(&self) -> BTreeSet<u16> {
+        let tables = ["exec", &self.namespace, "cat", "/proc/net/tcp", "/proc/net/tcp6"];
+        let sockets = tool("ip", &[&["netns"], &tables[..]].concat());
+        let port = |line: &str| {
+            let mut fields = line.split_whitespace().skip(1);
+            let local = fields.next()?.to_owned();
+            let state = fields.nth(1)?;
+            (state == "0A").then(|| u16::from_str_radix(local.rsplit(':').next()?, 16).ok())?
+        };
+        sockets.lines().filter_map(port).collect()
     }
 
     fn start_sshd(&mut self, directory: &Path) {

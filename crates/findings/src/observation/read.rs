@@ -5,8 +5,10 @@ use super::{Flow, Interval, Missing, Moment, Observation, ObservedCase, counters
 use crate::FOUND_LOAD_EVENT;
 use plan::Plan;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use store::{
-    CaseState, CaseStatus, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD, RunReader, StoreError,
+    CaseResult, CaseState, CaseStatus, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD, RunReader,
+    StoreError,
 };
 
 const NS: f64 = 1e9;
@@ -17,6 +19,13 @@ impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.
     pub fn read(run: &RunReader, plan: &Plan) -> Result<Observation, StoreError> {
         let events = run.events()?;
+        let mut events_of_case: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
+        for event in &events {
+            if let Some(case_index) = event.case_index {
+                events_of_case.entry(case_index).or_default().push(event);
+            }
+        }
+        let mut results: BTreeMap<u32, CaseResult> = run.indexed_results()?.into_iter().collect();
         let limits = limits::of_plan(plan, &run.manifest().selection);
         let rounds = plan
             .stages
@@ -27,7 +36,7 @@ impl Observation {
         let mut observation = Observation { plan: plan.name.clone(), rounds, ..Observation::default() };
         for record in run.cases()? {
             let is_done = record.state == CaseState::Ended(CaseStatus::Done);
-            let result = if is_done { run.result(record.index)? } else { None };
+            let result = results.remove(&record.index).filter(|_| is_done);
             let Some(result) = result else {
                 let reason = record.error.clone().unwrap_or_else(|| match record.state {
                     CaseState::Ended(status) => status.name().to_owned(),
@@ -40,10 +49,9 @@ impl Observation {
             let ramp_s = intervals.iter().filter(|i| i.is_ramp).map(|i| i.end_s).fold(0.0, f64::max);
             let series = run.counters(record.index)?;
             let clock_offset_ns = counters::case_start_ns(&series);
-            let of_case = |event: &&Event| event.case_index == Some(record.index);
+            let events = events_of_case.remove(&record.index).unwrap_or_default();
             let moments = events
                 .iter()
-                .filter(of_case)
                 .filter(|event| !RECORDS.contains(&event.kind.as_str()))
                 .filter_map(|event| {
                     let at_ns = event.case_at_ns.or_else(|| event.at_ns.checked_sub(clock_offset_ns?))?;
@@ -52,9 +60,9 @@ impl Observation {
                 .collect();
             let mut changes =
                 limits.get(&(record.stage.clone(), record.name.clone())).cloned().unwrap_or_default();
-            changes.extend(limits::of_events(events.iter().filter(of_case)));
+            changes.extend(limits::of_events(events.iter().copied()));
             // A case that was begun anew has the answers of earlier attempts too.
-            let answers = events.iter().filter(of_case).filter(|event| event.kind == FOUND_LOAD_EVENT);
+            let answers = events.iter().filter(|event| event.kind == FOUND_LOAD_EVENT);
             let answer = answers
                 .filter_map(|event| {
                     Some((serde_json::from_value(event.data.clone()?).ok()?, event.case_at_ns))
