@@ -6,7 +6,7 @@
 //!              ping → pong                    at any time: round trips, and the sign of life of both
 //!              measure → ready | ended        a case is set up: host settings, writes before it, the loads
 //!              start → sample…, ended         at a moment of the agent's clock
-//!              stop, let-go, inventory
+//!              stop, inventory
 //! ```
 //!
 //! A case is named by stage and name: both sides expand the same plan with the same version of this program, so that only
@@ -139,8 +139,6 @@ pub enum Request {
     },
     /// Ends the case under way.
     Stop,
-    /// Lets the targets go, because the array is set.
-    LetGo,
 }
 
 /// A target of an opened host.
@@ -373,7 +371,7 @@ mod tests {
         }
         let reply = Reply::Ended(Box::new(CaseEnd { status: "done".into(), ..CaseEnd::default() }));
         assert_eq!(decode_reply(&serde_json::to_vec(&reply).unwrap()).unwrap(), reply);
-        assert_eq!(serde_json::to_string(&Request::LetGo).unwrap(), "\"let-go\"");
+        assert_eq!(serde_json::to_string(&Request::Stop).unwrap(), "\"stop\"");
     }
 
     /// Proves that a field nobody knows is refused, and not passed over, and that lists have their limits.

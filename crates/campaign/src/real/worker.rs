@@ -59,12 +59,6 @@ impl RealWorker {
         }
     }
 
-    /// Lets the targets go, because the array is set.
-    pub fn let_go(&self) {
-        let mut testbed = self.testbed.lock().unwrap_or_else(PoisonError::into_inner);
-        testbed.parts.targets.let_go();
-    }
-
     /// Starts to read what is watched on the run's clock.
     pub fn watch_host(&self, clock: RunClock, tx: &SyncSender<Message>) -> (HostWatch, Vec<String>) {
         HostWatch::start(self.watched.clone(), clock, tx)
@@ -505,7 +499,7 @@ impl Testbed {
         stop: &AtomicBool,
         outcome: &mut CaseOutcome,
     ) -> Result<(), CaseStop> {
-        let gives_samples = loads.iter().all(|load| matches!(load.issuer, Issuer::Ring { .. }));
+        let gives_samples = !loads.iter().any(|load| matches!(load.issuer, Issuer::Fio { .. }));
         let first = self.parts.targets.0.first().and_then(Held::inspected);
         let capacity_bytes = first.map_or(0, |inspected| inspected.capacity_bytes);
         let range_bytes =

@@ -230,7 +230,6 @@ fn serve(shared: &Arc<Shared>, jobs: &Receiver<Request>, interrupt: &AtomicBool)
                 (Request::Inventory { commands }, _) => {
                     shared.send(&Reply::Inventory { answers: inventory::run_all(&commands) });
                 }
-                (Request::LetGo, Some(run)) => run.worker.let_go(),
                 (_, _) => shared.send(&Reply::Refused { why: "the message is out of order".into() }),
             }
         }
