@@ -75,6 +75,8 @@ fn fails(number_of: u32, name: &str, damage: impl Fn(&Lab, usize)) {
         assert!(message.contains(&victim_name), "{name} {round}: {message}");
         let failed = query(&run, "SELECT error FROM outcomes WHERE status = 'failed'");
         assert!(failed.contains(&victim_name), "{name} {round}: {failed}");
+        // One that was stopped goes on, and finds that it is alone.
+        lab.hosts[victim].signal("arraylab", "-CONT");
         assert!(lab.wait_for_no_agent(STOP_LIMIT).is_some(), "{name} {round}: an agent is left");
         lab.repair(victim);
         resume_to_the_end(&lab, &run);
@@ -97,6 +99,12 @@ fn an_agent_is_killed() {
 #[test]
 fn sshd_is_killed() {
     fails(full_or_tenth(30), "sshd", |lab, victim| lab.hosts[victim].kill("sshd"));
+}
+
+/// Proves the same of an agent that hangs: it answers nothing, and ends as soon as it goes on.
+#[test]
+fn an_agent_hangs() {
+    fails(full_or_tenth(30), "hang", |lab, victim| lab.hosts[victim].signal("arraylab", "-STOP"));
 }
 
 /// Proves the same of a cable that is pulled, which closes no connection on either side.

@@ -39,8 +39,13 @@ impl Host {
 
     /// Kills all processes of a program on the host at once.
     pub fn kill(&self, program: &str) {
+        self.signal(program, "-KILL");
+    }
+
+    /// Sends a signal (`-STOP`) to all processes of a program on the host.
+    pub fn signal(&self, program: &str, signal: &str) {
         for pid in self.pids(program) {
-            let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status();
+            let _ = Command::new("kill").args([signal, &pid.to_string()]).stderr(Stdio::null()).status();
         }
     }
 
