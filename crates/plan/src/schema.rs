@@ -57,7 +57,9 @@ fn of_key(key: &Key) -> Value {
         array::Kind::Switch => json!({ "type": "boolean" }),
         array::Kind::Word(words) => json!({ "enum": words }),
         array::Kind::Time => json!({ "type": ["string", "integer"] }),
-        array::Kind::Bytes | array::Kind::Rate | array::Kind::Text => json!({ "type": "string" }),
+        array::Kind::Bytes | array::Kind::Rate | array::Kind::Limit | array::Kind::Text => {
+            json!({ "type": "string" })
+        }
     };
     let with_origin = json!({
         "type": "object",
