@@ -2,6 +2,7 @@
 
 use layout::DriveIndex;
 
+use super::drives::GroupDrives;
 use crate::availability::{Migration, Rebuild, Recovery};
 use crate::part::assumed;
 
@@ -16,6 +17,8 @@ pub(crate) struct SetState {
     pub has_parity: bool,
     /// Whether its members lie on different nodes.
     pub is_cluster: bool,
+    /// Its drives are modules with one parity, behind no network and no back end.
+    has_direct_modules: bool,
 }
 
 impl SetState {
@@ -27,7 +30,9 @@ impl SetState {
             mb_per_s: assumed(array.rebuild.rate.get() as f64 / 1e6),
         };
         let fitted = (set.slots.len() + set.spares.len()) as u32;
-        let recovery = Recovery::new("drive", Some(&rebuild), &set.layout, fitted, used_bytes)
+        let group = &array.groups[set.group];
+        let noun = GroupDrives::noun(group);
+        let recovery = Recovery::new(noun, Some(&rebuild), &set.layout, fitted, used_bytes)
             .numbered_from(set.slots.first().map_or(0, |slot| slot.drive));
         SetState {
             first_address,
@@ -35,8 +40,18 @@ impl SetState {
             migration: Migration::new(&set.layout),
             has_parity: matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..)),
             is_cluster: set.pool.is_some(),
+            has_direct_modules: matches!(group.drives, array::Drives::FlashModule(_))
+                && matches!(set.layout.redundancy(), layout::Redundancy::Parity(1))
+                && set.pool.is_none()
+                && group.backend.is_none(),
             set,
         }
+    }
+
+    /// Whether nothing is lost and only modules take time at the drives.
+    #[inline]
+    pub fn is_direct(&self) -> bool {
+        self.has_direct_modules && self.recovery.loss.failed().is_empty()
     }
 
     /// Drive of the array that is fitted in a place of the set.

@@ -1,6 +1,6 @@
 //! Volumes: where each lies, and its limits.
 
-use super::fabric::rate;
+use super::rates::rate;
 use crate::engine::{Rate, Server};
 
 /// One volume.
