@@ -24,7 +24,7 @@ pub fn schema(kind: Kind) -> Value {
     }
 }
 
-/// An array of parts, or one of the four kinds of the published tests.
+/// An array of parts, or one of the three kinds of the other published tests.
 fn of_arrays() -> Value {
     let mut kinds = schemars::schema_for!(twin::ArrayDescription).to_value();
     let dialect = kinds.get("$schema").cloned().unwrap_or_default();

@@ -7,7 +7,6 @@ use super::drives::GroupDrives;
 use super::{Model, Piece};
 use crate::availability::{ControllerEvent, Refill};
 use crate::event_loop::{Clock, EventLoop};
-use crate::payload::number_in;
 
 impl Device for Model {
     /// The size of what the first job addresses.
@@ -78,7 +77,7 @@ impl EventLoop for Model {
     #[inline]
     fn handle(&mut self, payload: u32) -> Option<Completion> {
         match ModelEvent::unpack(payload) {
-            ModelEvent::Issue(command) => self.issue(command, self.now_ns),
+            ModelEvent::Issue(command) => self.issue(command),
             ModelEvent::Arrive(command) => self.arrive(command),
             ModelEvent::Start(command) => self.start(command),
             ModelEvent::PhaseDone(command) => self.phase_done(command),
@@ -91,14 +90,6 @@ impl EventLoop for Model {
             },
         }
         None
-    }
-
-    #[inline]
-    fn fetch_next(&self) {
-        if let Some(coming) = self.queue.coming() {
-            // Nobody waits for this word; the rest of the command comes with it.
-            std::hint::black_box(self.commands.peek(number_in(coming)).map(|command| command.issued_at_ns));
-        }
     }
 
     fn run_background(&mut self) {

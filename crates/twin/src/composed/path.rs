@@ -26,66 +26,55 @@ impl Model {
             .limiter
             .as_mut()
             .map_or(issued_at_ns, |limiter| limiter.starts_at_ns(issued_at_ns, piece.length_bytes));
-        let (set, offset_bytes) = (volume.set, volume.offset_bytes + piece.offset_bytes);
-        let preferred = (piece.volume % self.controllers_per_node) as u16;
-        let command = self.commands.reserve(Command::BLANK);
-        *self.commands.get_mut(command) = Command {
+        let mut command = Command {
             issued_at_ns,
-            offset_bytes,
+            offset_bytes: volume.offset_bytes + piece.offset_bytes,
             length_bytes: piece.length_bytes,
             tag,
-            preferred,
-            set,
+            preferred: volume.preferred,
+            set: volume.set,
             host,
             direction: piece.direction,
             is_part,
             ..Command::BLANK
         };
-        if starts_ns == self.now_ns || self.keeps_order {
-            self.issue(command, starts_ns);
-        } else {
-            self.queue.push(starts_ns, ModelEvent::Issue(command).pack());
-        }
+        let is_issued = starts_ns == self.now_ns || self.keeps_order;
+        let next_ns = if is_issued { self.route(&mut command, starts_ns) } else { starts_ns };
+        let index = self.commands.reserve(Command::BLANK);
+        *self.commands.get_mut(index) = command;
+        let next = if is_issued { ModelEvent::Arrive(index) } else { ModelEvent::Issue(index) };
+        self.queue.push(next_ns, next.pack());
     }
 
-    /// The job's thread hands a command over, now or, where commands keep their order, later: it goes to the controller that owns
-    /// the volume, or to the node that has its data.
-    #[inline]
-    pub(super) fn issue(&mut self, index: u32, at_ns: u64) {
-        let Command { set, host, preferred, direction, length_bytes, .. } = *self.commands.get(index);
-        let state = &self.sets[usize::from(set)];
-        let home = if state.is_cluster {
-            self.primary(index)
-        } else {
-            state.set.slots.first().map_or(0, |slot| slot.node as u16)
-        };
-        let first = u32::from(home) * self.controllers_per_node;
-        let owner = first + u32::from(preferred);
+    /// The job's thread hands a command over.
+    pub(super) fn issue(&mut self, index: u32) {
+        let mut command = *self.commands.get(index);
+        let at_ns = self.route(&mut command, self.now_ns);
+        *self.commands.get_mut(index) = command;
+        self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
+    }
+
+    /// Sends a command that is handed over at a moment to the controller that owns its volume, or to the node that has its data.
+    /// Returns when it is there.
+    #[inline(always)]
+    fn route(&mut self, command: &mut Command, at_ns: u64) -> u64 {
+        let state = &self.sets[usize::from(command.set)];
+        let home = if state.is_cluster { state.primary(command) } else { state.home };
+        let owner = u32::from(home) * self.controllers_per_node + u32::from(command.preferred);
         let failover = &self.failover;
         let destination = if self.is_active_active {
             Destination::Node(home)
         } else {
             Destination::Controller(failover.reached(owner, at_ns) as u16)
         };
-        let link =
-            self.fabric.choose_link(host, destination, |controller| failover.is_known_up(controller, at_ns));
-        let controller = self.fabric.controller_of(link);
-        let bytes = (direction == Direction::Write).then_some(u64::from(length_bytes));
-        let at_ns = self.fabric.send_to_array(at_ns, link, bytes);
-        let command = self.commands.get_mut(index);
-        (command.owner, command.controller, command.link) = (owner as u16, controller, link);
-        self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
-    }
-
-    /// Node that an I/O of a cluster goes to: that of the replica that is read, or of a stripe's first member.
-    fn primary(&self, index: u32) -> u16 {
-        let command = self.commands.get(index);
-        let state = &self.sets[usize::from(command.set)];
-        let layout = &state.set.layout;
-        let (stripe, _) = layout.stripe_of(command.offset_bytes);
-        let member =
-            if command.direction == Direction::Read && !state.has_parity { layout.members() - 1 } else { 0 };
-        state.node_of(layout.place(stripe, member).drive)
+        let link = self.fabric.choose_link(command.host, destination, |controller| {
+            !failover.is_any_away() || failover.is_known_up(controller, at_ns)
+        });
+        let bytes = (command.direction == Direction::Write).then_some(u64::from(command.length_bytes));
+        command.owner = owner as u16;
+        command.controller = self.fabric.controller_of(link);
+        command.link = link;
+        self.fabric.send_to_array(at_ns, link, bytes)
     }
 
     /// A command is at its controller.

@@ -7,6 +7,8 @@ use crate::engine::{Rate, Server};
 #[derive(Debug, Clone)]
 pub(crate) struct VolumeState {
     pub set: u16,
+    /// Controller that owns it, among those of a node.
+    pub preferred: u16,
     /// First byte in the set.
     pub offset_bytes: u64,
     pub bytes: u64,

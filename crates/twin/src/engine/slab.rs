@@ -54,12 +54,6 @@ impl<T: Copy> Slab<T> {
         &mut self.items[index as usize]
     }
 
-    /// What may be kept under a number: it may be gone by now, or never have been.
-    #[inline]
-    pub fn peek(&self, index: u32) -> Option<&T> {
-        self.items.get(index as usize)
-    }
-
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.items.len()
