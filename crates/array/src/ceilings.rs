@@ -162,7 +162,8 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
                 let processor_ns = command_ns / controllers.processors.get() as f64;
                 let copy_ns = transfer_ns(bytes, controllers.copy.get());
                 let parity_ns = transfer_ns(ios.parity_bytes, controllers.parity.get());
-                add("controllers", processor_ns.max(copy_ns).max(parity_ns) / count);
+                let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
+                add("controllers", processor_ns.max(copy_ns).max(parity_ns).max(buffer_ns) / count);
                 if let Some(network) = &array.network
                     && set.pool.is_some()
                 {

@@ -100,6 +100,24 @@ fn counts(array: &Array) -> Result<(), Refusal> {
             "give every controller a link",
         );
     }
+    let hosts = array.hosts.count.count();
+    if array.fabric.paths.get() == 1 && array.fabric.ports.count() < hosts.saturating_mul(controllers) {
+        return refuse(
+            "fabric.ports",
+            format!(
+                "{} links of which {hosts} hosts have none to some of {controllers} controllers",
+                array.fabric.ports.get()
+            ),
+            "give each host a link to each controller, or say `paths: shared`",
+        );
+    }
+    if array.cache.buffered.is_on() && array.cache.write_back.get() > 0 {
+        return refuse(
+            "cache.buffered",
+            "writes that are answered from a cache and from the window",
+            "give one of `write_back` and `buffered`",
+        );
+    }
     Ok(())
 }
 

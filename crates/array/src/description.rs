@@ -24,7 +24,8 @@ section! {
         label: Kind::Text, 0..=0, default "host", "Name in drawings.";
         count: Kind::Count, 1..=PART_LIMIT, default "1", "Hosts; jobs are dealt to them in turn.";
         submit: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Processor time of a job for one I/O before it goes out.";
-        copy: Kind::Rate, 1000000..=RATE_LIMIT, default "12GB/s", "Rate at which a job copies data.";
+        copy: Kind::Limit, 1000000..=RATE_LIMIT, default "12GB/s", "Rate at which a job copies data.";
+        threads: Kind::Word(&["per-job", "per-io"]), 0..=1, default "per-job", "Whether a job hands its I/Os over one after the other, or each outstanding I/O has a thread.";
     }
 }
 
@@ -36,6 +37,7 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.6GB/s", "Bytes a second of a link in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a command holds a link beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of one way that keeps nobody waiting: adapters, switch, distance.";
+        paths: Kind::Word(&["shared", "dedicated"]), 0..=1, default "shared", "Whether every host reaches every link, or each has links of its own to every controller.";
     }
 }
 
@@ -58,10 +60,12 @@ section! {
         processors: Kind::Count, 1..=1024, default "8", "Processors of one controller.";
         read: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Processor time of a read.";
         write: Kind::Time, 0..=STEP_LIMIT_NS, default "30us", "Processor time of a write.";
-        copy: Kind::Rate, 1000000..=RATE_LIMIT, default "10GB/s", "Rate at which one controller moves data through its memory.";
-        parity: Kind::Rate, 1000000..=RATE_LIMIT, default "8GB/s", "Rate at which one controller computes parity, in bytes that it takes in.";
+        copy: Kind::Limit, 1000000..=RATE_LIMIT, default "10GB/s", "Rate at which one controller moves data through its memory.";
+        parity: Kind::Limit, 1000000..=RATE_LIMIT, default "8GB/s", "Rate at which one controller computes parity, in bytes that it takes in.";
         answer: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of an answer that keeps nobody waiting.";
         window: Kind::Count, 1..=1048576, default "4096", "Commands of one controller at the drives at once.";
+        window_bytes: Kind::Bytes, 512..=CACHE_LIMIT_BYTES, default "1TiB", "Bytes of the commands of one controller at the drives at once; a larger command goes alone.";
+        streams: Kind::Count, 0..=1048576, default "0", "Sequential streams that are followed at once: their reads cost modules less, and their writes gather whole stripes.";
         ownership: Kind::Word(&["luns", "active-active"]), 0..=1, default "luns", "Whether a volume has one controller, or all serve it.";
     }
 }
@@ -73,6 +77,9 @@ section! {
         read: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Read data that is kept.";
         mirrored: Kind::Switch, 0..=1, default "true", "Whether a cached write is copied to another controller before its answer.";
         mirror: Kind::Rate, 1000000..=RATE_LIMIT, default "4GB/s", "Rate of that copy.";
+        buffered: Kind::Switch, 0..=1, default "false", "Whether a write is answered once it has its place in the window: a buffer holds it until the drives have it.";
+        buffer_rate: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which one controller takes written data into its buffer.";
+        buffer_answer: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Time from a buffered write's place in the window to its answer, which keeps nobody waiting.";
         protected: Kind::Switch, 0..=1, default "true", "Whether cached writes survive a loss of power.";
         block: Kind::Bytes, 512..=1048576, default "4KiB", "Bytes that the cache counts as one.";
         destage: Kind::Count, 1..=65536, default "64", "Stripes that are written to the drives at once.";
@@ -133,6 +140,12 @@ impl LayoutKind {
         LayoutKind::Pool,
     ];
 
+    /// Its name in drawings.
+    pub fn title(self) -> &'static str {
+        const TITLES: [&str; 7] = ["single", "RAID 0", "RAID 1", "RAID 10", "RAID 5", "RAID 6", "pool"];
+        TITLES[self as usize]
+    }
+
     /// Its word in a description.
     pub fn word(self) -> &'static str {
         LayoutKind::WORDS[LayoutKind::ALL.iter().position(|kind| *kind == self).unwrap_or(0)]
@@ -145,6 +158,7 @@ section! {
         name: Kind::Text, 0..=0, default "drives", "Name, which volumes and pools give.";
         layout: Kind::Word(LayoutKind::WORDS), 0..=6, default "raid6", "RAID level or pool.";
         segment: Kind::Bytes, 512..=1073741824, default "128KiB", "Bytes of a stripe on one drive.";
+        parity_update: Kind::Word(&["fewest-reads", "modify"]), 0..=1, default "fewest-reads", "How parity of a part of a stripe is made: with the fewest reads, or always of old data and old parity.";
         spares: Kind::Count, 0..=1024, default "0", "Drives that take the place of lost ones.";
         stripe: Kind::Text, 0..=0, default "8+2", "Data and parity pieces of a pool's stripe.";
         piece: Kind::Bytes, 4096..=1099511627776, default "512MiB", "Bytes that a pool's stripe takes of one drive.";
@@ -259,6 +273,8 @@ section! {
         away: Kind::Time, 0..=PHASE_LIMIT_NS, default "5min", "Time for which a controller is away.";
         gap: Kind::Time, 0..=PHASE_LIMIT_NS, default "60s", "Time from its return until the next leaves, in an update.";
         path: Kind::Time, 0..=PHASE_LIMIT_NS, default "10s", "Time that commands wait on a lost path before they take another.";
+        verify: Kind::Bytes, 0..=DRIVE_LIMIT_BYTES, default "0B", "Bytes of each drive that are read for verification after an update.";
+        verify_rate: Kind::Rate, 1000000..=RATE_LIMIT, default "100MB/s", "Rate of that verification on each drive.";
     }
 }
 

@@ -67,6 +67,7 @@ section! {
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time of the command processor for a command.";
         read: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time for which a random read holds the read path, beside its bytes.";
         read_rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1GB/s", "Rate of the read path for random reads.";
+        sequential_rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1GB/s", "Rate of the read path for reads of a stream that the controllers follow.";
         write_rate: Kind::Rate, 1000000..=RATE_LIMIT, default "500MB/s", "Rate of the write path.";
         write_interference: Kind::Share, 0..=10000000, default "0%", "Share of a read's time that a write takes of the read path.";
         read_latency: Kind::Time, 0..=STEP_LIMIT_NS, default "80us", "Time of a read that keeps nobody waiting.";

@@ -5,6 +5,7 @@
 
 mod capacity;
 mod ceilings;
+mod change;
 mod check;
 mod description;
 mod drive;
@@ -30,7 +31,7 @@ pub use drive::{Drives, FlashModule, HardDisk, SolidState};
 pub use node::{Content, Node, Place};
 pub use parameter::{Origin, Parameter, SetBy};
 pub use problem::Problem;
-pub use quantity::Kind;
+pub use quantity::{Kind, UNLIMITED};
 pub use resolve::{PART_KINDS, PartSource, is_array, resolve, resolve_part};
 pub use section::{Key, Section};
 pub use sets::{DriveSlot, Set, VolumePlace, sets};

@@ -1,5 +1,8 @@
 //! Quantities as people write them: `128KiB`, `3.84TB`, `80us`, `3.2GB/s`, `7%`.
 
+/// Rate of what takes no time.
+pub const UNLIMITED: u64 = u64::MAX;
+
 /// Kind of quantity that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -11,6 +14,8 @@ pub enum Kind {
     Time,
     /// A rate with its unit, in bytes a second.
     Rate,
+    /// The same, or `unlimited`, which is [`UNLIMITED`].
+    Limit,
     /// A percentage or a share of 1, in millionths.
     Share,
     /// `true` or `false`, `on` or `off`.
@@ -63,6 +68,7 @@ impl Kind {
             Kind::Bytes => "a size with its unit, as `128KiB` or `3.84TB`".into(),
             Kind::Time => "a time with its unit, as `80us`, `2.5ms` or `10s`".into(),
             Kind::Rate => "a rate with its unit, as `800MB/s` or `25Gbit/s`".into(),
+            Kind::Limit => "a rate with its unit, as `800MB/s`, or `unlimited`".into(),
             Kind::Share => "a percentage, as `7%`".into(),
             Kind::Switch => "`true` or `false`".into(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
@@ -81,7 +87,8 @@ impl Kind {
             Kind::Bytes => scaled(text, BYTE_UNITS, 1),
             Kind::Time if text == "0" => Some(0),
             Kind::Time => scaled(text, TIME_UNITS, 1),
-            Kind::Rate => match text.strip_suffix("/s") {
+            Kind::Limit if text == "unlimited" => Some(UNLIMITED),
+            Kind::Rate | Kind::Limit => match text.strip_suffix("/s") {
                 Some(_) if BIT_UNITS.iter().any(|(unit, _)| ends_with_unit(text, unit)) => {
                     scaled(text, BIT_UNITS, 8)
                 }
@@ -102,6 +109,20 @@ impl Kind {
         }
     }
 
+    /// Prints a number so that `parse` reads exactly it again, with a smaller unit where it must be.
+    pub fn print_exactly(self, value: u64) -> String {
+        let printed = self.print(value, "");
+        if self.parse(&printed) == Some(value) {
+            return printed;
+        }
+        match self {
+            Kind::Bytes => format!("{value}B"),
+            Kind::Time => format!("{value}ns"),
+            Kind::Rate | Kind::Limit => format!("{value}B/s"),
+            _ => printed,
+        }
+    }
+
     /// Prints a value as `parse` reads it.
     pub fn print(self, value: u64, text: &str) -> String {
         match self {
@@ -113,7 +134,8 @@ impl Kind {
                 "B",
             ),
             Kind::Time => human(value, &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)], &[], "ns"),
-            Kind::Rate => {
+            Kind::Limit if value == UNLIMITED => "unlimited".into(),
+            Kind::Rate | Kind::Limit => {
                 human(value, &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("kB/s", 1_000)], &[], "B/s")
             }
             Kind::Share => format!("{}%", value as f64 / 10_000.0),
@@ -186,6 +208,10 @@ mod tests {
         assert_eq!(Kind::Rate.parse("3.2GB/s"), Some(3_200_000_000));
         assert_eq!(Kind::Rate.parse("25Gbit/s"), Some(3_125_000_000));
         assert_eq!(Kind::Rate.parse("3.2GB"), None);
+        assert_eq!(Kind::Limit.parse("3.2GB/s"), Some(3_200_000_000));
+        assert_eq!(Kind::Limit.parse("unlimited"), Some(UNLIMITED));
+        assert_eq!(Kind::Limit.print(UNLIMITED, ""), "unlimited");
+        assert_eq!(Kind::Rate.parse("unlimited"), None);
         assert_eq!(Kind::Share.parse("7%"), Some(70_000));
         assert_eq!(Kind::Share.parse("0.07"), Some(70_000));
         assert_eq!(Kind::Count.parse("24"), Some(24));
@@ -206,6 +232,9 @@ mod tests {
         /// Proves that what is printed of whole units is read back as it was.
         #[test]
         fn printed_counts_are_read_back(value in 0u64..1_000_000) {
+            for kind in [Kind::Count, Kind::Bytes, Kind::Time, Kind::Rate, Kind::Share] {
+                prop_assert_eq!(kind.parse(&kind.print_exactly(value * 977)), Some(value * 977));
+            }
             for (kind, factor) in [(Kind::Count, 1), (Kind::Bytes, 4096), (Kind::Time, 1000), (Kind::Rate, 1_000_000)] {
                 prop_assert_eq!(kind.parse(&kind.print(value * factor, "")), Some(value * factor));
             }

@@ -1,6 +1,5 @@
 //! Resolution: keys of the array, over those of the parts that it uses, over the defaults of the language.
 
-use crate::check::check;
 use crate::description::{Array, Cache, Controllers, Fabric, Hosts, Network, Nodes};
 use crate::drive::{FlashModule, HardDisk, SolidState};
 use crate::node::{Content, Node, Place};
@@ -54,15 +53,9 @@ pub(crate) struct Resolver<'a> {
 /// Resolves an array's document.
 pub fn resolve(document: &Node, parts: &dyn PartSource) -> Result<Array, Problem> {
     let array = Resolver { parts }.array(document)?;
-    match check(&array) {
+    match array.check() {
         Ok(()) => Ok(array),
-        Err(refusal) => Err(Problem {
-            part: None,
-            place: place_of(document, &refusal.path),
-            path: refusal.path,
-            message: refusal.message,
-            hint: refusal.hint,
-        }),
+        Err(problem) => Err(Problem { place: place_of(document, &problem.path), ..problem }),
     }
 }
 
@@ -347,5 +340,6 @@ fn fabric_of(network: &Network, nodes: u64, controllers: &Controllers) -> Fabric
         rate: network.rate.clone(),
         command: network.command.clone(),
         latency: network.latency.clone(),
+        paths: Parameter { text: "shared".into(), ..derived(0) },
     }
 }

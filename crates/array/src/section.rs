@@ -1,7 +1,7 @@
 //! Sections of the language: tables of keys, and the structs of their values.
 
 use crate::parameter::Parameter;
-use crate::quantity::Kind;
+use crate::quantity::{Kind, UNLIMITED};
 
 /// Key of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,17 @@ pub struct Key {
     pub help: &'static str,
 }
 
+impl Key {
+    /// Whether a value lies in its range.
+    pub fn allows(&self, value: u64) -> bool {
+        match self.kind {
+            Kind::Text | Kind::Word(_) | Kind::Switch => true,
+            Kind::Limit if value == UNLIMITED => true,
+            _ => (self.least..=self.most).contains(&value),
+        }
+    }
+}
+
 /// Part of a description with a table of keys.
 pub trait Section: Sized {
     /// Its keys, in the order in which they are printed.
@@ -30,6 +41,9 @@ pub trait Section: Sized {
 
     /// Its values, one for each key.
     fn values(&self) -> Vec<&Parameter>;
+
+    /// The same, to be changed.
+    fn values_mut(&mut self) -> Vec<&mut Parameter>;
 }
 
 /// Declares a section: `count: Count 1..=1024 = "2", "How many.";`. Without a default the key must be given.
@@ -63,6 +77,10 @@ macro_rules! section {
 
             fn values(&self) -> Vec<&$crate::Parameter> {
                 vec![$(&self.$key,)*]
+            }
+
+            fn values_mut(&mut self) -> Vec<&mut $crate::Parameter> {
+                vec![$(&mut self.$key,)*]
             }
         }
     };

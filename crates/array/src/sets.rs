@@ -166,7 +166,8 @@ fn local_layout(group: &Group, members: u32) -> Result<Layout, Refusal> {
             })
         }
     };
-    built.map_err(|error| of_layout("layout".into(), &error))
+    let built = built.map_err(|error| of_layout("layout".into(), &error))?;
+    Ok(if group.keys.parity_update.get() == 1 { built.modifying_always() } else { built })
 }
 
 /// Reads `8+2`.

@@ -112,8 +112,7 @@ pub(crate) fn read_value(key: &Key, layer: &Layer, node: &Node, path: &str) -> R
             hint,
         );
     };
-    let has_range = !matches!(key.kind, Kind::Text | Kind::Word(_) | Kind::Switch);
-    if has_range && !(key.least..=key.most).contains(&value) {
+    if !key.allows(value) {
         let shown = |value: u64| key.kind.print(value, "");
         return refuse(
             scalar.place,

@@ -37,7 +37,8 @@ impl Asked {
 /// A parameter that is fitted.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FittedParameter {
-    /// Its path in the description: `disk_array.drives.seek_min_ms`.
+    /// Its path in the description: `disk_array.drives.seek_min_ms`; in an array of parts `groups[0].drives.seek_min`, in
+    /// nanoseconds, bytes, bytes a second or millionths.
     pub path: String,
     /// Its value before.
     pub before: f64,
@@ -53,9 +54,11 @@ pub struct FittedParameter {
 
 /// The parameters that are asked for, or all numbers of the description whose origin is `fitted`.
 pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
-    let document = as_json(array)?;
     let mut all = Vec::new();
-    collect(&document, String::new(), &mut all);
+    match &array.composed {
+        Some(parts) => collect_parts(parts, &mut all),
+        None => collect(&as_json(array)?, String::new(), &mut all),
+    }
     let numbers: Vec<&(String, Value, bool)> = all.iter().filter(|(_, value, _)| value.is_number()).collect();
     let mut chosen = Vec::new();
     if requested.is_empty() {
@@ -111,7 +114,20 @@ pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<F
 /// The description with other values of the parameters.
 pub(crate) fn with_values(document: &Value, parameters: &[FittedParameter]) -> Option<ArrayDescription> {
     let mut document = document.clone();
-    for parameter in parameters {
+    if let Some(parts) = document.pointer_mut("/composed") {
+        let mut changed: array::Array = serde_json::from_value(parts.take()).ok()?;
+        for parameter in parameters {
+            let (key, own) = changed.value_mut(&parameter.path)?;
+            let value = parameter.value as u64;
+            if !key.allows(value) {
+                return None;
+            }
+            (own.value, own.text) = (value, key.kind.print_exactly(value));
+        }
+        *parts = serde_json::to_value(changed).ok()?;
+    }
+    let is_of_parts = document.get("composed").is_some();
+    for parameter in parameters.iter().filter(|_| !is_of_parts) {
         let pointer = format!("/{}/value", parameter.path.replace('.', "/"));
         let value = if parameter.is_whole {
             Value::from(parameter.value as i64)
@@ -127,6 +143,31 @@ pub(crate) fn with_values(document: &Value, parameters: &[FittedParameter]) -> O
 
 pub(crate) fn as_json(array: &ArrayDescription) -> Result<Value, FitError> {
     serde_json::to_value(array).map_err(|error| FitError::Parameter(error.to_string()))
+}
+
+/// All numbers of an array of parts, as [`collect`] finds them.
+fn collect_parts(parts: &array::Array, found: &mut Vec<(String, Value, bool)>) {
+    use array::Kind::{Switch, Text, Word};
+    for (section, keys, values) in parts.sections() {
+        for (key, own) in keys.iter().zip(values) {
+            let is_number = !matches!(key.kind, Text | Word(_) | Switch) && own.get() != array::UNLIMITED;
+            if is_number {
+                let is_fitted = own.origin == array::Origin::Fitted;
+                found.push((format!("{section}.{}", key.name), Value::from(own.get()), is_fitted));
+            }
+        }
+    }
+}
+
+/// The value of a parameter in a description.
+pub(crate) fn value_of(array: &ArrayDescription, path: &str) -> Option<f64> {
+    if let Some(parts) = &array.composed {
+        let mut all = Vec::new();
+        collect_parts(parts, &mut all);
+        return all.iter().find(|(known, _, _)| known == path).and_then(|(_, value, _)| value.as_f64());
+    }
+    let pointer = format!("/{}/value", path.replace('.', "/"));
+    as_json(array).ok()?.pointer(&pointer)?.as_f64()
 }
 
 /// All parameters below a value: path, value, and whether the origin is `fitted`.
@@ -181,5 +222,29 @@ mod tests {
             assert!(Asked::parse(text).is_err(), "{text}");
         }
         assert!(parameters(&array, &[]).unwrap().iter().any(|one| one.path.ends_with("queue_window")));
+    }
+
+    /// Proves that numbers of an array of parts are found by the ends of their paths, in whole units, that those with the origin
+    /// `fitted` are the ones fitted by themselves, and that another value makes another array or none.
+    #[test]
+    fn parameters_of_parts_are_found_by_name() {
+        let array = plan::load_array("flashsystem-840").unwrap().description;
+        let mut read = parameters(&array, &[Asked::parse("drives.read").unwrap()]).unwrap();
+        assert_eq!((read[0].path.as_str(), read[0].before), ("groups[0].drives.read", 1610.0));
+        assert!(read[0].is_whole);
+        for (text, part) in [("threads", "has no number"), ("copy", "has no number"), ("count", "say which")]
+        {
+            let error = parameters(&array, &[Asked::parse(text).unwrap()]).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        let fitted: Vec<String> =
+            parameters(&array, &[]).unwrap().into_iter().map(|parameter| parameter.path).collect();
+        assert_eq!(fitted.len(), 10, "{fitted:?}");
+        let document = as_json(&array).unwrap();
+        read[0].value = 1700.0;
+        let changed = with_values(&document, &read).unwrap();
+        assert_eq!(value_of(&changed, "groups[0].drives.read"), Some(1700.0));
+        read[0].value = 1e12;
+        assert!(with_values(&document, &read).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use twin::ArrayDescription;
 
-use crate::parameters::{as_json, with_values};
+use crate::parameters::{as_json, value_of, with_values};
 use crate::{FitError, FittedParameter};
 
 /// The text of an array with the values of some parameters changed, each with the origin `fitted` and what it was fitted to.
@@ -17,13 +17,10 @@ pub fn rewrite(
     for parameter in parameters {
         let key = parameter.path.rsplit('.').next().unwrap_or_default();
         let misplaced = || FitError::Text { parameter: parameter.path.clone(), key: key.to_owned() };
-        let line = line_of(&lines, &parameter.path).ok_or_else(misplaced)?;
+        // A lone map stands for a list of one.
+        let line = line_of(&lines, &parameter.path.replace("[0]", "")).ok_or_else(misplaced)?;
         let indent = indent_of(&lines[line]);
-        let value = if parameter.is_whole {
-            (parameter.value as i64).to_string()
-        } else {
-            parameter.value.to_string()
-        };
+        let value = written(array, parameter).ok_or_else(misplaced)?;
         let from = serde_json::Value::from(fitted_to);
         lines[line] =
             format!("{}{key}: {{ value: {value}, origin: fitted, from: {from} }}", " ".repeat(indent));
@@ -31,12 +28,9 @@ pub fn rewrite(
     let mut text = lines.join("\n");
     text.push('\n');
     // What was written must be what was fitted.
-    let written = plan::parse_array(&array.name, &text)?;
+    let read_again = plan::parse_array(&array.name, &text)?;
     let wanted = with_values(&as_json(array)?, parameters);
-    let differs = |one: &FittedParameter| {
-        let pointer = format!("/{}/value", one.path.replace('.', "/"));
-        as_json(&written).ok().and_then(|document| document.pointer(&pointer)?.as_f64()) != Some(one.value)
-    };
+    let differs = |one: &FittedParameter| value_of(&read_again, &one.path) != Some(one.value);
     match parameters.iter().find(|one| wanted.is_none() || differs(one)) {
         None => Ok(text),
         Some(one) => Err(FitError::Text {
@@ -44,6 +38,16 @@ pub fn rewrite(
             key: one.path.rsplit('.').next().unwrap_or_default().to_owned(),
         }),
     }
+}
+
+/// A value as descriptions of this array write it: with its unit in an array of parts.
+fn written(array: &ArrayDescription, parameter: &FittedParameter) -> Option<String> {
+    if let Some(parts) = &array.composed {
+        let mut parts = parts.clone();
+        let (key, _) = parts.value_mut(&parameter.path)?;
+        return Some(key.kind.print_exactly(parameter.value as u64));
+    }
+    Some(if parameter.is_whole { (parameter.value as i64).to_string() } else { parameter.value.to_string() })
 }
 
 fn indent_of(line: &str) -> usize {
@@ -98,6 +102,32 @@ mod tests {
             ]
         );
         assert_eq!(text.lines().count(), loaded.text.lines().count());
+    }
+
+    /// Proves that fitted values of an array of parts are written with their units, so that they are read again as fitted.
+    #[test]
+    fn values_of_parts_are_written_with_their_units() {
+        let loaded = plan::load_array("flashsystem-840").unwrap();
+        let requested = ["fabric.command", "drives.read_rate", "write_interference", "window"];
+        let requested = requested.map(|name| Asked::parse(name).unwrap());
+        let mut chosen = parameters(&loaded.description, &requested).unwrap();
+        for (one, value) in chosen.iter_mut().zip([11_437.0, 548_123_457.0, 141_999.0, 190.0]) {
+            one.value = value;
+        }
+        let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv").unwrap();
+        let changed: Vec<&str> = text
+            .lines()
+            .zip(loaded.text.lines())
+            .filter(|(one, other)| one != other)
+            .map(|(one, _)| one.trim_start().split(',').next().unwrap_or_default())
+            .collect();
+        let wanted = [
+            "command: { value: 11.437us",
+            "window: { value: 190",
+            "read_rate: { value: 548123457B/s",
+            "write_interference: { value: 14.1999%",
+        ];
+        assert_eq!(changed, wanted);
     }
 
     /// Proves that a value that is not on a line of its own is refused with how to write it.

@@ -266,11 +266,13 @@ impl Layout {
     }
 
     /// Logical bytes of a stripe.
+    #[inline]
     pub fn stripe_bytes(&self) -> u64 {
         u64::from(self.data) * u64::from(self.segment_bytes)
     }
 
     /// The stripe that holds a logical byte, and the byte's position in the stripe's data.
+    #[inline]
     pub fn stripe_of(&self, offset_bytes: u64) -> (u64, u64) {
         let (segment, row) = self.by_segment.divide(offset_bytes);
         let (stripe, column) = self.by_column.divide(segment);

@@ -65,7 +65,8 @@ impl Layout {
         }
         let (stripe, column) = self.by_column.divide(segment);
         let located = self.row(stripe);
-        Some([column as u32, self.data].map(|member| at_row(self.place_in(&located, member), row)))
+        let data = at_row(self.place_in(&located, column as u32), row);
+        Some([data, at_row(self.place_in(&located, self.data), row)])
     }
 
     /// The I/Os of a read. `pick` chooses among the mirrors of RAID 1 and RAID 10 (any number, random or rising);
@@ -153,6 +154,34 @@ impl Layout {
                 })
             }
         }
+    }
+
+    /// Writes of a range for which nothing is read, to members that are there: its data, and the parity of each stripe whose
+    /// end it reaches where stripes are gathered. The layout has parity.
+    pub fn write_without_reading<C: Condition>(
+        &self,
+        offset_bytes: u64,
+        length_bytes: u64,
+        condition: &C,
+        gathers_stripes: bool,
+        ios: &mut IoList,
+    ) {
+        ios.clear();
+        self.for_each_segment(offset_bytes, length_bytes, |stripe, column, row, length| {
+            let located = self.row(stripe);
+            let mut write = |member: u32, row: u64, length: u32| {
+                let place = self.place_in(&located, member);
+                if !condition.is_missing(stripe, place.drive) {
+                    ios.push_write(at_row(place, row), length, self.role(member));
+                }
+            };
+            write(column, row, length);
+            let ends_stripe =
+                column + 1 == self.data && row + u64::from(length) == u64::from(self.segment_bytes);
+            if gathers_stripes && ends_stripe {
+                (self.data..self.members()).for_each(|member| write(member, 0, self.segment_bytes));
+            }
+        });
     }
 
     /// How the parity of a band is updated in a stripe that misses `missing`: by the fewest reads. Of a healthy

@@ -24,7 +24,7 @@ pub fn schema(kind: Kind) -> Value {
     }
 }
 
-/// An array of parts, or one of the four kinds of the published tests.
+/// An array of parts, or one of the three kinds of the other published tests.
 fn of_arrays() -> Value {
     let mut kinds = schemars::schema_for!(twin::ArrayDescription).to_value();
     let dialect = kinds.get("$schema").cloned().unwrap_or_default();
@@ -57,7 +57,9 @@ fn of_key(key: &Key) -> Value {
         array::Kind::Switch => json!({ "type": "boolean" }),
         array::Kind::Word(words) => json!({ "enum": words }),
         array::Kind::Time => json!({ "type": ["string", "integer"] }),
-        array::Kind::Bytes | array::Kind::Rate | array::Kind::Text => json!({ "type": "string" }),
+        array::Kind::Bytes | array::Kind::Rate | array::Kind::Limit | array::Kind::Text => {
+            json!({ "type": "string" })
+        }
     };
     let with_origin = json!({
         "type": "object",

@@ -353,7 +353,11 @@ fn switched_off_costs_never_cost() {
 fn sum_of(twin: &Twin, name: &str) -> u64 {
     twin.counters()
         .iter()
-        .filter(|counter| counter.entity.starts_with("drive-") && !counter.entity.starts_with("drive-links"))
+        .filter(|counter| {
+            let entity = &counter.entity;
+            entity.starts_with("module-")
+                || entity.starts_with("drive-") && !entity.starts_with("drive-links")
+        })
         .filter(|counter| counter.name == name)
         .map(|counter| counter.value)
         .sum()

@@ -59,7 +59,8 @@ fn twin_run(directory: &Path) -> RunReader {
         "twin:flashsystem-840",
         "sim",
     );
-    manifest.array = Some(SourceText { name: array.name, source: array.source, text: array.text });
+    let text = plan::with_resolved_values(&array.text, array.description.composed.as_ref().unwrap());
+    manifest.array = Some(SourceText { name: array.name, source: array.source, text });
     manifest.selection.set = selection.set.clone();
     manifest.interval_ns = 20_000_000;
     let new_cases: Vec<NewCase> = cases

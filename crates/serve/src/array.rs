@@ -85,8 +85,11 @@ impl ServedArray {
                 shape.set(key, &text_of(value))?;
             }
         }
-        // Flash modules have parity or none.
-        if let (Some(_), Level::Raid0) = (&description.flash_modules, shape.level) {
+        // The drives of the level that is described, with parity or none.
+        if description.composed.is_some()
+            && shape.levels.contains(&Level::Raid0)
+            && shape.level == Level::Raid0
+        {
             of_model.insert("parity".to_owned(), Value::from("off"));
         }
         let identity = format!(
@@ -169,9 +172,6 @@ impl ServedArray {
 /// served array is a real one, whose time passes by itself. Solid-state arrays have a setting for that.
 fn without_host(description: &ArrayDescription) -> ArrayDescription {
     let mut description = description.clone();
-    if let Some(array) = &mut description.flash_modules {
-        array.hosts.submission_us.value = 0.0;
-    }
     if let Some(array) = &mut description.disk_array {
         array.hosts.submission_us.value = 0.0;
     }
@@ -203,20 +203,6 @@ fn level_of(raid: u8) -> Level {
 }
 
 fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
-    if let Some(array) = &description.flash_modules {
-        let members = array.layout.members.get();
-        return Ok(Shape {
-            level: level_of(array.layout.raid.get()),
-            drives: members,
-            capacity_bytes: array.drives.capacity_bytes.get(),
-            segment_bytes: array.layout.segment_bytes.get(),
-            volumes: 1,
-            volume_bytes: 0,
-            spares: array.drives.count.get().saturating_sub(members),
-            pool: None,
-            levels: &[Level::Raid0, Level::Raid5],
-        });
-    }
     if let Some(array) = &description.ssd_array {
         return Ok(Shape {
             level: level_of(array.layout.raid.get()),
@@ -256,7 +242,7 @@ fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
     }
     Err(ServeError::Array {
         problem: format!("`{}` is of a kind that cannot be served", description.name),
-        hint: "arrays of flash modules, of solid-state drives and of disks can be served",
+        hint: "arrays of solid-state drives, of disks and of parts can be served",
     })
 }
 
@@ -309,8 +295,8 @@ fn shape_of_parts(array: &array::Array) -> Result<Shape, ServeError> {
         volume_bytes: place.bytes,
         spares: set.spares.len() as u32,
         pool,
-        // The model is built of the description: another level would be that of the bytes alone.
-        levels: &[],
+        // The model is built of the description: but for leaving parity alone, another level would be that of the bytes.
+        levels: if level == Level::Raid5 { &[Level::Raid0, Level::Raid5] } else { &[] },
     })
 }
 
@@ -426,7 +412,7 @@ mod tests {
             ("examples/replicas-12-nodes", "`pools` over nodes"),
             ("examples/erasure-12-nodes", "`pools` over nodes"),
             ("examples/flash-and-disks", "several `groups` (fast, bulk)"),
-            ("examples/server-raid-card,raid=5", "raid=5"),
+            ("examples/server-raid-card,raid=6", "raid=6"),
         ] {
             let message = parse(text).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");

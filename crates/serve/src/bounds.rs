@@ -7,13 +7,19 @@ use twin::ArrayDescription;
 /// By kind of part: the number of its processors, the limits of its levels (`fill_…` without the prefix), and what a
 /// level's unit is in bytes where it counts something else. Services are by their names.
 pub(crate) fn bounds(description: &ArrayDescription) -> Value {
-    if let Some(array) = &description.flash_modules {
+    if let Some(array) = &description.composed {
         let controllers = &array.controllers;
-        return json!({"controller": {
+        let mut of_controller = json!({
             "processors": controllers.processors.get(),
-            "commands": controllers.window_commands.get(),
+            "commands": controllers.window.get(),
             "bytes": controllers.window_bytes.get(),
-        }});
+        });
+        if array.cache.write_back.get() > 0 {
+            let block_bytes = array.cache.block.get();
+            of_controller["dirty_blocks"] = json!(array.cache.write_back.get() / block_bytes);
+            of_controller["block_bytes"] = json!(block_bytes);
+        }
+        return json!({ "controller": of_controller });
     }
     if let Some(array) = &description.ssd_array {
         return json!({
@@ -45,10 +51,13 @@ pub(crate) fn bounds(description: &ArrayDescription) -> Value {
 
 /// By what names the model knows the drives of the layout, which has so many.
 pub(crate) fn parts_of_drives(description: &ArrayDescription, drives: u16) -> Vec<String> {
-    let name = |drive| match (&description.replicated, &description.flash_modules) {
-        (Some(system), _) => drive_name(system, drive),
-        (None, Some(_)) => format!("module-{drive}"),
-        (None, None) => format!("drive-{drive}"),
+    let noun = match description.composed.as_ref().and_then(|array| array.groups.first()) {
+        Some(group) if matches!(group.drives, array::Drives::FlashModule(_)) => "module",
+        _ => "drive",
+    };
+    let name = |drive| match &description.replicated {
+        Some(system) => drive_name(system, drive),
+        None => format!("{noun}-{drive}"),
     };
     (0..drives).map(name).collect()
 }

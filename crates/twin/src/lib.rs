@@ -19,7 +19,6 @@ mod engine;
 mod error;
 mod event;
 mod event_loop;
-pub mod flash_module_array;
 pub mod part;
 mod payload;
 pub mod replicated;

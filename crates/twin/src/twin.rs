@@ -13,8 +13,7 @@ use crate::description::Kind;
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
 use crate::{
-    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, composed, disk_array, flash_module_array,
-    replicated, ssd_array,
+    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, composed, disk_array, replicated, ssd_array,
 };
 
 /// The setting that every kind of array has beside its own.
@@ -56,7 +55,6 @@ enum ScheduledEvent {
 /// (`docs/models/engine.md` has its cost).
 #[derive(Debug, Clone)]
 enum Model {
-    FlashModules(Box<flash_module_array::Model>),
     Replicated(Box<replicated::Model>),
     SsdArray(Box<ssd_array::Model>),
     DiskArray(Box<disk_array::Model>),
@@ -67,7 +65,6 @@ enum Model {
 macro_rules! on_model {
     ($twin:expr, $model:ident => $do:expr) => {
         match $twin {
-            Model::FlashModules($model) => $do,
             Model::Replicated($model) => $do,
             Model::SsdArray($model) => $do,
             Model::DiskArray($model) => $do,
@@ -101,7 +98,6 @@ impl Twin {
         };
         let settings = &settings;
         let model = match description.kind()? {
-            Kind::FlashModules(description) => Model::FlashModules(build(description, settings, seed)?),
             Kind::Replicated(description) => Model::Replicated(build(description, settings, seed)?),
             Kind::SsdArray(description) => Model::SsdArray(build(description, settings, seed)?),
             Kind::DiskArray(description) => Model::DiskArray(build(description, settings, seed)?),
@@ -124,14 +120,13 @@ impl Twin {
     /// What can be set on a twin of this description; nothing where it gives no kind.
     pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
         let own = match description.kind() {
-            Ok(Kind::FlashModules(_)) => flash_module_array::Model::SETTINGS,
-            Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS,
-            Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS,
-            Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS,
-            Ok(Kind::Composed(_)) => composed::Model::SETTINGS,
+            Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS.to_vec(),
+            Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS.to_vec(),
+            Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS.to_vec(),
+            Ok(Kind::Composed(array)) => composed::settings_of(array),
             Err(_) => return Vec::new(),
         };
-        own.iter().copied().chain([EXACT]).collect()
+        own.into_iter().chain([EXACT]).collect()
     }
 
     /// Runs a load on the twin: windows of it where that is enough, all of it where the twin was built with `exact: on`.

@@ -5,7 +5,7 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{Run, Total, array, counter, measure, settings};
+use common::{Run, Total, array, counter, measure, parts, settings};
 use load::Pattern;
 use serde_json::Value;
 use twin::{ArrayDescription, Event, Origin, Parameter, Twin, TwinError};
@@ -159,12 +159,10 @@ fn a_new_ssd_takes_a_lost_ones_place() {
 #[test]
 fn a_lost_flash_module_is_rebuilt() {
     let mut description = array("flashsystem-840");
-    let flash = description.flash_modules.as_mut().unwrap();
-    flash.drives.capacity_bytes.value = 1 << 30;
-    flash.firmware_update = None;
-    let rebuild = flash.rebuild.as_mut().unwrap();
-    rebuild.begins_after_s.value = 0.5;
-    rebuild.mb_per_s.value = 500.0;
+    let flash = parts(&mut description);
+    flash.value_mut("groups[0].drives.capacity").unwrap().1.value = 1 << 30;
+    flash.rebuild.delay.value = 500_000_000;
+    flash.rebuild.rate.value = 500_000_000;
     let mut twin = build(&description, &[]);
     twin.schedule(SECOND_NS, Event::DriveFailure).unwrap();
     let run = Run { numjobs: 16, ..load(Pattern::Randread, 100, 5) };
@@ -175,16 +173,17 @@ fn a_lost_flash_module_is_rebuilt() {
     let took_s = (notes[1].at_ns - notes[0].at_ns) as f64 / 1e9;
     assert!((2.6..2.9).contains(&took_s), "{took_s}");
     let of = |module: u32, name: &str| counter(&twin, &format!("module-{module}"), name);
-    let segment_bytes = description.flash_modules.as_ref().unwrap().layout.segment_bytes.value;
+    let segment_bytes = parts(&mut description).groups[0].keys.segment.value;
     assert_eq!(of(7, "writes"), (1 << 30) / segment_bytes);
     assert_eq!(of(7, "written_bytes"), 1 << 30);
     assert!(mean_ms(&total, 1..2) > 1.02 * mean_ms(&total, 0..1));
     assert!((mean_ms(&total, 4..5) / mean_ms(&total, 0..1) - 1.0).abs() < 0.01);
 
     // Healthy, a read is one; with a module lost, a seventh of them is six. Nothing is taken for a stream by chance.
-    description.flash_modules.as_mut().unwrap().controllers.sequential_streams.value = 0;
+    parts(&mut description).controllers.streams.value = 0;
     let mut twin = build(&description, &[("write_cache", "off".into())]);
-    description.flash_modules.as_mut().unwrap().rebuild = None;
+    // The rebuild begins after all of this.
+    parts(&mut description).rebuild.delay.value = 1_000_000_000_000;
     let mut lost = build(&description, &[("write_cache", "off".into())]);
     lost.schedule(0, Event::DriveFailure).unwrap();
     let count = |twin: &mut Twin, pattern, name: &str| {
@@ -334,10 +333,8 @@ fn fast_forward_goes_through_an_update() {
 #[test]
 fn nothing_is_left_out_during_a_rebuild() {
     let mut modules = array("flashsystem-840");
-    let flash = modules.flash_modules.as_mut().unwrap();
-    flash.drives.capacity_bytes.value = 1 << 30;
-    flash.firmware_update = None;
-    flash.rebuild.as_mut().unwrap().mb_per_s.value = 200.0;
+    let flash = parts(&mut modules);
+    flash.value_mut("groups[0].drives.capacity").unwrap().1.value = 1 << 30;
     let mut disks = array("e2700");
     let array = disks.disk_array.as_mut().unwrap();
     array.volumes.bytes.value = 8 << 30;

@@ -134,7 +134,7 @@ fn nothing_is_skipped_before_a_chaotic_loss() {
 #[test]
 fn percentiles_of_wandering_queues_are_exact() {
     let mut description = array("flashsystem-840");
-    description.flash_modules.as_mut().unwrap().controllers.processors.value = 2;
+    common::parts(&mut description).controllers.processors.value = 2;
     let load = common::Run {
         pattern: Pattern::Randrw,
         rwmixread: 10,

@@ -4,10 +4,10 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{counted_samples as measure_on, iops};
+use common::{counted_samples as measure_on, iops, parts};
 use load::{DirectionSample, LoadSpec, Pattern, Sample};
 use serde_json::{Map, Value};
-use twin::{ArrayDescription, Event, Twin, TwinError, flash_module_array};
+use twin::{ArrayDescription, Event, Twin, TwinError};
 
 /// The population of the shipped plan: 32 jobs of depth 27.
 const NUMJOBS: u32 = 32;
@@ -218,11 +218,11 @@ fn same_seed_same_samples() {
 /// 1 s; hosts notice after 0.2 s. Verification runs from 4.0 to 4.75 s.
 fn update_under_load(switches: &[(&str, &str)]) -> (Vec<Sample>, Twin) {
     let mut description = description();
-    let update = description.flash_modules.as_mut().unwrap().firmware_update.as_mut().unwrap();
-    update.controller_away_s.value = 1.0;
-    update.controller_gap_s.value = 0.5;
-    update.path_failover_s.value = 0.2;
-    update.verification_bytes.value = 150_000_000;
+    let update = &mut parts(&mut description).failover;
+    update.away.value = 1_000_000_000;
+    update.gap.value = 500_000_000;
+    update.path.value = 200_000_000;
+    update.verify.value = 150_000_000;
     let switches = switches.iter().map(|&(key, value)| (key.into(), value.into())).collect();
     let mut twin = Twin::build(&description, &switches, 1).unwrap();
     twin.schedule(1_000_000_000, Event::FirmwareUpdate).unwrap();
@@ -262,8 +262,7 @@ fn a_firmware_update_dips_briefly() {
 #[test]
 fn fast_forward_ends_the_catching_up() {
     let mut description = description();
-    let update = description.flash_modules.as_mut().unwrap().firmware_update.as_mut().unwrap();
-    update.controller_away_s.value = 45.0;
+    parts(&mut description).failover.away.value = 45_000_000_000;
     // As in the shipped plan: one job holds the whole rate, and may have as many I/Os outstanding as all of them.
     let load = LoadSpec {
         numjobs: 1,
@@ -313,7 +312,7 @@ fn impossible_events_are_refused() {
     measure_on(&mut twin, &LoadSpec { runtime_ns: 1_000_000, ..spec(Pattern::Randread, 4096, 100) });
     assert!(matches!(twin.schedule(0, Event::FirmwareUpdate), Err(TwinError::Late { .. })));
     let mut description = description();
-    description.flash_modules.as_mut().unwrap().firmware_update = None;
+    parts(&mut description).controllers.count.value = 1;
     let mut twin = Twin::build(&description, &Map::new(), 1).unwrap();
     assert!(matches!(twin.schedule(0, Event::FirmwareUpdate), Err(TwinError::NoSuchEvent { .. })));
 }
@@ -321,24 +320,24 @@ fn impossible_events_are_refused() {
 /// Proves that nonsense is refused with the path of its key.
 #[test]
 fn nonsense_is_refused_by_key() {
-    type Spoil = fn(&mut flash_module_array::Description);
-    let cases: [(&str, Spoil); 9] = [
-        ("flash_modules.drives.capacity_bytes", |array| array.drives.capacity_bytes.value = 0),
-        ("flash_modules.drives.count", |array| array.drives.count.value = 1_000_000),
-        ("flash_modules.links.count", |array| array.links.count.value = 1),
-        ("flash_modules.layout.members", |array| array.layout.members.value = 2),
-        ("flash_modules.layout.members", |array| array.layout.members.value = 9),
-        ("flash_modules.layout.raid", |array| array.layout.raid.value = 7),
-        ("flash_modules.layout.segment_bytes", |array| array.layout.segment_bytes.value = 1000),
-        ("flash_modules.links.mb_per_s", |array| array.links.mb_per_s.value = f64::NAN),
-        ("flash_modules.firmware_update.controller_away_s", |array| {
-            array.firmware_update.as_mut().unwrap().controller_away_s.value = -1.0;
-        }),
-    ];
-    for (path, spoil) in cases {
+    let array = description().composed.unwrap();
+    for (path, value) in [
+        ("groups[0].drives.capacity", 0),
+        ("groups[0].drives.count", 1_000_000),
+        ("fabric.ports", 1),
+        ("fabric.rate", 0),
+        ("groups[0].spares", 8),
+        ("groups[0].segment", 1000),
+        ("failover.away", u64::MAX),
+        ("cache.write_back", 1 << 30),
+    ] {
+        let error = array.with_value(path, value).unwrap_err();
+        let named = if path == "cache.write_back" { "cache.buffered" } else { path };
+        assert_eq!(error.path, named, "{}", error.message);
         let mut description = description();
-        spoil(description.flash_modules.as_mut().unwrap());
-        assert_eq!(description.check().unwrap_err().path, path);
+        parts(&mut description).value_mut(path).unwrap().1.value = value;
+        let is_range = error.message.contains("out of range");
+        assert!(is_range || description.check().unwrap_err().path == named, "{path}");
     }
     assert!(matches!(
         Twin::build(&description(), &Map::from_iter([("colour".into(), "red".into())]), 1),
@@ -350,12 +349,12 @@ fn nonsense_is_refused_by_key() {
 #[test]
 fn an_array_is_of_one_kind() {
     let mut description = description();
-    description.flash_modules = None;
+    description.composed = None;
     let error = description.check().unwrap_err();
-    assert!(error.problem.contains("no kind of array") && error.hint.contains("flash_modules"), "{error}");
+    assert!(error.problem.contains("no kind of array") && error.hint.contains("disk_array"), "{error}");
     assert!(matches!(Twin::build(&description, &Map::new(), 1), Err(TwinError::Description(_))));
     let unknown =
-        serde_saphyr::from_str::<ArrayDescription>("name: x\ntitle: x\nflash_moduels: {}\n").unwrap_err();
+        serde_saphyr::from_str::<ArrayDescription>("name: x\ntitle: x\ndisk_arary: {}\n").unwrap_err();
     assert!(unknown.to_string().contains("line 3"), "{unknown}");
 }
 

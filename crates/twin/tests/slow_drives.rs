@@ -81,8 +81,8 @@ fn a_new_drive_is_not_slow() {
     ] {
         let mut description = array(name);
         // A hot spare would take the place.
-        if let Some(array) = &mut description.flash_modules {
-            array.drives.count.value = array.layout.members.value;
+        if let Some(array) = &mut description.composed {
+            array.groups[0].keys.spares.value = 0;
         }
         let mut twin = Twin::build(&description, &settings(&[]), 1).unwrap();
         let act = |twin: &mut Twin, action: &str, arguments: &[(&str, Value)]| {

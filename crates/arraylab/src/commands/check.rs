@@ -99,7 +99,8 @@ fn as_json(
                 .map(|(key, value)| {
                     json!({
                         "path": format!("{path}.{}", key.name),
-                        "value": value.value,
+                        // What is unlimited has no number.
+                        "value": (value.value != array::UNLIMITED).then_some(value.value),
                         "text": value.text,
                         "unit": unit_of(key.kind),
                         "origin": value.origin.word(),
@@ -130,7 +131,7 @@ fn unit_of(kind: array::Kind) -> &'static str {
         array::Kind::Count => "count",
         array::Kind::Bytes => "bytes",
         array::Kind::Time => "ns",
-        array::Kind::Rate => "bytes/s",
+        array::Kind::Rate | array::Kind::Limit => "bytes/s",
         array::Kind::Share => "millionths",
         array::Kind::Switch | array::Kind::Word(_) | array::Kind::Text => "text",
     }

@@ -253,20 +253,20 @@ fn impossible_arrays() {
         (
             "RAID 5 with 2 modules",
             "flashsystem-840",
-            value("members: { value: 7,", "members: { value: 2,"),
-            "members: { value: 2,",
+            value("spares: { value: 1,", "spares: { value: 6,"),
+            "layout: { value: raid5,",
         ),
         (
             "modules of no size",
             "flashsystem-840",
-            value("value: 1870000000000, origin: published", "value: 0, origin: published"),
-            "capacity_bytes: { value: 0,",
+            value("value: 1.87TB, origin: published", "value: 0B, origin: published"),
+            "capacity: { value: 0B,",
         ),
         (
             "a controller of modules with no link",
             "flashsystem-840",
-            value("8 Gb FC\n    count: { value: 8,", "8 Gb FC\n    count: { value: 1,"),
-            "count: { value: 1, origin: published, from: \"8 × 8 Gb",
+            value("ports: { value: 8,", "ports: { value: 1,"),
+            "ports: { value: 1, origin: published, from: \"8 × 8 Gb",
         ),
         (
             "10^6 modules",

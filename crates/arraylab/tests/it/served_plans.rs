@@ -171,10 +171,10 @@ fn hasty_flashsystem() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/flashsystem-840.yaml");
     let mut text = fs::read_to_string(path).unwrap();
     for (key, before, after) in [
-        ("controller_away_s", "300", "1.5"),
-        ("controller_gap_s", "60", "1"),
-        ("path_failover_s", "2", "0.8"),
-        ("verification_bytes", "1870000000000", "400000000"),
+        ("away", "300s", "1.5s"),
+        ("gap", "60s", "1s"),
+        ("path", "2s", "800ms"),
+        ("verify", "1.87TB", "400MB"),
     ] {
         let (before, after) = (format!("{key}: {{ value: {before},"), format!("{key}: {{ value: {after},"));
         assert!(text.contains(&before), "{before}");

@@ -190,7 +190,7 @@ impl Failover {
                 let next = index + 1;
                 if !self.is_failover && (next as usize) < self.presence.len() {
                     self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Leave(next)));
-                } else if !self.is_failover {
+                } else if !self.is_failover && update.stripes > 0 {
                     self.stripes_left = update.stripes;
                     self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Verify));
                 }

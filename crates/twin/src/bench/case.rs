@@ -198,30 +198,42 @@ fn settings_of(description: &ArrayDescription, random: &mut Random) -> Map<Strin
 
 /// An array some of whose parts are drawn anew.
 fn changed(array: &ArrayDescription, random: &mut Random) -> Option<(ArrayDescription, Map<String, Value>)> {
+    let mut description = array.clone();
     let mut value = serde_json::to_value(array).ok()?;
     let mut changes = Map::new();
-    for (pointer, factors) in [
-        ("/links/count/value", &[0.5, 1.0, 2.0][..]),
-        ("/drives/count/value", &[0.5, 1.0, 1.0]),
-        ("/drives/over_provisioning/value", &[0.5, 1.0, 1.5]),
-        ("/drives/program_us/value", &[0.5, 1.0, 2.0]),
-        ("/controllers/processors/value", &[0.5, 1.0, 2.0]),
+    for (key, of_parts, factors) in [
+        ("links.count", "fabric.ports", &[0.5, 1.0, 2.0][..]),
+        ("drives.count", "groups[0].drives.count", &[0.5, 1.0, 1.0]),
+        ("drives.over_provisioning", "groups[0].drives.over_provisioning", &[0.5, 1.0, 1.5]),
+        ("drives.program_us", "groups[0].drives.program", &[0.5, 1.0, 2.0]),
+        ("controllers.processors", "controllers.processors", &[0.5, 1.0, 2.0]),
     ] {
         let factor = one_of(random, factors);
-        for kind in ["ssd_array", "flash_modules"] {
-            let Some(number) = value.pointer_mut(&format!("/{kind}{pointer}")) else { continue };
-            let drawn = if let Some(whole) = number.as_u64() {
-                json!(((whole as f64 * factor).round() as u64).max(1))
-            } else {
-                json!(number.as_f64()? * factor)
+        if let Some(parts) = &mut description.composed {
+            let Some(before) = parts.value_mut(of_parts).map(|(_, parameter)| parameter.value) else {
+                continue;
             };
-            if drawn != *number {
-                let key = pointer.trim_start_matches('/').trim_end_matches("/value").replace('/', ".");
-                changes.insert(key, drawn.clone());
-                *number = drawn;
+            let drawn = ((before as f64 * factor).round() as u64).max(1);
+            if drawn != before {
+                **parts = parts.with_value(of_parts, drawn).ok()?;
+                changes.insert(of_parts.to_owned(), drawn.into());
             }
+            continue;
+        }
+        let pointer = format!("/ssd_array/{}/value", key.replace('.', "/"));
+        let Some(number) = value.pointer_mut(&pointer) else { continue };
+        let drawn = if let Some(whole) = number.as_u64() {
+            json!(((whole as f64 * factor).round() as u64).max(1))
+        } else {
+            json!(number.as_f64()? * factor)
+        };
+        if drawn != *number {
+            changes.insert(key.to_owned(), drawn.clone());
+            *number = drawn;
         }
     }
-    let description: ArrayDescription = serde_json::from_value(value).ok()?;
+    if description.composed.is_none() {
+        description = serde_json::from_value(value).ok()?;
+    }
     description.check().ok().map(|()| (description, changes))
 }

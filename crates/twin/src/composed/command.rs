@@ -13,6 +13,8 @@ pub(crate) enum TaskKind {
     Destage,
     /// One stripe of a rebuild; `offset_bytes` is its number.
     Rebuild,
+    /// One stripe that is read for verification; `offset_bytes` is its number.
+    Verify,
 }
 
 /// What the drives do for a command.
@@ -28,8 +30,9 @@ pub(crate) enum Phase {
     Write,
 }
 
-/// Command under way.
+/// Command under way: a line of the processor's caches.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Command {
     pub issued_at_ns: u64,
     /// When all drives that answer at once have done their part.
@@ -40,14 +43,15 @@ pub(crate) struct Command {
     pub tag: u32,
     /// Longest wait for network and back end of an I/O that a hard disk carries out.
     pub wait_ns: u64,
-    pub volume: u32,
+    /// Controller that owns its volume, among those of a node.
+    pub preferred: u16,
     pub set: u16,
     pub controller: u16,
     /// Controller whose cache it uses.
     pub owner: u16,
     pub link: u16,
-    /// Node whose controller carries it out.
-    pub home: u16,
+    /// Host, where paths tell hosts apart.
+    pub host: u16,
     /// I/Os that hard disks still have.
     pub left: u16,
     pub direction: Direction,
@@ -58,6 +62,42 @@ pub(crate) struct Command {
     pub is_lost: bool,
     /// It has a place in its controller's window.
     pub is_admitted: bool,
+    /// Its host is answered while the drives still have it to write.
+    pub is_answered_early: bool,
+    /// What still ends for it: its answer, and its write where that comes later.
+    pub ends: u8,
+    /// It follows others of a sequential stream.
+    pub is_sequential: bool,
+}
+
+const _: () = assert!(size_of::<Command>() == 64);
+
+impl Command {
+    /// Command of a host that has done nothing yet.
+    pub const BLANK: Command = Command {
+        issued_at_ns: 0,
+        ready_ns: 0,
+        offset_bytes: 0,
+        length_bytes: 0,
+        tag: 0,
+        wait_ns: 0,
+        preferred: 0,
+        set: 0,
+        controller: 0,
+        owner: 0,
+        link: 0,
+        host: 0,
+        left: 0,
+        direction: Direction::Read,
+        kind: TaskKind::Host,
+        phase: Phase::Read,
+        is_part: false,
+        is_lost: false,
+        is_admitted: false,
+        is_answered_early: false,
+        ends: 1,
+        is_sequential: false,
+    };
 }
 
 /// I/O that has several commands.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use load::Direction;
 
-use super::fabric::rate;
+use super::rates::rate;
 use super::settings::Settings;
 use crate::cache::{DestageOrder, ReadCache, WriteCache};
 use crate::engine::{Rate, Server, ServerPool};
@@ -18,14 +18,18 @@ pub(crate) struct Controller {
     copy: Rate,
     parity: Rate,
     mirror: Option<Rate>,
+    buffer: Rate,
     window: u32,
+    window_bytes: u64,
     processors: ServerPool,
     memory: Server,
     engine: Server,
     mirror_link: Server,
+    write_buffer: Server,
     under_way: u32,
-    /// Commands that wait for a place in the window.
-    waiting: VecDeque<u32>,
+    bytes_under_way: u64,
+    /// Commands that wait for a place in the window, in order, with their sizes.
+    waiting: VecDeque<(u32, u32)>,
     pub write_cache: Option<WriteCache>,
     pub read_cache: Option<ReadCache>,
     commands: u64,
@@ -56,13 +60,17 @@ impl Controller {
             parity: rate(controllers.parity.get(), on.parity),
             mirror: (has_peer && cache.mirrored.is_on() && on.mirroring)
                 .then(|| rate(cache.mirror.get(), true)),
-            window: controllers.window.count(),
+            buffer: rate(cache.buffer_rate.get(), on.processors),
+            window: if on.window { controllers.window.count() } else { u32::MAX },
+            window_bytes: if on.window { controllers.window_bytes.get() } else { u64::MAX },
             processors: ServerPool::new(controllers.processors.count()),
             memory: Server::default(),
             engine: Server::default(),
             mirror_link: Server::default(),
+            write_buffer: Server::default(),
             under_way: 0,
-            waiting: VecDeque::new(),
+            bytes_under_way: 0,
+            waiting: VecDeque::with_capacity(1024),
             write_cache,
             read_cache,
             commands: 0,
@@ -70,14 +78,19 @@ impl Controller {
         }
     }
 
-    /// Takes a command in; returns when a processor has seen to it and its data has passed through memory.
+    /// Takes a command in; returns when a processor has seen to it, its data has passed through memory, and what it writes is in
+    /// the buffer.
     #[inline]
     pub fn take_in(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
         self.commands += 1;
         let service_ns = if direction == Direction::Read { self.read_ns } else { self.write_ns };
         let seen_ns = self.processors.serve(now_ns, service_ns);
         let moved_ns = self.memory.serve(now_ns, self.copy.duration_ns(bytes));
-        seen_ns + (moved_ns - now_ns)
+        let ready_ns = seen_ns + (moved_ns - now_ns);
+        if direction == Direction::Write && self.buffer != Rate::UNLIMITED {
+            return self.write_buffer.serve(ready_ns, self.buffer.duration_ns(bytes));
+        }
+        ready_ns
     }
 
     /// When parity, or lost data, is computed over so many bytes.
@@ -95,25 +108,52 @@ impl Controller {
         }
     }
 
+    /// Whether the window has room; a command larger than all of it goes alone.
+    #[inline]
+    fn has_room(&self, bytes: u32) -> bool {
+        self.under_way == 0
+            || (self.under_way < self.window && self.bytes_under_way + u64::from(bytes) <= self.window_bytes)
+    }
+
+    #[inline]
+    fn occupy(&mut self, bytes: u32) {
+        self.under_way += 1;
+        self.bytes_under_way += u64::from(bytes);
+    }
+
     /// Whether a command may go to the drives now; otherwise it waits for its turn.
     #[inline]
-    pub fn admit(&mut self, command: u32) -> bool {
-        if self.under_way < self.window && self.waiting.is_empty() {
-            self.under_way += 1;
+    pub fn admit(&mut self, command: u32, bytes: u32) -> bool {
+        if self.waiting.is_empty() && self.has_room(bytes) {
+            self.occupy(bytes);
             return true;
         }
-        self.waiting.push_back(command);
+        self.waiting.push_back((command, bytes));
         false
     }
 
-    /// A command has left the drives. Returns the one that takes its place.
+    /// A command of so many bytes has left the drives.
     #[inline]
-    pub fn leave(&mut self) -> Option<u32> {
-        let next = self.waiting.pop_front();
-        if next.is_none() {
-            self.under_way -= 1;
+    pub fn leave(&mut self, bytes: u32) {
+        self.under_way -= 1;
+        self.bytes_under_way -= u64::from(bytes);
+    }
+
+    /// The next waiting command that has room, which then has its place.
+    #[inline]
+    pub fn admit_next(&mut self) -> Option<u32> {
+        let &(command, bytes) = self.waiting.front()?;
+        if !self.has_room(bytes) {
+            return None;
         }
-        next
+        self.waiting.pop_front();
+        self.occupy(bytes);
+        Some(command)
+    }
+
+    /// All that wait, when the controller leaves.
+    pub fn abandon_waiting(&mut self) -> VecDeque<(u32, u32)> {
+        std::mem::take(&mut self.waiting)
     }
 
     /// What it has done.
@@ -124,15 +164,19 @@ impl Controller {
         counters.add(&entity, "memory_busy_ns", self.memory.busy_ns());
         counters.add(&entity, "parity_engine_busy_ns", self.engine.busy_ns());
         counters.add(&entity, "mirror_busy_ns", self.mirror_link.busy_ns());
+        counters.add(&entity, "write_buffer_busy_ns", self.write_buffer.busy_ns());
         counters.add(&entity, "read_cache_hits", self.hits);
+        let mut waiting_commands = self.waiting.len() as u64;
         if let Some(cache) = &self.write_cache {
             let [blocks, extents, waiting] = cache.fill();
             counters.add(&entity, "merged_writes", cache.merged_writes);
             counters.add(&entity, "destaged_stripes", cache.destages);
             counters.add(&entity, "fill_dirty_blocks", blocks);
             counters.add(&entity, "fill_dirty_extents", extents);
-            counters.add(&entity, "fill_waiting_commands", waiting);
+            waiting_commands += waiting;
         }
         counters.add(&entity, "fill_commands", u64::from(self.under_way));
+        counters.add(&entity, "fill_bytes", self.bytes_under_way);
+        counters.add(&entity, "fill_waiting_commands", waiting_commands);
     }
 }

@@ -1,13 +1,11 @@
 //! Hosts, links to the array, the network between nodes, and links to the drives.
 
+use super::paths::{Destination, Paths};
+use super::rates::rate;
 use super::settings::Settings;
-use crate::engine::{Rate, Server};
+use super::threads::Threads;
+use crate::engine::Rate;
 use crate::part::{Counters, LinkDirection, count_threads};
-
-/// Rate of so many bytes a second, or none that limits.
-pub(super) fn rate(bytes_per_s: u64, is_on: bool) -> Rate {
-    if is_on { Rate::from_mb_per_s(bytes_per_s as f64 / 1e6) } else { Rate::UNLIMITED }
-}
 
 /// Pipe in both directions.
 #[derive(Debug, Clone, Default)]
@@ -56,14 +54,10 @@ impl Ports {
 /// Hosts and all that carries data.
 #[derive(Debug, Clone)]
 pub(crate) struct Fabric {
-    submit_ns: u64,
-    copy: Rate,
-    /// Thread of each job that has issued something.
-    threads: Vec<Server>,
+    threads: Threads,
     links: Ports,
     pub link_latency_ns: u64,
-    /// By controller: its links, and the next of them.
-    links_of: Box<[(Box<[u16]>, usize)]>,
+    paths: Paths,
     /// By node, as if its ports were one pipe of their sum.
     network: Option<Ports>,
     network_latency_ns: u64,
@@ -82,13 +76,7 @@ impl Fabric {
     pub fn new(array: &array::Array, settings: &Settings) -> Fabric {
         let on = settings.on;
         let or_none = |is_on: bool, ns: u64| if is_on { ns } else { 0 };
-        let controllers = array.controller_count();
         let links = array.fabric.ports.count();
-        let links_of = |controller: u32| {
-            let own: Box<[u16]> =
-                (0..links).filter(|link| link % controllers == controller).map(|link| link as u16).collect();
-            (own, 0)
-        };
         let pipe = |ports: u64, bytes_per_s: u64, command_ns: u64, is_on: bool, count: u32| {
             let total_rate = bytes_per_s.saturating_mul(ports);
             Ports::new(count, or_none(is_on, command_ns / ports), rate(total_rate, is_on))
@@ -113,16 +101,14 @@ impl Fabric {
             .collect();
         let network = array.network.as_ref();
         Fabric {
-            submit_ns: or_none(on.host, array.hosts.submit.get()),
-            copy: rate(array.hosts.copy.get(), on.host),
-            threads: Vec::new(),
+            threads: Threads::new(&array.hosts, on.host),
             links: Ports::new(
                 links,
                 or_none(on.links, array.fabric.command.get()),
                 rate(array.fabric.rate.get(), on.links),
             ),
             link_latency_ns: or_none(on.links, array.fabric.latency.get()),
-            links_of: (0..controllers).map(links_of).collect(),
+            paths: Paths::new(array, on.balancing),
             network: network.map(|network| {
                 pipe(
                     network.ports.get(),
@@ -137,23 +123,33 @@ impl Fabric {
         }
     }
 
-    /// When a job's thread, asked now, hands an I/O of so many bytes over.
+    /// When the thread of an I/O of so many bytes, asked now, hands it over.
     #[inline]
-    pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, bytes: u32) -> u64 {
-        if job as usize >= self.threads.len() {
-            self.threads.resize(job as usize + 1, Server::default());
-        }
-        let service_ns = self.submit_ns + self.copy.duration_ns(u64::from(bytes));
-        self.threads[job as usize].serve(now_ns, service_ns)
+    pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, tag: u32, bytes: u32) -> u64 {
+        self.threads.submit(now_ns, job, tag, bytes)
     }
 
-    /// The link that a command to a controller takes: its links take turns.
+    /// Whether I/Os are handed over in the order in which threads are asked.
+    pub fn keeps_order(&self) -> bool {
+        self.threads.keep_order()
+    }
+
+    /// Host of a job.
     #[inline]
-    pub fn choose_link(&mut self, controller: u16) -> u16 {
-        let (links, next) = &mut self.links_of[usize::from(controller)];
-        let link = links[*next];
-        *next = if *next + 1 == links.len() { 0 } else { *next + 1 };
-        link
+    pub fn host_of(&self, job: u32) -> u16 {
+        self.paths.host_of(job)
+    }
+
+    /// The link that a host's command takes to a controller, or to any of a node that `is_known_up` to the host.
+    #[inline]
+    pub fn choose_link(&mut self, host: u16, to: Destination, is_known_up: impl Fn(u32) -> bool) -> u16 {
+        self.paths.choose(host, to, is_known_up)
+    }
+
+    /// Controller at a link's end.
+    #[inline]
+    pub fn controller_of(&self, link: u16) -> u16 {
+        self.paths.controller_of(link)
     }
 
     /// When a command, with data if it writes, is at its controller.
@@ -161,8 +157,8 @@ impl Fabric {
     pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
         let carried_ns = match bytes {
             Some(bytes) => self.links.send(now_ns, usize::from(link), bytes, true),
-            // A command without data takes no part in what limits data.
-            None => now_ns + self.links.command_ns,
+            // A read's command holds the link that its data comes over.
+            None => now_ns,
         };
         carried_ns + self.link_latency_ns
     }
@@ -200,13 +196,8 @@ impl Fabric {
 
     /// What they have carried.
     pub fn count_into(&self, counters: &mut Counters, hosts: u32) {
-        let busy_ns = self.threads.iter().map(Server::busy_ns).sum();
-        count_threads(
-            self.threads.len() as u64,
-            busy_ns,
-            counters,
-            if hosts == 1 { "host" } else { "hosts" },
-        );
+        let (threads, busy_ns) = self.threads.count();
+        count_threads(threads, busy_ns, counters, if hosts == 1 { "host" } else { "hosts" });
         let names = ["to_array_bytes", "to_host_bytes", "to_array_busy_ns", "to_host_busy_ns"];
         self.links.count_into(counters, "link", names);
         if let Some(network) = &self.network {

@@ -12,6 +12,8 @@ pub(crate) struct Groups {
     pub drives: Vec<GroupDrives>,
     /// Number of the first drive of each group, and behind them that of all drives.
     firsts: Vec<u32>,
+    /// By group: what its drives are called.
+    nouns: Vec<&'static str>,
 }
 
 impl Groups {
@@ -24,7 +26,7 @@ impl Groups {
             drives.push(GroupDrives::new(group, count, settings, seed)?);
             firsts.push(firsts[index] + count);
         }
-        Ok(Groups { drives, firsts })
+        Ok(Groups { drives, firsts, nouns: array.groups.iter().map(GroupDrives::noun).collect() })
     }
 
     /// All drives.
@@ -43,6 +45,11 @@ impl Groups {
         let group =
             if self.drives.len() == 1 { 0 } else { self.firsts.partition_point(|&first| first <= drive) - 1 };
         (group, drive - self.firsts[group])
+    }
+
+    /// Name of a drive among the counters.
+    pub fn entity(&self, drive: u32) -> String {
+        format!("{}-{drive}", self.nouns[self.place(drive).0])
     }
 
     /// Counts of all drives.

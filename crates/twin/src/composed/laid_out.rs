@@ -45,6 +45,7 @@ impl LaidOut {
             let limit = array.volumes[place.entry].limit.as_ref().filter(|_| settings.on.limits);
             volumes.push(VolumeState {
                 set: place.set as u16,
+                preferred: (volumes.len() as u32 % array.controllers.count.count()) as u16,
                 offset_bytes: place.offset_bytes,
                 bytes: place.bytes,
                 limiter: limit.map(Limiter::new),

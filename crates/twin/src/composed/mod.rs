@@ -7,28 +7,33 @@
 mod command;
 mod controller;
 mod destage;
+mod device;
+mod direct;
 mod drives;
 mod fabric;
 mod groups;
 mod laid_out;
 mod path;
+mod paths;
 mod phases;
+mod rates;
 mod rebuild;
 mod set;
 mod settings;
+mod solid_states;
+mod streams;
+mod threads;
 mod volume;
 
 use layout::IoList;
-use load::{Completion, Device, Direction, Operation};
+use load::Direction;
 use serde_json::{Map, Value};
 
 use crate::array_model::ArrayModel;
-use crate::availability::{Failover, FaultEvent, FirmwareUpdate, Refill};
+use crate::availability::{Failover, FaultEvent, FirmwareUpdate};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
-use crate::event_loop::{Clock, EventLoop};
 use crate::part::{Counters, assumed};
-use crate::payload::number_in;
 use crate::settings::{Setting, numbered, unknown};
 use crate::{TwinCounter, TwinError, TwinNote};
 use command::{Command, Fault, ModelEvent, Parts};
@@ -39,6 +44,8 @@ use groups::Groups;
 use laid_out::LaidOut;
 use set::SetState;
 use settings::Settings;
+pub(crate) use settings::settings_of;
+use streams::Streams;
 use volume::{Entry, VolumeState};
 
 /// Why controllers of such an array cannot leave.
@@ -80,12 +87,22 @@ pub(crate) struct Model {
     answer_ns: u64,
     controllers_per_node: u32,
     is_active_active: bool,
-    /// Commands of active-active controllers so far: they take turns.
-    turn: u32,
+    /// Commands are handed over in the order in which they come.
+    keeps_order: bool,
+    /// Time from a write's place in the window to its answer, where a buffer holds it.
+    buffer_answer_ns: Option<u64>,
+    /// Writes are to keep parity right.
+    maintains_parity: bool,
+    /// Parity engines take time.
+    computes_parity: bool,
+    /// Something may be answered without the drives.
+    has_caches: bool,
+    verifies: bool,
     fabric: Fabric,
     controllers: Box<[Controller]>,
     groups: Groups,
     has_hard_disks: bool,
+    streams: Option<Streams>,
     sets: Vec<SetState>,
     volumes: Vec<VolumeState>,
     entries: Vec<Entry>,
@@ -142,9 +159,21 @@ impl ArrayModel for Model {
             controller_away_s: seconds(array.failover.away.get()),
             controller_gap_s: seconds(array.failover.gap.get()),
             path_failover_s: seconds(array.failover.path.get()),
-            verification_mb_per_s: assumed(1.0),
-            verification_bytes: assumed(0),
+            verification_mb_per_s: assumed(array.failover.verify_rate.get() as f64 / 1e6),
+            verification_bytes: assumed(array.failover.verify.get()),
         });
+        let first = &sets[0].set.layout;
+        let mut failover =
+            Failover::new(update.as_ref(), controllers, u64::from(first.segment_bytes()), first.stripes());
+        if !settings.on.failover {
+            failover.serve_on();
+        }
+        let fabric = Fabric::new(array, &settings);
+        let all = vec![Controller::new(array, &settings); controllers as usize];
+        let has_caches =
+            all.iter().any(|controller| controller.write_cache.is_some() || controller.read_cache.is_some());
+        let is_buffered = array.cache.buffered.is_on() && settings.on.write_cache;
+        let streams = array.controllers.streams.count();
         Ok(Model {
             now_ns: 0,
             queue: EventQueue::new(),
@@ -152,11 +181,17 @@ impl ArrayModel for Model {
             answer_ns: if settings.on.processors { array.controllers.answer.get() } else { 0 },
             controllers_per_node: array.controllers.count.count(),
             is_active_active: array.controllers.ownership.get() == 1,
-            turn: 0,
-            fabric: Fabric::new(array, &settings),
-            controllers: vec![Controller::new(array, &settings); controllers as usize].into(),
+            keeps_order: fabric.keeps_order() && volumes.iter().all(|volume| volume.limiter.is_none()),
+            buffer_answer_ns: is_buffered.then(|| array.cache.buffer_answer.get()),
+            maintains_parity: settings.on.parity,
+            computes_parity: settings.on.parity && array.controllers.parity.get() != array::UNLIMITED,
+            has_caches,
+            verifies: settings.on.verification,
+            fabric,
+            controllers: all.into(),
             has_hard_disks: groups.drives.iter().any(|drives| matches!(drives, GroupDrives::HardDisks(_))),
             groups,
+            streams: (streams > 0).then(|| Streams::new(streams)),
             sets,
             volumes,
             entries,
@@ -168,7 +203,7 @@ impl ArrayModel for Model {
             parts: Vec::new(),
             plan: IoList::with_capacity(64),
             faults: Slab::default(),
-            failover: Failover::new(update.as_ref(), controllers, 1 << 20, u64::MAX),
+            failover,
             notes: Vec::new(),
         })
     }
@@ -215,7 +250,7 @@ impl ArrayModel for Model {
     }
 
     fn drive_entity(&self, drive: u32) -> String {
-        format!("drive-{drive}")
+        self.groups.entity(drive)
     }
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
@@ -281,127 +316,5 @@ impl ArrayModel for Model {
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
         self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
         self.failover.skip_time(duration_ns);
-    }
-}
-
-impl Device for Model {
-    /// The size of what the first job addresses.
-    fn capacity_bytes(&self) -> u64 {
-        self.entry_of(0).bytes
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.now_ns
-    }
-
-    fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
-        debug_assert!(at_ns >= self.now_ns, "time does not go back");
-        if self.commands.is_empty() {
-            self.groups.drives.iter_mut().for_each(GroupDrives::prepare);
-        }
-        self.now_ns = at_ns;
-        let issued_at_ns = self.fabric.issued_at_ns(at_ns, operation.job, operation.length_bytes);
-        let entry = self.entry_of(operation.job);
-        let first = entry.volumes.partition_point(|&(start, _)| start <= operation.offset_bytes) - 1;
-        let (start, volume) = entry.volumes[first];
-        let piece = Piece {
-            volume,
-            offset_bytes: operation.offset_bytes - start,
-            length_bytes: operation.length_bytes,
-            direction: operation.direction,
-        };
-        let room = self.volumes[volume as usize].bytes - piece.offset_bytes;
-        if u64::from(operation.length_bytes) <= room {
-            return self.begin(tag, issued_at_ns, piece, false);
-        }
-        // The I/O goes on in the volumes behind.
-        let mut pieces = Vec::new();
-        let (mut number, mut piece) = (first, piece);
-        let mut left = operation.length_bytes;
-        while left > 0 && number < entry.volumes.len() {
-            let (_, volume) = entry.volumes[number];
-            let room = self.volumes[volume as usize].bytes - piece.offset_bytes;
-            let length_bytes = u64::from(left).min(room) as u32;
-            pieces.push(Piece { volume, length_bytes, ..piece });
-            left -= length_bytes;
-            (number, piece.offset_bytes) = (number + 1, 0);
-        }
-        if tag as usize >= self.parts.len() {
-            self.parts.resize(tag as usize + 1, Parts::default());
-        }
-        self.parts[tag as usize] = Parts { left: pieces.len() as u32, is_lost: false };
-        for piece in pieces {
-            self.begin(tag, issued_at_ns, piece, true);
-        }
-    }
-
-    fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
-        self.complete_next(until_ns)
-    }
-}
-
-impl EventLoop for Model {
-    #[inline]
-    fn clock(&mut self) -> Clock<'_> {
-        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.failover.next_at_ns() }
-    }
-
-    #[inline]
-    fn handle(&mut self, payload: u32) -> Option<Completion> {
-        match ModelEvent::unpack(payload) {
-            ModelEvent::Issue(command) => self.issue(command),
-            ModelEvent::Arrive(command) => self.arrive(command),
-            ModelEvent::Start(command) => self.start(command),
-            ModelEvent::PhaseDone(command) => self.phase_done(command),
-            ModelEvent::Answer(command) => return self.answered(command),
-            ModelEvent::DiskWakes(drive) => self.disk_wakes(drive),
-            ModelEvent::RebuildDue(set) => self.set_view(set as usize).rebuild_is_due(),
-            ModelEvent::Fault(index) => match self.faults.take(index) {
-                Fault::DriveFails(drive) => self.drive_is_gone(u32::from(drive)),
-                Fault::DriveIsReplaced(drive) => self.drive_is_there_again(u32::from(drive)),
-            },
-        }
-        None
-    }
-
-    #[inline]
-    fn fetch_next(&self) {
-        if let Some(coming) = self.queue.coming() {
-            self.commands.fetch(number_in(coming));
-        }
-    }
-
-    fn run_background(&mut self) {
-        let (_, says) = self.failover.step(self.now_ns);
-        if let Some(says) = says {
-            self.note(says);
-        }
-    }
-
-    /// Hard disks choose among all commands of one moment.
-    #[inline]
-    fn flush_deferred(&mut self) {
-        if !self.has_hard_disks {
-            return;
-        }
-        for group in 0..self.groups.drives.len() {
-            let first = self.groups.first(group);
-            if let GroupDrives::HardDisks(disks) = &mut self.groups.drives[group] {
-                let queue = &mut self.queue;
-                disks.ask_touched(|drive, at_ns| {
-                    queue.push(at_ns, ModelEvent::DiskWakes(first + drive).pack());
-                });
-            }
-        }
-    }
-}
-
-impl Model {
-    fn disk_wakes(&mut self, drive: u32) {
-        let (group, index) = self.groups.place(drive);
-        let GroupDrives::HardDisks(disks) = &mut self.groups.drives[group] else { return };
-        if let Some(done) = disks.wakes(self.now_ns, index) {
-            self.disk_done(done.tag);
-        }
     }
 }

@@ -4,99 +4,116 @@ use load::{Completion, Direction};
 
 use super::Model;
 use super::command::{Command, ModelEvent, Phase, TaskKind};
+use super::paths::Destination;
 use crate::availability::{DATA_LOST, Migrates};
+
+/// Bits of a stripe's number below that of its set.
+const SET_SHIFT: u32 = 48;
 
 impl Model {
     /// Begins an I/O's command to one volume.
-    pub(super) fn begin(&mut self, tag: u32, issued_at_ns: u64, piece: super::Piece, is_part: bool) {
+    #[inline]
+    pub(super) fn begin(
+        &mut self,
+        tag: u32,
+        host: u16,
+        issued_at_ns: u64,
+        piece: super::Piece,
+        is_part: bool,
+    ) {
         let volume = &mut self.volumes[piece.volume as usize];
         let starts_ns = volume
             .limiter
             .as_mut()
             .map_or(issued_at_ns, |limiter| limiter.starts_at_ns(issued_at_ns, piece.length_bytes));
-        let (set, offset_bytes) = (volume.set, volume.offset_bytes + piece.offset_bytes);
-        let command = self.commands.keep(Command {
+        let mut command = Command {
             issued_at_ns,
-            ready_ns: 0,
-            offset_bytes,
+            offset_bytes: volume.offset_bytes + piece.offset_bytes,
             length_bytes: piece.length_bytes,
             tag,
-            wait_ns: 0,
-            volume: piece.volume,
-            set,
-            controller: 0,
-            owner: 0,
-            link: 0,
-            home: 0,
-            left: 0,
+            preferred: volume.preferred,
+            set: volume.set,
+            host,
             direction: piece.direction,
-            kind: TaskKind::Host,
-            phase: Phase::Read,
             is_part,
-            is_lost: false,
-            is_admitted: false,
-        });
-        if starts_ns == self.now_ns {
-            self.issue(command);
-        } else {
-            self.queue.push(starts_ns, ModelEvent::Issue(command).pack());
-        }
+            ..Command::BLANK
+        };
+        let is_issued = starts_ns == self.now_ns || self.keeps_order;
+        let next_ns = if is_issued { self.route(&mut command, starts_ns) } else { starts_ns };
+        let index = self.commands.reserve(Command::BLANK);
+        *self.commands.get_mut(index) = command;
+        let next = if is_issued { ModelEvent::Arrive(index) } else { ModelEvent::Issue(index) };
+        self.queue.push(next_ns, next.pack());
     }
 
-    /// The job's thread hands a command over: it goes to the controller that owns the volume, or to the node that has its data.
+    /// The job's thread hands a command over.
     pub(super) fn issue(&mut self, index: u32) {
-        let command = *self.commands.get(index);
-        let state = &self.sets[usize::from(command.set)];
-        let home = if state.is_cluster {
-            self.primary(&command)
-        } else {
-            state.set.slots.first().map_or(0, |slot| slot.node as u16)
-        };
-        let first = u32::from(home) * self.controllers_per_node;
-        let owner = first + command.volume % self.controllers_per_node;
-        let preferred = if self.is_active_active {
-            self.turn = self.turn.wrapping_add(1);
-            first + self.turn % self.controllers_per_node
-        } else {
-            owner
-        };
-        let controller = self.failover.reached(preferred, self.now_ns) as u16;
-        let link = self.fabric.choose_link(controller);
-        let bytes = (command.direction == Direction::Write).then_some(u64::from(command.length_bytes));
-        let at_ns = self.fabric.send_to_array(self.now_ns, link, bytes);
-        let command = self.commands.get_mut(index);
-        (command.home, command.owner, command.controller, command.link) =
-            (home, owner as u16, controller, link);
+        let mut command = *self.commands.get(index);
+        let at_ns = self.route(&mut command, self.now_ns);
+        *self.commands.get_mut(index) = command;
         self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
     }
 
-    /// Node that an I/O of a cluster goes to: that of the replica that is read, or of a stripe's first member.
-    fn primary(&mut self, command: &Command) -> u16 {
+    /// Sends a command that is handed over at a moment to the controller that owns its volume, or to the node that has its data.
+    /// Returns when it is there.
+    #[inline(always)]
+    fn route(&mut self, command: &mut Command, at_ns: u64) -> u64 {
         let state = &self.sets[usize::from(command.set)];
-        let layout = &state.set.layout;
-        let (stripe, _) = layout.stripe_of(command.offset_bytes);
-        let member =
-            if command.direction == Direction::Read && !state.has_parity { layout.members() - 1 } else { 0 };
-        state.node_of(layout.place(stripe, member).drive)
+        let home = if state.is_cluster { state.primary(command) } else { state.home };
+        let owner = u32::from(home) * self.controllers_per_node + u32::from(command.preferred);
+        let failover = &self.failover;
+        let destination = if self.is_active_active {
+            Destination::Node(home)
+        } else {
+            Destination::Controller(failover.reached(owner, at_ns) as u16)
+        };
+        let link = self.fabric.choose_link(command.host, destination, |controller| {
+            !failover.is_any_away() || failover.is_known_up(controller, at_ns)
+        });
+        let bytes = (command.direction == Direction::Write).then_some(u64::from(command.length_bytes));
+        command.owner = owner as u16;
+        command.controller = self.fabric.controller_of(link);
+        command.link = link;
+        self.fabric.send_to_array(at_ns, link, bytes)
     }
 
     /// A command is at its controller.
+    #[inline]
     pub(super) fn arrive(&mut self, index: u32) {
-        let command = *self.commands.get(index);
-        let controller = u32::from(command.controller);
-        if self.failover.is_any_away()
-            && let Some(again_ns) = self.failover.again_at_ns(controller, self.now_ns)
-        {
-            self.queue.push(again_ns, ModelEvent::Issue(index).pack());
+        let controller = self.commands.get(index).controller;
+        if self.failover.is_any_away() && self.goes_another_way(index, controller) {
             return;
         }
-        let bytes = if command.direction == Direction::Trim { 0 } else { u64::from(command.length_bytes) };
-        let at_ns = self.controllers[controller as usize].take_in(self.now_ns, command.direction, bytes);
+        let Command { direction, length_bytes, .. } = *self.commands.get(index);
+        let bytes = if direction == Direction::Trim { 0 } else { u64::from(length_bytes) };
+        let at_ns = self.controllers[usize::from(controller)].take_in(self.now_ns, direction, bytes);
         self.queue.push(at_ns, ModelEvent::Start(index).pack());
     }
 
+    /// Whether a command has come to a controller that is away: its host sends it another way once it has noticed.
+    #[cold]
+    pub(super) fn goes_another_way(&mut self, index: u32, controller: u16) -> bool {
+        let again_ns = self.failover.again_at_ns(u32::from(controller), self.now_ns);
+        if let Some(again_ns) = again_ns {
+            self.queue.push(again_ns, ModelEvent::Issue(index).pack());
+        }
+        again_ns.is_some()
+    }
+
     /// The controller has seen to a command: caches answer it, or it goes to the drives.
+    #[inline]
     pub(super) fn start(&mut self, index: u32) {
+        let Command { controller, direction, .. } = *self.commands.get(index);
+        if self.failover.is_any_away() && self.goes_another_way(index, controller) {
+            return;
+        }
+        if !self.has_caches && direction != Direction::Trim {
+            return self.enter_window(index);
+        }
+        self.start_with_caches(index);
+    }
+
+    fn start_with_caches(&mut self, index: u32) {
         let command = *self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
         let (address, length) = (state.address(command.offset_bytes), u64::from(command.length_bytes));
@@ -152,42 +169,81 @@ impl Model {
     ) -> u32 {
         self.commands.keep(Command {
             issued_at_ns: self.now_ns,
-            ready_ns: 0,
             offset_bytes,
-            length_bytes: 0,
-            tag: 0,
-            wait_ns: 0,
-            volume: 0,
             set: set as u16,
             controller,
             owner: controller,
-            link: 0,
-            home: (u32::from(controller) / self.controllers_per_node) as u16,
-            left: 0,
             direction: Direction::Write,
             kind,
             phase: Phase::Write,
-            is_part: false,
-            is_lost: false,
-            is_admitted: false,
+            ..Command::BLANK
         })
     }
 
     /// A host's command goes to the drives once its controller's window has room.
+    #[inline]
     fn enter_window(&mut self, index: u32) {
-        let controller = usize::from(self.commands.get(index).controller);
-        if self.controllers[controller].admit(index) {
+        let command = self.commands.get(index);
+        if self.controllers[usize::from(command.controller)].admit(index, command.length_bytes) {
             self.begin_at_drives(index);
         }
     }
 
-    pub(super) fn begin_at_drives(&mut self, index: u32) {
+    /// A command has its place in the window: a write that the buffer holds is answered.
+    #[inline]
+    fn begin_at_drives(&mut self, index: u32) {
+        let follows = self.follows_stream(index);
         let command = self.commands.get_mut(index);
         command.is_admitted = true;
-        if command.direction == Direction::Read { self.begin_read(index) } else { self.begin_write(index) }
+        command.is_sequential = follows;
+        if command.direction == Direction::Read {
+            return self.begin_read(index);
+        }
+        if let Some(buffer_ns) = self.buffer_answer_ns {
+            (command.is_answered_early, command.ends) = (true, 2);
+            let sent_ns = self.fabric.send_to_host(self.now_ns + buffer_ns, command.link, None);
+            self.queue.push(sent_ns + self.answer_ns, ModelEvent::Answer(index).pack());
+        }
+        self.begin_write(index);
     }
 
+    /// Whether a command follows others of a sequential stream.
+    #[inline]
+    fn follows_stream(&mut self, index: u32) -> bool {
+        let Some(streams) = &mut self.streams else { return false };
+        let command = self.commands.get(index);
+        let layout = &self.sets[usize::from(command.set)].set.layout;
+        // Stripes of different sets are no neighbours.
+        let number = |stripe: u64| u64::from(command.set) << SET_SHIFT | stripe;
+        let (first, position) = layout.stripe_of(command.offset_bytes);
+        let end = position + u64::from(command.length_bytes.max(1));
+        let last = if end <= layout.stripe_bytes() {
+            first
+        } else {
+            layout.stripe_of(command.offset_bytes - position + end - 1).0
+        };
+        streams.follows(number(first), number(last))
+    }
+
+    /// Gives a command's place in the window back and lets in those that waited for it.
+    #[inline]
+    fn leave_window(&mut self, index: u32) {
+        let command = self.commands.get_mut(index);
+        if !std::mem::take(&mut command.is_admitted) {
+            return;
+        }
+        let controller = usize::from(command.controller);
+        self.controllers[controller].leave(command.length_bytes);
+        while let Some(next) = self.controllers[controller].admit_next() {
+            self.begin_at_drives(next);
+        }
+    }
+
+    #[inline]
     pub(super) fn has_read(&mut self, index: u32) {
+        if !self.has_caches {
+            return self.answer(index);
+        }
         let command = *self.commands.get(index);
         let address = self.sets[usize::from(command.set)].address(command.offset_bytes);
         if let Some(cache) = &mut self.controllers[usize::from(command.owner)].read_cache {
@@ -196,22 +252,28 @@ impl Model {
         self.answer(index);
     }
 
+    #[inline]
     pub(super) fn has_written(&mut self, index: u32) {
-        let command = *self.commands.get(index);
-        match command.kind {
+        let Command { kind, is_answered_early, owner, set, .. } = *self.commands.get(index);
+        match kind {
+            TaskKind::Host if is_answered_early => {
+                self.leave_window(index);
+                self.end(index);
+            }
             TaskKind::Host => self.answer(index),
-            TaskKind::Destage => self.has_destaged(index, command.owner),
+            TaskKind::Verify => drop(self.commands.take(index)),
+            TaskKind::Destage => self.has_destaged(index, owner),
             TaskKind::Rebuild => {
                 self.commands.take(index);
-                self.set_view(usize::from(command.set)).stripe_is_rebuilt();
+                self.set_view(usize::from(set)).stripe_is_rebuilt();
             }
         }
     }
 
     /// Too much is lost for a command: a host's ends in an error, what a cache holds for it has nowhere to go.
     pub(super) fn lose(&mut self, index: u32) {
-        let kind = self.commands.get(index).kind;
-        if kind == TaskKind::Host {
+        let command = self.commands.get(index);
+        if command.kind == TaskKind::Host && !command.is_answered_early {
             self.commands.get_mut(index).is_lost = true;
             self.answer(index);
         } else {
@@ -220,38 +282,46 @@ impl Model {
     }
 
     /// Answers a host's command now.
+    #[inline]
     pub(super) fn answer(&mut self, index: u32) {
         self.answer_at(self.now_ns, index);
     }
 
+    #[inline]
     pub(super) fn answer_at(&mut self, at_ns: u64, index: u32) {
-        let command = *self.commands.get(index);
-        if command.is_admitted {
-            self.commands.get_mut(index).is_admitted = false;
-            if let Some(next) = self.controllers[usize::from(command.controller)].leave() {
-                self.begin_at_drives(next);
-            }
-        }
+        let command = self.commands.get(index);
         let bytes = (command.direction == Direction::Read && !command.is_lost)
             .then_some(u64::from(command.length_bytes));
         let sent_ns = self.fabric.send_to_host(at_ns, command.link, bytes);
         self.queue.push(sent_ns + self.answer_ns, ModelEvent::Answer(index).pack());
+        self.leave_window(index);
+    }
+
+    /// A command's answer or its write is over, and with the later of the two the command.
+    #[inline]
+    fn end(&mut self, index: u32) {
+        let command = self.commands.get_mut(index);
+        command.ends -= 1;
+        if command.ends == 0 {
+            self.commands.take(index);
+        }
     }
 
     /// The host has its answer: the I/O completes with its last command.
+    #[inline]
     pub(super) fn answered(&mut self, index: u32) -> Option<Completion> {
-        let command = self.commands.take(index);
-        let mut is_lost = command.is_lost;
-        if command.is_part {
-            let parts = &mut self.parts[command.tag as usize];
+        let Command { tag, issued_at_ns, is_part, mut is_lost, .. } = *self.commands.get(index);
+        self.end(index);
+        if is_part {
+            let parts = &mut self.parts[tag as usize];
             parts.left -= 1;
-            parts.is_lost |= command.is_lost;
+            parts.is_lost |= is_lost;
             if parts.left > 0 {
                 return None;
             }
             is_lost = parts.is_lost;
         }
         let outcome = if is_lost { Err(DATA_LOST) } else { Ok(()) };
-        Some(Completion { tag: command.tag, issued_at_ns: command.issued_at_ns, at_ns: self.now_ns, outcome })
+        Some(Completion { tag, issued_at_ns, at_ns: self.now_ns, outcome })
     }
 }

@@ -4,14 +4,18 @@ use layout::{DriveIo, Healthy};
 use load::Direction;
 
 use super::Model;
-use super::command::{ModelEvent, Phase, TaskKind};
+use super::command::{Command, ModelEvent, Phase, TaskKind};
 use super::drives::{DriveAnswer, DriveCommand};
 use super::fabric::DrivePath;
 use crate::availability::Migrates;
 
 impl Model {
+    #[inline]
     pub(super) fn begin_read(&mut self, index: u32) {
         self.commands.get_mut(index).phase = Phase::Read;
+        if let Some(done_ns) = self.read_directly(index) {
+            return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+        }
         if self.plan_read(index) {
             self.at_drives(index, Direction::Read);
         } else {
@@ -34,12 +38,52 @@ impl Model {
     }
 
     /// A write, or a stripe of a rebuild, begins: what parity needs is read first.
+    #[inline]
     pub(super) fn begin_write(&mut self, index: u32) {
-        self.commands.get_mut(index).phase = Phase::ReadOld;
-        if self.for_each_plan(index, Direction::Read) {
+        if let Some(done_ns) = self.modify_directly(index, Direction::Read) {
+            self.commands.get_mut(index).phase = Phase::ReadOld;
+            return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+        }
+        if let Some(done_ns) = self.gather_directly(index) {
+            self.commands.get_mut(index).phase = Phase::Write;
+            return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+        }
+        self.begin_planned_write(index);
+    }
+
+    fn begin_planned_write(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let has_parity = self.sets[usize::from(command.set)].has_parity;
+        let reads_nothing = has_parity && command.kind == TaskKind::Host && self.reads_nothing(&command);
+        let (phase, direction) =
+            if reads_nothing { (Phase::Write, Direction::Write) } else { (Phase::ReadOld, Direction::Read) };
+        self.commands.get_mut(index).phase = phase;
+        if self.for_each_plan(index, direction) {
             self.is_at_drives(index);
         } else {
             self.lose(index);
+        }
+    }
+
+    /// Whether parity needs nothing that lies on the drives: whole stripes are gathered, or it is left alone.
+    fn reads_nothing(&self, command: &Command) -> bool {
+        command.is_sequential || !self.maintains_parity
+    }
+
+    /// Reads a stripe for verification.
+    pub(super) fn verify(&mut self, set: usize, stripe: u64) {
+        let state = &self.sets[set];
+        let loss = &state.recovery.loss;
+        if stripe >= state.set.layout.stripes()
+            || state.set.layout.verify(stripe, loss, &mut self.plan).is_err()
+        {
+            return;
+        }
+        let controller = (stripe % self.controllers.len() as u64) as u16;
+        let index = self.background(TaskKind::Verify, set, stripe, controller);
+        self.carry_out(index, Direction::Read);
+        if self.commands.get(index).left == 0 {
+            self.commands.take(index);
         }
     }
 
@@ -50,14 +94,16 @@ impl Model {
         let record = self.commands.get_mut(index);
         (record.left, record.wait_ns, record.ready_ns) = (0, 0, self.now_ns);
         let mut moved_bytes = 0;
+        let is_computed = command.phase == Phase::ReadOld && self.computes_parity;
         let mut run = |model: &mut Model| {
-            if command.phase == Phase::ReadOld {
+            if is_computed {
                 let bytes = |ios: &[DriveIo]| ios.iter().map(|io| u64::from(io.length_bytes)).sum::<u64>();
                 moved_bytes += bytes(model.plan.reads()) + bytes(model.plan.writes());
             }
             model.carry_out(index, direction);
         };
         match command.kind {
+            TaskKind::Verify => return false,
             TaskKind::Rebuild => {
                 if !self.set_view(usize::from(command.set)).plan_rebuild(command.offset_bytes) {
                     return false;
@@ -65,7 +111,8 @@ impl Model {
                 run(self);
             }
             TaskKind::Host => {
-                if !self.plan_write(command.set, command.offset_bytes, u64::from(command.length_bytes)) {
+                let length_bytes = u64::from(command.length_bytes);
+                if !self.plan_write(command.set, command.offset_bytes, length_bytes, command.is_sequential) {
                     return false;
                 }
                 run(self);
@@ -74,7 +121,7 @@ impl Model {
                 let extents = std::mem::take(&mut self.work_of(index).extents);
                 let mut is_lost = true;
                 for &(offset_bytes, length_bytes) in &extents {
-                    if self.plan_write(command.set, offset_bytes, length_bytes) {
+                    if self.plan_write(command.set, offset_bytes, length_bytes, false) {
                         is_lost = false;
                         run(self);
                     }
@@ -85,14 +132,21 @@ impl Model {
                 }
             }
         }
-        if command.phase == Phase::ReadOld {
+        if is_computed {
             self.work_of(index).moved_bytes = moved_bytes;
         }
         true
     }
 
-    pub(super) fn plan_write(&mut self, set: u16, offset_bytes: u64, length_bytes: u64) -> bool {
+    /// Plans a write; false where too much is lost.
+    fn plan_write(&mut self, set: u16, offset_bytes: u64, length_bytes: u64, is_sequential: bool) -> bool {
         let state = &self.sets[usize::from(set)];
+        if state.has_parity && (is_sequential || !self.maintains_parity) {
+            let (layout, loss) = (&state.set.layout, &state.recovery.loss);
+            let gathers = self.maintains_parity;
+            layout.write_without_reading(offset_bytes, length_bytes, loss, gathers, &mut self.plan);
+            return true;
+        }
         if state.recovery.loss.failed().is_empty() {
             state.set.layout.write(offset_bytes, length_bytes, &Healthy, &mut self.plan).is_ok()
         } else {
@@ -112,15 +166,20 @@ impl Model {
     pub(super) fn carry_out(&mut self, index: u32, direction: Direction) {
         let command = *self.commands.get(index);
         let is_read = direction == Direction::Read;
+        // The array's own reads go from stripe to stripe.
+        let is_sequential =
+            command.is_sequential || matches!(command.kind, TaskKind::Rebuild | TaskKind::Verify);
         let state = &self.sets[usize::from(command.set)];
         let ios = if is_read { self.plan.reads() } else { self.plan.writes() };
+        // Whose controller carries it out.
+        let home = (u32::from(command.owner) / self.controllers_per_node) as u16;
         let (mut left, mut wait_most_ns, mut ready_ns) = (command.left, command.wait_ns, command.ready_ns);
         for io in ios {
             if !is_read && state.recovery.loss.is_empty_place(io.drive) {
                 continue;
             }
             let (group, drive) = self.groups.place(state.drive_in(io.drive));
-            let path = DrivePath { group, home: command.home, node: state.node_of(io.drive), is_read };
+            let path = DrivePath { group, home, node: state.node_of(io.drive), is_read };
             let wait_ns = self.fabric.wait_for_drive_ns(self.now_ns, path, u64::from(io.length_bytes));
             let io = DriveCommand {
                 drive,
@@ -129,6 +188,7 @@ impl Model {
                 length_bytes: io.length_bytes,
                 role: io.role,
                 command: index,
+                is_sequential,
             };
             match self.groups.drives[group].carry_out(self.now_ns, io) {
                 DriveAnswer::At(at_ns) => ready_ns = ready_ns.max(at_ns + wait_ns),
@@ -162,11 +222,31 @@ impl Model {
     }
 
     /// A phase of a command is over.
+    #[inline]
     pub(super) fn phase_done(&mut self, index: u32) {
+        let Command { kind, phase, .. } = *self.commands.get(index);
+        match phase {
+            Phase::Read if kind == TaskKind::Host && !self.computes_parity => return self.has_read(index),
+            Phase::Write => return self.has_written(index),
+            Phase::ReadOld => {
+                if let Some(done_ns) = self.modify_directly(index, Direction::Write) {
+                    self.commands.get_mut(index).phase = Phase::Write;
+                    return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+                }
+            }
+            Phase::Read | Phase::Compute => {}
+        }
+        self.planned_phase_done(index);
+    }
+
+    fn planned_phase_done(&mut self, index: u32) {
         let command = *self.commands.get(index);
+        if command.kind == TaskKind::Verify {
+            return self.has_written(index);
+        }
         let state = &self.sets[usize::from(command.set)];
         match command.phase {
-            Phase::Read => {
+            Phase::Read if self.computes_parity => {
                 let is_degraded = state.has_parity && !state.recovery.loss.failed().is_empty();
                 if is_degraded && self.plan_read(index) {
                     let read_bytes: u64 = self.plan.reads().iter().map(|io| u64::from(io.length_bytes)).sum();
@@ -177,7 +257,8 @@ impl Model {
                 }
                 self.has_read(index);
             }
-            Phase::ReadOld if state.has_parity => {
+            Phase::Read => self.has_read(index),
+            Phase::ReadOld if state.has_parity && self.computes_parity => {
                 self.commands.get_mut(index).phase = Phase::Compute;
                 let moved_bytes = self.work_of(index).moved_bytes;
                 self.compute(index, moved_bytes);

@@ -79,7 +79,8 @@ impl Model {
             }
         }
         if !is_in_set {
-            self.note(format!("drive-{drive} fails; it is a spare that holds no data"));
+            let entity = self.groups.entity(drive);
+            self.note(format!("{entity} fails; it is a spare that holds no data"));
         }
     }
 

@@ -1,7 +1,10 @@
 //! Set: a layout over drives, with what is lost of it and how it is rebuilt.
 
 use layout::DriveIndex;
+use load::Direction;
 
+use super::command::Command;
+use super::drives::GroupDrives;
 use crate::availability::{Migration, Rebuild, Recovery};
 use crate::part::assumed;
 
@@ -16,6 +19,10 @@ pub(crate) struct SetState {
     pub has_parity: bool,
     /// Whether its members lie on different nodes.
     pub is_cluster: bool,
+    /// Node of its first member.
+    pub home: u16,
+    /// Its drives are modules with one parity, behind no network and no back end.
+    has_direct_modules: bool,
 }
 
 impl SetState {
@@ -27,7 +34,9 @@ impl SetState {
             mb_per_s: assumed(array.rebuild.rate.get() as f64 / 1e6),
         };
         let fitted = (set.slots.len() + set.spares.len()) as u32;
-        let recovery = Recovery::new("drive", Some(&rebuild), &set.layout, fitted, used_bytes)
+        let group = &array.groups[set.group];
+        let noun = GroupDrives::noun(group);
+        let recovery = Recovery::new(noun, Some(&rebuild), &set.layout, fitted, used_bytes)
             .numbered_from(set.slots.first().map_or(0, |slot| slot.drive));
         SetState {
             first_address,
@@ -35,8 +44,28 @@ impl SetState {
             migration: Migration::new(&set.layout),
             has_parity: matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..)),
             is_cluster: set.pool.is_some(),
+            has_direct_modules: matches!(group.drives, array::Drives::FlashModule(_))
+                && matches!(set.layout.redundancy(), layout::Redundancy::Parity(1))
+                && set.pool.is_none()
+                && group.backend.is_none(),
+            home: set.slots.first().map_or(0, |slot| slot.node as u16),
             set,
         }
+    }
+
+    /// Node that a command of a cluster goes to: that of the replica that is read, or of a stripe's first member.
+    pub fn primary(&self, command: &Command) -> u16 {
+        let layout = &self.set.layout;
+        let (stripe, _) = layout.stripe_of(command.offset_bytes);
+        let is_last = command.direction == Direction::Read && !self.has_parity;
+        let member = if is_last { layout.members() - 1 } else { 0 };
+        self.node_of(layout.place(stripe, member).drive)
+    }
+
+    /// Whether nothing is lost and only modules take time at the drives.
+    #[inline]
+    pub fn is_direct(&self) -> bool {
+        self.has_direct_modules && self.recovery.loss.failed().is_empty()
     }
 
     /// Drive of the array that is fitted in a place of the set.

@@ -26,26 +26,74 @@ switches! {
     Switches {
         host => "off: hosts' processors take no time",
         links => "off: links between hosts and controllers carry any load in no time",
+        balancing => "off: a host sends all commands over its first link that is open",
         network => "off: the network between nodes carries any load in no time",
-        processors => "off: controllers' processors take no time",
+        processors => "off: controllers' processors and write buffers take no time",
+        window => "off: any number of commands may be under way in the drives",
         memory => "off: data passes through controllers' memory in no time",
-        parity => "off: parity is computed in no time",
+        parity => "off: writes leave parity alone",
         write_cache => "off: a write is answered only when the drives have it",
         read_cache => "off: nothing of what was read is kept",
         mirroring => "off: cached writes are not copied to another controller",
         backend => "off: links to the drives carry any load in no time",
         gc => "off: garbage collection of solid-state drives takes no time",
         interference => "off: writes inside a flash module do not hold up its reads",
+        prefetch => "off: sequential reads cost a flash module what random reads cost",
+        bandwidth => "off: flash modules carry bytes in no time, a command costs the same at every size",
         seek => "off: arms move in no time",
         rotation => "off: every sector is under the head when it is wanted",
         reordering => "off: hard disks serve commands in the order of their arrival",
         drive_buffer => "off: hard disks do not read ahead",
         limits => "off: volumes have no limits",
+        failover => "off: a controller goes on working while it is updated",
+        verification => "off: after an update nothing reads the stripes",
     }
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 19] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 25] = all_of(&OWN, Switches::SETTINGS);
+
+/// What can be set on an array: of what it has.
+pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
+    SETTINGS.iter().copied().filter(|setting| is_of(setting.name, array)).collect()
+}
+
+/// Whether an array has what a setting is for.
+fn is_of(setting: &str, array: &array::Array) -> bool {
+    let has = |is_meant: fn(&array::Drives) -> bool| array.groups.iter().any(|group| is_meant(&group.drives));
+    let (cache, is_cluster) = (&array.cache, array.nodes.is_some());
+    let has_peer = array.controller_count() > 1;
+    let limits = |rate: &array::Parameter| rate.get() != array::UNLIMITED;
+    match setting {
+        "volume" => array.volumes.len() > 1,
+        "network" => array.network.is_some(),
+        "memory" => limits(&array.controllers.copy),
+        "parity" => {
+            let of_group = |group: &array::Group| {
+                use array::LayoutKind::{Pool, Raid5, Raid6};
+                matches!(group.layout(), Raid5 | Raid6 | Pool)
+            };
+            array.groups.iter().any(of_group) || array.pools.iter().any(|pool| pool.erasure.is_some())
+        }
+        "write_cache" => cache.write_back.get() > 0 || cache.buffered.is_on(),
+        "read_cache" => cache.read.get() > 0,
+        "mirroring" => cache.write_back.get() > 0 && cache.mirrored.is_on() && has_peer,
+        "backend" => array.groups.iter().any(|group| group.backend.is_some()),
+        "condition" | "gc" => has(|drives| matches!(drives, array::Drives::SolidState(_))),
+        "interference" | "bandwidth" => has(|drives| matches!(drives, array::Drives::FlashModule(_))),
+        "prefetch" => {
+            array.controllers.streams.get() > 0
+                && has(|drives| matches!(drives, array::Drives::FlashModule(_)))
+        }
+        "seek" | "rotation" | "reordering" | "drive_buffer" => {
+            has(|drives| matches!(drives, array::Drives::HardDisk(_)))
+        }
+        "limits" => array.volumes.iter().any(|volume| volume.limit.is_some()),
+        "failover" => has_peer && !is_cluster,
+        "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
+        _ => true,
+    }
+}
 
 /// Initial state of solid-state drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

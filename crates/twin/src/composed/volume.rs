@@ -1,12 +1,14 @@
 //! Volumes: where each lies, and its limits.
 
-use super::fabric::rate;
+use super::rates::rate;
 use crate::engine::{Rate, Server};
 
 /// One volume.
 #[derive(Debug, Clone)]
 pub(crate) struct VolumeState {
     pub set: u16,
+    /// Controller that owns it, among those of a node.
+    pub preferred: u16,
     /// First byte in the set.
     pub offset_bytes: u64,
     pub bytes: u64,

@@ -17,7 +17,7 @@ pub use topology::{Topology, TopologyPart};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{disk_array, flash_module_array, replicated, ssd_array};
+use crate::{disk_array, replicated, ssd_array};
 
 /// A storage array and its hosts, as parts with their properties. Exactly one of the kinds is given.
 // One optional key a kind rather than a tagged enum: serde buffers an enum's content, and errors in it would lose
@@ -32,9 +32,6 @@ pub struct ArrayDescription {
     /// What the description rests on, and what it leaves out.
     #[serde(default)]
     pub about: String,
-    /// Kind: flash modules in RAID 5 behind controllers with a bounded window of commands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flash_modules: Option<flash_module_array::Description>,
     /// Kind: nodes that keep replicas of volumes on each other's drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicated: Option<replicated::Description>,
@@ -53,7 +50,6 @@ pub struct ArrayDescription {
 /// The kind that a description gives.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind<'a> {
-    FlashModules(&'a flash_module_array::Description),
     Replicated(&'a replicated::Description),
     SsdArray(&'a ssd_array::Description),
     DiskArray(&'a disk_array::Description),
@@ -61,7 +57,7 @@ pub(crate) enum Kind<'a> {
 }
 
 /// The keys of all kinds, for messages.
-const KINDS: &str = "`flash_modules`, `ssd_array`, `disk_array`, `replicated`";
+const KINDS: &str = "`ssd_array`, `disk_array`, `replicated`";
 
 impl ArrayDescription {
     /// Description of an array of parts.
@@ -70,7 +66,6 @@ impl ArrayDescription {
             name,
             title: array.title.clone(),
             about: array.about.clone(),
-            flash_modules: None,
             replicated: None,
             ssd_array: None,
             disk_array: None,
@@ -81,7 +76,6 @@ impl ArrayDescription {
     /// The one kind that is given.
     pub(crate) fn kind(&self) -> Result<Kind<'_>, DescriptionError> {
         let given = [
-            ("flash_modules", self.flash_modules.as_ref().map(Kind::FlashModules)),
             ("replicated", self.replicated.as_ref().map(Kind::Replicated)),
             ("ssd_array", self.ssd_array.as_ref().map(Kind::SsdArray)),
             ("disk_array", self.disk_array.as_ref().map(Kind::DiskArray)),
@@ -106,21 +100,20 @@ impl ArrayDescription {
     /// Refuses what no array can have, naming the key.
     pub fn check(&self) -> Result<(), DescriptionError> {
         match self.kind()? {
-            Kind::FlashModules(description) => {
-                description.check().map_err(|error| error.under("flash_modules"))
-            }
             Kind::Replicated(description) => description.check().map_err(|error| error.under("replicated")),
             Kind::SsdArray(description) => description.check().map_err(|error| error.under("ssd_array")),
             Kind::DiskArray(description) => description.check().map_err(|error| error.under("disk_array")),
-            // What `array::resolve` gives has been checked.
-            Kind::Composed(_) => Ok(()),
+            Kind::Composed(array) => array.check().map_err(|problem| DescriptionError {
+                path: problem.path,
+                problem: problem.message,
+                hint: problem.hint,
+            }),
         }
     }
 
     /// The parts, counted and labelled for a drawing; empty where no kind is given.
     pub fn bench(&self) -> Topology {
         match self.kind() {
-            Ok(Kind::FlashModules(description)) => description.bench(),
             Ok(Kind::Replicated(description)) => description.bench(),
             Ok(Kind::SsdArray(description)) => description.bench(),
             Ok(Kind::DiskArray(description)) => description.bench(),

@@ -37,9 +37,14 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
             TopologyPart::new(&array.controllers.label.text, array.controller_count()),
         ],
     };
-    let drives = array.groups.iter().map(|group| {
-        let label = format!("{}, {}", group.drives.label(), group.layout().word());
-        TopologyPart::new(&label, array.drives_of(group))
+    let drives = array.groups.iter().flat_map(|group| {
+        let (model, count, spares) =
+            (group.drives.label(), array.drives_of(group), group.keys.spares.count());
+        let of_nodes = if group.is_per_node { array.node_count() } else { 1 };
+        let spares = spares.saturating_mul(of_nodes).min(count);
+        let set = TopologyPart::new(&format!("{model}, {}", group.layout().title()), count - spares);
+        let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
+        [Some(set), spares].into_iter().flatten()
     });
     Topology {
         hosts: vec![TopologyPart::new(&array.hosts.label.text, array.hosts.count.count())],

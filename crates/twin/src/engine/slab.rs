@@ -25,6 +25,16 @@ impl<T: Copy> Slab<T> {
         self.items.len() as u32 - 1
     }
 
+    /// A number for a thing that the caller writes there at once, field by field: one that is made elsewhere and moved is read back
+    /// in wider words than it was written in, which the processor waits for. `blank` is what a new place holds until then.
+    #[inline]
+    pub fn reserve(&mut self, blank: T) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.items.push(blank);
+            self.items.len() as u32 - 1
+        })
+    }
+
     /// What is kept under a number.
     #[inline]
     pub fn get(&self, index: u32) -> &T {

@@ -1,7 +1,5 @@
 //! Flash modules: a command processor, a read path and a write path each, and times that hold up nobody else.
 
-use layout::{DriveIndex, DriveIo};
-
 use super::Traffic;
 use crate::drive::Slowness;
 use crate::engine::{Rate, Server};
@@ -44,14 +42,11 @@ impl Module {
     }
 }
 
-/// All modules of an array, spares included.
+/// All modules of a group, spares included.
 #[derive(Debug, Clone)]
 pub(crate) struct Modules {
     timing: ModuleTiming,
-    /// By place: those of the set, then spares and what spares have taken the places of.
     modules: Box<[Module]>,
-    /// By number: the place that a module is in.
-    places: Box<[u32]>,
 }
 
 const SCALE_BITS: u32 = 16;
@@ -59,11 +54,7 @@ const SCALE_BITS: u32 = 16;
 impl Modules {
     /// So many modules.
     pub fn new(timing: ModuleTiming, count: u32) -> Self {
-        Modules {
-            timing,
-            modules: vec![Module::default(); count as usize].into(),
-            places: (0..count).collect(),
-        }
+        Modules { timing, modules: vec![Module::default(); count as usize].into() }
     }
 
     /// A module reads; returns when the data is there.
@@ -96,41 +87,18 @@ impl Modules {
             + slowness.of_ns(timing.write_latency_ns)
     }
 
-    /// Modules write all of these; returns when they are safe there.
-    pub fn write_all<'a>(&mut self, now_ns: u64, ios: impl IntoIterator<Item = &'a DriveIo>) -> u64 {
-        ios.into_iter().fold(now_ns, |done_ns, io| {
-            done_ns.max(self.write(now_ns, u32::from(io.drive), u64::from(io.length_bytes)))
-        })
-    }
-
     /// From now on whatever a module does takes so many thousandths of its time.
     pub fn slow_down(&mut self, drive: u32, slowness: Slowness) {
         self.modules[drive as usize].slowness = slowness;
     }
 
-    /// How slow the module in a place is at present.
+    /// How slow a module is at present.
     pub fn slowness(&self, drive: u32) -> Slowness {
         self.modules[drive as usize].slowness
     }
 
-    /// The module with this number and the one in this place of the set change places.
-    pub fn fit(&mut self, place: DriveIndex, number: u32) {
-        let from = self.places[number as usize];
-        let to = u32::from(place);
-        self.modules.swap(from as usize, to as usize);
-        for at in &mut self.places {
-            *at = if *at == from {
-                to
-            } else if *at == to {
-                from
-            } else {
-                *at
-            };
-        }
-    }
-
-    /// The modules by their numbers, for their counters.
+    /// The modules, for their counters.
     pub fn iter(&self) -> impl Iterator<Item = &Module> {
-        self.places.iter().map(|&place| &self.modules[place as usize])
+        self.modules.iter()
     }
 }

@@ -10,7 +10,12 @@ use twin::{ArrayDescription, Twin};
 /// A shipped array.
 pub fn array(name: &str) -> ArrayDescription {
     let path = format!("{}/../../arrays/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
-    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    plan::load_array(&path).unwrap().description
+}
+
+/// The parts of an array of parts, to be changed.
+pub fn parts(description: &mut ArrayDescription) -> &mut array::Array {
+    description.composed.as_mut().unwrap()
 }
 
 /// Settings of a twin.

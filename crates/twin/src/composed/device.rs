@@ -1,0 +1,139 @@
+//! Submission of I/Os, and the events of an array of parts.
+
+use load::{Completion, Device, Operation};
+
+use super::command::{Fault, ModelEvent, Parts};
+use super::drives::GroupDrives;
+use super::{Model, Piece};
+use crate::availability::{ControllerEvent, Refill};
+use crate::event_loop::{Clock, EventLoop};
+
+impl Device for Model {
+    /// The size of what the first job addresses.
+    fn capacity_bytes(&self) -> u64 {
+        self.entry_of(0).bytes
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
+        debug_assert!(at_ns >= self.now_ns, "time does not go back");
+        if self.commands.is_empty() {
+            self.groups.drives.iter_mut().for_each(GroupDrives::prepare);
+        }
+        self.now_ns = at_ns;
+        let issued_at_ns = self.fabric.issued_at_ns(at_ns, operation.job, tag, operation.length_bytes);
+        let host = self.fabric.host_of(operation.job);
+        let entry = self.entry_of(operation.job);
+        let first = match entry.volumes.len() {
+            1 => 0,
+            _ => entry.volumes.partition_point(|&(start, _)| start <= operation.offset_bytes) - 1,
+        };
+        let (start, volume) = entry.volumes[first];
+        let piece = Piece {
+            volume,
+            offset_bytes: operation.offset_bytes - start,
+            length_bytes: operation.length_bytes,
+            direction: operation.direction,
+        };
+        let room = self.volumes[volume as usize].bytes - piece.offset_bytes;
+        if u64::from(operation.length_bytes) <= room {
+            return self.begin(tag, host, issued_at_ns, piece, false);
+        }
+        // The I/O goes on in the volumes behind.
+        let mut pieces = Vec::new();
+        let (mut number, mut piece) = (first, piece);
+        let mut left = operation.length_bytes;
+        while left > 0 && number < entry.volumes.len() {
+            let (_, volume) = entry.volumes[number];
+            let room = self.volumes[volume as usize].bytes - piece.offset_bytes;
+            let length_bytes = u64::from(left).min(room) as u32;
+            pieces.push(Piece { volume, length_bytes, ..piece });
+            left -= length_bytes;
+            (number, piece.offset_bytes) = (number + 1, 0);
+        }
+        if tag as usize >= self.parts.len() {
+            self.parts.resize(tag as usize + 1, Parts::default());
+        }
+        self.parts[tag as usize] = Parts { left: pieces.len() as u32, is_lost: false };
+        for piece in pieces {
+            self.begin(tag, host, issued_at_ns, piece, true);
+        }
+    }
+
+    fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
+        self.complete_next(until_ns)
+    }
+}
+
+impl EventLoop for Model {
+    #[inline]
+    fn clock(&mut self) -> Clock<'_> {
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.failover.next_at_ns() }
+    }
+
+    #[inline]
+    fn handle(&mut self, payload: u32) -> Option<Completion> {
+        match ModelEvent::unpack(payload) {
+            ModelEvent::Issue(command) => self.issue(command),
+            ModelEvent::Arrive(command) => self.arrive(command),
+            ModelEvent::Start(command) => self.start(command),
+            ModelEvent::PhaseDone(command) => self.phase_done(command),
+            ModelEvent::Answer(command) => return self.answered(command),
+            ModelEvent::DiskWakes(drive) => self.disk_wakes(drive),
+            ModelEvent::RebuildDue(set) => self.set_view(set as usize).rebuild_is_due(),
+            ModelEvent::Fault(index) => match self.faults.take(index) {
+                Fault::DriveFails(drive) => self.drive_is_gone(u32::from(drive)),
+                Fault::DriveIsReplaced(drive) => self.drive_is_there_again(u32::from(drive)),
+            },
+        }
+        None
+    }
+
+    fn run_background(&mut self) {
+        let (due, says) = self.failover.step(self.now_ns);
+        match due {
+            ControllerEvent::Left(controller) => {
+                for (command, _) in self.controllers[controller as usize].abandon_waiting() {
+                    self.goes_another_way(command, controller as u16);
+                }
+            }
+            ControllerEvent::Verify(stripe) if self.verifies => {
+                (0..self.sets.len()).for_each(|set| self.verify(set, stripe));
+            }
+            ControllerEvent::Verify(_) | ControllerEvent::Nothing => {}
+        }
+        if let Some(says) = says {
+            self.note(says);
+        }
+    }
+
+    /// Hard disks choose among all commands of one moment.
+    #[inline]
+    fn flush_deferred(&mut self) {
+        if !self.has_hard_disks {
+            return;
+        }
+        for group in 0..self.groups.drives.len() {
+            let first = self.groups.first(group);
+            if let GroupDrives::HardDisks(disks) = &mut self.groups.drives[group] {
+                let queue = &mut self.queue;
+                disks.ask_touched(|drive, at_ns| {
+                    queue.push(at_ns, ModelEvent::DiskWakes(first + drive).pack());
+                });
+            }
+        }
+    }
+}
+
+impl Model {
+    fn disk_wakes(&mut self, drive: u32) {
+        let (group, index) = self.groups.place(drive);
+        let GroupDrives::HardDisks(disks) = &mut self.groups.drives[group] else { return };
+        if let Some(done) = disks.wakes(self.now_ns, index) {
+            self.disk_done(done.tag);
+        }
+    }
+}
