@@ -660,7 +660,9 @@ fn a_null_target_answers_at_once() {
     let results = results(&bench.path("run"));
     let warned = results[0]["warnings"].to_string();
     assert!(warned.contains("a null target answers at once and stores nothing"), "{warned}");
-    assert!((results[0]["iops"].as_f64().unwrap() - 5000.0).abs() < 250.0, "{}", results[0]);
+    // A machine that stalls at the end of the second loses what was due then.
+    let iops = results[0]["iops"].as_f64().unwrap();
+    assert!((4000.0..5250.0).contains(&iops), "{}", results[0]);
     assert!(results[1]["error"].as_str().unwrap().contains("keeps nothing"), "{}", results[1]);
     let (status, message) =
         refuse(&["run", &plan, "--out", &bench.text("fio"), "--target", "null:1g", "--engine", "fio"]);
