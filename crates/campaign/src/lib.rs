@@ -28,6 +28,7 @@ mod rate_share;
 mod real;
 mod remote;
 mod rounds;
+mod sample_sum;
 mod search;
 mod shards;
 mod simulated;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
-use store::{CaseOutcome, HostTotals};
+use store::{CaseOutcome, CaseStatus, HostTotals};
 
 /// A counter of the host or of a twin's part, as a worker hands it over.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,6 @@ pub(crate) enum Message {
     /// Totals of a case by host, before its end.
     HostTotals { case_index: u32, hosts: Vec<HostTotals> },
     /// Something happened now.
-    /// Something happened now.
     Happened { case_index: u32, event: CaseEvent },
     /// A case's loads begin, or have ended: what is counted in between is counted under load.
     Loaded { case_index: u32, is_loaded: bool, at: Instant },
@@ -66,6 +65,14 @@ pub(crate) enum Message {
     Ended { worker: usize, case_index: u32, ended: Ended },
 }
 
+impl Message {
+    /// An interval of a load, with nothing counted beside it.
+    pub fn sample(case_index: u32, load: &str, sample: Sample) -> Message {
+        let (load, sample) = (load.to_owned(), Box::new(sample));
+        Message::Sample { case_index, load, sample, counters: Vec::new(), events: Vec::new() }
+    }
+}
+
 /// End of a case.
 pub(crate) enum Ended {
     /// With an outcome, good or bad.
@@ -74,4 +81,20 @@ pub(crate) enum Ended {
     Stopped,
     /// With an outcome after which the run cannot go on, and why.
     GaveUp(Box<CaseOutcome>, String),
+}
+
+impl Ended {
+    /// Without a result, and why.
+    pub fn without_result(mut outcome: CaseOutcome, status: CaseStatus, why: String) -> Ended {
+        (outcome.status, outcome.error) = (status, Some(why));
+        Ended::Outcome(Box::new(outcome))
+    }
+
+    /// The same; where `gave_up`, the run cannot go on after it.
+    pub fn gave_up_if(gave_up: bool, outcome: CaseOutcome, status: CaseStatus, why: String) -> Ended {
+        match Ended::without_result(outcome, status, why.clone()) {
+            Ended::Outcome(outcome) if gave_up => Ended::GaveUp(outcome, why),
+            ended => ended,
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::real::loads::{Issuer, Listener, LoadRun, Measured, RealLoad, run_at_o
 use crate::real::precondition::{filling, is_short, load_of, purge};
 use crate::real::reporter::{CaseStop, Reporter};
 use crate::real::{AgentParts, ArraySetter, Held, HeldTargets, HostWatch, WatchSettings, part_of};
+use crate::sample_sum::add_to_interval;
 use crate::targets::target_of;
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use hosts::Part;
@@ -104,10 +105,7 @@ impl Worker for RealWorker {
             Some(CaseStop::Refused(why)) => (CaseStatus::Refused, why, false),
             Some(CaseStop::GaveUp(why)) => (CaseStatus::Failed, why, true),
         };
-        outcome.status = status;
-        outcome.error = Some(why.clone());
-        let outcome = Box::new(outcome);
-        if gave_up { Ended::GaveUp(outcome, why) } else { Ended::Outcome(outcome) }
+        Ended::gave_up_if(gave_up, outcome, status, why)
     }
 
     fn close(&self, tx: &SyncSender<Message>) {
@@ -329,12 +327,12 @@ impl Testbed {
         let directory = directory.join(PRECONDITIONING_LOAD);
         std::fs::create_dir_all(&directory)
             .map_err(|error| CaseStop::Failed(format!("cannot create {}: {error}", directory.display())))?;
-        let keep = |sample| reporter.send(sample_message(reporter.case_index, PRECONDITIONING_LOAD, sample));
+        let keep = |sample| reporter.send(Message::sample(reporter.case_index, PRECONDITIONING_LOAD, sample));
         let merged: Mutex<Vec<load::Sample>> = Mutex::default();
         let listener = Listener {
             on_sample: &|_, sample| match loads.len() {
                 1 => keep(sample),
-                _ => merge(&mut merged.lock().unwrap_or_else(PoisonError::into_inner), sample),
+                _ => add_to_interval(&mut merged.lock().unwrap_or_else(PoisonError::into_inner), sample),
             },
             on_progress: &|_| {},
         };
@@ -519,7 +517,7 @@ impl Testbed {
                     if number == 0 {
                         events.look(&sample);
                     }
-                    reporter.send(sample_message(case_index, &loads[number].name, sample));
+                    reporter.send(Message::sample(case_index, &loads[number].name, sample));
                 },
                 on_progress: &|share| reporter.send(Message::Progress { case_index, share }),
             };
@@ -602,32 +600,6 @@ fn take_over(outcome: &mut CaseOutcome, load: &RealLoad, measured: Measured, is_
         outcome.duration_ns = measured.runtime_ns;
     }
     outcome.warnings.extend(measured.warnings);
-}
-
-fn sample_message(case_index: u32, load: &str, sample: load::Sample) -> Message {
-    Message::Sample {
-        case_index,
-        load: load.to_owned(),
-        sample: Box::new(sample),
-        counters: Vec::new(),
-        events: Vec::new(),
-    }
-}
-
-/// Adds a sample of the same grid to the interval that it belongs to.
-fn merge(merged: &mut Vec<load::Sample>, sample: load::Sample) {
-    match merged.iter_mut().find(|known| known.start_ns == sample.start_ns) {
-        Some(known) => {
-            known.read.merge(&sample.read);
-            known.write.merge(&sample.write);
-            known.trim.merge(&sample.trim);
-            known.end_ns = known.end_ns.max(sample.end_ns);
-        }
-        None => {
-            let place = merged.partition_point(|known| known.start_ns < sample.start_ns);
-            merged.insert(place, sample);
-        }
-    }
 }
 
 /// The load in a part of its range, where hosts divide it.

@@ -11,8 +11,8 @@ use crate::remote::RunHost;
 use crate::remote::assignment::requests;
 use crate::remote::grid::SampleGrid;
 use crate::remote::outcome::{begun, not_settable};
-use crate::remote::totals::{HostEnd, by_host, merge};
-use crate::worker::{CaseJob, ONLY_LOAD, Worker};
+use crate::remote::totals::{HostEnd, take_totals};
+use crate::worker::{CaseJob, Worker};
 use hosts::Part;
 use load::Sample;
 use plan::{Case, JobShare, Plan, SettingValues, VolumeShare};
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::{CaseOutcome, CaseStatus, LoadOutcome};
+use store::{CaseStatus, LoadOutcome};
 
 /// How often clients are looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -154,23 +154,23 @@ impl Worker for FioRemoteWorker {
     ) -> Ended {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut outcome = begun("fio", case, hosts.iter().map(|host| &host.host));
-        let fail = |mut outcome: CaseOutcome, status, why: String| {
-            (outcome.status, outcome.error) = (status, Some(why));
-            Ended::Outcome(Box::new(outcome))
-        };
         if let Some(why) = not_settable(case, &self.declared, &self.names) {
-            return fail(outcome, CaseStatus::NotSettable, why);
+            return Ended::without_result(outcome, CaseStatus::NotSettable, why);
         }
         if !case.host_settings().is_empty() {
             let why = "nobody makes host settings where a server of fio issues the load; use ssh:// hosts";
-            return fail(outcome, CaseStatus::NotSettable, why.into());
+            return Ended::without_result(outcome, CaseStatus::NotSettable, why.into());
         }
         let loads = match self.loads(case, &mut hosts) {
             Ok(loads) => loads,
-            Err(why) => return fail(outcome, CaseStatus::Failed, why),
+            Err(why) => return Ended::without_result(outcome, CaseStatus::Failed, why),
         };
         let Some(directory) = &job.directory else {
-            return fail(outcome, CaseStatus::Failed, "the case has no directory for its files".into());
+            return Ended::without_result(
+                outcome,
+                CaseStatus::Failed,
+                "the case has no directory for its files".into(),
+            );
         };
         let case_index = job.case_index;
         let mut grids: BTreeMap<&str, SampleGrid> = BTreeMap::new();
@@ -185,14 +185,7 @@ impl Worker for FioRemoteWorker {
             return Ended::Stopped;
         }
         let keep = |load: &str, sample: Sample| {
-            let (load, sample) = (load.to_owned(), Box::new(sample));
-            let _ = tx.send(Message::Sample {
-                case_index,
-                load,
-                sample,
-                counters: Vec::new(),
-                events: Vec::new(),
-            });
+            let _ = tx.send(Message::sample(case_index, load, sample));
         };
         for (place, sample) in samples {
             let (number, load, _) = &loads[place];
@@ -209,21 +202,10 @@ impl Worker for FioRemoteWorker {
         let ends = self.ends(&loads, ran);
         let ends: Vec<(&str, &HostEnd)> =
             ends.iter().map(|(number, end)| (self.names[*number].as_str(), end)).collect();
-        for (host, end) in &ends {
-            outcome.warnings.extend(end.warnings.iter().map(|text| format!("{host}: {text}")));
-        }
-        let order: Vec<String> = match case.loads.as_slice() {
-            [] => vec![ONLY_LOAD.to_owned()],
-            loads => loads.iter().map(|load| load.name.clone()).collect(),
-        };
-        outcome.loads = merge(&order, &ends);
-        let longest_ns = ends.iter().map(|(_, end)| end.duration_ns).max().unwrap_or(0);
-        if order.len() == 1 && longest_ns > 0 {
-            outcome.duration_ns = longest_ns;
-        }
-        let _ = tx.send(Message::HostTotals { case_index, hosts: by_host(&ends) });
+        let totals = take_totals(&mut outcome, case, &ends);
+        let _ = tx.send(Message::HostTotals { case_index, hosts: totals });
         match why {
-            Some(why) => fail(outcome, CaseStatus::Failed, why),
+            Some(why) => Ended::without_result(outcome, CaseStatus::Failed, why),
             None => Ended::Outcome(Box::new(outcome)),
         }
     }

@@ -3,6 +3,7 @@
 //! Hosts begin together and count intervals from their own start, so that equal starts mean the same interval. An interval
 //! is handed on when every host that runs the load has delivered it, or has ended before it.
 
+use crate::sample_sum::add_to;
 use load::Sample;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,14 +62,6 @@ impl SampleGrid {
         }
         whole
     }
-}
-
-/// Adds what another host counted in the same interval. Histograms are merged; percentiles never are.
-pub(super) fn add_to(merged: &mut Sample, sample: &Sample) {
-    merged.read.merge(&sample.read);
-    merged.write.merge(&sample.write);
-    merged.trim.merge(&sample.trim);
-    merged.end_ns = merged.end_ns.max(sample.end_ns);
 }
 
 #[cfg(test)]

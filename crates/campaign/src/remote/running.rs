@@ -2,10 +2,10 @@
 
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::remote::connect::now_ns;
-use crate::remote::grid::{SampleGrid, add_to};
+use crate::remote::grid::SampleGrid;
 use crate::remote::state::{HostContext, LOOK, State};
-use crate::remote::totals::{HostEnd, by_host, merge};
-use crate::worker::ONLY_LOAD;
+use crate::remote::totals::{HostEnd, take_totals};
+use crate::sample_sum::add_to_interval;
 use hosts::{ClockEstimate, LinkEvent, Reply, Request};
 use load::Sample;
 use plan::Case;
@@ -75,7 +75,7 @@ impl Running<'_> {
             }
         }
         for sample in std::mem::take(&mut self.before) {
-            self.send(sample_message(self.case_index, PRECONDITIONING_LOAD, sample));
+            self.send(Message::sample(self.case_index, PRECONDITIONING_LOAD, sample));
         }
         let numbers: Vec<usize> = self.members.keys().copied().collect();
         let clocks: Vec<Option<ClockEstimate>> = std::thread::scope(|scope| {
@@ -224,14 +224,7 @@ impl Running<'_> {
 
     fn take_sample(&mut self, number: usize, load: &str, sample: Sample) {
         if load == PRECONDITIONING_LOAD {
-            match self.before.iter_mut().find(|known| known.start_ns == sample.start_ns) {
-                Some(known) => add_to(known, &sample),
-                None => {
-                    let place = self.before.partition_point(|known| known.start_ns < sample.start_ns);
-                    self.before.insert(place, sample);
-                }
-            }
-            return;
+            return add_to_interval(&mut self.before, sample);
         }
         let Some(grid) = self.grids.get_mut(load) else {
             let why = format!("its agent counts a load `{load}` that the case does not have");
@@ -248,7 +241,7 @@ impl Running<'_> {
             sample: Box::new(sample),
         });
         for sample in whole {
-            self.send(sample_message(self.case_index, load, sample));
+            self.send(Message::sample(self.case_index, load, sample));
         }
     }
 
@@ -262,7 +255,7 @@ impl Running<'_> {
             whole.extend(grid.end(number).into_iter().map(|sample| (load.clone(), sample)));
         }
         for (load, sample) in whole {
-            self.send(sample_message(self.case_index, &load, sample));
+            self.send(Message::sample(self.case_index, &load, sample));
         }
         if end.status != Some(CaseStatus::Done) && end.status.is_some() {
             let why = end.error.clone().unwrap_or_else(|| "it has failed".into());
@@ -278,7 +271,7 @@ impl Running<'_> {
         for (load, grid) in std::mem::take(&mut self.grids) {
             let mut grid = grid;
             for sample in grid.finish() {
-                self.send(sample_message(self.case_index, &load, sample));
+                self.send(Message::sample(self.case_index, &load, sample));
             }
         }
         self.tell_starts(state, &mut outcome);
@@ -288,28 +281,13 @@ impl Running<'_> {
             .iter()
             .filter_map(|(number, member)| Some((names[*number].as_str(), member.end.as_ref()?)))
             .collect();
-        for (host, end) in &ends {
-            outcome.warnings.extend(end.warnings.iter().map(|text| format!("{host}: {text}")));
-        }
-        let order: Vec<String> = match self.case.loads.as_slice() {
-            [] => vec![ONLY_LOAD.to_owned()],
-            loads => loads.iter().map(|load| load.name.clone()).collect(),
-        };
-        outcome.loads = merge(&order, &ends);
-        let longest_ns = ends.iter().map(|(_, end)| end.duration_ns).max().unwrap_or(0);
-        if order.len() == 1 && longest_ns > 0 {
-            outcome.duration_ns = longest_ns;
-        }
-        self.send(Message::HostTotals { case_index: self.case_index, hosts: by_host(&ends) });
+        let hosts = take_totals(&mut outcome, self.case, &ends);
+        self.send(Message::HostTotals { case_index: self.case_index, hosts });
         let gave_up = self.is_lost || ends.iter().any(|(_, end)| end.gave_up);
         let worst = ends.iter().filter_map(|(_, end)| end.status).find(|status| *status != CaseStatus::Done);
         let Some(why) = self.failed else { return Ended::Outcome(Box::new(outcome)) };
-        outcome.status = if self.is_lost { CaseStatus::Failed } else { worst.unwrap_or(CaseStatus::Failed) };
-        outcome.error = Some(why.clone());
-        match gave_up {
-            true => Ended::GaveUp(Box::new(outcome), why),
-            false => Ended::Outcome(Box::new(outcome)),
-        }
+        let status = if self.is_lost { CaseStatus::Failed } else { worst.unwrap_or(CaseStatus::Failed) };
+        Ended::gave_up_if(gave_up, outcome, status, why)
     }
 
     /// Keeps when each host began, by how much its clock differs, and how that changed.
@@ -357,15 +335,5 @@ impl Running<'_> {
         if skew_ns > SKEW_LIMIT_NS {
             outcome.warnings.push(format!("{text}; the last was `{}`", self.context.names[last.1]));
         }
-    }
-}
-
-fn sample_message(case_index: u32, load: &str, sample: Sample) -> Message {
-    Message::Sample {
-        case_index,
-        load: load.to_owned(),
-        sample: Box::new(sample),
-        counters: Vec::new(),
-        events: Vec::new(),
     }
 }

@@ -1,7 +1,9 @@
 //! Totals of a case over all hosts: histograms are merged, counts are added.
 
+use crate::worker::ONLY_LOAD;
 use hosts::CaseEnd;
-use store::{CaseStatus, HostTotals, LoadOutcome};
+use plan::Case;
+use store::{CaseOutcome, CaseStatus, HostTotals, LoadOutcome};
 
 /// What a host's end says about its case, checked.
 #[derive(Debug)]
@@ -37,8 +39,29 @@ impl HostEnd {
     }
 }
 
+/// Puts together what the hosts of a case say in its outcome, and their totals as the run keeps them.
+pub(super) fn take_totals(
+    outcome: &mut CaseOutcome,
+    case: &Case,
+    ends: &[(&str, &HostEnd)],
+) -> Vec<HostTotals> {
+    for (host, end) in ends {
+        outcome.warnings.extend(end.warnings.iter().map(|text| format!("{host}: {text}")));
+    }
+    let order: Vec<String> = match case.loads.as_slice() {
+        [] => vec![ONLY_LOAD.to_owned()],
+        loads => loads.iter().map(|load| load.name.clone()).collect(),
+    };
+    outcome.loads = merge(&order, ends);
+    let longest_ns = ends.iter().map(|(_, end)| end.duration_ns).max().unwrap_or(0);
+    if order.len() == 1 && longest_ns > 0 {
+        outcome.duration_ns = longest_ns;
+    }
+    by_host(ends)
+}
+
 /// Loads of all hosts by name, in the order in which the case has them.
-pub(super) fn merge(order: &[String], hosts: &[(&str, &HostEnd)]) -> Vec<LoadOutcome> {
+fn merge(order: &[String], hosts: &[(&str, &HostEnd)]) -> Vec<LoadOutcome> {
     let mut merged: Vec<LoadOutcome> = Vec::new();
     let is_only = order.len() == 1;
     for name in order {
@@ -79,7 +102,7 @@ pub(super) fn merge(order: &[String], hosts: &[(&str, &HostEnd)]) -> Vec<LoadOut
 }
 
 /// Totals by host, as the run keeps them.
-pub(super) fn by_host(hosts: &[(&str, &HostEnd)]) -> Vec<HostTotals> {
+fn by_host(hosts: &[(&str, &HostEnd)]) -> Vec<HostTotals> {
     hosts
         .iter()
         .map(|(host, end)| HostTotals {

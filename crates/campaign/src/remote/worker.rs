@@ -81,10 +81,9 @@ impl Worker for RemoteWorker {
         stop: &AtomicBool,
     ) -> Ended {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut outcome = begun(self.engine_name(), case, self.hosts.iter());
+        let outcome = begun(self.engine_name(), case, self.hosts.iter());
         if let Some(why) = not_settable(case, &self.declared, &self.context.names) {
-            (outcome.status, outcome.error) = (CaseStatus::NotSettable, Some(why));
-            return Ended::Outcome(Box::new(outcome));
+            return Ended::without_result(outcome, CaseStatus::NotSettable, why);
         }
         let requests = requests(case, &self.context.names, self.share, self.jobs);
         let mut members = BTreeMap::new();
