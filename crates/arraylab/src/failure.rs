@@ -70,16 +70,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 /// The message, and each cause whose text the message does not hold already.
 fn print_chain(error: &dyn Error) {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.contains(&words) {
-            text.push_str("\n  because: ");
-            text.push_str(&words);
-        }
-        cause = error.source();
-    }
+    let text = units::message_with_causes(error);
     crate::notice::print_notice(&format!("error: {text}"));
 }
 
@@ -95,9 +86,7 @@ impl From<CampaignError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         match error {
-            StoreError::DiskFull { .. } | StoreError::Io { .. } | StoreError::Database { .. } => {
-                Failure::Failed(Box::new(error))
-            }
+            failure if failure.is_failure() => Failure::Failed(Box::new(failure)),
             other => Failure::Refused(Box::new(other)),
         }
     }

@@ -118,6 +118,11 @@ fn writer(pid: &Option<u32>) -> String {
 }
 
 impl StoreError {
+    /// Whether a disk or database failed, as against a request that was refused.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, StoreError::DiskFull { .. } | StoreError::Io { .. } | StoreError::Database { .. })
+    }
+
     /// Classifies what the system said about a file.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> StoreError {
         if is_out_of_room(&source) {
