@@ -10,6 +10,8 @@ use crate::sets::Set;
 /// Implausible part of a description.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
+    /// Name of what is implausible, for programs.
+    pub code: &'static str,
     /// Key that it is about.
     pub path: String,
     /// What is implausible.
@@ -22,7 +24,7 @@ const QUEUE_PER_DIE: f64 = 0.5;
 /// Warnings about an array.
 pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warning> {
     let mut all = Vec::new();
-    let mut warn = |path: String, message: String| all.push(Warning { path, message });
+    let mut warn = |code, path: String, message: String| all.push(Warning { code, path, message });
     let drive_bytes: u64 = array
         .groups
         .iter()
@@ -32,6 +34,7 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
     for (key, bytes) in [("write_back", array.cache.write_back.get()), ("read", array.cache.read.get())] {
         if bytes.saturating_mul(caches) > drive_bytes {
             warn(
+                "cache-above-drives",
                 format!("cache.{key}"),
                 format!(
                     "{} in all is more than all drives hold ({})",
@@ -42,10 +45,15 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
         }
     }
     if array.cache.write_back.get() > 0 && !array.cache.protected.is_on() {
-        warn("cache.protected".into(), "a loss of power loses writes that were answered".into());
+        warn(
+            "cache-unprotected",
+            "cache.protected".into(),
+            "a loss of power loses writes that were answered".into(),
+        );
     }
     if array.cache.write_back.get() > 0 && array.cache.mirrored.is_on() && array.controller_count() == 1 {
         warn(
+            "cache-not-mirrored",
             "cache.mirrored".into(),
             "there is no second controller to mirror to; writes are not mirrored".into(),
         );
@@ -70,6 +78,7 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
         {
             let rate = |iops: f64| units::human_bandwidth(iops * largest as f64);
             warn(
+                "links-below-drives",
                 "fabric.ports".into(),
                 format!(
                     "links carry at most {}, a quarter or less of what the drives of `{on}` read ({})",
@@ -86,6 +95,7 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
             let dies = drives * drive.channels.get() * drive.dies_per_channel.get();
             if (reachable as f64) < dies as f64 * QUEUE_PER_DIE {
                 warn(
+                    "queue-below-drives",
                     "controllers.window".into(),
                     format!(
                         "{reachable} commands at once cannot keep {dies} dies of `{}` busy",
@@ -98,19 +108,25 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
             && !array.pools.iter().any(|pool| pool.keys.on.text == group.name())
         {
             warn(
+                "no-redundancy",
                 format!("groups[{index}].layout"),
                 format!("one lost drive loses the data of `{}`", group.name()),
             );
         }
         if group.layout() == LayoutKind::Raid5 && group.drives.capacity_bytes() > 2_000_000_000_000 {
             warn(
+                "raid5-large-drives",
                 format!("groups[{index}].layout"),
                 "RAID 5 over drives of more than 2 TB: a second loss during a long rebuild loses data".into(),
             );
         }
     }
     if array.controllers.count.get() == 1 && array.nodes.is_none() {
-        warn("controllers.count".into(), "a single controller: its loss takes the array away".into());
+        warn(
+            "single-controller",
+            "controllers.count".into(),
+            "a single controller: its loss takes the array away".into(),
+        );
     }
     if sets.iter().any(|set| {
         set.layout.drives() > 32
@@ -119,6 +135,7 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
             && array.groups[set.group].layout() != LayoutKind::Pool
     }) {
         warn(
+            "wide-raid",
             "groups".into(),
             "a RAID level over more than 32 drives; arrays divide them into several groups".into(),
         );

@@ -4,6 +4,7 @@
 
 #![doc = include_str!("../README.md")]
 
+mod array_check;
 mod array_document;
 mod budget;
 mod case;
@@ -29,6 +30,7 @@ mod yaml;
 mod yaml_node;
 
 pub use array::{did_you_mean, nearest};
+pub use array_check::array_check;
 pub use array_document::{RESOLVED, part_values, with_resolved_values};
 pub use budget::{Budgeted, LeftOut, fit_budget};
 pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate, RateShare};

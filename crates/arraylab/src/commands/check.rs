@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::{print, print_json_lines};
 use crate::table::{Align, render};
 use array::{Array, BLOCK_SIZES, Capacity, Ceiling, Key, Parameter, SetBy, Warning};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::process::ExitCode;
 use units::{human_bandwidth, human_bytes, human_duration, human_rate};
 
@@ -24,7 +24,7 @@ pub fn check(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     let ceilings = array::ceilings(array, &sets);
     let warnings = array::warnings(array, &sets, &ceilings);
     if arguments.json {
-        print_json_lines([as_json(&loaded.name, array, &capacities, &ceilings, &warnings)])?;
+        print_json_lines([plan::array_check(&loaded.name, array)])?;
     } else {
         print(&as_text(array, &capacities, &ceilings, &warnings))?;
     }
@@ -80,60 +80,6 @@ fn source_of(value: &Parameter) -> String {
     match (value.from.as_str(), &value.set_by) {
         ("", _) | (_, SetBy::Default) => set_by,
         (from, _) => format!("{set_by}: {from}"),
-    }
-}
-
-fn as_json(
-    name: &str,
-    array: &Array,
-    capacities: &[Capacity],
-    ceilings: &[Ceiling],
-    warnings: &[Warning],
-) -> Value {
-    let values: Vec<Value> = array
-        .sections()
-        .into_iter()
-        .flat_map(|(path, keys, values)| {
-            keys.iter()
-                .zip(values)
-                .map(|(key, value)| {
-                    json!({
-                        "path": format!("{path}.{}", key.name),
-                        // What is unlimited has no number.
-                        "value": (value.value != array::UNLIMITED).then_some(value.value),
-                        "text": value.text,
-                        "unit": unit_of(key.kind),
-                        "origin": value.origin.word(),
-                        "from": value.from,
-                        "set_by": match &value.set_by {
-                            SetBy::Array => "array".to_owned(),
-                            SetBy::Part(name) => name.clone(),
-                            SetBy::Default => "default".to_owned(),
-                        },
-                    })
-                })
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    json!({
-        "array": name,
-        "title": array.title,
-        "capacity": capacities,
-        "ceilings": ceilings,
-        "warnings": warnings,
-        "values": values,
-    })
-}
-
-/// Unit of a value in JSON.
-fn unit_of(kind: array::Kind) -> &'static str {
-    match kind {
-        array::Kind::Count => "count",
-        array::Kind::Bytes => "bytes",
-        array::Kind::Time => "ns",
-        array::Kind::Rate | array::Kind::Limit => "bytes/s",
-        array::Kind::Share => "millionths",
-        array::Kind::Switch | array::Kind::Word(_) | array::Kind::Text => "text",
     }
 }
 
