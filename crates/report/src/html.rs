@@ -11,8 +11,11 @@ use sha2::Digest as _;
 use std::fmt::Write as _;
 use units::human_count;
 
-const STYLE: &str =
-    concat!(include_str!("../assets/report.css"), include_str!("../assets/uplot/uPlot.min.css"));
+const STYLE: &str = concat!(
+    include_str!("../assets/chart.css"),
+    include_str!("../assets/report.css"),
+    include_str!("../assets/uplot/uPlot.min.css")
+);
 const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("../assets/uplot/LICENSE");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -22,13 +25,9 @@ const PRINTED_ROWS: usize = 40;
 /// Tables beyond this length scroll in a window of their own.
 const TALL_ROWS: usize = 24;
 
-/// Hatchings for bars, so that colour is never the only sign; `.b1` and so on in the style sheet use them.
-const HATCHES: &str = "<svg class=\"hatches\" aria-hidden=\"true\"><defs>\
-<pattern id=\"hatch-1\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><path class=\"s1\" d=\"M-1 6L6 -1M-1 1L1 -1M4 6L6 4\"/></pattern>\
-<pattern id=\"hatch-2\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\"><circle class=\"f2\" cx=\"2\" cy=\"2\" r=\"1.1\"/></pattern>\
-<pattern id=\"hatch-3\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><path class=\"s3\" d=\"M-1 -1L6 6M-1 4L1 6M4 -1L6 1M-1 6L6 -1M-1 1L1 -1M4 6L6 4\"/></pattern>\
-<pattern id=\"hatch-5\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\"><path class=\"s5\" d=\"M0 2h4\"/></pattern>\
-</defs></svg>";
+/// Hatchings of the page's bars.
+const HATCHES: &str =
+    concat!("<svg class=\"hatches\" aria-hidden=\"true\">", include_str!("../assets/hatches.svg"), "</svg>");
 
 /// The whole page.
 pub fn page(report: &Report) -> String {

@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod markdown;
 mod model;
+mod standalone;
 mod table;
 mod topology;
 mod validation;
@@ -24,6 +25,7 @@ pub use model::{
     Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
     Verdict,
 };
+pub use standalone::standalone_svg;
 pub use topology::{Drawing, Layer, LayerKind};
 pub use validation::{ValidationFigure, validation_pictures};
 
