@@ -36,6 +36,11 @@ pub fn results_csv(results: &[CaseResult]) -> String {
     table
 }
 
+/// The columns of `results_csv`, in order.
+pub fn result_columns(results: &[CaseResult]) -> Vec<String> {
+    columns(&results.iter().map(flat).collect::<Vec<_>>())
+}
+
 fn columns(rows: &[Vec<(String, String)>]) -> Vec<String> {
     let mut columns = Columns::default();
     for name in ["plan", "stage", "case"] {

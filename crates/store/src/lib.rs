@@ -23,6 +23,7 @@ mod manifest;
 mod merge;
 mod reader;
 mod result;
+mod rows;
 mod run;
 mod samples;
 mod schema;
@@ -32,7 +33,7 @@ mod status;
 pub use case::{CaseOutcome, CaseRecord, CaseState, CaseStatus, DirectionTotals, LoadOutcome, NewCase};
 pub use clock::RunClock;
 pub use counters::{Counter, CounterPoint, CounterSeries};
-pub use csv::results_csv;
+pub use csv::{result_columns, results_csv};
 pub use directory::PICTURES_DIRECTORY;
 pub use encoding::{DecodeError, decode_histogram, encode_histogram};
 pub use error::StoreError;
@@ -47,6 +48,7 @@ pub use result::{
     CaseResult, DirectionResult, ExtrapolationResult, HostResult, LatencyConfidence, LatencyResult,
     LoadResult, Sustained, results_schema,
 };
+pub use rows::{CounterRow, SampleRow};
 pub use run::{CASES_LIMIT, Run, RunEnd};
 pub use samples::{DirectionPoint, IntervalPoint, LatencySummary, PRECONDITIONING_LOAD};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
