@@ -47,6 +47,7 @@ pub use error::CampaignError;
 pub use prepare::{Campaign, Request, new_case, prepare, resume};
 pub use real::EngineChoice;
 pub use remote::{AgentClock, run_agent};
+pub use shards::shards_at_most;
 pub use simulated::condition_after;
 pub use verify::{VerifiedLoad, verify_run};
 pub use watch::{Progress, Watcher};

@@ -79,6 +79,11 @@ impl Groups {
     }
 }
 
+/// The most shards that the cases of a plan can be cut into on a twin: cases that rest on each other stay together.
+pub fn shards_at_most(cases: &[Case], plan: &Plan) -> usize {
+    groups(cases, plan, false).len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

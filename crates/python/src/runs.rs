@@ -1,0 +1,178 @@
+//! Runs for Python.
+
+use crate::errors::{of_store, refused};
+use crate::histogram::Histogram;
+use crate::table::Table;
+use findings::Findings;
+use frame::{CaseFilter, Frame};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use store::{CaseRecord, CaseState, RunReader, StoreError};
+
+/// A run directory, open for reading.
+#[pyclass(module = "arraylab._native", frozen)]
+pub struct Run {
+    reader: Mutex<RunReader>,
+}
+
+impl Run {
+    /// The reader. Its SQLite connection is used by one thread at a time.
+    pub fn reader(&self) -> MutexGuard<'_, RunReader> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn table(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&RunReader) -> Result<Frame, StoreError> + Send,
+    ) -> PyResult<Table> {
+        let frame = py.detach(|| make(&self.reader())).map_err(of_store)?;
+        py.detach(|| Table::new(frame))
+    }
+
+    /// Findings; refused where the plan that is kept with the run can no longer be read.
+    pub fn found(&self, py: Python<'_>) -> PyResult<Findings> {
+        py.detach(|| {
+            let reader = self.reader();
+            let cases = reader.cases().map_err(of_store)?;
+            let plan = findings::kept_plan(reader.manifest(), &cases).map_err(refused)?;
+            findings::find(&reader, &plan).map_err(of_store)
+        })
+    }
+}
+
+#[pymethods]
+impl Run {
+    #[new]
+    fn open(py: Python<'_>, directory: PathBuf) -> PyResult<Run> {
+        let reader = py.detach(|| RunReader::open(&directory)).map_err(of_store)?;
+        Ok(Run { reader: Mutex::new(reader) })
+    }
+
+    /// What the run was asked to do and how far it is, as a JSON object.
+    fn facts_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let reader = self.reader();
+            let manifest = reader.manifest();
+            let status = reader.status().map_err(of_store)?;
+            let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
+            Ok(json!({
+                "plan": manifest.plan.name,
+                "version": manifest.arraylab_version,
+                "seed": manifest.seed,
+                "targets": targets,
+                "state": serde_json::to_value(&status).unwrap_or_default(),
+            })
+            .to_string())
+        })
+    }
+
+    /// Number, stage, name and state of each case.
+    fn cases(&self, py: Python<'_>) -> PyResult<Vec<(u32, String, String, String)>> {
+        let cases = py.detach(|| self.reader().cases()).map_err(of_store)?;
+        let state = |case: &CaseRecord| match case.state {
+            CaseState::Pending => "pending".to_owned(),
+            CaseState::Begun => "begun".to_owned(),
+            CaseState::Ended(status) => status.name().to_owned(),
+        };
+        Ok(cases
+            .into_iter()
+            .map(|case| (case.index, case.stage.clone(), case.name.clone(), state(&case)))
+            .collect())
+    }
+
+    /// Why a case did not end as done.
+    fn error_of(&self, py: Python<'_>, index: u32) -> PyResult<Option<String>> {
+        Ok(py.detach(|| self.reader().case(index)).map_err(of_store)?.error)
+    }
+
+    /// Results as `arraylab results --csv` prints them.
+    #[pyo3(signature = (sustained=true))]
+    fn results(&self, py: Python<'_>, sustained: bool) -> PyResult<Table> {
+        // A run whose plan cannot be read any more has results all the same.
+        let found = if sustained { self.found(py).ok() } else { None };
+        self.table(py, |reader| frame::results_of(reader, found.as_ref()))
+    }
+
+    /// Samples of these stages, cases or case numbers; of all where a list is empty.
+    fn samples(
+        &self,
+        py: Python<'_>,
+        stages: Vec<String>,
+        cases: Vec<String>,
+        indexes: Vec<u32>,
+    ) -> PyResult<Table> {
+        let filter = CaseFilter { stages, cases, indexes };
+        self.table(py, |reader| frame::samples(reader, &filter))
+    }
+
+    /// Counters of these stages, cases or case numbers; of all where a list is empty.
+    fn counters(
+        &self,
+        py: Python<'_>,
+        stages: Vec<String>,
+        cases: Vec<String>,
+        indexes: Vec<u32>,
+    ) -> PyResult<Table> {
+        let filter = CaseFilter { stages, cases, indexes };
+        self.table(py, |reader| frame::counters(reader, &filter))
+    }
+
+    /// The event log.
+    fn events(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, frame::events)
+    }
+
+    /// Findings as `arraylab findings --json` has them.
+    fn findings(&self, py: Python<'_>) -> PyResult<Table> {
+        let found = self.found(py)?;
+        Table::new(frame::findings(&found))
+    }
+
+    /// Claims as `arraylab claims --json` has them.
+    fn claims(&self, py: Python<'_>) -> PyResult<Table> {
+        let found = self.found(py)?;
+        Table::new(frame::claims(&found))
+    }
+
+    /// The merged latencies of a direction over these cases and loads (all loads where `loads` is empty).
+    fn histogram(
+        &self,
+        py: Python<'_>,
+        indexes: Vec<u32>,
+        direction: &str,
+        loads: Vec<String>,
+    ) -> PyResult<Histogram> {
+        let direction = direction_of(direction)?;
+        py.detach(|| {
+            let reader = self.reader();
+            let mut merged = load::Histogram::new();
+            for index in indexes {
+                for outcome in reader.totals(index).map_err(of_store)? {
+                    if !loads.is_empty() && !loads.contains(&outcome.name) {
+                        continue;
+                    }
+                    if let Some(totals) = outcome.direction(direction) {
+                        merged.merge(&totals.latency);
+                    }
+                }
+            }
+            Ok(Histogram::new(merged))
+        })
+    }
+}
+
+/// A direction by its name.
+pub fn direction_of(name: &str) -> PyResult<load::Direction> {
+    match name {
+        "read" => Ok(load::Direction::Read),
+        "write" => Ok(load::Direction::Write),
+        "trim" => Ok(load::Direction::Trim),
+        _ => Err(crate::errors::raise_text(
+            &format!("`{name}` is no direction\nhint: read, write or trim"),
+            crate::errors::REFUSED,
+        )),
+    }
+}
