@@ -73,6 +73,12 @@ pub enum Command {
         arraylab merge part-1 part-2 --out run"
     )]
     Merge(MergeArgs),
+    /// Carry out a plan on a twin in shards, here or by HyperQueue, and merge them (needs the Python package)
+    #[command(
+        disable_help_flag = true,
+        after_help = "Example:\n  arraylab sweep raid-levels --target twin:raid-levels --on hyperqueue --shards 50 --out run"
+    )]
+    Sweep(SweepArgs),
     /// Say how far a run is; works from any shell while it runs
     Status(RunJsonArgs),
     /// Note an event now on a running campaign: a firmware update started, a cable was pulled
@@ -322,6 +328,14 @@ pub struct MergeArgs {
     /// Directory of the run that comes of them
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+}
+
+/// Arguments of `sweep`, which the Python package reads.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// PLAN --target T --on local|hyperqueue[:DIR] --shards N --workers W --out DIR [--json]; `arraylab sweep --help` lists all
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub words: Vec<std::ffi::OsString>,
 }
 
 /// A time on the command line, in nanoseconds.

@@ -38,6 +38,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Agent(arguments) => commands::agent::agent(arguments),
         Command::Merge(arguments) => commands::merge::merge(arguments),
+        Command::Sweep(arguments) => commands::sweep::sweep(arguments),
         Command::Status(arguments) => commands::status::status(arguments),
         Command::Mark(arguments) => commands::status::mark(arguments),
         Command::Verify(arguments) => commands::verify::verify(arguments),

@@ -19,5 +19,6 @@ pub mod selection;
 pub mod serve;
 pub mod shipped;
 pub mod status;
+pub mod sweep;
 pub mod verify;
 pub mod watch;
