@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint dist clients ublk
+.PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint dist clients ublk wheel test-python
 
 all:
 	$(CARGO) build --release --locked
@@ -44,11 +44,13 @@ lint:
 # Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
 test: clients lint
 	$(CARGO) test --workspace --locked --no-fail-fast
+	@scripts/test-python.sh
 	@$(MAKE) --no-print-directory smoke-vm
 
 test-long: lint
 	@scripts/install-test-clients.sh --long
 	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --no-fail-fast --features serve/long-tests
+	@ARRAYLAB_LONG=1 scripts/test-python.sh
 	@CARGO=$(CARGO) scripts/check-ublk.sh
 	@$(MAKE) --no-print-directory test-vm RANDOM_COMBINATIONS=500 VM_LIMIT_S=7200
 
@@ -77,6 +79,13 @@ dist-ublk:
 	@mkdir -p dist
 	@cp $(TARGET_DIR)/$(STATIC_TARGET)/release/arraylab dist/arraylab-ublk
 	@scripts/check-static.sh dist/arraylab-ublk
+
+# The Python package with the command in it, and the archive of its sources.
+wheel:
+	@scripts/python/make-wheel.sh dist
+
+test-python:
+	@scripts/test-python.sh
 
 # One static binary for test hosts without anything installed.
 dist:
