@@ -204,7 +204,11 @@ fn option(fio: &mut FioOptions, read: LoadSettings<'_>, name: &str, value: &Valu
                 fio.set("iodepth", text);
             }
         }
-        "numjobs" => fio.set("numjobs", text),
+        "numjobs" => {
+            if text != "1" {
+                fio.set("numjobs", text);
+            }
+        }
         "runtime" | "ramp_time" => time(fio, read, name),
         "random_distribution" => distribution(fio, read, &text),
         "norandommap" => {

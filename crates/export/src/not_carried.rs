@@ -12,6 +12,8 @@ pub struct NotCarried {
     pub stage: Option<String>,
     /// Names of the cases; empty for what concerns the whole stage or plan.
     pub cases: Vec<String>,
+    /// The cases are all of the stage that are exported.
+    pub is_every_case: bool,
     /// The setting's name, or the plan's key.
     pub what: String,
     /// Why, and what stands in its place.
@@ -29,6 +31,7 @@ impl fmt::Display for NotCarried {
         }
         match self.cases.as_slice() {
             [] => {}
+            _ if self.is_every_case => {}
             [only] if Some(only) == self.stage.as_ref() => {}
             cases => {
                 let shown = cases.iter().take(NAMES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -73,14 +76,37 @@ impl NotCarriedList {
                     known.cases.extend(cases);
                 }
             }
-            None => {
-                self.0.push(NotCarried { stage: stage.map(str::to_owned), cases, what: what.to_owned(), why })
-            }
+            None => self.0.push(NotCarried {
+                stage: stage.map(str::to_owned),
+                cases,
+                is_every_case: false,
+                what: what.to_owned(),
+                why,
+            }),
         }
     }
 
-    pub fn into_entries(self) -> Vec<NotCarried> {
-        self.0
+    /// The entries; `count` gives the number of exported cases of a stage.
+    pub fn into_entries(self, count: impl Fn(&str) -> usize) -> Vec<NotCarried> {
+        let mut entries = self.0;
+        for entry in &mut entries {
+            let total = entry.stage.as_deref().map_or(0, &count);
+            entry.is_every_case = total > 0 && entry.cases.len() == total;
+        }
+        entries
+    }
+
+    /// Adds what another list has.
+    pub fn merge(&mut self, other: &[NotCarried]) {
+        for entry in other {
+            let stage = entry.stage.as_deref();
+            if entry.cases.is_empty() {
+                self.add(stage, None, &entry.what, entry.why.clone());
+            }
+            for case in &entry.cases {
+                self.add(stage, Some(case), &entry.what, entry.why.clone());
+            }
+        }
     }
 }
 
@@ -95,6 +121,7 @@ mod tests {
             NotCarried {
                 stage: stage.map(str::to_owned),
                 cases: cases.iter().map(|case| (*case).to_owned()).collect(),
+                is_every_case: false,
                 what: "streams".into(),
                 why: "one stream".into(),
             }

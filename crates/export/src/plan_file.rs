@@ -74,7 +74,8 @@ pub fn export_plan(
 ) -> Result<PlanExport, ExportError> {
     let all: Vec<&Case> = cases.iter().collect();
     let mut files = Vec::new();
-    let mut entries: Vec<NotCarried> = Vec::new();
+    let mut whole = NotCarriedList::default();
+    let count = |cases: &[&Case], stage: &str| cases.iter().filter(|case| case.stage == stage).count();
     let mut refused = None;
     for (name, cases) in groups(plan, &all, format, layout)? {
         let mut list = NotCarriedList::default();
@@ -83,7 +84,7 @@ pub fn export_plan(
             PlanFormat::Fio => fio_file::body(plan, &cases, &mut list),
             PlanFormat::Vdbench => vdbench_file::body(plan, &cases, &mut list),
         };
-        let of_file = list.into_entries();
+        let of_file = list.into_entries(|stage| count(&cases, stage));
         match body {
             Ok(body) => {
                 let text = format!("{}{body}", head(plan, &of_file, format));
@@ -92,14 +93,14 @@ pub fn export_plan(
             Err(error) => refused = refused.or(Some(error)),
         }
         // What holds for the whole plan stands in every file and is listed once.
-        entries.extend(of_file.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
+        whole.merge(&of_file);
     }
     match refused {
         Some(error) if files.is_empty() => Err(error),
         _ if files.is_empty() => {
             Err(ExportError::NoCases { plan: plan.name.clone(), why: "none is selected".to_owned() })
         }
-        _ => Ok(PlanExport { files, not_carried: entries }),
+        _ => Ok(PlanExport { files, not_carried: whole.into_entries(|stage| count(&all, stage)) }),
     }
 }
 

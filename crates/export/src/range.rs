@@ -25,14 +25,15 @@ pub(crate) fn range(read: LoadSettings<'_>, fio: &mut FioOptions) -> RangeText {
     if offset_bytes > 0 {
         fio.set("offset", Bytes(offset_bytes).to_string());
     }
-    let increment = read.number("offset_increment");
+    // A single job has nobody to keep a distance from.
+    let increment = read.number("offset_increment").filter(|_| numjobs > 1);
     let is_in_parts = numjobs > 1 && increment.is_none() && (!read.is_random() || read.verifies());
     let share = match read.number("working_set") {
         None | Some(0) => 100,
         Some(share) => share,
     };
     let Some(size_bytes) = read.number("size") else {
-        return of_device(read, fio, share, offset_bytes, is_in_parts);
+        return of_device(read, fio, share, increment, is_in_parts);
     };
     let [block_bytes, largest_bytes] = read.block_bytes();
     let used = (u128::from(size_bytes) * u128::from(share) / 100) as u64;
@@ -43,7 +44,7 @@ pub(crate) fn range(read: LoadSettings<'_>, fio: &mut FioOptions) -> RangeText {
         if each_bytes < largest_bytes {
             fio.leave_out("offset_increment", "the last of its jobs would have no block to use in fio");
         }
-        if numjobs > 1 && step_bytes > 0 {
+        if step_bytes > 0 {
             fio.lose(
                 "offset_increment",
                 "fio's jobs use ranges of one length; in the plan each goes on to the end of the range",
@@ -70,18 +71,19 @@ fn of_device(
     read: LoadSettings<'_>,
     fio: &mut FioOptions,
     share: u64,
-    offset_bytes: u64,
+    increment: Option<u64>,
     is_in_parts: bool,
 ) -> RangeText {
     let numjobs = read.numjobs();
-    if let Some(step_bytes) = read.number("offset_increment") {
+    let offset_bytes = read.number("offset").unwrap_or(0);
+    if let Some(step_bytes) = increment {
         fio.set("offset_increment", Bytes(step_bytes).to_string());
     }
     let part = share / numjobs;
-    if share < 100 && offset_bytes > 0 {
+    if share < 100 && (offset_bytes > 0 || increment.is_some()) {
         fio.lose(
             "working_set",
-            "fio's share is one of the whole target, not of the rest behind `offset`: give `size`",
+            "fio's share is one of the whole target, not of the rest behind a job's start: give `size`",
         );
     } else if is_in_parts && offset_bytes == 0 && share.is_multiple_of(numjobs) && EVEN_SHARES.contains(&part)
     {

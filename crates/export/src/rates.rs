@@ -47,14 +47,23 @@ pub(crate) fn rates(read: LoadSettings<'_>, fio: &mut FioOptions) {
         None if has_limits => only_done(limits, done),
         None => return,
     };
-    let whole: Vec<String> =
-        parts.map(|part| part.map_or_else(String::new, |rate| rate.round().max(1.0).to_string())).to_vec();
     if parts.iter().flatten().any(|rate| rate.round() != *rate || *rate < 1.0) {
         let name = if has_limits { "rate_iops_read" } else { "rate_iops" };
         let name = if read.has(name) { name } else { "rate_iops_write" };
         fio.lose(name, "fio takes whole I/Os a second for each job and direction: it is rounded");
     }
-    fio.set("rate_iops", whole.join(",").trim_end_matches(',').to_owned());
+    let [reads, writes, trims] =
+        parts.map(|part| part.map_or_else(String::new, |rate| rate.round().max(1.0).to_string()));
+    // One number limits every direction; an empty part is no limit.
+    fio.set(
+        "rate_iops",
+        match done {
+            [true, false, false] => reads,
+            [false, true, false] => writes,
+            [_, _, true] => format!("{reads},{writes},{trims}"),
+            _ => format!("{reads},{writes}"),
+        },
+    );
 }
 
 /// Which of reads, writes and trims the load has.

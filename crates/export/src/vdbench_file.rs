@@ -24,18 +24,27 @@ struct Definitions {
 }
 
 impl Definitions {
-    /// The label of an equal definition, or of a new one.
-    fn label(known: &mut Vec<String>, kind: &str, text: &str) -> String {
-        let index = known.iter().position(|other| other == text).unwrap_or_else(|| {
+    /// The number of an equal definition that is not taken, or of a new one.
+    fn number(known: &mut Vec<String>, text: &str, taken: &[usize]) -> usize {
+        let equal =
+            known.iter().enumerate().position(|(index, other)| other == text && !taken.contains(&index));
+        equal.unwrap_or_else(|| {
             known.push(text.to_owned());
             known.len() - 1
-        });
-        format!("{kind}{}", index + 1)
+        })
     }
 
-    fn add_workload(&mut self, load: &VdbenchLoad) -> String {
-        let storage = Definitions::label(&mut self.storage, "sd", &load.storage);
-        Definitions::label(&mut self.workloads, "wd", &format!("sd={storage},{}", load.workload))
+    /// Labels of the workloads that run at once. Threads belong to a storage definition, so each has one of its own.
+    fn add_workloads<'a>(&mut self, loads: impl IntoIterator<Item = &'a VdbenchLoad>) -> Vec<String> {
+        let mut taken = Vec::new();
+        let mut labels = Vec::new();
+        for load in loads {
+            let storage = Definitions::number(&mut self.storage, &load.storage, &taken);
+            taken.push(storage);
+            let text = format!("sd=sd{},{}", storage + 1, load.workload);
+            labels.push(format!("wd{}", Definitions::number(&mut self.workloads, &text, &[]) + 1));
+        }
+        labels
     }
 
     fn text(self) -> String {
@@ -92,6 +101,22 @@ fn curves<'a>(cases: &[&'a Case]) -> Vec<CurveRun<'a>> {
     runs
 }
 
+/// The loads of a case, and why there are none where vdbench has no such load.
+fn case_loads(case: &Case, list: &mut NotCarriedList) -> Result<Vec<VdbenchLoad>, String> {
+    let of_case: [(Option<&NamedLoad>, _); 1] = [(None, &case.settings)];
+    let of_loads: Vec<(Option<&NamedLoad>, _)> =
+        case.loads.iter().map(|load| (Some(load), &load.settings)).collect();
+    let named = if of_loads.is_empty() { &of_case[..] } else { &of_loads[..] };
+    let loads: Vec<VdbenchLoad> = named.iter().map(|(named, settings)| load_of(settings, *named)).collect();
+    if let Some((what, why)) = loads.iter().find_map(|load| load.left_out.as_ref()) {
+        return Err(format!("{what}: {why}"));
+    }
+    for (what, why) in loads.iter().flat_map(|load| &load.not_carried) {
+        list.of_case(case, what, why.clone());
+    }
+    Ok(loads)
+}
+
 fn add_run(
     plan: &Plan,
     run: &CurveRun<'_>,
@@ -105,29 +130,22 @@ fn add_run(
     if case.find.is_some() {
         return Err("find: vdbench does not search for a load".to_owned());
     }
-    let of_case = [(None, &case.settings)];
-    let of_loads: Vec<(Option<&NamedLoad>, _)> =
-        case.loads.iter().map(|load| (Some(load), &load.settings)).collect();
-    let named = if of_loads.is_empty() { &of_case[..] } else { &of_loads[..] };
-    let mut loads = Vec::new();
-    for (named, settings) in named {
-        let load = load_of(settings, *named);
-        if let Some((what, why)) = &load.left_out {
-            return Err(format!("{what}: {why}"));
-        }
-        loads.push(load);
-    }
-    for (what, why) in loads.iter().flat_map(|load| &load.not_carried) {
-        list.of_case(case, what, why.clone());
-    }
+    let loads = case_loads(case, list)?;
     list_case_parts(case, "vdbench", list);
+    for share in &run.shares {
+        // Its times and pauses are those of the case at full rate, and so is what they lose.
+        case_loads(share, list)?;
+        times(plan, share, list);
+        pause(share, &mut String::new(), list);
+        list_case_parts(share, "vdbench", list);
+    }
     definitions.count += 1;
     let label = format!("{}_{}", case.stage, definitions.count);
     let _ = writeln!(definitions.runs, "\n* {}", case_title(case));
     if let Some(writes) = &case.preconditioning {
         add_precondition(writes, &label, case, definitions, list);
     }
-    let labels: Vec<String> = loads.iter().map(|load| definitions.add_workload(load)).collect();
+    let labels = definitions.add_workloads(&loads);
     let workloads = if labels.len() == 1 { labels.concat() } else { format!("({})", labels.join(",")) };
     let mut text = format!("rd={label},wd={workloads}{}", rate(run, &loads, list));
     if let [only] = loads.as_slice() {
@@ -240,7 +258,7 @@ fn add_precondition(
     let bs = units::Bytes(u64::from(writes.bs_bytes));
     let workload = format!("xfersize={bs},rdpct=0,seekpct=eof");
     let filled = VdbenchLoad { storage, workload, ..VdbenchLoad::default() };
-    let workload = definitions.add_workload(&filled);
+    let workload = definitions.add_workloads([&filled]).concat();
     let threads = u64::from(writes.numjobs) * u64::from(writes.iodepth);
     for pass in 1..=writes.times {
         let _ = writeln!(

@@ -32,7 +32,7 @@ const KNOWN: [&str; 21] = [
 ];
 
 /// Values that change nothing in vdbench.
-const NEUTRAL: [(&str, &str); 12] = [
+const NEUTRAL: [(&str, &str); 11] = [
     ("rwmixtrim", "0"),
     ("streams", "1"),
     ("verify", "none"),
@@ -44,7 +44,6 @@ const NEUTRAL: [(&str, &str); 12] = [
     ("filesystem", "raw"),
     ("buffer_compress_percentage", "0"),
     ("dedupe_percentage", "0"),
-    ("ioengine", "psync"),
 ];
 
 /// Settings without which a load is another one: the case is left out.
