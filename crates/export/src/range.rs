@@ -38,6 +38,9 @@ pub(crate) fn range(read: LoadSettings<'_>, fio: &mut FioOptions) -> RangeText {
     let [block_bytes, largest_bytes] = read.block_bytes();
     let used = (u128::from(size_bytes) * u128::from(share) / 100) as u64;
     let used_bytes = if share == 100 { used } else { used - used % block_bytes };
+    if used_bytes < largest_bytes {
+        fio.leave_out("size", "the range that is used has no block");
+    }
     if let Some(step_bytes) = increment {
         fio.set("offset_increment", Bytes(step_bytes).to_string());
         let each_bytes = used_bytes.saturating_sub(step_bytes.saturating_mul(numjobs - 1));

@@ -201,7 +201,7 @@ fn range(
         }
         return None;
     };
-    let [block_bytes, _] = read.block_bytes();
+    let [block_bytes, largest_bytes] = read.block_bytes();
     let used_bytes = match share {
         None => size_bytes,
         Some(share) => {
@@ -209,6 +209,10 @@ fn range(
             used - used % block_bytes
         }
     };
+    if used_bytes < largest_bytes {
+        load.left_out
+            .get_or_insert_with(|| ("size".to_owned(), "the range that is used has no block".to_owned()));
+    }
     *storage += &format!(",size={}", Bytes(used_bytes));
     Some(used_bytes)
 }
