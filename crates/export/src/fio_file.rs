@@ -1,8 +1,9 @@
 //! fio job file of cases: a section for each load, each case behind a `stonewall`.
 
 use crate::ExportError;
-use crate::fio_options::{FioOptions, options, time_text};
-use crate::not_carried::{NotCarriedList, WHOLE_CASE};
+use crate::fio_option_list::FioOptions;
+use crate::fio_options::{options, time_text};
+use crate::not_exported::{NotExportedList, WHOLE_CASE};
 use crate::plan_parts::{case_title, labels, list_case_parts};
 use plan::{Case, LoadTarget, NamedLoad, Plan, Preconditioning};
 use std::fmt::Write;
@@ -21,7 +22,7 @@ struct Section {
 }
 
 /// Sections of some cases, as text, without its head.
-pub(crate) fn body(plan: &Plan, cases: &[&Case], list: &mut NotCarriedList) -> Result<String, ExportError> {
+pub(crate) fn body(plan: &Plan, cases: &[&Case], list: &mut NotExportedList) -> Result<String, ExportError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut why = None;
     for case in cases {
@@ -52,7 +53,7 @@ pub(crate) fn job_count(case: &Case) -> u64 {
 }
 
 /// The sections of a case, its preconditioning first; why there are none where fio has no such load.
-fn case_sections(case: &Case, list: &mut NotCarriedList) -> Result<Vec<Section>, String> {
+fn case_sections(case: &Case, list: &mut NotExportedList) -> Result<Vec<Section>, String> {
     if case.load.shape.replay.is_some() {
         return Err("replay: the trace is not part of the file; fio replays one with `read_iolog`".to_owned());
     }
@@ -112,7 +113,7 @@ impl Whole<'_> {
         if let Some((what, why)) = written.left_out {
             return Err(format!("{what}: {why}"));
         }
-        lost.extend(written.not_carried);
+        lost.extend(written.not_exported);
         let mut options = Vec::new();
         // Loads of a case run at once, each with a report of its own.
         let is_first =
@@ -142,7 +143,7 @@ pub(crate) fn target_variable(target: Option<&LoadTarget>) -> String {
 }
 
 /// The writes before a case, as one job over the whole target.
-fn precondition(writes: &Preconditioning, title: &str, case: &Case, list: &mut NotCarriedList) -> Section {
+fn precondition(writes: &Preconditioning, title: &str, case: &Case, list: &mut NotExportedList) -> Section {
     let depth = u64::from(writes.numjobs) * u64::from(writes.iodepth);
     if writes.numjobs > 1 {
         list.of_case(

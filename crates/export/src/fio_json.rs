@@ -5,7 +5,8 @@
 //! starts when an I/O is handed over, so that submission is part of `clat_ns`, and `lat_ns` is the same.
 
 use crate::ExportError;
-use crate::fio_options::{LoadSettings, options};
+use crate::fio_options::options;
+use crate::load_settings::LoadSettings;
 use load::{Direction, Histogram, bin_middle_ns};
 use plan::SettingValues;
 use serde_json::{Map, Value, json};

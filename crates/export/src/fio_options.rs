@@ -3,119 +3,18 @@
 //! Every setting of a case passes through [`options`]: it becomes an option, says nothing for this load, or is listed.
 //! A setting that no rule knows is listed too, so that a new one cannot be lost.
 
-use crate::range::{RangeText, range};
-use crate::rates::rates;
+use crate::fio_option_list::FioOptions;
+use crate::fio_range::{FioRange, range};
+use crate::fio_rates::rates;
+use crate::load_settings::{LoadSettings, plain};
 use plan::{LoadSearch, SearchOver, SettingScope, SettingValues};
 use serde_json::Value;
-use units::{Bytes, NANOS_PER_SECOND};
+use units::Bytes;
 
 /// fio's engines that issue one I/O at a time, whatever `iodepth` says.
 const SYNCHRONOUS_ENGINES: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 /// Options that fio's io_uring engine alone has.
 const RING_OPTIONS: [&str; 4] = ["fixedbufs", "registerfiles", "hipri", "sqthread_poll"];
-
-/// A load as fio's options, and what of it fio does not say.
-#[derive(Debug, Default)]
-pub(crate) struct FioOptions {
-    /// Names and values, in the order in which people write them.
-    pub options: Vec<(&'static str, String)>,
-    /// Settings that fio does not carry out to the letter, and why.
-    pub not_carried: Vec<(String, String)>,
-    /// Set where what remains would be another kind of load: the setting, and why.
-    pub left_out: Option<(String, String)>,
-}
-
-impl FioOptions {
-    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<String>) {
-        self.options.push((name, value.into()));
-    }
-
-    pub(crate) fn lose(&mut self, setting: &str, why: impl Into<String>) {
-        self.not_carried.push((setting.to_owned(), why.into()));
-    }
-
-    pub(crate) fn leave_out(&mut self, setting: &str, why: impl Into<String>) {
-        self.left_out.get_or_insert_with(|| (setting.to_owned(), why.into()));
-    }
-}
-
-/// Settings of a load, read as texts and numbers.
-#[derive(Clone, Copy)]
-pub(crate) struct LoadSettings<'a>(pub &'a SettingValues);
-
-impl LoadSettings<'_> {
-    pub fn number(&self, name: &str) -> Option<u64> {
-        self.0.get(name).and_then(Value::as_u64)
-    }
-
-    pub fn float(&self, name: &str) -> Option<f64> {
-        self.0.get(name).and_then(Value::as_f64)
-    }
-
-    pub fn word(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str)
-    }
-
-    pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
-    }
-
-    pub fn is_random(&self) -> bool {
-        self.word("rw").is_some_and(|rw| rw.starts_with("rand"))
-    }
-
-    /// Share of reads, in percent.
-    pub fn read_share(&self) -> u64 {
-        match self.word("rw") {
-            Some("read" | "randread") => 100,
-            Some("write" | "randwrite") => 0,
-            _ => self.number("rwmixread").unwrap_or(50),
-        }
-    }
-
-    pub fn is_mixed(&self) -> bool {
-        matches!(self.word("rw"), Some("rw" | "randrw"))
-    }
-
-    pub fn trims(&self) -> bool {
-        self.number("rwmixtrim").is_some_and(|share| share > 0)
-    }
-
-    pub fn verifies(&self) -> bool {
-        self.word("verify").is_some_and(|check| check != "none")
-    }
-
-    pub fn numjobs(&self) -> u64 {
-        self.number("numjobs").unwrap_or(1).max(1)
-    }
-
-    /// Sizes of a mix with their shares in percent; empty where there is one size.
-    pub fn sizes(&self) -> Vec<(u64, u64)> {
-        let parts = self.word("bssplit").unwrap_or_default().split(':');
-        parts
-            .filter_map(|part| part.split_once('/'))
-            .filter_map(|(size, share)| Some((size.parse().ok()?, share.parse().ok()?)))
-            .collect()
-    }
-
-    /// Bytes of the smallest and of the largest I/O.
-    pub fn block_bytes(&self) -> [u64; 2] {
-        let bs_bytes = self.number("bs").unwrap_or(512).max(1);
-        let sizes = self.sizes();
-        let of =
-            |pick: fn(u64, u64) -> u64| sizes.iter().map(|(size, _)| *size).reduce(pick).unwrap_or(bs_bytes);
-        [of(u64::min), of(u64::max)]
-    }
-
-    /// A time in nanoseconds; settings hold seconds.
-    pub fn time_ns(&self, name: &str) -> Option<u64> {
-        let value = self.0.get(name)?;
-        value
-            .as_u64()
-            .map(|seconds| seconds.saturating_mul(NANOS_PER_SECOND))
-            .or_else(|| value.as_f64().map(|seconds| (seconds * NANOS_PER_SECOND as f64).round() as u64))
-    }
-}
 
 /// A time as fio reads it, rounded up to whole microseconds: fio has none shorter.
 pub(crate) fn time_text(time_ns: u64) -> String {
@@ -127,11 +26,6 @@ pub(crate) fn time_text(time_ns: u64) -> String {
     } else {
         format!("{micros}us")
     }
-}
-
-/// A plain value as text, without JSON's quotes.
-pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The options of a load. `seed` is that of its addresses; `find` what a case searches for.
@@ -333,7 +227,7 @@ fn verify(fio: &mut FioOptions, read: LoadSettings<'_>, text: &str) {
 }
 
 /// The bytes after which the load ends. fio counts them for each job.
-fn amount(read: LoadSettings<'_>, range: &RangeText, fio: &mut FioOptions) {
+fn amount(read: LoadSettings<'_>, range: &FioRange, fio: &mut FioOptions) {
     let Some(value) = read.0.get("io_size") else { return };
     let numjobs = read.numjobs();
     let share = value.as_str().and_then(|text| text.strip_suffix('%')?.parse::<u64>().ok());

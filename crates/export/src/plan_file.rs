@@ -1,6 +1,6 @@
 //! Files of a plan: one for all cases, or one for each stage.
 
-use crate::not_carried::{NotCarried, NotCarriedList};
+use crate::not_exported::{NotExported, NotExportedList};
 use crate::plan_parts::list_plan_parts;
 use crate::{ExportError, fio_file, vdbench_file};
 use plan::{Case, Plan};
@@ -38,7 +38,7 @@ pub struct PlanExport {
     /// In the order of the plan.
     pub files: Vec<ExportedFile>,
     /// What the files do not say.
-    pub not_carried: Vec<NotCarried>,
+    pub not_exported: Vec<NotExported>,
 }
 
 impl PlanFormat {
@@ -74,11 +74,11 @@ pub fn export_plan(
 ) -> Result<PlanExport, ExportError> {
     let all: Vec<&Case> = cases.iter().collect();
     let mut files = Vec::new();
-    let mut whole = NotCarriedList::default();
+    let mut whole = NotExportedList::default();
     let count = |cases: &[&Case], stage: &str| cases.iter().filter(|case| case.stage == stage).count();
     let mut refused = None;
     for (name, cases) in groups(plan, &all, format, layout)? {
-        let mut list = NotCarriedList::default();
+        let mut list = NotExportedList::default();
         list_plan_parts(plan, &cases, format.tool(), &mut list);
         let body = match format {
             PlanFormat::Fio => fio_file::body(plan, &cases, &mut list),
@@ -100,7 +100,7 @@ pub fn export_plan(
         _ if files.is_empty() => {
             Err(ExportError::NoCases { plan: plan.name.clone(), why: "none is selected".to_owned() })
         }
-        _ => Ok(PlanExport { files, not_carried: whole.into_entries(|stage| count(&all, stage)) }),
+        _ => Ok(PlanExport { files, not_exported: whole.into_entries(|stage| count(&all, stage)) }),
     }
 }
 
@@ -150,7 +150,7 @@ fn groups<'a>(
 }
 
 /// Comment lines: what the file is, how it is run, and what it does not say.
-fn head(plan: &Plan, not_carried: &[NotCarried], format: PlanFormat) -> String {
+fn head(plan: &Plan, not_exported: &[NotExported], format: PlanFormat) -> String {
     let mut lines = vec![
         format!("{}: {}", plan.name, plan.title),
         format!("Exported by arraylab {} from the plan `{}`.", env!("CARGO_PKG_VERSION"), plan.name),
@@ -159,7 +159,7 @@ fn head(plan: &Plan, not_carried: &[NotCarried], format: PlanFormat) -> String {
             PlanFormat::Vdbench => vdbench_file::USE.to_owned(),
         },
     ];
-    lines.extend(not_carried.iter().map(|entry| format!("Not carried over: {entry}")));
+    lines.extend(not_exported.iter().map(|entry| format!("Not exported: {entry}")));
     let comment = format.comment();
     lines.iter().fold(String::new(), |text, line| {
         let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

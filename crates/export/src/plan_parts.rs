@@ -1,13 +1,14 @@
 //! Parts of a plan that no load generator has: conditions, events, judgements.
 
-use crate::not_carried::NotCarriedList;
+use crate::load_settings::plain;
+use crate::not_exported::NotExportedList;
 use plan::{Case, HostChoice, Plan, Stage, WatchedDevices};
 
 /// Names of settings that tell cases apart and carry nothing out.
 const LABELS: [&str; 3] = ["scenario", "pass", "repeat"];
 
 /// Lists what of the plan and of the stages of these cases the tool does not do. `tool` is its name.
-pub(crate) fn list_plan_parts(plan: &Plan, cases: &[&Case], tool: &str, list: &mut NotCarriedList) {
+pub(crate) fn list_plan_parts(plan: &Plan, cases: &[&Case], tool: &str, list: &mut NotExportedList) {
     let has_targets_watched = |devices: &WatchedDevices| *devices != WatchedDevices::default();
     let watch = &plan.watch;
     for (is_there, what, why) in [
@@ -46,7 +47,7 @@ pub(crate) fn list_plan_parts(plan: &Plan, cases: &[&Case], tool: &str, list: &m
     }
 }
 
-fn list_stage_parts(stage: &Stage, tool: &str, list: &mut NotCarriedList) {
+fn list_stage_parts(stage: &Stage, tool: &str, list: &mut NotExportedList) {
     let name = stage.name.as_str();
     if stage.repeats.as_ref().is_some_and(plan::Rounds::may_end_early) {
         list.of_stage(
@@ -77,7 +78,7 @@ fn list_stage_parts(stage: &Stage, tool: &str, list: &mut NotCarriedList) {
 }
 
 /// Lists what of a case is no load.
-pub(crate) fn list_case_parts(case: &Case, tool: &str, list: &mut NotCarriedList) {
+pub(crate) fn list_case_parts(case: &Case, tool: &str, list: &mut NotExportedList) {
     if case.preconditioning.as_ref().is_some_and(|writes| writes.purge) {
         list.of_case(
             case,
@@ -100,7 +101,7 @@ pub(crate) fn list_case_parts(case: &Case, tool: &str, list: &mut NotCarriedList
 pub(crate) fn labels(case: &Case) -> Option<String> {
     let labels: Vec<String> = LABELS
         .iter()
-        .filter_map(|name| Some(format!("{name}={}", crate::fio_options::plain(case.settings.get(*name)?))))
+        .filter_map(|name| Some(format!("{name}={}", plain(case.settings.get(*name)?))))
         .collect();
     (!labels.is_empty()).then(|| labels.join(" "))
 }

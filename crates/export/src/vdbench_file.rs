@@ -1,7 +1,7 @@
 //! vdbench parameter file of cases: a run definition for each, or for a case and the shares of its rate.
 
 use crate::ExportError;
-use crate::not_carried::{NotCarriedList, WHOLE_CASE};
+use crate::not_exported::{NotExportedList, WHOLE_CASE};
 use crate::plan_parts::{case_title, list_case_parts};
 use crate::vdbench_load::{VdbenchLoad, load_of};
 use plan::{Case, NamedLoad, Plan, Preconditioning};
@@ -67,7 +67,7 @@ struct CurveRun<'a> {
 }
 
 /// Definitions of some cases, as text, without its head.
-pub(crate) fn body(plan: &Plan, cases: &[&Case], list: &mut NotCarriedList) -> Result<String, ExportError> {
+pub(crate) fn body(plan: &Plan, cases: &[&Case], list: &mut NotExportedList) -> Result<String, ExportError> {
     let mut definitions = Definitions::default();
     let mut why = None;
     for run in curves(cases) {
@@ -102,7 +102,7 @@ fn curves<'a>(cases: &[&'a Case]) -> Vec<CurveRun<'a>> {
 }
 
 /// The loads of a case, and why there are none where vdbench has no such load.
-fn case_loads(case: &Case, list: &mut NotCarriedList) -> Result<Vec<VdbenchLoad>, String> {
+fn case_loads(case: &Case, list: &mut NotExportedList) -> Result<Vec<VdbenchLoad>, String> {
     let of_case: [(Option<&NamedLoad>, _); 1] = [(None, &case.settings)];
     let of_loads: Vec<(Option<&NamedLoad>, _)> =
         case.loads.iter().map(|load| (Some(load), &load.settings)).collect();
@@ -111,7 +111,7 @@ fn case_loads(case: &Case, list: &mut NotCarriedList) -> Result<Vec<VdbenchLoad>
     if let Some((what, why)) = loads.iter().find_map(|load| load.left_out.as_ref()) {
         return Err(format!("{what}: {why}"));
     }
-    for (what, why) in loads.iter().flat_map(|load| &load.not_carried) {
+    for (what, why) in loads.iter().flat_map(|load| &load.not_exported) {
         list.of_case(case, what, why.clone());
     }
     Ok(loads)
@@ -121,7 +121,7 @@ fn add_run(
     plan: &Plan,
     run: &CurveRun<'_>,
     definitions: &mut Definitions,
-    list: &mut NotCarriedList,
+    list: &mut NotExportedList,
 ) -> Result<(), String> {
     let case = run.case;
     if case.load.shape.replay.is_some() {
@@ -159,7 +159,7 @@ fn add_run(
 }
 
 /// The rate of a run. Loads that run at once have theirs in their workloads.
-fn rate(run: &CurveRun<'_>, loads: &[VdbenchLoad], list: &mut NotCarriedList) -> String {
+fn rate(run: &CurveRun<'_>, loads: &[VdbenchLoad], list: &mut NotExportedList) -> String {
     let distribution = |process: Option<&str>| match process {
         Some("poisson") => ",distribution=exponential",
         _ => ",distribution=deterministic",
@@ -192,7 +192,7 @@ fn rate(run: &CurveRun<'_>, loads: &[VdbenchLoad], list: &mut NotCarriedList) ->
 }
 
 /// Runtime, ramp and interval in vdbench's whole seconds, where every time is a multiple of the interval.
-fn times(plan: &Plan, case: &Case, list: &mut NotCarriedList) -> String {
+fn times(plan: &Plan, case: &Case, list: &mut NotExportedList) -> String {
     let whole = |time_ns: u64| time_ns.div_ceil(NANOS_PER_SECOND);
     let (runtime_s, ramp_s) = (whole(case.load.runtime_ns), whole(case.load.ramp_ns));
     let wanted_s = whole(plan.interval_ns).max(1);
@@ -226,7 +226,7 @@ fn times(plan: &Plan, case: &Case, list: &mut NotCarriedList) -> String {
     format!(",elapsed={elapsed_s},interval={interval_s}{warmup}")
 }
 
-fn pause(case: &Case, text: &mut String, list: &mut NotCarriedList) {
+fn pause(case: &Case, text: &mut String, list: &mut NotExportedList) {
     if case.pause_ns > 0 {
         let _ = write!(text, ",pause={}", case.pause_ns.div_ceil(NANOS_PER_SECOND));
         if !case.pause_ns.is_multiple_of(NANOS_PER_SECOND) {
@@ -244,7 +244,7 @@ fn add_precondition(
     label: &str,
     case: &Case,
     definitions: &mut Definitions,
-    list: &mut NotCarriedList,
+    list: &mut NotExportedList,
 ) {
     if writes.times == 0 {
         return;

@@ -2,7 +2,7 @@
 //!
 //! vdbench has no jobs: `threads` is what `numjobs × iodepth` is in a plan, and sequential threads share one stream.
 
-use crate::fio_options::{LoadSettings, plain};
+use crate::load_settings::{LoadSettings, plain};
 use plan::{LoadTarget, NamedLoad, SettingScope, SettingValues};
 use units::Bytes;
 
@@ -54,7 +54,7 @@ const NEEDED: [(&str, &str); 7] = [
     ("rate_iops_trim", "vdbench has no trims"),
     ("rate_burst_iops", "vdbench's bursts are written otherwise (`distribution=spike`)"),
     ("rate_ramp_from", "vdbench has no rate that grows in a line"),
-    ("rate_profile", "vdbench's courses of rates are written otherwise (`distribution=variable`)"),
+    ("rate_profile", "vdbench's rates over time are written otherwise (`distribution=variable`)"),
 ];
 
 /// A load of a run.
@@ -73,14 +73,14 @@ pub(crate) struct VdbenchLoad {
     /// `maxdata`: bytes after which the run ends, or their multiple of the target below 100.
     pub max_data: Option<String>,
     /// Settings that vdbench does not carry out to the letter, and why.
-    pub not_carried: Vec<(String, String)>,
+    pub not_exported: Vec<(String, String)>,
     /// Set where what remains would be another kind of load.
     pub left_out: Option<(String, String)>,
 }
 
 impl VdbenchLoad {
     fn lose(&mut self, setting: &str, why: impl Into<String>) {
-        self.not_carried.push((setting.to_owned(), why.into()));
+        self.not_exported.push((setting.to_owned(), why.into()));
     }
 }
 

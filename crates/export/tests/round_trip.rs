@@ -1,6 +1,6 @@
 //! Plans exported for another tool and imported back: the same loads, but for what the export lists.
 
-use export::{FileLayout, NotCarried, PlanExport, PlanFormat, WHOLE_CASE, export_plan};
+use export::{FileLayout, NotExported, PlanExport, PlanFormat, WHOLE_CASE, export_plan};
 use load::{Distribution, LoadSpec, Pattern};
 use plan::{Amount, Case, Plan, Selection, SettingScope, SettingValues};
 use proptest::prelude::*;
@@ -127,12 +127,12 @@ fn differences(one: &LoadSpec, other: &LoadSpec, is_vdbench: bool) -> Vec<&'stat
 
 /// What the export lists for a case.
 fn listed(export: &PlanExport, case: &Case) -> BTreeSet<String> {
-    let concerns = |entry: &&NotCarried| match (&entry.stage, entry.cases.as_slice()) {
+    let concerns = |entry: &&NotExported| match (&entry.stage, entry.cases.as_slice()) {
         (None, _) => true,
         (Some(stage), []) => *stage == case.stage,
         (Some(stage), cases) => *stage == case.stage && cases.contains(&case.name),
     };
-    export.not_carried.iter().filter(concerns).map(|entry| entry.what.clone()).collect()
+    export.not_exported.iter().filter(concerns).map(|entry| entry.what.clone()).collect()
 }
 
 /// Settings of the engine, the host, the array and the plan that are neither carried nor listed.

@@ -37,8 +37,8 @@ fn export_plan_files(arguments: &ExportArgs, format: PlanFormat) -> Result<(), F
     let cases = plan::expand(&loaded.plan, &selection(&arguments.selection)?)?;
     let layout = if arguments.out.is_some() { FileLayout::FilePerStage } else { FileLayout::OneFile };
     let exported = export_plan(&loaded.plan, &cases, format, layout)?;
-    for entry in &exported.not_carried {
-        print_notice(&format!("not carried over: {entry}"));
+    for entry in &exported.not_exported {
+        print_notice(&format!("not exported: {entry}"));
     }
     let Some(directory) = &arguments.out else {
         let text: String = exported.files.iter().map(|file| file.text.as_str()).collect();
@@ -96,7 +96,7 @@ fn note_cases_left_out(run: &RunReader) -> Result<(), Failure> {
     let measured = run.results()?.iter().filter(|result| result.duration_s > 0.0).count();
     if measured < cases.len() {
         let left_out = human_count((cases.len() - measured) as u64, "case");
-        print_notice(&format!("not carried over: {left_out} without measurements"));
+        print_notice(&format!("not exported: {left_out} without measurements"));
     }
     Ok(())
 }

@@ -253,15 +253,15 @@ fn what_does_not_fit_is_refused() {
 
 /// Proves that what a file does not say stands on stderr and in its head, one line each.
 #[test]
-fn what_is_not_carried_over_is_listed() {
+fn what_is_not_exported_is_listed() {
     let chosen = ["--stage", "limits"];
     let output =
         crate::support::arraylab(&[&["export", "storpool", "--format", "fio"], &chosen[..]].concat());
     let (text, notes) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     for line in ["stage limits: events: ", "stage limits: volume: ", "plan: claims: "] {
-        assert!(notes.contains(&format!("not carried over: {line}")), "{notes}");
-        assert!(text.contains(&format!("# Not carried over: {line}")), "{text}");
+        assert!(notes.contains(&format!("not exported: {line}")), "{notes}");
+        assert!(text.contains(&format!("# Not exported: {line}")), "{text}");
     }
     let cases = json_lines(&succeed(&[&["expand", "storpool", "--json"], &chosen[..]].concat()));
     let sections =

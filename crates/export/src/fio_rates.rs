@@ -3,10 +3,11 @@
 //! fio limits each direction of each job, in whole I/Os a second. A plan's `rate_iops` is that of a job in all
 //! directions.
 
-use crate::fio_options::{FioOptions, LoadSettings};
+use crate::fio_option_list::FioOptions;
+use crate::load_settings::LoadSettings;
 
 /// Settings of rates that vary over time, which fio does not have.
-const COURSES: [&str; 3] = ["rate_burst_iops", "rate_ramp_from", "rate_profile"];
+const VARYING: [&str; 3] = ["rate_burst_iops", "rate_ramp_from", "rate_profile"];
 
 /// Writes the options of the rate.
 pub(crate) fn rates(read: LoadSettings<'_>, fio: &mut FioOptions) {
@@ -16,8 +17,8 @@ pub(crate) fn rates(read: LoadSettings<'_>, fio: &mut FioOptions) {
             "its rate is a share of what another case delivers, and fio takes a number",
         );
     }
-    if let Some(course) = COURSES.iter().find(|name| read.has(name)) {
-        fio.leave_out(course, "fio has no rate that varies over time");
+    if let Some(varying) = VARYING.iter().find(|name| read.has(name)) {
+        fio.leave_out(varying, "fio has no rate that varies over time");
         return;
     }
     // Without a rate these say nothing: `rate_percent: max` goes as fast as it can.

@@ -3,12 +3,13 @@
 //! In a plan, sequential jobs (and jobs that verify) have equal parts of the range. fio has that with
 //! `offset_increment` equal to `size`. Without a size in the plan, fio's percents of the device say the same.
 
-use crate::fio_options::{FioOptions, LoadSettings};
+use crate::fio_option_list::FioOptions;
+use crate::load_settings::LoadSettings;
 use units::Bytes;
 
 /// What of the range other options rest on.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RangeText {
+pub(crate) struct FioRange {
     /// Bytes that are used by all jobs together, where the settings say so.
     pub bytes: Option<u64>,
     /// Each job has a part of its own.
@@ -19,7 +20,7 @@ pub(crate) struct RangeText {
 const EVEN_SHARES: [u64; 2] = [50, 25];
 
 /// Writes the options of the range.
-pub(crate) fn range(read: LoadSettings<'_>, fio: &mut FioOptions) -> RangeText {
+pub(crate) fn range(read: LoadSettings<'_>, fio: &mut FioOptions) -> FioRange {
     let numjobs = read.numjobs();
     let offset_bytes = read.number("offset").unwrap_or(0);
     if offset_bytes > 0 {
@@ -66,7 +67,7 @@ pub(crate) fn range(read: LoadSettings<'_>, fio: &mut FioOptions) -> RangeText {
     } else {
         fio.set("size", Bytes(used_bytes).to_string());
     }
-    RangeText { bytes: Some(used_bytes), is_in_parts }
+    FioRange { bytes: Some(used_bytes), is_in_parts }
 }
 
 /// The range of a load whose plan gives no size: all of the target, or a share of it.
@@ -76,7 +77,7 @@ fn of_device(
     share: u64,
     increment: Option<u64>,
     is_in_parts: bool,
-) -> RangeText {
+) -> FioRange {
     let numjobs = read.numjobs();
     let offset_bytes = read.number("offset").unwrap_or(0);
     if let Some(step_bytes) = increment {
@@ -92,7 +93,7 @@ fn of_device(
     {
         fio.set("offset_increment", format!("{part}%"));
         fio.set("size", format!("{part}%"));
-        return RangeText { bytes: None, is_in_parts };
+        return FioRange { bytes: None, is_in_parts };
     } else if share < 100 {
         fio.set("size", format!("{share}%"));
     }
@@ -102,5 +103,5 @@ fn of_device(
             "without `size` all jobs begin at the same place in fio; in the plan each has a part of its own: give `size`",
         );
     }
-    RangeText { bytes: None, is_in_parts: false }
+    FioRange { bytes: None, is_in_parts: false }
 }

@@ -1,4 +1,4 @@
-//! What the other tool's file does not say, by stage.
+//! List of settings and parts of a plan that an exported file does not carry, by stage.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ const NAMES_SHOWN: usize = 2;
 
 /// A setting or part of a plan that an exported file does not carry, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotCarried {
+pub struct NotExported {
     /// The stage; `None` for what concerns the whole plan.
     pub stage: Option<String>,
     /// Names of the cases; empty for what concerns the whole stage or plan.
@@ -20,10 +20,10 @@ pub struct NotCarried {
     pub why: String,
 }
 
-/// What a whole case that is left out is called in [`NotCarried::what`].
+/// What a whole case that is left out is called in [`NotExported::what`].
 pub const WHOLE_CASE: &str = "the whole case";
 
-impl fmt::Display for NotCarried {
+impl fmt::Display for NotExported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.stage {
             Some(stage) => write!(f, "stage {stage}")?,
@@ -49,9 +49,9 @@ impl fmt::Display for NotCarried {
 
 /// List of what is not carried, one entry for each stage, setting and reason.
 #[derive(Debug, Default)]
-pub(crate) struct NotCarriedList(Vec<NotCarried>);
+pub(crate) struct NotExportedList(Vec<NotExported>);
 
-impl NotCarriedList {
+impl NotExportedList {
     pub fn of_plan(&mut self, what: &str, why: impl Into<String>) {
         self.add(None, None, what, why.into());
     }
@@ -65,7 +65,7 @@ impl NotCarriedList {
     }
 
     fn add(&mut self, stage: Option<&str>, case: Option<&str>, what: &str, why: String) {
-        let same = |known: &&mut NotCarried| {
+        let same = |known: &&mut NotExported| {
             known.stage.as_deref() == stage && known.what == what && known.why == why
         };
         // Cases come in the order of the plan, so an equal entry is among the last ones.
@@ -76,7 +76,7 @@ impl NotCarriedList {
                     known.cases.extend(cases);
                 }
             }
-            None => self.0.push(NotCarried {
+            None => self.0.push(NotExported {
                 stage: stage.map(str::to_owned),
                 cases,
                 is_every_case: false,
@@ -87,7 +87,7 @@ impl NotCarriedList {
     }
 
     /// The entries; `count` gives the number of exported cases of a stage.
-    pub fn into_entries(self, count: impl Fn(&str) -> usize) -> Vec<NotCarried> {
+    pub fn into_entries(self, count: impl Fn(&str) -> usize) -> Vec<NotExported> {
         let mut entries = self.0;
         for entry in &mut entries {
             let total = entry.stage.as_deref().map_or(0, &count);
@@ -97,7 +97,7 @@ impl NotCarriedList {
     }
 
     /// Adds what another list has.
-    pub fn merge(&mut self, other: &[NotCarried]) {
+    pub fn merge(&mut self, other: &[NotExported]) {
         for entry in other {
             let stage = entry.stage.as_deref();
             if entry.cases.is_empty() {
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_line_says_where() {
         let line = |stage: Option<&str>, cases: &[&str]| {
-            NotCarried {
+            NotExported {
                 stage: stage.map(str::to_owned),
                 cases: cases.iter().map(|case| (*case).to_owned()).collect(),
                 is_every_case: false,
