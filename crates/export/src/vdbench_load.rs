@@ -6,6 +6,9 @@ use crate::load_settings::{LoadSettings, plain};
 use plan::{LoadTarget, NamedLoad, SettingScope, SettingValues};
 use units::Bytes;
 
+/// The unit of vdbench's hit area.
+const PAGE_BYTES: u64 = 4096;
+
 /// Settings with a rule of their own, or that say nothing here.
 const KNOWN: [&str; 21] = [
     "rw",
@@ -239,7 +242,10 @@ fn hot_band(
         .collect();
     match (zones.as_slice(), used_bytes) {
         (&[(hits, size), _], Some(used_bytes)) if hits > 0 && (1..100).contains(&size) => {
-            *storage += &format!(",hitarea={}", used_bytes / 100 * size);
+            let hit_bytes = (u128::from(used_bytes) * u128::from(size) / 100) as u64;
+            // Whole pages, which any device takes; a plan's share is in whole percents anyway.
+            let aligned = (hit_bytes - hit_bytes % PAGE_BYTES).max(PAGE_BYTES);
+            *storage += &format!(",hitarea={}", Bytes(aligned));
             *workload += &format!(",rhpct={hits},whpct={hits}");
         }
         ([_, _], None) => load.lose("random_distribution", "vdbench's hit area is in bytes: give `size`"),

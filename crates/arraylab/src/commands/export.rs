@@ -7,7 +7,7 @@ use crate::output::{print, print_notice, write_new};
 use export::{ExportError, FileLayout, PlanFormat, export_plan, fio_json, write_open_metrics};
 use std::path::Path;
 use std::process::ExitCode;
-use store::{Run, RunReader, StoreError};
+use store::{CaseRecord, CaseState, CaseStatus, Run, RunReader, StoreError};
 use units::human_count;
 
 /// `arraylab export`
@@ -92,10 +92,12 @@ fn export_run(directory: &Path, arguments: &ExportArgs) -> Result<(), Failure> {
 
 /// Cases without measurements, which fio's JSON has no place for.
 fn note_cases_left_out(run: &RunReader) -> Result<(), Failure> {
+    let is_measured =
+        |case: &&CaseRecord| matches!(case.state, CaseState::Ended(CaseStatus::Done | CaseStatus::Failed));
     let cases = run.cases()?;
-    let measured = run.results()?.iter().filter(|result| result.duration_s > 0.0).count();
-    if measured < cases.len() {
-        let left_out = human_count((cases.len() - measured) as u64, "case");
+    let left_out = cases.len() - cases.iter().filter(is_measured).count();
+    if left_out > 0 {
+        let left_out = human_count(left_out as u64, "case");
         print_notice(&format!("not exported: {left_out} without measurements"));
     }
     Ok(())

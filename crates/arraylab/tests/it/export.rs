@@ -268,3 +268,63 @@ fn what_is_not_exported_is_listed() {
         text.lines().filter(|line| line.starts_with('[') && !line.ends_with("/precondition]")).count();
     assert_eq!(sections, cases.len() + 1, "the cases and [global]");
 }
+
+/// Proves that the installed fio takes every exported file of every shipped plan, and no option in them is unknown to it.
+#[test]
+fn fio_takes_every_shipped_plan() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("fio.img");
+    fs::write(&target, vec![1u8; 1 << 20]).unwrap();
+    for shipped in json_lines(&succeed(&["plans", "--json"])) {
+        let name = shipped["name"].as_str().unwrap();
+        let files = path(directory.path(), name);
+        let printed = succeed(&["export", name, "--format", "fio", "--out", &files]);
+        assert!(printed.lines().count() > 0, "{name}");
+        for file in printed.lines() {
+            let output = Command::new("fio")
+                .args(["--parse-only", file])
+                .env("TARGET", &target)
+                .output()
+                .expect("fio is needed (scripts/install-test-clients.sh installs it)");
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{file}: {text}{}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+}
+
+/// Proves that each of several loads of a case has an entry with its own settings in fio's JSON, that a case which was not
+/// measured is left out and said to be, and that Prometheus takes such a run as well.
+#[test]
+fn loads_and_cases_without_measurements() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = path(directory.path(), "loads.yaml");
+    fs::write(
+        &plan,
+        "title: t\nwatch: { interval: 1 }\nstages:\n  both:\n    settings: { rw: randread, bs: 4k, iodepth: 8, runtime: 2, size: 32m }\n    loads:\n      first: {}\n      second: { settings: { rw: write, bs: 64k, rate_iops: 100 } }\n  refused:\n    settings: { rw: randread, bs: 4k, runtime: 1 }\n    matrix: { raid: [5, 6] }\n",
+    )
+    .unwrap();
+    let run = path(directory.path(), "run");
+    let image = format!("file:{},size=64m", path(directory.path(), "own.img"));
+    crate::support::arraylab(&["run", &plan, "--target", &image, "--out", &run]);
+    let output = crate::support::arraylab(&["export", &run, "--format", "fio-json"]);
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(notes.contains("not exported: 2 cases without measurements"), "{notes}");
+    let exported: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let jobs = exported["jobs"].as_array().unwrap();
+    let names: Vec<&str> = jobs.iter().map(|job| job["jobname"].as_str().unwrap()).collect();
+    assert_eq!(names, ["both/first", "both/second"]);
+    assert!(jobs.iter().all(|job| job["groupid"] == 0));
+    let options = |index: usize, name: &str| jobs[index]["job options"][name].as_str().unwrap().to_owned();
+    assert_eq!(
+        (options(0, "rw"), options(1, "rw"), options(1, "bs")),
+        ("randread".into(), "write".into(), "64k".into())
+    );
+    assert!(jobs[0]["read"]["total_ios"].as_u64() > Some(0) && jobs[0]["write"]["total_ios"] == 0);
+    assert!(jobs[1]["write"]["total_ios"].as_u64() > Some(0) && jobs[1]["read"]["total_ios"] == 0);
+    let file = path(directory.path(), "run.om");
+    succeed(&["export", &run, "--format", "openmetrics", "--out", &file]);
+    tool(
+        "promtool",
+        &["tsdb", "create-blocks-from", "openmetrics", &file, &path(directory.path(), "blocks")],
+    );
+}
