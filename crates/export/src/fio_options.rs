@@ -143,7 +143,10 @@ fn option(fio: &mut FioOptions, read: LoadSettings<'_>, name: &str, value: &Valu
                 fio.lose("trim_by", "fio's trims discard");
             }
         }
-        "queue.scheduler" => fio.set("ioscheduler", text),
+        // fio reads variables and arithmetic in values: only what can be a scheduler's name is written.
+        "queue.scheduler" if text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) => {
+            fio.set("ioscheduler", text);
+        }
         "filesystem" if text == "raw" => {}
         // What tells cases apart stands in the job's description; a pause is the case's, not its load's.
         "repeat" | "scenario" | "pass" | "pause" => {}

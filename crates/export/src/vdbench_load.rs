@@ -10,7 +10,7 @@ use units::Bytes;
 const PAGE_BYTES: u64 = 4096;
 
 /// Settings with a rule of their own, or that say nothing here.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 22] = [
     "rw",
     "bs",
     "bssplit",
@@ -28,6 +28,7 @@ const KNOWN: [&str; 21] = [
     "rate_process",
     "random_distribution",
     "direct",
+    "sync",
     "pause",
     "repeat",
     "scenario",
@@ -35,14 +36,13 @@ const KNOWN: [&str; 21] = [
 ];
 
 /// Values that change nothing in vdbench.
-const NEUTRAL: [(&str, &str); 11] = [
+const NEUTRAL: [(&str, &str); 10] = [
     ("rwmixtrim", "0"),
     ("streams", "1"),
     ("verify", "none"),
     ("norandommap", "1"),
     ("continue_on_error", "none"),
     ("fsync", "0"),
-    ("sync", "none"),
     ("trim_by", "discard"),
     ("filesystem", "raw"),
     ("buffer_compress_percentage", "0"),
@@ -140,7 +140,6 @@ fn other(name: &str, text: &str, load: &mut VdbenchLoad) {
             "vdbench sets what blocks hold for a whole file (`compratio`, `dedupratio`)"
         }
         ("norandommap", _) => "vdbench draws every random address anew",
-        ("sync", _) => "add `o_dsync` to the openflags of the storage definition",
         (_, Some(SettingScope::Array)) => "vdbench does not set the array: set it before the run",
         (_, Some(SettingScope::Host)) => "vdbench does not set up the host: set it before the run",
         (_, Some(SettingScope::Plan)) => "vdbench makes every run of the file",
@@ -179,7 +178,12 @@ fn storage(read: LoadSettings<'_>, target: Option<&LoadTarget>) -> String {
             format!("$target{plain}")
         }
     };
-    let flags = if read.number("direct") == Some(0) { "" } else { ",openflags=o_direct" };
+    let flags = match (read.number("direct") != Some(0), read.word("sync") == Some("dsync")) {
+        (true, true) => ",openflags=(o_direct,o_dsync)",
+        (true, false) => ",openflags=o_direct",
+        (false, true) => ",openflags=o_dsync",
+        (false, false) => "",
+    };
     format!("lun={lun}{flags}")
 }
 

@@ -60,3 +60,15 @@ fn limits_of_files() {
     let names: Vec<&str> = export.files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["a-001.fio", "a-002.fio", "a-003.fio"]);
 }
+
+/// Proves that nothing of a plan that fio would read as a variable, a command or a section reaches a job file.
+#[test]
+fn words_of_a_plan_stay_words() {
+    let text = "title: \"a\\nrw=write ${HOME}\"\nstages:\n  a:\n    settings: { rw: randread, bs: 8k, queue.scheduler: \"`id`${HOME}\", volume: x }\n    matrix: { queue.nr_requests: [\"1]\", \"${HOME};#\"] }\n";
+    let file = of_text(text, PlanFormat::Fio);
+    let plain: String =
+        file.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    assert!(!plain.replace("${TARGET}", "").contains(['$', '`', ';', '#', '"']), "{file}");
+    assert_eq!(plain.lines().filter(|line| line.starts_with('[')).count(), 3, "{file}");
+    assert!(file.contains("queue.scheduler: fio does not set up the host"), "{file}");
+}

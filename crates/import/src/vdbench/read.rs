@@ -366,10 +366,10 @@ impl Reader {
     /// Flags by name; what a plan cannot say of them is noted here.
     fn openflags(&mut self, parameter: &Parameter) -> Vec<String> {
         let flags: Vec<String> = parameter.values.iter().map(|flag| flag.to_ascii_lowercase()).collect();
-        if flags.iter().any(|flag| !is_direct(flag)) {
+        if flags.iter().any(|flag| !is_direct(flag) && flag != DSYNC) {
             self.refuse(
                 parameter,
-                "a plan opens its target with or without `direct`, and has no synchronous writes",
+                "a plan opens its target with or without `direct`, and with or without `sync: dsync`",
             );
         }
         flags
@@ -708,6 +708,9 @@ fn seek(parameter: &Parameter) -> Result<Seek, ImportError> {
         },
     }
 }
+
+/// The flag with which each write is on stable storage before it is answered.
+pub(crate) const DSYNC: &str = "o_dsync";
 
 /// Flags that pass by the page cache.
 pub(crate) fn is_direct(flag: &str) -> bool {

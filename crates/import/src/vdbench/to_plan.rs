@@ -2,7 +2,7 @@
 
 use super::parameters::{Parameters, Seek, StorageDefinition, TransferSize, WorkloadDefinition};
 use super::phase::{Loop, MAX_RATE, Phase, Rate};
-use super::read::{is_direct, read_parameters};
+use super::read::{DSYNC, is_direct, read_parameters};
 use crate::draft::{Draft, DraftLoad, DraftStage, Settings, unique_name};
 use crate::sizes::even_split;
 use crate::{FileKind, ImportError, ImportedPlan, NamedTarget, NotCarried, file};
@@ -202,6 +202,10 @@ impl Importer<'_> {
                 }
                 let flags = target.openflags.iter().chain(&pattern.openflags).chain(&phase.openflags);
                 settings.set("direct", if flags.clone().any(|flag| is_direct(flag)) { "1" } else { "0" });
+                let mut flags = target.openflags.iter().chain(&pattern.openflags).chain(&phase.openflags);
+                if flags.any(|flag| flag == DSYNC) {
+                    settings.set("sync", "dsync");
+                }
                 self.range(target, pattern, &mut settings);
                 self.hot_band(target, pattern, looped, &mut settings);
                 let rate = pattern.iorate.map(|rate| rate / targets.len() as f64).or(match phase.rate {
