@@ -121,7 +121,7 @@ pub enum Command {
         TARGET=/dev/sdx fio quick.fio\n  \
         arraylab export quick --format vdbench --out parameters\n  \
         arraylab export run --format fio-json --out run.json     for scripts that read fio's results\n  \
-        arraylab export run --format openmetrics --out run.om    for `promtool tsdb create-blocks-from openmetrics`")]
+        arraylab export run --format openmetrics --out run.om    for Prometheus (`promtool tsdb`)")]
     Export(ExportArgs),
     /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
     #[command(after_help = "Example:\n  arraylab explain write-cliff")]
