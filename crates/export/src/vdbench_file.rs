@@ -101,6 +101,18 @@ fn curves<'a>(cases: &[&'a Case]) -> Vec<CurveRun<'a>> {
     runs
 }
 
+/// Gives loads that run at once priorities, which vdbench asks of all where one has a rate: those with a rate come first.
+fn prioritize(loads: &mut [VdbenchLoad]) {
+    if loads.len() < 2 || loads.iter().all(|load| load.rate.is_none()) {
+        return;
+    }
+    let mut order: Vec<usize> = (0..loads.len()).collect();
+    order.sort_by_key(|index| loads[*index].rate.is_none());
+    for (priority, index) in order.into_iter().enumerate() {
+        let _ = write!(loads[index].workload, ",priority={}", priority + 1);
+    }
+}
+
 /// The loads of a case, and why there are none where vdbench has no such load.
 fn case_loads(case: &Case, list: &mut NotExportedList) -> Result<Vec<VdbenchLoad>, String> {
     let of_case: [(Option<&NamedLoad>, _); 1] = [(None, &case.settings)];
@@ -130,7 +142,7 @@ fn add_run(
     if case.find.is_some() {
         return Err("find: vdbench does not search for a load".to_owned());
     }
-    let loads = case_loads(case, list)?;
+    let mut loads = case_loads(case, list)?;
     list_case_parts(case, "vdbench", list);
     for share in &run.shares {
         // Its times and pauses are those of the case at full rate, and so is what they lose.
@@ -145,6 +157,7 @@ fn add_run(
     if let Some(writes) = &case.preconditioning {
         add_precondition(writes, &label, case, definitions, list);
     }
+    prioritize(&mut loads);
     let labels = definitions.add_workloads(&loads);
     let workloads = if labels.len() == 1 { labels.concat() } else { format!("({})", labels.join(",")) };
     let mut text = format!("rd={label},wd={workloads}{}", rate(run, &loads, list));

@@ -100,6 +100,9 @@ pub(crate) fn load_of(settings: &SettingValues, named: Option<&NamedLoad>) -> Vd
         let parts = if read.is_random() { "" } else { ", and all share one sequential stream" };
         load.lose("numjobs", format!("vdbench has threads: jobs × depth{parts}"));
     }
+    if read.number("direct") == Some(0) {
+        load.lose("direct", "vdbench opens a device in /dev with `openflags=o_direct` only: add it for one");
+    }
     if named.is_some_and(|named| named.start_ns > 0) {
         load.lose("start", "vdbench begins all loads of a run at once");
     }
@@ -170,12 +173,13 @@ fn pattern(read: LoadSettings<'_>, load: &mut VdbenchLoad) -> String {
 }
 
 fn storage(read: LoadSettings<'_>, target: Option<&LoadTarget>) -> String {
+    // vdbench replaces text, so that no name may be the beginning of another.
     let lun = match target {
         None => "$target".to_owned(),
-        Some(LoadTarget::Number(number)) => format!("$target{number}"),
+        Some(LoadTarget::Number(number)) => format!("$lun_{number}_"),
         Some(LoadTarget::Name(name)) => {
             let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-            format!("$target{plain}")
+            format!("$lun_{plain}_")
         }
     };
     let flags = match (read.number("direct") != Some(0), read.word("sync") == Some("dsync")) {
