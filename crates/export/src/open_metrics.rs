@@ -75,7 +75,9 @@ struct CaseSeries {
     index: u32,
     stage: String,
     name: String,
-    /// Start of its load, in nanoseconds since 1970.
+    /// Start of its preconditioning, or of its load where it has none, in nanoseconds since 1970.
+    attempt_utc_ns: u64,
+    /// Start of its load.
     start_utc_ns: u64,
     /// Where the run's clock stood at 1970, to place counters.
     clock_zero_utc_ns: i128,
@@ -98,6 +100,7 @@ pub fn write_open_metrics(run: &RunReader, out: &mut dyn Write) -> Result<(), Ex
             index: record.index,
             stage: record.stage,
             name: record.name,
+            attempt_utc_ns: start.utc_ns,
             start_utc_ns: start.utc_ns.saturating_add(conditioned_ns),
             clock_zero_utc_ns: i128::from(start.utc_ns) - i128::from(start.at_ns),
             points,
@@ -226,16 +229,9 @@ fn write_series(
 impl CaseSeries {
     /// When an interval ended, in nanoseconds since 1970.
     fn end_utc_ns(&self, point: &IntervalPoint) -> u64 {
-        if point.load == PRECONDITIONING_LOAD {
-            let first_ns = self
-                .points
-                .iter()
-                .filter(|other| other.load == PRECONDITIONING_LOAD)
-                .map(|other| other.end_ns)
-                .max();
-            return self.start_utc_ns.saturating_sub(first_ns.unwrap_or(0)).saturating_add(point.end_ns);
-        }
-        self.start_utc_ns.saturating_add(point.end_ns)
+        let is_before = point.load == PRECONDITIONING_LOAD;
+        let start_utc_ns = if is_before { self.attempt_utc_ns } else { self.start_utc_ns };
+        start_utc_ns.saturating_add(point.end_ns)
     }
 }
 
