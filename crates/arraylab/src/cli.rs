@@ -121,6 +121,14 @@ pub enum Command {
         arraylab import ssd-test.fio > mine.yaml                 what a plan cannot say is listed on stderr\n  \
         arraylab import output/flatfile.html --out old-run       existing measurements get findings and a report")]
     Import(ImportArgs),
+    /// Write a plan or a run as another tool's file: fio job files, vdbench parameter files, fio's JSON, OpenMetrics text
+    #[command(after_help = "Examples:\n  \
+        arraylab export quick --format fio > quick.fio           what fio cannot say is listed on stderr\n  \
+        TARGET=/dev/sdx fio quick.fio\n  \
+        arraylab export quick --format vdbench --out parameters\n  \
+        arraylab export run --format fio-json --out run.json     for scripts that read fio's results\n  \
+        arraylab export run --format openmetrics --out run.om    for Prometheus (`promtool tsdb`)")]
+    Export(ExportArgs),
     /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
     #[command(after_help = "Example:\n  arraylab explain write-cliff")]
     Explain(ExplainArgs),
@@ -483,6 +491,38 @@ pub struct ImportArgs {
     pub files: Vec<PathBuf>,
     /// Directory of the plans, or of the run that results become [default: stdout, runs/import-DATE-TIME]
     #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Formats of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Of a plan: fio job files.
+    Fio,
+    /// Of a plan: vdbench parameter files.
+    Vdbench,
+    /// Of a run: the JSON that fio prints.
+    FioJson,
+    /// Of a run: metrics of every interval, for Prometheus and others.
+    Openmetrics,
+    /// Of a run: the Python package writes it.
+    Parquet,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// A shipped plan's name, a plan's file, or the directory of a run
+    #[arg(value_name = "PLAN|RUN")]
+    pub source: String,
+    /// What to write: fio or vdbench of a plan; fio-json or openmetrics of a run
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+    /// Which cases of a plan
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Where to write: of a plan a directory, with a file for each stage; of a run a file [default: stdout, all in one]
+    #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
 }
 

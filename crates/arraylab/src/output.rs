@@ -28,6 +28,37 @@ pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>
     print(&text)
 }
 
+/// Writes a file that is not there yet, so that it is whole or absent; one of that name is never replaced.
+pub fn write_new(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        match error.kind() {
+            ErrorKind::AlreadyExists => {
+                Failure::refused(format!("{message}\nhint: name another, or remove that one first"))
+            }
+            ErrorKind::StorageFull => Failure::Failed(message.into()),
+            _ => Failure::refused(message),
+        }
+    };
+    if path.symlink_metadata().is_ok() {
+        return Err(failed(std::io::Error::from(ErrorKind::AlreadyExists)));
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
+    let mut buffered = std::io::BufWriter::new(file.as_file_mut());
+    write(&mut buffered)?;
+    buffered.flush().map_err(failed)?;
+    drop(buffered);
+    // A temporary file is private; what is asked for by name is made to be passed on.
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(readable).map_err(failed)?;
+    file.persist_noclobber(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
 /// Writes a file so that it is whole or as it was before.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     let directory = match path.parent() {

@@ -388,7 +388,9 @@ fn write_sections(text: &mut String, case: &FioCase, warnings: &mut Vec<String>)
         }
         if let Some(rate) = rate {
             let parts = rate.map(|part| part.map_or_else(String::new, |part| part.to_string()));
-            let _ = writeln!(text, "rate_iops={}", parts.join(",").trim_end_matches(','));
+            // Without the comma, a limit of reads would be one of writes too.
+            let parts = if rate[2].is_some() { &parts[..] } else { &parts[..2] };
+            let _ = writeln!(text, "rate_iops={}", parts.join(","));
         }
         first += count;
     }
@@ -569,6 +571,20 @@ mod tests {
                 .to_string()
                 .contains("cannot limit a job below 1")
         );
+    }
+
+    /// Proves that a limit of reads alone leaves writes without one: to fio, a single number limits every direction.
+    #[test]
+    fn a_limit_of_one_direction_is_that_directions() {
+        let (_file, target) = mebibyte();
+        let text = |read_iops, write_iops| {
+            let mut load = load(Pattern::Randrw);
+            load.shape.rates = load::DirectionRates { read_iops, write_iops, trim_iops: None };
+            write_case(&target, &load, &[]).unwrap().text
+        };
+        assert!(text(Some(100.0), None).ends_with("rate_iops=100,\n"));
+        assert!(text(None, Some(100.0)).ends_with("rate_iops=,100\n"));
+        assert!(text(Some(70.0), Some(30.0)).ends_with("rate_iops=70,30\n"));
     }
 
     /// Proves that a mix without writes is a read-only job, so that the target is not opened for writing.

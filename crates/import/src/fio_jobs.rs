@@ -165,6 +165,7 @@ impl Importer<'_> {
             return Some((stage, member.targets));
         }
         self.same_time(&members);
+        self.start_after_ramp(&mut members);
         let mut names = Vec::new();
         for member in members {
             if let Some(search) = member.search {
@@ -186,6 +187,25 @@ impl Importer<'_> {
         }
         stage.share_settings();
         Some((stage, Vec::new()))
+    }
+
+    /// fio's `startdelay` counts from the start of the first job, a plan's `start` from the end of its ramp.
+    fn start_after_ramp(&mut self, members: &mut [Member]) {
+        let ramp = members.first().and_then(|first| first.settings.get("ramp_time"));
+        let ramp_ns = ramp.and_then(|text| units::parse_nanos(text).ok()).unwrap_or(0);
+        for member in members.iter_mut().filter(|_| ramp_ns > 0) {
+            let start_ns = member.start.as_deref().and_then(|text| units::parse_nanos(text).ok());
+            let Some(start_ns) = start_ns else { continue };
+            if start_ns < ramp_ns {
+                self.not_carried.push(NotCarried {
+                    file: member.line.0.clone(),
+                    line: member.line.1,
+                    what: format!("startdelay of [{}]", member.name),
+                    why: "in a plan a load begins with its case, or when the ramp is over".into(),
+                });
+            }
+            member.start = Some(format!("{}ns", start_ns.saturating_sub(ramp_ns)));
+        }
     }
 
     /// The loads of a case begin to count and end together.

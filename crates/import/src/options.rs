@@ -106,7 +106,8 @@ pub(crate) fn map_job(options: &[OptionLine], place: NotCarried) -> MappedJob {
         mapping.cache_bypass();
         mapping.rate();
         search = mapping.search(engine.as_deref());
-        mapping.end();
+        let has_parts = mapping.range();
+        mapping.end(has_parts);
         start = mapping.start();
         mapping.scheduler();
         mapping.processors();
@@ -222,6 +223,9 @@ impl Mapping {
         let mut parts = value.split(',').map(str::trim);
         let read = parts.next().unwrap_or_default();
         let write = parts.next().filter(|part| !part.is_empty()).unwrap_or(read);
+        if self.settings.get("rwmixtrim").is_some() {
+            return Some(parts.next().filter(|part| !part.is_empty()).unwrap_or(write));
+        }
         match (self.is_mixed(), self.is_write()) {
             (true, _) if read != write => None,
             (false, true) => Some(write),
@@ -323,7 +327,11 @@ impl Mapping {
                 );
             }
         }
-        if let Some(common) = common {
+        // One of the sizes that the job itself names as `bs` stays what its results show.
+        let named = self.settings.get("bs").and_then(|bs| units::parse_bytes(bs).ok());
+        let sizes = split.split(':').filter_map(|part| units::parse_bytes(part.split('/').next()?).ok());
+        let is_named = named.is_some_and(|named| sizes.into_iter().any(|size| size == named));
+        if let Some(common) = common.filter(|_| !is_named) {
             self.settings.set_at("bs", common, Some(option.place()));
         }
     }
@@ -465,8 +473,68 @@ impl Mapping {
         }
     }
 
+    /// The range of all jobs, of fio's range of each: `offset_increment` equal to `size` gives each job a part of its own,
+    /// as sequential jobs and jobs that verify have them in a plan. True where it does.
+    fn range(&mut self) -> bool {
+        let text = |option: Option<&OptionLine>| option.map(|option| option.value().trim().to_owned());
+        let jobs = text(self.options.get("numjobs")).and_then(|jobs| jobs.parse::<u64>().ok()).unwrap_or(1);
+        let size = text(self.options.get("size"));
+        let step = text(self.options.get("offset_increment"));
+        let has_own_parts = jobs > 1
+            && (!self.settings.get("rw").is_some_and(|rw| rw.starts_with("rand"))
+                || self
+                    .options
+                    .get("verify")
+                    .is_some_and(|option| !matches!(option.value(), "" | "0" | "none")));
+        let percent = |text: &Option<String>| text.as_ref()?.strip_suffix('%')?.trim().parse::<u64>().ok();
+        let bytes = |text: &Option<String>| units::parse_bytes(text.as_ref()?).ok();
+        if jobs > 1
+            && bytes(&step) == Some(0)
+            && let Some(option) = self.take("offset_increment")
+        {
+            // All jobs begin at the same place, which a plan has to say.
+            self.carry(&option);
+            return false;
+        }
+        match (percent(&size), percent(&step), bytes(&size), bytes(&step)) {
+            (Some(share), step_share, ..) if step.is_none() || step_share == Some(share) => {
+                let has_parts = step_share.is_some() && has_own_parts && share * jobs <= 100;
+                let whole = if has_parts { share * jobs } else { share };
+                if whole > 100 || (step_share.is_some() && !has_parts) {
+                    return false;
+                }
+                let line = self.take("size").map(|option| option.place());
+                self.take("offset_increment");
+                if whole < 100 {
+                    self.settings.set_at("working_set", whole.to_string(), line);
+                }
+                has_parts
+            }
+            (_, _, Some(size_bytes), Some(step_bytes)) if jobs > 1 && step_bytes > 0 => {
+                let Some(option) = self.take("size") else { return false };
+                let has_parts = has_own_parts && size_bytes == step_bytes;
+                if has_parts {
+                    self.take("offset_increment");
+                } else if let Some(step) = self.options.get("offset_increment").cloned() {
+                    let why = format!(
+                        "fio's jobs use {} each; the plan's go on to the end of the range",
+                        units::Bytes(size_bytes)
+                    );
+                    self.refuse(&step, why);
+                }
+                let whole = step_bytes.saturating_mul(jobs - 1).saturating_add(size_bytes);
+                let (name, value) = (option.name.clone(), Some(units::Bytes(whole).to_string()));
+                if !self.carry(&OptionLine { name, value, ..option.clone() }) {
+                    self.refuse_value(&option);
+                }
+                has_parts
+            }
+            _ => false,
+        }
+    }
+
     /// When the load ends: a plan's by time.
-    fn end(&mut self) {
+    fn end(&mut self, has_parts: bool) {
         let time_based = self.take("time_based").is_some_and(|option| option.is_on());
         let runtime = self.take("runtime");
         if let Some(option) = &runtime
@@ -490,7 +558,9 @@ impl Mapping {
             file: self.job.file.clone(),
             line: self.job.line,
         });
-        let all_jobs = times(wanted.value(), jobs.unwrap_or(1).max(1));
+        // A share of a job's own part is that share of the whole range.
+        let is_share_of_part = has_parts && wanted.value().trim().ends_with('%');
+        let all_jobs = times(wanted.value(), if is_share_of_part { 1 } else { jobs.unwrap_or(1).max(1) });
         let carried = self.carry(&OptionLine { value: Some(all_jobs), ..wanted });
         if let (Some(option), false) = (&io_size, carried) {
             self.refuse_value(option);

@@ -42,7 +42,7 @@ pub(crate) const NEUTRAL: [&str; 7] =
     ["name", "description", "group_reporting", "new_group", "stonewall", "wait_for_previous", "per_job_logs"];
 
 /// Options whose usual value says what holds anyway.
-const USUAL_VALUES: [(&str, &[&str]); 24] = [
+const USUAL_VALUES: [(&str, &[&str]); 25] = [
     ("loops", &["1"]),
     ("fsync", &["0"]),
     ("fdatasync", &["0"]),
@@ -57,6 +57,7 @@ const USUAL_VALUES: [(&str, &[&str]); 24] = [
     ("refill_buffers", &["0"]),
     ("overwrite", &["0"]),
     ("unlink", &["0"]),
+    ("allow_file_create", &["0"]),
     ("nrfiles", &["1"]),
     ("size", &["100%"]),
     ("offset", &["0", "0%"]),
@@ -323,6 +324,7 @@ const REASONS: [(&str, &[&str]); 13] = [
     (
         "a plan makes its addresses itself",
         &[
+            "randseed",
             "read_iolog",
             "read_iolog_chunked",
             "write_iolog",

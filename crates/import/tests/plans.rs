@@ -253,7 +253,7 @@ fn options_that_plans_have_are_carried_over() {
     has(&late, "late.fio:7: `[b]` is not carried over: the load `b` begins when the case is over");
     let verified = imported(
         "v.fio",
-        "[a]\nrw=randwrite\nruntime=5\ntime_based\nverify=crc32c\nnumjobs=2\nsize=1m\noffset_increment=1m\n",
+        "[a]\nrw=randwrite\nruntime=5\ntime_based\nverify=crc32c\nnumjobs=2\nsize=1m\noffset_increment=2m\n",
     );
     assert_eq!(cases(&verified).len(), 1);
     assert!(
@@ -261,6 +261,67 @@ fn options_that_plans_have_are_carried_over() {
         "{:?}",
         verified.not_carried
     );
+}
+
+/// Proves that fio's ranges become a plan's: parts of jobs by `offset_increment`, shares of a device, rates of trims, and a
+/// delay behind a ramp; and that ranges which a plan cannot say are listed.
+#[test]
+fn ranges_of_jobs_are_carried_over() {
+    let case = |text: &str| {
+        let plan = imported("r.fio", text);
+        let case = cases(&plan).swap_remove(0);
+        (case.settings, plan.not_carried)
+    };
+    let start = "[a]\nruntime=5\ntime_based\nioengine=libaio\n";
+    let own_parts = "rw=read\nnumjobs=4\nsize=1m\noffset_increment=1m\n";
+    let (settings, lost) = case(&format!("{start}{own_parts}"));
+    assert_eq!(
+        (&settings["size"], settings.get("offset_increment"), lost.len()),
+        (&(4 << 20).into(), None, 0)
+    );
+    let (settings, lost) = case(&format!("{start}rw=write\nnumjobs=2\nsize=25%\noffset_increment=25%\n"));
+    assert_eq!((&settings["working_set"], settings.get("size"), lost.len()), (&50.into(), None, 0));
+    let (settings, _) = case(&format!("{start}rw=randread\nsize=20%\n"));
+    assert_eq!(settings["working_set"], 20);
+    let (settings, lost) = case(&format!("{start}rw=randread\nnumjobs=2\nsize=2m\noffset_increment=1m\n"));
+    assert_eq!((&settings["size"], &settings["offset_increment"]), (&(3 << 20).into(), &(1 << 20).into()));
+    assert!(lost[0].why.starts_with("fio's jobs use 2m each"), "{lost:?}");
+    let (settings, _) = case(&format!("{start}rw=read\nnumjobs=2\noffset_increment=0\n"));
+    assert_eq!(settings["offset_increment"], 0);
+    let (settings, _) = case(&format!("{start}rw=randtrim\nrate_iops=,,30\n"));
+    assert_eq!(settings["rate_iops"].as_f64(), Some(30.0));
+    let (settings, _) = case(&format!("{start}rw=randread\nbs=64k\nbssplit=4k/90:64k/10\n"));
+    assert_eq!(settings["bs"], 65_536);
+    let half = "[a]\nrw=read\nnumjobs=4\nsize=1m\noffset_increment=1m\nio_size=50%\nruntime=5\n";
+    assert_eq!(case(half).0["io_size"], "50%");
+    let late = imported(
+        "l.fio",
+        "[global]\nioengine=libaio\nruntime=20\ntime_based\n[a]\nrw=read\nramp_time=5\n[b]\nrw=write\nstartdelay=15\n",
+    );
+    assert_eq!(cases(&late)[0].loads[1].start_ns, 15_000_000_000, "ten seconds after the ramp of five");
+}
+
+/// Proves that several definitions of one `lun` are ranges of one target, that `maxdata` ends a case, and that a range from
+/// the start of a target is its working set.
+#[test]
+fn definitions_of_one_lun_are_one_target() {
+    let plan = imported(
+        "v.parm",
+        "sd=s1,lun=/dev/x,size=1g\nsd=s2,lun=/dev/x,threads=2\nwd=w1,sd=s1\nwd=w2,sd=s2,range=(0,30)\n\
+         rd=r1,wd=w1,elapsed=10,interval=1,maxdata=1g\nrd=r2,wd=w2,elapsed=10,interval=1,maxdata=2\n",
+    );
+    assert_eq!(plan.targets.len(), 1);
+    let cases = cases(&plan);
+    assert!(cases.iter().all(|case| case.loads.is_empty()));
+    assert_eq!(
+        (&cases[0].settings["size"], &cases[0].settings["io_size"]),
+        (&(1 << 30).into(), &(1 << 30).into())
+    );
+    assert_eq!(
+        (&cases[1].settings["working_set"], &cases[1].settings["io_size"]),
+        (&30.into(), &"200%".into())
+    );
+    assert_eq!(cases[1].settings["iodepth"], 2);
 }
 
 fn damaged(texts: Vec<String>) -> impl Strategy<Value = String> {

@@ -43,7 +43,7 @@ pub use manifest::{
     LeftOutCase, MANIFEST_VERSION, Manifest, ManifestHost, ManifestTarget, Selection, SourceText, new_run_id,
 };
 pub use merge::merge;
-pub use reader::RunReader;
+pub use reader::{AttemptStart, RunReader};
 pub use result::{
     CaseResult, DirectionResult, ExtrapolationResult, HostResult, LatencyConfidence, LatencyResult,
     LoadResult, Sustained, results_schema,

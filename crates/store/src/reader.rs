@@ -18,6 +18,15 @@ pub struct RunReader {
     pub(crate) series_names: RefCell<BTreeMap<i64, SeriesName>>,
 }
 
+/// Start of an attempt at a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptStart {
+    /// In nanoseconds since 1970.
+    pub utc_ns: u64,
+    /// On the run's clock.
+    pub at_ns: u64,
+}
+
 /// Source, entity and name of a counter series.
 pub(crate) type SeriesName = [String; 3];
 
@@ -94,6 +103,15 @@ impl RunReader {
             None => 1,
         };
         Ok(directory::case_directory(&self.directory, case_index, &record.name, attempt))
+    }
+
+    /// When the attempt at a case that counts began: in nanoseconds since 1970, and on the run's clock. `None` where none was.
+    pub fn attempt_start(&self, case_index: u32) -> Result<Option<AttemptStart>, StoreError> {
+        let Some(id) = self.counted_attempt(case_index)? else { return Ok(None) };
+        self.prepare("SELECT started_utc_ns, started_at_ns FROM attempts WHERE id = ?1")?
+            .query_row([id], |row| Ok(AttemptStart { utc_ns: row.get(0)?, at_ns: row.get(1)? }))
+            .optional()
+            .map_err(|error| self.failed(error))
     }
 
     /// The attempt at a case that counts: the last with an outcome, or the last of all where none has one.

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod expand;
+pub mod export;
 pub mod findings;
 pub mod fit;
 pub mod gallery;

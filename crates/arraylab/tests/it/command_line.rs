@@ -6,9 +6,10 @@ use crate::support::{json_lines, succeed};
 #[test]
 fn help() {
     insta::assert_snapshot!("help", succeed(&["--help"]));
-    for command in
-        ["plans", "arrays", "show", "schema", "expand", "run", "status", "mark", "results", "report", "bench"]
-    {
+    for command in [
+        "plans", "arrays", "show", "schema", "expand", "run", "status", "mark", "results", "report",
+        "export", "bench",
+    ] {
         insta::assert_snapshot!(format!("help-{command}"), succeed(&[command, "--help"]));
     }
 }

@@ -13,6 +13,7 @@ mod docs_examples;
 mod documented_commands;
 mod drivers;
 mod experiments;
+mod export;
 mod fits;
 mod import;
 mod kills;

@@ -57,6 +57,8 @@ pub struct Phase {
     pub threads: Option<u64>,
     /// How targets are opened, beside what they say themselves.
     pub openflags: Vec<String>,
+    /// `maxdata`: the bytes after which it ends, or their share of the target, as a plan writes them.
+    pub max_data: Option<String>,
 }
 
 /// One run of a phase.

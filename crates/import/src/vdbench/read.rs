@@ -366,10 +366,10 @@ impl Reader {
     /// Flags by name; what a plan cannot say of them is noted here.
     fn openflags(&mut self, parameter: &Parameter) -> Vec<String> {
         let flags: Vec<String> = parameter.values.iter().map(|flag| flag.to_ascii_lowercase()).collect();
-        if flags.iter().any(|flag| !is_direct(flag)) {
+        if flags.iter().any(|flag| !is_direct(flag) && flag != DSYNC) {
             self.refuse(
                 parameter,
-                "a plan opens its target with or without `direct`, and has no synchronous writes",
+                "a plan opens its target with or without `direct`, and with or without `sync: dsync`",
             );
         }
         flags
@@ -520,6 +520,7 @@ impl Reader {
             distribution: "exponential".to_owned(),
             threads: None,
             openflags: Vec::new(),
+            max_data: None,
         };
         let mut curve = None;
         for (keyword, parameter) in &known {
@@ -552,11 +553,9 @@ impl Reader {
                     self.refuse(parameter, "the load comes from the host that runs the plan");
                 }
                 "startcmd" | "endcmd" => self.refuse(parameter, "a plan starts no commands for a case"),
-                "maxdata" | "maxdatar" | "maxdataw" => {
-                    self.refuse(
-                        parameter,
-                        "the bytes of a run end no case here; `io_size` of the plan ends one",
-                    );
+                "maxdata" => phase.max_data = self.max_data(parameter)?,
+                "maxdatar" | "maxdataw" => {
+                    self.refuse(parameter, "a plan's `io_size` counts reads and writes together");
                 }
                 "stopcurve" => self.refuse(parameter, "a plan's cases do not depend on what others showed"),
                 _ => self.refuse(parameter, "plans have no such thing"),
@@ -574,6 +573,22 @@ impl Reader {
         self.check(&first, &phase);
         self.parameters.phases.push(phase);
         Ok(())
+    }
+
+    /// Bytes, or below 100 a multiple of the targets, as a plan's `io_size`.
+    fn max_data(&mut self, parameter: &Parameter) -> Result<Option<String>, ImportError> {
+        const MULTIPLE_LIMIT: f64 = 100.0;
+        let number = parameter.number()?;
+        let text = if number > 0.0 && number < MULTIPLE_LIMIT {
+            format!("{:.0}%", number * 100.0)
+        } else {
+            format!("{number:.0}")
+        };
+        let fits = plan::setting("io_size").is_some_and(|setting| setting.parse(&text).is_ok());
+        if !fits {
+            self.refuse(parameter, "it is no amount that a plan has");
+        }
+        Ok(fits.then_some(text))
     }
 
     fn rate(&mut self, phase: &mut Phase, parameter: &Parameter) -> Result<(), ImportError> {
@@ -693,6 +708,9 @@ fn seek(parameter: &Parameter) -> Result<Seek, ImportError> {
         },
     }
 }
+
+/// The flag with which each write is on stable storage before it is answered.
+pub(crate) const DSYNC: &str = "o_dsync";
 
 /// Flags that pass by the page cache.
 pub(crate) fn is_direct(flag: &str) -> bool {

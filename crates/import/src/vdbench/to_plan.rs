@@ -2,7 +2,7 @@
 
 use super::parameters::{Parameters, Seek, StorageDefinition, TransferSize, WorkloadDefinition};
 use super::phase::{Loop, MAX_RATE, Phase, Rate};
-use super::read::{is_direct, read_parameters};
+use super::read::{DSYNC, is_direct, read_parameters};
 use crate::draft::{Draft, DraftLoad, DraftStage, Settings, unique_name};
 use crate::sizes::even_split;
 use crate::{FileKind, ImportError, ImportedPlan, NamedTarget, NotCarried, file};
@@ -37,7 +37,14 @@ pub(crate) fn import(path: &Path, text: &str) -> Result<ImportedPlan, ImportErro
         not_carried.dedup();
         text
     };
-    let named = |target: &StorageDefinition| NamedTarget {
+    let distinct: Vec<&StorageDefinition> = parameters
+        .targets
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| first_of_lun(&parameters, *index) == *index)
+        .map(|(_, target)| target)
+        .collect();
+    let named = |target: &&StorageDefinition| NamedTarget {
         name: target.name.clone(),
         path: target.lun.clone(),
         line: target.line,
@@ -47,10 +54,17 @@ pub(crate) fn import(path: &Path, text: &str) -> Result<ImportedPlan, ImportErro
         kind: FileKind::VdbenchParameters,
         name,
         text,
-        targets: parameters.targets.iter().map(named).collect(),
+        targets: distinct.iter().map(named).collect(),
         not_carried,
         warnings: parameters.warnings,
     })
+}
+
+/// The first definition of the same `lun`: several definitions of one are several ranges of one target.
+fn first_of_lun(parameters: &Parameters, index: usize) -> usize {
+    let lun = &parameters.targets[index].lun;
+    let same = parameters.targets.iter().position(|other| !lun.is_empty() && other.lun == *lun);
+    same.unwrap_or(index)
 }
 
 struct Importer<'a> {
@@ -110,7 +124,7 @@ impl Importer<'_> {
             self.refuse(phase.line, format!("rd={}", phase.name), "its patterns have no targets");
             return None;
         }
-        if all_loads.len() == 1 && self.parameters.targets.len() == 1 {
+        if all_loads.len() == 1 && self.target_count() == 1 {
             stage.settings = all_loads.into_iter().next().map(|load| load.settings).unwrap_or_default();
         } else {
             stage.loads = all_loads;
@@ -123,9 +137,28 @@ impl Importer<'_> {
                 "Without a warmup vdbench leaves the first interval out of its averages; here it is the ramp.".into(),
             );
         }
+        if let Some(amount) = phase.max_data.as_ref().filter(|_| stage.loads.len() > 1) {
+            let what = format!("maxdata of rd={} ({amount})", phase.name);
+            self.refuse(phase.line, what, "a plan's `io_size` ends one load, and here are several");
+        } else if let Some(amount) = &phase.max_data {
+            stage.settings.set_at("io_size", amount.clone(), stage.line.clone());
+        }
         self.axes(phase, &mut stage);
         self.rate(phase, &mut stage);
         Some(stage)
+    }
+
+    /// How many targets there are.
+    fn target_count(&self) -> usize {
+        (0..self.parameters.targets.len())
+            .filter(|index| first_of_lun(self.parameters, *index) == *index)
+            .count()
+    }
+
+    /// The number of a definition's target among all targets.
+    fn target_number(&self, index: usize) -> usize {
+        let first = first_of_lun(self.parameters, index);
+        (0..first).filter(|other| first_of_lun(self.parameters, *other) == *other).count()
     }
 
     /// One load for each pattern and target.
@@ -169,6 +202,10 @@ impl Importer<'_> {
                 }
                 let flags = target.openflags.iter().chain(&pattern.openflags).chain(&phase.openflags);
                 settings.set("direct", if flags.clone().any(|flag| is_direct(flag)) { "1" } else { "0" });
+                let mut flags = target.openflags.iter().chain(&pattern.openflags).chain(&phase.openflags);
+                if flags.any(|flag| flag == DSYNC) {
+                    settings.set("sync", "dsync");
+                }
                 self.range(target, pattern, &mut settings);
                 self.hot_band(target, pattern, looped, &mut settings);
                 let rate = pattern.iorate.map(|rate| rate / targets.len() as f64).or(match phase.rate {
@@ -182,7 +219,7 @@ impl Importer<'_> {
                 loads.push(DraftLoad {
                     name: unique_name(&wanted, "load", &mut names),
                     settings,
-                    target: (self.parameters.targets.len() > 1).then_some(*target_index),
+                    target: (self.target_count() > 1).then(|| self.target_number(*target_index)),
                     start: None,
                     line: Some((self.path.to_owned(), pattern.line)),
                 });
@@ -352,6 +389,10 @@ impl Importer<'_> {
                 Some(all) => {
                     offset = offset.saturating_add(whole(all as f64 * low / 100.0));
                     size = Some(whole(all as f64 * (high - low) / 100.0).max(512));
+                }
+                // A plan's working set is a share from the start of the range.
+                None if low == 0.0 && high.fract() == 0.0 && target.offset_bytes == 0 => {
+                    settings.set("working_set", number(high));
                 }
                 None => self.refuse(
                     pattern.line,

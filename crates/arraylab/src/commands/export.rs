@@ -1,0 +1,131 @@
+//! `export`: plans and runs as other tools' files.
+
+use super::selection::selection;
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::failure::Failure;
+use crate::output::{print, print_notice, write_new};
+use export::{ExportError, FileLayout, PlanFormat, export_plan, fio_json, write_open_metrics};
+use std::path::Path;
+use std::process::ExitCode;
+use store::{CaseRecord, CaseState, CaseStatus, Run, RunReader, StoreError};
+use units::human_count;
+
+/// `arraylab export`
+pub fn export(arguments: &ExportArgs) -> Result<ExitCode, Failure> {
+    let path = Path::new(&arguments.source);
+    if path.join("manifest.json").is_file() {
+        export_run(path, arguments)?;
+    } else {
+        match arguments.format {
+            ExportFormat::Fio => export_plan_files(arguments, PlanFormat::Fio)?,
+            ExportFormat::Vdbench => export_plan_files(arguments, PlanFormat::Vdbench)?,
+            _ if path.is_dir() => return Err(Failure::from(StoreError::NotARun { directory: path.into() })),
+            _ => {
+                return Err(Failure::refused(format!(
+                    "{} is a plan, and this format is of a run\nhint: a plan is exported with --format fio or vdbench; of a run name the directory",
+                    arguments.source
+                )));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A plan goes to stdout in one file; with `--out` each stage goes into a file of that directory.
+fn export_plan_files(arguments: &ExportArgs, format: PlanFormat) -> Result<(), Failure> {
+    let loaded = plan::load_plan(&arguments.source)?;
+    let cases = plan::expand(&loaded.plan, &selection(&arguments.selection)?)?;
+    let layout = if arguments.out.is_some() { FileLayout::FilePerStage } else { FileLayout::OneFile };
+    let exported = export_plan(&loaded.plan, &cases, format, layout)?;
+    for entry in &exported.not_exported {
+        print_notice(&format!("not exported: {entry}"));
+    }
+    let Some(directory) = &arguments.out else {
+        let text: String = exported.files.iter().map(|file| file.text.as_str()).collect();
+        return print(&text);
+    };
+    let failed = |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let paths: Vec<_> = exported.files.iter().map(|file| directory.join(&file.name)).collect();
+    // Looked at before the first is written: either all are, or none.
+    if let Some(taken) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
+        return Err(Failure::refused(format!(
+            "{} exists\nhint: name another directory, or remove that file first",
+            taken.display()
+        )));
+    }
+    for (file, path) in exported.files.iter().zip(&paths) {
+        write_new(path, |out| {
+            out.write_all(file.text.as_bytes()).map_err(|error| Failure::from(ExportError::Write(error)))
+        })?;
+        print(&format!("{}\n", path.display()))?;
+    }
+    Ok(())
+}
+
+fn export_run(directory: &Path, arguments: &ExportArgs) -> Result<(), Failure> {
+    let chosen = &arguments.selection;
+    if !chosen.stages.is_empty() || !chosen.only.is_empty() || !chosen.set.is_empty() {
+        return Err(Failure::refused(
+            "a run is exported whole: --stage, --only and --set choose cases of a plan",
+        ));
+    }
+    let run = Run::open_read_only(directory)?;
+    match arguments.format {
+        ExportFormat::FioJson => {
+            note_cases_left_out(&run)?;
+            let text = fio_json(&run)?;
+            keep(arguments, &mut |out| Ok(out.write_all(text.as_bytes()).map_err(ExportError::Write)?))
+        }
+        ExportFormat::Openmetrics => keep(arguments, &mut |out| Ok(write_open_metrics(&run, out)?)),
+        ExportFormat::Parquet => Err(Failure::refused(format!(
+            "parquet is written by the Python package\nhint: pip install \"arraylab[frames]\", then \
+             arraylab.open(\"{}\").write_parquet(\"DIR\")",
+            arguments.source
+        ))),
+        ExportFormat::Fio | ExportFormat::Vdbench => Err(Failure::refused(format!(
+            "{} is a run, and this format is of a plan\nhint: a run is exported with --format fio-json or openmetrics; of a plan give the name or file",
+            arguments.source
+        ))),
+    }
+}
+
+/// Cases without measurements, which fio's JSON has no place for.
+fn note_cases_left_out(run: &RunReader) -> Result<(), Failure> {
+    let is_measured =
+        |case: &&CaseRecord| matches!(case.state, CaseState::Ended(CaseStatus::Done | CaseStatus::Failed));
+    let cases = run.cases()?;
+    let left_out = cases.len() - cases.iter().filter(is_measured).count();
+    if left_out > 0 {
+        let left_out = human_count(left_out as u64, "case");
+        print_notice(&format!("not exported: {left_out} without measurements"));
+    }
+    Ok(())
+}
+
+/// To the file of `--out`, which must not be there yet, or to stdout.
+fn keep(
+    arguments: &ExportArgs,
+    write: &mut dyn FnMut(&mut dyn std::io::Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match &arguments.out {
+        Some(path) => {
+            write_new(path, |out| write(out))?;
+            print(&format!("{}\n", path.display()))
+        }
+        None => {
+            let mut bytes = Vec::new();
+            write(&mut bytes)?;
+            print(&String::from_utf8_lossy(&bytes))
+        }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Failure {
+        match error {
+            ExportError::Store(error) => error.into(),
+            other => Failure::Refused(Box::new(other)),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Errors of an export.
+
+use store::StoreError;
+
+/// Why nothing was exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The selection has no case that the format has.
+    #[error(
+        "no case of the plan `{plan}` can be exported: {why}\nhint: `arraylab expand {plan}` lists its cases"
+    )]
+    NoCases {
+        /// The plan's name.
+        plan: String,
+        /// Why the first is left out.
+        why: String,
+    },
+    /// fio takes so many jobs of one file at most.
+    #[error(
+        "the cases of the plan `{plan}` have {jobs} jobs together, and fio takes {limit} of one file at most\nhint: `--out DIR` writes several files, `--stage NAME` chooses a stage"
+    )]
+    TooManyJobs {
+        /// The plan's name.
+        plan: String,
+        /// Jobs of all cases together.
+        jobs: u64,
+        /// The most that fio takes.
+        limit: u64,
+    },
+    /// The run cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The text cannot be written.
+    #[error("cannot write the exported text")]
+    Write(#[from] std::io::Error),
+    /// The run has nothing to export.
+    #[error("the run {run} has no case that ended\nhint: `arraylab status {run}` says how far it is")]
+    NoResults {
+        /// The run's directory.
+        run: String,
+    },
+}
