@@ -1,17 +1,22 @@
-"""`python -m arraylab`: the command, and `sweep`, which is this package's."""
+"""`python -m arraylab`: the command, and what is this package's: `sweep` and Parquet files."""
 
 import argparse
 import json
 import os
 import sys
+from pathlib import Path
+from typing import Any
 
 from . import _command
 from ._error import ArraylabError
+from ._run import Run
 from ._sweep import sweep
 
 
 def main(words: list[str]) -> int:
-    """Runs `sweep` here, every other command in the program."""
+    """Runs `sweep` and `export-parquet` here, every other command in the program."""
+    if words[:1] == ["export-parquet"] and len(words) == 3:
+        return _export_parquet(*words[1:])
     if words[:1] != ["sweep"]:
         program = _command.path()
         os.execv(program, [program, *words])
@@ -35,7 +40,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="a JSON object for each shard on standard output")
     given = parser.parse_args(words[1:])
 
-    def show(news: dict) -> None:
+    def show(news: dict[str, Any]) -> None:
         if given.json:
             print(json.dumps(news), flush=True)
         else:
@@ -63,6 +68,22 @@ def main(words: list[str]) -> int:
         print(f"interrupted; the same command goes on with {given.out}.shards", file=sys.stderr)
         return 130
     print(f"done: {len(run.cases)} cases; see `arraylab results {given.out}`", file=sys.stderr)
+    return 0
+
+
+def _export_parquet(run: str, out: str) -> int:
+    """What `arraylab export RUN --format parquet --out DIR` becomes."""
+    directory = Path(out)
+    try:
+        if directory.exists():
+            raise ArraylabError(f"{out} exists\nhint: name another directory")
+        part = directory.with_name(directory.name + ".part")
+        Run(run).write_parquet(part)
+        part.rename(directory)
+    except ArraylabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_status
+    print(directory)
     return 0
 
 

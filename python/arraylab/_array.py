@@ -66,7 +66,8 @@ class Array:
         >>> arraylab.Array.load("flashsystem-840").check()["capacity"]["usable_bytes"] > 0
         True
         """
-        return json.loads(_native.array_check(self.name, self.text))
+        checked: dict[str, Any] = json.loads(_native.array_check(self.name, self.text))
+        return checked
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Writes the text to a file, which ``arraylab`` takes as an array."""

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 # HyperQueue draws a bar of its own.
 os.environ["TQDM_DISABLE"] = "1"
 
-from hyperqueue import Client, Job, LocalCluster  # noqa: E402
-from hyperqueue.cluster import WorkerConfig  # noqa: E402
+from hyperqueue import Client, Job, LocalCluster  # type: ignore[import-untyped]  # noqa: E402
+from hyperqueue.cluster import WorkerConfig  # type: ignore[import-untyped]  # noqa: E402
 
 
 def main() -> None:

@@ -5,7 +5,30 @@ from typing import Any, final
 
 from typing_extensions import CapsuleType
 
-__all__: list[str]
+__all__ = [
+    "Histogram",
+    "Run",
+    "Stop",
+    "Table",
+    "Twin",
+    "VERSION",
+    "array_check",
+    "array_load",
+    "array_names",
+    "array_parse",
+    "array_replace",
+    "carry_out",
+    "chart_svg",
+    "compare_json",
+    "fit_array",
+    "plan_cases",
+    "plan_load",
+    "plan_names",
+    "plan_parse",
+    "plan_shards",
+    "report_charts",
+    "report_text",
+]
 
 VERSION: str
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,10 @@ def run(
     return Run(out)
 
 
+#: How often a line of progress is written.
+_SHOWN_EVERY_S = 0.2
+
+
 class _Shown:
     """A line of progress that is written over, on a terminal or in a notebook; nothing elsewhere."""
 
@@ -139,11 +144,15 @@ class _Shown:
         self._stream = sys.stderr
         self._is_shown = self._stream.isatty() or "ipykernel" in sys.modules
         self._width = 0
+        self._next_s = 0.0
 
     def __call__(self, news: dict[str, Any]) -> None:
         if "notice" in news:
             text = news["notice"]
+        elif time.monotonic() < self._next_s and news["share"] < 1:
+            return
         else:
+            self._next_s = time.monotonic() + _SHOWN_EVERY_S
             left = news["time_left_s"]
             text = f"{news['cases_ended']} of {news['cases_total']} cases, {100 * news['share']:.0f} %"
             text += "" if left is None else f", {left:.0f} s left"

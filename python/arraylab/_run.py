@@ -6,14 +6,17 @@ import builtins
 import html
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._error import ArraylabError
 from ._frames import convert
 from ._native import Histogram
+
+if TYPE_CHECKING:
+    from .charts import Chart
 
 #: Percentiles that storage people ask for.
 PERCENTS = (50.0, 95.0, 99.0, 99.9)
@@ -46,12 +49,13 @@ class Run:
     @property
     def facts(self) -> dict[str, Any]:
         """Plan, version, seed, targets and how far the run is."""
-        return json.loads(self._native.facts_json())
+        facts: dict[str, Any] = json.loads(self._native.facts_json())
+        return facts
 
     @property
     def plan(self) -> str:
         """Name of the plan."""
-        return self.facts["plan"]
+        return str(self.facts["plan"])
 
     @property
     def cases(self) -> list["Case"]:
@@ -112,7 +116,7 @@ class Run:
 
         schema = convert(self._native.samples(["\0"], [], [])).schema
 
-        def batches(columns: list[str] | None, predicate: Any, rows: int | None, _size: int | None) -> Iterable[Any]:
+        def batches(columns: list[str] | None, predicate: Any, rows: int | None, _size: int | None) -> Iterator[Any]:
             for index, *_ in self._case_list():
                 frame = convert(self._native.samples([], [], [index]))
                 if predicate is not None:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ LONG = os.environ.get("ARRAYLAB_LONG") == "1"
 
 def command(*words, check=True):
     """Runs the command that was installed with the package."""
-    done = subprocess.run([arraylab._command.path(), *map(str, words)], capture_output=True, text=True)
+    environment = os.environ | {"ARRAYLAB_PYTHON": sys.executable}
+    done = subprocess.run([arraylab._command.path(), *map(str, words)], capture_output=True, text=True, env=environment)
     assert not check or done.returncode == 0, done.stderr
     return done
 
@@ -30,10 +32,3 @@ def example_run(tmp_path_factory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "quick"
     command("run", "quick", "--target", "twin:composite-flash", "--out", run, "--set", "runtime=1", "--set", "ramp_time=0.2")
     return run
-
-
-@pytest.fixture(autouse=True)
-def _names_of_doctests(request, doctest_namespace):
-    if type(request.node).__name__ == "DoctestItem":
-        doctest_namespace["arraylab"] = arraylab
-        doctest_namespace["EXAMPLE_RUN"] = request.getfixturevalue("example_run")

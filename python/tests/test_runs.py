@@ -69,8 +69,12 @@ def test_frames_equal_the_command(tmp_path, plan, twin, changed, only):
     assert run.results().columns == next(csv.reader(io.StringIO(command("results", out, "--csv").stdout)))
     run.write_csv(tmp_path / "csv")
     run.write_parquet(tmp_path / "parquet")
+    command("export", out, "--format", "csv", "--out", tmp_path / "exported")
+    command("export", out, "--format", "parquet", "--out", tmp_path / "exported-parquet")
     for name in ("results", "samples", "counters", "events"):
         frame = getattr(run, name)()
+        assert (tmp_path / "exported" / f"{name}.csv").read_bytes() == (tmp_path / "csv" / f"{name}.csv").read_bytes()
+        assert polars.read_parquet(tmp_path / "exported-parquet" / f"{name}.parquet").equals(frame)
         assert polars.read_parquet(tmp_path / "parquet" / f"{name}.parquet").equals(frame)
         texts = frame.cast({polars.Categorical: polars.String})
         read = polars.read_csv(tmp_path / "csv" / f"{name}.csv", schema=texts.schema)

@@ -128,9 +128,9 @@ def test_a_fit_finds_a_value_that_was_changed():
     import polars
 
     measured = polars.concat([arraylab.simulate(array, **load).results() for load in loads], how="diagonal_relaxed")
-    text = array.text.replace("seek_min_ms: { value: 0.2,", "seek_min_ms: { value: 0.6,")
+    text = array.text.replace("seek_average_ms: { value: 9.6,", "seek_average_ms: { value: 13,")
     wrong = arraylab.Array("changed", text)
-    fitted = arraylab.fit(wrong, to=measured, parameters=["seek_min_ms=0.05..1"], simulate_s=20, evaluations=60)
-    assert fitted.parameters["disk_array.drives.seek_min_ms"] == pytest.approx(0.2, abs=0.08)
+    fitted = arraylab.fit(wrong, to=measured, parameters=["seek_average_ms=5..20"], simulate_s=20, evaluations=60)
+    assert fitted.parameters["disk_array.drives.seek_average_ms"] == pytest.approx(9.6, rel=0.03)
     assert fitted.points().height >= 6
     assert "origin: fitted" in fitted.array.text

@@ -501,6 +501,8 @@ pub enum ExportFormat {
     Fio,
     /// Of a plan: vdbench parameter files.
     Vdbench,
+    /// Of a run: results, samples, counters and events, each as a file of comma-separated values.
+    Csv,
     /// Of a run: the JSON that fio prints.
     FioJson,
     /// Of a run: metrics of every interval, for Prometheus and others.

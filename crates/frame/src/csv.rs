@@ -6,12 +6,25 @@ use std::fmt::Write as _;
 impl Frame {
     /// The table with a line of column names.
     pub fn to_csv(&self) -> String {
+        let mut text = self.csv_header();
+        text.push_str(&self.csv_rows());
+        text
+    }
+
+    /// The line of column names.
+    pub fn csv_header(&self) -> String {
         let mut text = String::new();
         for (index, column) in self.columns.iter().enumerate() {
             separate(&mut text, index);
             push_text(&mut text, &column.name);
         }
         text.push('\n');
+        text
+    }
+
+    /// The rows alone, for tables that are written piece by piece.
+    pub fn csv_rows(&self) -> String {
+        let mut text = String::new();
         for row in 0..self.rows() {
             for (index, column) in self.columns.iter().enumerate() {
                 separate(&mut text, index);
@@ -51,5 +64,25 @@ fn push_text(text: &mut String, field: &str) {
         text.push('"');
     } else {
         text.push_str(field);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Frame;
+    use serde_json::json;
+
+    /// Proves that missing values, empty texts, quotes and numbers of all kinds are told apart.
+    #[test]
+    fn cells_are_told_apart() {
+        let frame = Frame::of_rows(vec![
+            json!({ "a": 1, "b": { "c": 0.1, "d": "x,\"y\"" }, "e": null, "f": [true], "g": 18_446_744_073_709_551_615_u64 }),
+            json!({ "a": 2.5, "b": { "d": "" }, "e": 7, "f": [false, "z"] }),
+        ]);
+        assert_eq!(
+            frame.to_csv(),
+            "a,b.c,b.d,f.0,g,e,f.1\n1.0,0.1,\"x,\"\"y\"\"\",true,18446744073709551615,,\n2.5,,\"\",false,,7,z\n"
+        );
+        assert_eq!(frame.to_csv(), frame.csv_header() + &frame.csv_rows());
     }
 }

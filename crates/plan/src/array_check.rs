@@ -1,4 +1,4 @@
-//! What follows from an array of parts by arithmetic, as one JSON object: `arraylab check --json`. Scripts rely on its fields.
+//! JSON object of what follows from an array of parts by arithmetic: `arraylab check --json`. Scripts rely on its fields.
 
 use array::{Array, Ceiling, Kind, SetBy};
 use serde_json::{Value, json};

@@ -57,12 +57,12 @@ pub fn array_replace(name: &str, text: &str, path: &str, value: &str) -> PyResul
 
 /// One step of a path: a key or a number in a list.
 #[derive(Debug, PartialEq)]
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
 }
 
-fn steps_of(path: &str) -> PyResult<Vec<Step>> {
+fn steps_of(path: &str) -> PyResult<Vec<PathStep>> {
     let wrong = || {
         raise_text(
             &format!(
@@ -76,12 +76,12 @@ fn steps_of(path: &str) -> PyResult<Vec<Step>> {
         let (key, indexes) = part.split_once('[').map_or((part, ""), |(key, rest)| (key, rest));
         match (key.parse::<usize>(), key) {
             (_, "") => return Err(wrong()),
-            (Ok(index), _) => steps.push(Step::Index(index)),
-            (Err(_), key) => steps.push(Step::Key(key.to_owned())),
+            (Ok(index), _) => steps.push(PathStep::Index(index)),
+            (Err(_), key) => steps.push(PathStep::Key(key.to_owned())),
         }
         for index in indexes.split('[').filter(|text| !text.is_empty()) {
             let number = index.strip_suffix(']').and_then(|text| text.parse().ok());
-            steps.push(Step::Index(number.ok_or_else(wrong)?));
+            steps.push(PathStep::Index(number.ok_or_else(wrong)?));
         }
     }
     if steps.is_empty() || steps.len() > PATH_DEPTH_LIMIT {
@@ -92,14 +92,14 @@ fn steps_of(path: &str) -> PyResult<Vec<Step>> {
 
 /// Puts a value where a path leads. Maps that lack are made; a part that is named by a lone text becomes a map that uses it,
 /// and a lone map stands for a list of one.
-fn place(document: &mut Value, steps: &[Step], path: &str, value: Value) -> PyResult<()> {
+fn place(document: &mut Value, steps: &[PathStep], path: &str, value: Value) -> PyResult<()> {
     let mut at = document;
     for step in steps {
         if let Value::String(part) = at {
             *at = json!({ "use": part });
         }
         at = match step {
-            Step::Key(key) => {
+            PathStep::Key(key) => {
                 // A list of one and its only item are written alike.
                 if at.as_array().is_some_and(|items| items.len() == 1) {
                     at = &mut at[0];
@@ -119,7 +119,7 @@ fn place(document: &mut Value, steps: &[Step], path: &str, value: Value) -> PyRe
                     }
                 }
             }
-            Step::Index(index) => match at {
+            PathStep::Index(index) => match at {
                 Value::Array(items) => {
                     let length = items.len();
                     items.get_mut(*index).ok_or_else(|| {

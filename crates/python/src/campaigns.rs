@@ -132,9 +132,9 @@ pub fn carry_out(
     };
     let campaign = py.detach(|| campaign::prepare(&request)).map_err(of_campaign)?;
     let interrupt = AtomicBool::new(false);
-    let (news, heard) = sync_channel(PROGRESS_QUEUE);
+    let (news, received) = sync_channel(PROGRESS_QUEUE);
     // One thread listens; the lock is what lets it wait without the interpreter.
-    let heard = Mutex::new(heard);
+    let received = Mutex::new(received);
     let wants_progress = on_progress.is_some();
     let (carried, stopped) = std::thread::scope(|scope| {
         let interrupt = &interrupt;
@@ -146,7 +146,7 @@ pub fn carry_out(
             carried
         });
         let stopped =
-            listen(py, &heard, on_progress.as_ref(), stop.as_ref().map(|stop| stop.get()), interrupt);
+            listen(py, &received, on_progress.as_ref(), stop.as_ref().map(|stop| stop.get()), interrupt);
         if stopped.is_err() {
             interrupt.store(true, Ordering::Relaxed);
         }
@@ -169,14 +169,14 @@ pub fn carry_out(
 /// Hands progress to Python until the campaign is over; an error is the user's interrupt, or the callback's own.
 fn listen(
     py: Python<'_>,
-    heard: &Mutex<Receiver<News>>,
+    received: &Mutex<Receiver<News>>,
     on_progress: Option<&Bound<'_, PyAny>>,
     stop: Option<&Stop>,
     interrupt: &AtomicBool,
 ) -> PyResult<()> {
     loop {
         let next =
-            py.detach(|| heard.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_LOOK));
+            py.detach(|| received.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_LOOK));
         match next {
             Ok(news) => {
                 if let Some(callback) = on_progress {

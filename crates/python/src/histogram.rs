@@ -42,7 +42,7 @@ impl Histogram {
         (self.histogram.count() > 0).then(|| self.histogram.mean_ns())
     }
 
-    /// Least latency in nanoseconds; None where it is not known.
+    /// Lowest latency in nanoseconds; None where it is not known.
     #[getter]
     fn min_ns(&self) -> Option<u64> {
         self.histogram.known_min_ns().filter(|_| self.histogram.count() > 0)

@@ -5,6 +5,8 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::failure::Failure;
 use crate::output::{print, print_notice, write_new};
 use export::{ExportError, FileLayout, PlanFormat, export_plan, fio_json, write_open_metrics};
+use frame::{CaseFilter, Frame};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use store::{CaseRecord, CaseState, CaseStatus, Run, RunReader, StoreError};
@@ -78,16 +80,62 @@ fn export_run(directory: &Path, arguments: &ExportArgs) -> Result<(), Failure> {
             keep(arguments, &mut |out| Ok(out.write_all(text.as_bytes()).map_err(ExportError::Write)?))
         }
         ExportFormat::Openmetrics => keep(arguments, &mut |out| Ok(write_open_metrics(&run, out)?)),
-        ExportFormat::Parquet => Err(Failure::refused(format!(
-            "parquet is written by the Python package\nhint: pip install \"arraylab[frames]\", then \
-             arraylab.open(\"{}\").write_parquet(\"DIR\")",
-            arguments.source
-        ))),
+        ExportFormat::Csv => export_tables(&run, tables_directory(arguments)?),
+        ExportFormat::Parquet => {
+            let directory = tables_directory(arguments)?;
+            super::python_package::run(
+                "export --format parquet",
+                &["export-parquet".into(), (&arguments.source).into(), directory.into()],
+                "pip install \"arraylab[frames]\"; --format csv needs nothing",
+            )
+        }
         ExportFormat::Fio | ExportFormat::Vdbench => Err(Failure::refused(format!(
-            "{} is a run, and this format is of a plan\nhint: a run is exported with --format fio-json or openmetrics; of a plan give the name or file",
+            "{} is a run, and this format is of a plan\nhint: a run is exported with --format csv, parquet, fio-json or openmetrics; of a plan give the name or file",
             arguments.source
         ))),
     }
+}
+
+fn tables_directory(arguments: &ExportArgs) -> Result<&Path, Failure> {
+    arguments.out.as_deref().ok_or_else(|| {
+        Failure::refused("several tables go into a directory\nhint: name one with --out; `arraylab results RUN --csv` prints one")
+    })
+}
+
+/// Results, samples, counters and events as files of a new directory, case by case: a long run has millions of rows.
+fn export_tables(run: &RunReader, directory: &Path) -> Result<(), Failure> {
+    if directory.symlink_metadata().is_ok() {
+        return Err(Failure::refused(format!(
+            "{} exists\nhint: name another directory",
+            directory.display()
+        )));
+    }
+    let part = directory.with_extension("part");
+    let failed =
+        |error: std::io::Error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    std::fs::create_dir_all(&part).map_err(failed)?;
+    let write =
+        |name: &str, pieces: &mut dyn Iterator<Item = Result<Frame, StoreError>>| -> Result<(), Failure> {
+            let mut file = std::io::BufWriter::new(std::fs::File::create(part.join(name)).map_err(failed)?);
+            for (number, piece) in pieces.enumerate() {
+                let piece = piece?;
+                if number == 0 {
+                    file.write_all(piece.csv_header().as_bytes()).map_err(failed)?;
+                }
+                file.write_all(piece.csv_rows().as_bytes()).map_err(failed)?;
+            }
+            file.flush().map_err(failed)
+        };
+    // One that takes no case gives the header of a run without cases.
+    let cases: Vec<u32> = run.cases()?.iter().map(|case| case.index).chain([u32::MAX]).collect();
+    let filter = |&index: &u32| CaseFilter { indexes: vec![index], ..CaseFilter::default() };
+    let results = super::results::results_of(run.directory())?;
+    write("results.csv", &mut std::iter::once(Ok(frame::results(&results))))?;
+    write("samples.csv", &mut cases.iter().map(|index| frame::samples(run, &filter(index))))?;
+    write("counters.csv", &mut cases.iter().map(|index| frame::counters(run, &filter(index))))?;
+    write("events.csv", &mut std::iter::once(frame::events(run)))?;
+    std::fs::rename(&part, directory).map_err(failed)?;
+    print(&format!("{}\n", directory.display()))
 }
 
 /// Cases without measurements, which fio's JSON has no place for.

@@ -11,6 +11,7 @@ pub mod fit;
 pub mod gallery;
 pub mod import;
 pub mod merge;
+mod python_package;
 pub mod report;
 pub mod requirements;
 pub mod results;

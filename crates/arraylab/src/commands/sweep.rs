@@ -2,47 +2,12 @@
 
 use crate::cli::SweepArgs;
 use crate::failure::Failure;
-use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-/// Names the Python that has the package, where it is none of those that are looked for.
-const PYTHON: &str = "ARRAYLAB_PYTHON";
-/// Tells the package which program it is to run.
-const COMMAND: &str = "ARRAYLAB_COMMAND";
-
-/// `arraylab sweep`: becomes `python3 -m arraylab sweep`.
+/// `arraylab sweep`
 pub fn sweep(arguments: &SweepArgs) -> Result<ExitCode, Failure> {
-    let Some(python) = candidates().into_iter().find(has_package) else {
-        return Err(Failure::refused(format!(
-            "`sweep` is the Python package's, and no Python here has it\n\
-             hint: pip install \"arraylab[sweep]\"; {PYTHON} names another Python; or use `arraylab run --shard` and `arraylab merge`"
-        )));
-    };
-    let mut command = Command::new(&python);
-    command.args(["-m", "arraylab", "sweep"]).args(&arguments.words);
-    if let Ok(program) = std::env::current_exe() {
-        command.env(COMMAND, program);
-    }
-    let error = command.exec();
-    Err(Failure::refused(format!("{} cannot be run: {error}", python.display())))
-}
-
-/// Pythons in the order in which they are tried: the one that was named, the one beside this program, those on the path.
-fn candidates() -> Vec<PathBuf> {
-    if let Some(python) = std::env::var_os(PYTHON) {
-        return vec![python.into()];
-    }
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("python3")));
-    beside.into_iter().filter(|python| python.exists()).chain(["python3".into(), "python".into()]).collect()
-}
-
-fn has_package(python: &PathBuf) -> bool {
-    let tried = Command::new(python)
-        .args(["-c", "import arraylab._sweep"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    tried.is_ok_and(|status| status.success())
+    let words: Vec<_> = std::iter::once("sweep".into()).chain(arguments.words.iter().cloned()).collect();
+    let hint = "pip install \"arraylab[sweep]\", or use `arraylab run --shard` and `arraylab merge`";
+    super::python_package::run("sweep", &words, hint)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -228,9 +228,11 @@ fn what_does_not_fit_is_refused() {
     let run = small_run(directory.path());
     let absent = path(directory.path(), "absent");
     for (arguments, says) in [
-        (vec!["export", &run, "--format", "fio"], "--format fio-json or openmetrics"),
+        (vec!["export", &run, "--format", "fio"], "--format csv, parquet, fio-json or openmetrics"),
         (vec!["export", "quick", "--format", "openmetrics"], "--format fio or vdbench"),
-        (vec!["export", &run, "--format", "parquet"], "pip install \"arraylab[frames]\""),
+        (vec!["export", &run, "--format", "parquet"], "name one with --out"),
+        (vec!["export", &run, "--format", "csv"], "name one with --out"),
+        (vec!["export", &run, "--format", "csv", "--out", &run], "exists"),
         (vec!["export", &run, "--format", "fio-json", "--set", "bs=4k"], "choose cases of a plan"),
         (vec!["export", "quikc", "--format", "fio"], "did you mean `quick`?"),
         (vec!["export", "dorado-2100-g2", "--format", "fio"], "`--out DIR` writes several files"),
