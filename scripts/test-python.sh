@@ -20,3 +20,38 @@ for version in 3.11 3.13; do
   # Beside the repository, where `python/arraylab` is not what is imported.
   (cd python/tests && env -u PYTHONPATH "$environment/bin/python" -m pytest -q -p no:cacheprovider --durations=5 ${PYTEST_ARGUMENTS:-} </dev/null)
 done
+
+# As somebody installs it: an environment with nothing in it, a wheel, and NumPy as the only package that comes along.
+empty="$target/python/empty"
+rm -rf "$empty"
+"$(scripts/python/find-python.sh 3.13)" -m venv "$empty"
+"$empty/bin/pip" install -q --disable-pip-version-check --only-binary :all: "$wheels"/arraylab-*.whl
+came=$("$empty/bin/pip" list --disable-pip-version-check --format freeze | grep -v -e '^pip=' -e '^setuptools=' | sed 's/=.*//;s/ .*//' | sort | tr '\n' ' ')
+[ "$came" = "arraylab numpy " ] || { echo "an empty environment got: $came" >&2; exit 1; }
+"$empty/bin/python" - <<'PYTHON'
+import subprocess, sys
+from pathlib import Path
+import arraylab
+
+command = Path(sys.executable).parent / "arraylab"
+version = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+assert version == arraylab.__version__, (version, arraylab.__version__)
+simulation = arraylab.simulate("composite-flash", rw="randread", bs="4k", iodepth=8, runtime=1)
+assert simulation.results(to="numpy")["iops"][0] > 0
+try:
+    simulation.results()
+except arraylab.ArraylabError as error:
+    assert error.hint.startswith('pip install "arraylab[frames]"'), error
+else:
+    raise AssertionError("polars is there")
+PYTHON
+echo "an empty environment runs the wheel with NumPy alone" >&2
+
+if [ "${ARRAYLAB_LONG:-}" = 1 ]; then
+  # The archive of the sources holds all that the wheel is built of.
+  archive="$target/python/from-archive"
+  rm -rf "$archive"
+  PATH="$cache/maturin-1.16.0/bin:$PATH" ARRAYLAB_WHEEL_PROFILE=dev \
+    "$cache/maturin-1.16.0/bin/pip" wheel -q --no-deps --no-build-isolation -w "$archive" "$wheels"/arraylab-*.tar.gz
+  ls "$archive"/arraylab-*.whl
+fi

@@ -287,9 +287,10 @@ class Run:
             cells = "".join(f"<td>{html.escape(_shown(table[name][row]))}</td>" for name in names)
             rows.append(f"<tr>{cells}</tr>")
         left = len(table[names[0]]) - len(rows)
+        origin = ": simulated, not measured" if any(target.startswith("twin:") for target in facts["targets"]) else ""
         more = f"<p>and {left} cases more</p>" if left > 0 else ""
         return (
-            f"<p><b>{html.escape(facts['plan'])}</b> on {html.escape(', '.join(facts['targets']))}</p>"
+            f"<p><b>{html.escape(facts['plan'])}</b> on {html.escape(', '.join(facts['targets']))}{origin}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
         )
 

@@ -144,7 +144,7 @@ def percentiles(
             points = [(-math.log10(1 - percent / 100), histogram.percentile_ns(percent)) for percent in wanted]
             series[f"{stage}/{name}"] = [(at, None if value is None else value / 1e6) for at, value in points]
     return lines(
-        f"Latency of {direction}s by percentile", ("Nines of the percentile", ""), ("Latency", "ms"), series, y_scale="log10"
+        f"Latency of {direction}s by percentile", ("Percentile in nines: 1 is 90 %, 2 is 99 %, 3 is 99.9 %", ""), ("Latency", "ms"), series, y_scale="log10"
     )
 
 

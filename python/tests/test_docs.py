@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import os
 import pkgutil
 import subprocess
 import sys
@@ -48,7 +49,8 @@ def test_public_names_are_documented():
 def test_stubs_are_those_of_the_module():
     """Proves that the stubs have every name and argument of the native module, and that the package type-checks."""
     for words in (["mypy.stubtest", "arraylab._native"], ["mypy", "--strict", "-p", "arraylab"]):
-        done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, cwd=ROOT / "python" / "tests")
+        environment = os.environ | {"MYPY_CACHE_DIR": os.devnull}
+        done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, env=environment, cwd="/tmp")
         assert done.returncode == 0, done.stdout + done.stderr
 
 

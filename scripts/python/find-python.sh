@@ -2,7 +2,7 @@
 # Prints a Python of a version (3.11, 3.13): on the path, of pyenv, else fetched by uv (from PyPI) into the cache.
 set -euo pipefail
 version=$1
-works() { [ -x "$1" ] && "$1" -c "import sys, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$version')" >/dev/null 2>&1; }
+works() { [ -x "$1" ] && "$1" -c "import sys, venv, ensurepip; sys.exit('%d.%d' % sys.version_info[:2] != '$version')" >/dev/null 2>&1; }
 for candidate in "$(command -v "python$version" || true)" "$(command -v python3 || true)" \
     "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$version"*/bin/python3; do
   if works "$candidate"; then
