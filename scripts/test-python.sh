@@ -17,8 +17,10 @@ for version in 3.11 3.13; do
     touch "$environment/complete"
   fi
   "$environment/bin/pip" install -q --disable-pip-version-check --no-deps --force-reinstall "$wheels"/arraylab-*.whl
+  # Frames of SNIA's eight plans are compared with one of the versions: it takes as long as the rest, and is the same code.
+  [ "$version" = 3.11 ] && chosen="" || chosen="not snia"
   # Beside the repository, where `python/arraylab` is not what is imported.
-  (cd python/tests && env -u PYTHONPATH "$environment/bin/python" -m pytest -q -p no:cacheprovider --durations=5 ${PYTEST_ARGUMENTS:-} </dev/null)
+  (cd python/tests && env -u PYTHONPATH "$environment/bin/python" -m pytest -q -p no:cacheprovider --durations=5 -k "$chosen" </dev/null)
 done
 
 # As somebody installs it: an environment with nothing in it, a wheel, and NumPy as the only package that comes along.

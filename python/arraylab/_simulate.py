@@ -22,11 +22,14 @@ RUNTIME_S = 10
 class Simulation(Run):
     """A simulated load: a run whose directory goes when the object goes."""
 
-    def __init__(self, directory: tempfile.TemporaryDirectory[str], array: Array):
+    def __init__(self, directory: tempfile.TemporaryDirectory[str], array: Array, plan_text: str):
         super().__init__(Path(directory.name) / "run")
         self._kept = directory
         #: The array that was simulated.
         self.array = array
+        #: The plan that was carried out. Kept as `simulate.yaml`, `arraylab run simulate.yaml` with the same target and seed gives the same
+        #: bytes; under another name it is another draw of addresses, because a case's seed is made of the names of plan, stage and case.
+        self.plan_text = plan_text
 
     def keep(self, directory: str | os.PathLike[str]) -> Run:
         """Moves the run to a directory of its own, where the command finds it too."""
@@ -48,7 +51,8 @@ def simulate(
     stop: _native.Stop | None = None,
     **settings: Any,
 ) -> Simulation:
-    """Runs one load on the twin of an array, in simulated time; the numbers are those of ``arraylab run``.
+    """Runs one load on the twin of an array, in simulated time; the numbers are those of ``arraylab run`` with
+    :attr:`Simulation.plan_text` as ``simulate.yaml``.
 
     ``settings`` are fio's: ``rw="randread", bs="4k", iodepth=32, numjobs=4, runtime="10s"``. Numbers are bytes, seconds and percent,
     texts may have units. ``twin`` are settings and switches of the array (``raid=5``), ``events`` timed events as plans have
@@ -76,7 +80,8 @@ def simulate(
     directory = tempfile.TemporaryDirectory(prefix="arraylab-")
     try:
         root = Path(directory.name)
-        (root / "simulate.yaml").write_text(json.dumps(plan, indent=2))
+        plan_text = json.dumps(plan, indent=2)
+        (root / "simulate.yaml").write_text(plan_text)
         target = of._target(root) + "".join(f",{name}={_text(value)}" for name, value in (twin or {}).items())
         _native.carry_out(
             str(root / "simulate.yaml"),
@@ -88,7 +93,7 @@ def simulate(
             on_progress=progress,
             stop=stop,
         )
-        simulation = Simulation(directory, of)
+        simulation = Simulation(directory, of, plan_text)
     except BaseException:
         directory.cleanup()
         raise

@@ -31,7 +31,7 @@ def test_numbers_of_the_command(tmp_path, array):
     """Proves that `simulate` gives exactly what `arraylab run` gives for the same load, array and seed."""
     load = LOADS[array] | {"runtime": "2s"}
     simulation = arraylab.simulate(array, seed=7, **load)
-    (tmp_path / "simulate.yaml").write_text(json.dumps({"title": "One load", "stages": {"simulate": {"settings": load}}}))
+    (tmp_path / "simulate.yaml").write_text(simulation.plan_text)
     out = tmp_path / "run"
     command("run", tmp_path / "simulate.yaml", "--target", f"twin:{array}", "--seed", "7", "--out", out)
     assert command("results", simulation.directory, "--json").stdout == command("results", out, "--json").stdout
