@@ -51,8 +51,7 @@ pub fn kept_levels_are_found_ones(run: &Path, killed: usize) {
     assert_same(run, &found);
 }
 
-/// A case that sustains a level, one with a limit that is set and lifted, one under a held rate, rounds, and a stage whose
-/// one case per round has the stage's name.
+/// A case that sustains a level, one with an event, one under a held rate, and rounds.
 const PLAN: &str = "
 title: Levels
 watch: { interval: 1 }
@@ -61,12 +60,12 @@ stages:
   long: { matrix: { iodepth: [1, 8] } }
   group-1: { settings: { runtime: 3 }, matrix: { iodepth: [1, 4] } }
   held: { settings: { rate_iops: 1000 } }
-  limited: { settings: { iodepth: 8 }, events: [ { at: 5, action: limit, with: { iops: 500 } }, { at: 10, action: limit, with: { iops: none } } ] }
-  rounds: { continues: true, settings: { runtime: 12, repeat: 3 } }
+  disturbed: { settings: { iodepth: 8 }, events: [ { at: 5, action: drive-slow, with: { drive: 1, factor: 3 } } ] }
+  rounds: { continues: true, settings: { runtime: 12 }, repeats: { at_most: 6, until_steady: [{ quantity: iops }] } }
 ";
 
-/// Proves that the level of each kind of case that the findings treat in its own way is kept as they find it, also in a run that
-/// is broken off and resumed, and that levels are kept at all.
+/// Proves that the level of each kind of case that the findings treat in its own way is kept as they find it, and that levels are
+/// kept at all.
 #[test]
 fn every_kind_of_case() {
     let directory = tempfile::tempdir().unwrap();
