@@ -38,7 +38,8 @@ pub enum Command {
     /// List the arrays that ship; each is a twin
     Arrays(ListArgs),
     /// List the parts that arrays can be made of: hosts, links, controllers, caches, drives
-    Parts(ListArgs),
+    #[command(after_help = "Example:\n  arraylab parts --kind drives --json")]
+    Parts(PartsArgs),
     /// Check an array of parts: its values and where they come from, capacity, ceilings, warnings
     #[command(
         after_help = "Examples:\n  arraylab check all-nvme-raid6\n  arraylab check mine.yaml --json | jq .ceilings"
@@ -165,6 +166,17 @@ pub enum Command {
 /// Arguments of `plans` and `arrays`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `parts`.
+#[derive(Debug, Args)]
+pub struct PartsArgs {
+    /// Only parts of this kind: hosts, links, controllers, caches or drives
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,
@@ -336,6 +348,9 @@ pub struct MergeArgs {
     /// Directory of the run that comes of them
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// One JSON object: cases of the whole run, shards that are missing, shards that were given more than once
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `sweep`, which the Python package reads.

@@ -11,6 +11,7 @@ use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
 use crate::worker::{CaseJob, Predecessor, Worker, failed};
 use crate::{CampaignError, Watcher, inventory, load_choice, longest_first, rate_share, search};
+use findings::{KnownLevel, SUSTAINED_METHOD, SustainedLevels};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,8 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 use store::{
-    CaseOutcome, CaseRecord, CaseState, CaseStatus, Counter, Event, PRECONDITIONING_LOAD, Run, RunEnd,
-    StoreError,
+    CaseOutcome, CaseRecord, CaseResult, CaseState, CaseStatus, Counter, Event, PRECONDITIONING_LOAD, Run,
+    RunEnd, StoreError,
 };
 
 /// After so many cases in a row that failed, the target is taken to be gone and the rest is left for a resume.
@@ -104,6 +105,7 @@ pub fn run_campaign(
             plan: &plan,
             pauses: Pauses::default(),
             stage_ends,
+            levels: SustainedLevels::new(&plan, &cases),
             not_needed: BTreeSet::new(),
             cases: &cases,
             records: &records,
@@ -210,6 +212,7 @@ struct Coordinator<'a> {
     plan: &'a Plan,
     pauses: Pauses,
     stage_ends: StageEnds,
+    levels: SustainedLevels,
     /// Cases of rounds that are not run, because their stage has ended.
     not_needed: BTreeSet<u32>,
     cases: &'a [Case],
@@ -559,9 +562,21 @@ impl Coordinator<'_> {
             self.not_before = Instant::now() + Duration::from_nanos(pause_ns);
         }
         if let Some(result) = self.run.result(case_index)? {
+            self.keep_sustained(case_index, &result)?;
             self.watcher.case_ended(&self.records[case_index as usize], &result, &self.pace.progress());
         }
         Ok(())
+    }
+
+    /// Keeps the sustained level of a case at its end, so that `results` need not read its samples.
+    fn keep_sustained(&mut self, case_index: u32, result: &CaseResult) -> Result<(), StoreError> {
+        if result.status != CaseStatus::Done {
+            return Ok(());
+        }
+        match self.levels.of(self.run, case_index, result)? {
+            KnownLevel::Known(level) => self.run.keep_sustained(case_index, SUSTAINED_METHOD, level),
+            KnownLevel::NeedsRun => Ok(()),
+        }
     }
 
     fn report_progress(&mut self) {

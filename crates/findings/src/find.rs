@@ -1,7 +1,7 @@
 //! Analysis of a run: every finding in it.
 
 use crate::observation::{Missing, Observation};
-use crate::{Fact, Finding, Kind};
+use crate::{Finding, Kind};
 use crate::{
     bounds, conformance, disruption, found_load, host_balance, level, limit, path_balance, penalty,
     steady_state, write_cliff,
@@ -82,13 +82,5 @@ impl Findings {
     /// The finding of one kind about one case.
     pub(crate) fn about(&self, kind: Kind, stage: &str, case: &str) -> Option<&Finding> {
         self.get(&format!("{}/{stage}/{case}", kind.name()))
-    }
-
-    /// The cliff of a case, where it has one.
-    pub(crate) fn cliff(&self, stage: &str, case: &str) -> Option<(&Finding, &crate::WriteCliff)> {
-        self.about(Kind::WriteCliff, stage, case).and_then(|finding| match &finding.fact {
-            Fact::WriteCliff(cliff) => Some((finding, cliff)),
-            _ => None,
-        })
     }
 }

@@ -22,6 +22,7 @@ mod finding;
 mod found_load;
 mod groups;
 mod host_balance;
+mod kept_level;
 mod kept_plan;
 mod level;
 mod limit;
@@ -46,6 +47,7 @@ pub use explain::{Experiment, Explanation, explain};
 pub use facts::*;
 pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
+pub use kept_level::{KnownLevel, LevelError, RunResults, SUSTAINED_METHOD, SustainedLevels, results};
 pub use kept_plan::kept_plan;
 pub use observation::{
     Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PathTraffic,

@@ -7,6 +7,9 @@ mod counters;
 mod limits;
 mod read;
 
+pub(crate) use limits::{cases_of, of_case as limits_of_case};
+pub(crate) use read::{needs_counters, rounds};
+
 use crate::FoundLoad;
 use serde_json::{Map, Value};
 use store::CaseResult;

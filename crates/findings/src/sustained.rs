@@ -1,10 +1,13 @@
 //! Sustained level for `results --json`.
 
-use crate::finding::Fact;
+use crate::finding::{Fact, Finding};
 use crate::observation::{Interval, ObservedCase};
 use crate::{Findings, Kind, Rate};
 use std::collections::BTreeMap;
 use store::{CaseResult, Sustained};
+
+/// The stage of long loads, whose question is the level that they sustain.
+pub(crate) const LONG_LOADS: &str = "group-1";
 
 /// Sets `sustained` of each result: the level after the last fall where there was a cliff, else the mean from the
 /// window in which steady state was reached. In the long loads of `group-1`, whose question it is, the second half of
@@ -22,17 +25,23 @@ pub fn add_sustained(results: &mut [CaseResult], findings: &Findings) {
 
 /// The level that a case sustains.
 pub(crate) fn of(findings: &Findings, case: &ObservedCase) -> Option<Rate> {
-    if let Some((_, cliff)) = findings.cliff(&case.stage, &case.name) {
+    let about = |kind| findings.about(kind, &case.stage, &case.name);
+    level(case, about(Kind::WriteCliff), about(Kind::SteadyState))
+}
+
+/// The level that a case sustains, by what was found of its write cliff and its steady state.
+pub(crate) fn level(case: &ObservedCase, cliff: Option<&Finding>, steady: Option<&Finding>) -> Option<Rate> {
+    if let Some(Fact::WriteCliff(cliff)) = cliff.map(|finding| &finding.fact) {
         return Some(cliff.sustained);
     }
     let counted = case.counted();
-    let steady = findings.about(Kind::SteadyState, &case.stage, &case.name).and_then(|finding| {
+    let steady = steady.and_then(|finding| {
         let Fact::SteadyState(state) = &finding.fact else { return None };
         let from_s = finding.rests_on.first()?.from_s?;
         state.reached.then(|| rate_from(&counted, from_s)).flatten()
     });
     steady.or_else(|| {
-        if case.stage != "group-1" {
+        if case.stage != LONG_LOADS {
             return None;
         }
         match (counted.first(), counted.last()) {

@@ -51,6 +51,18 @@ pub enum StoreError {
         /// Why, and which of them.
         detail: String,
     },
+    /// Shards that are missing, or given more than once.
+    #[error("cannot merge: {detail}")]
+    ShardsDiffer {
+        /// Which, in words.
+        detail: String,
+        /// Cases of the whole run.
+        cases: usize,
+        /// Numbers of the shards that are missing, from 1.
+        missing: Vec<u32>,
+        /// Numbers of the shards that were given more than once.
+        overlap: Vec<u32>,
+    },
     /// A file of the run is not what it should be.
     #[error("{} is damaged: {detail}; restore the run from a copy", .path.display())]
     Corrupt {

@@ -144,12 +144,27 @@ fn live_clock(connection: &Connection, boot_id: &str) -> rusqlite::Result<Option
 impl RunReader {
     /// All events, in order of time.
     pub fn events(&self) -> Result<Vec<Event>, StoreError> {
-        let mut statement = self.prepare(
+        self.select_events(
             "SELECT at_ns, case_id, case_at_ns, kind, text, data
              FROM events LEFT JOIN attempts ON attempts.id = events.attempt_id ORDER BY at_ns, events.id",
-        )?;
+            [],
+        )
+    }
+
+    /// The events of all attempts at a case, in order of time.
+    pub fn events_of_case(&self, case_index: u32) -> Result<Vec<Event>, StoreError> {
+        self.select_events(
+            "SELECT at_ns, case_id, case_at_ns, kind, text, data
+             FROM attempts JOIN events ON events.attempt_id = attempts.id
+             WHERE attempts.case_id = ?1 ORDER BY at_ns, events.id",
+            [case_index],
+        )
+    }
+
+    fn select_events(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, StoreError> {
+        let mut statement = self.prepare(sql)?;
         let rows = statement
-            .query_map([], |row| {
+            .query_map(parameters, |row| {
                 let event = Event {
                     at_ns: row.get(0)?,
                     case_index: row.get(1)?,

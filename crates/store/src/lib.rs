@@ -29,6 +29,7 @@ mod samples;
 mod schema;
 mod shard;
 mod status;
+mod sustained;
 
 pub use case::{CaseOutcome, CaseRecord, CaseState, CaseStatus, DirectionTotals, LoadOutcome, NewCase};
 pub use clock::RunClock;

@@ -7,7 +7,7 @@ use crate::{
     RunStatus, StoreError,
 };
 use rusqlite::{Connection, Transaction, params};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +46,7 @@ fn refused(detail: String) -> StoreError {
 fn in_order(parts: Vec<RunReader>) -> Result<Vec<RunReader>, StoreError> {
     let mut by_number: BTreeMap<u32, RunReader> = BTreeMap::new();
     let mut first: Option<(PathBuf, Manifest)> = None;
+    let (mut overlap, mut reasons) = (BTreeSet::new(), Vec::new());
     for part in parts {
         let directory = part.directory().to_owned();
         let Some(shard) = part.manifest().shard.as_ref().map(|shard| shard.of) else {
@@ -59,7 +60,8 @@ fn in_order(parts: Vec<RunReader>) -> Result<Vec<RunReader>, StoreError> {
         }
         if let Some(other) = by_number.insert(shard.number, part) {
             let other = other.directory().display();
-            return Err(refused(format!("{other} and {} are both shard {shard}", directory.display())));
+            overlap.insert(shard.number);
+            reasons.push(format!("{other} and {} are both shard {shard}", directory.display()));
         }
     }
     let count = first.and_then(|(_, manifest)| manifest.shard).map_or(0, |shard| shard.of.count);
@@ -68,7 +70,13 @@ fn in_order(parts: Vec<RunReader>) -> Result<Vec<RunReader>, StoreError> {
         let named: Vec<String> =
             missing.iter().take(NAMED_LIMIT).map(|number| format!("{number}/{count}")).collect();
         let more = if missing.len() > NAMED_LIMIT { ", …" } else { "" };
-        return Err(refused(format!("of {count} shards these are missing: {}{more}", named.join(", "))));
+        reasons.push(format!("of {count} shards these are missing: {}{more}", named.join(", ")));
+    }
+    if !reasons.is_empty() {
+        let cases = by_number.values().next().map_or(Ok(0), |part| part.cases().map(|cases| cases.len()))?;
+        reasons.truncate(NAMED_LIMIT);
+        let (overlap, detail) = (overlap.into_iter().collect(), reasons.join("; "));
+        return Err(StoreError::ShardsDiffer { detail, cases, missing, overlap });
     }
     Ok(by_number.into_values().collect())
 }
@@ -309,8 +317,13 @@ mod tests {
     /// Proves that every column of the schema which refers to a row is known here: a new one must be numbered anew as well.
     #[test]
     fn every_reference_is_numbered_anew() {
-        let schema = [include_str!("schema.sql"), include_str!("confidences.sql"), include_str!("hosts.sql")]
-            .join("\n");
+        let schema = [
+            include_str!("schema.sql"),
+            include_str!("confidences.sql"),
+            include_str!("hosts.sql"),
+            include_str!("sustained.sql"),
+        ]
+        .join("\n");
         let numbers = RowNumbers { largest: BTreeMap::new() };
         let mut references = 0;
         for line in schema.lines().map(str::trim).filter(|line| line.contains("REFERENCES")) {

@@ -17,6 +17,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Tables that came after the schema's version: readers take their absence for nothing known.
 const CONFIDENCES: &str = include_str!("confidences.sql");
 const HOSTS: &str = include_str!("hosts.sql");
+const SUSTAINED: &str = include_str!("sustained.sql");
 
 /// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -65,6 +66,7 @@ fn create_with(path: &Path, journal: &str) -> rusqlite::Result<Connection> {
     transaction.execute_batch(SCHEMA)?;
     transaction.execute_batch(CONFIDENCES)?;
     transaction.execute_batch(HOSTS)?;
+    transaction.execute_batch(SUSTAINED)?;
     transaction.commit()?;
     Ok(connection)
 }
@@ -74,7 +76,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = checked(path, Connection::open_with_flags(path, flags))?;
     // A run that an earlier version began has no place for these yet.
-    for tables in [CONFIDENCES, HOSTS] {
+    for tables in [CONFIDENCES, HOSTS, SUSTAINED] {
         connection.execute_batch(tables).map_err(|error| StoreError::database(path, error))?;
     }
     Ok(connection)

@@ -4,7 +4,7 @@ mod common;
 
 use common::{direction, manifest, new_cases, outcome, sample};
 use std::time::{Duration, Instant};
-use store::{Counter, Run};
+use store::{Counter, Run, Sustained};
 
 /// Proves that 1,000 cases of 12 samples in two directions, with counters, take seconds to write and to read, and
 /// under 1 KiB a sample.
@@ -81,4 +81,24 @@ fn counters_of_two_hundred_devices_are_cheap() {
     // Nine times what it takes here on a busy machine.
     assert!(each < Duration::from_millis(100), "{each:?}");
     assert_eq!(run.counters(0).unwrap().len(), 3000);
+}
+
+/// Proves that a kept level comes back to the bit for its method alone, and that a case that is not done and a level that is no
+/// number are refused.
+#[test]
+fn kept_levels_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut run = Run::create(directory.path(), &manifest(), &new_cases(3)).unwrap();
+    for case in 0..2 {
+        run.begin_case(case).unwrap();
+        run.append_sample(case, "main", &sample(0)).unwrap();
+        run.finish_case(case, &outcome(run.totals_from_samples(case).unwrap())).unwrap();
+    }
+    let level = Sustained { iops: 1.0 / 3.0, bw_bytes_per_s: 8192.0 / 3.0 };
+    run.keep_sustained(0, 1, Some(level)).unwrap();
+    run.keep_sustained(1, 1, None).unwrap();
+    assert!(run.keep_sustained(2, 1, Some(level)).is_err());
+    assert!(run.keep_sustained(1, 1, Some(Sustained { iops: f64::NAN, ..level })).is_err());
+    assert_eq!(run.kept_sustained(1).unwrap(), [(0, Some(level)), (1, None)].into());
+    assert!(run.kept_sustained(2).unwrap().is_empty());
 }

@@ -1,6 +1,6 @@
 //! `check`, `parts`: an array's values with their origins, and what follows from them by arithmetic.
 
-use crate::cli::{CheckArgs, ListArgs};
+use crate::cli::{CheckArgs, PartsArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines};
 use crate::table::{Align, render};
@@ -32,12 +32,22 @@ pub fn check(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
 }
 
 /// `arraylab parts`
-pub fn parts(arguments: &ListArgs) -> Result<ExitCode, Failure> {
-    let parts = plan::shipped_parts();
+pub fn parts(arguments: &PartsArgs) -> Result<ExitCode, Failure> {
+    let mut parts = plan::shipped_parts();
+    if let Some(kind) = &arguments.kind {
+        let mut kinds: Vec<&str> = parts.iter().map(|part| part.kind).collect();
+        kinds.dedup();
+        if !kinds.contains(&kind.as_str()) {
+            let hint = plan::did_you_mean(kind, kinds.iter().copied())
+                .unwrap_or_else(|| format!("there are {}", kinds.join(", ")));
+            return Err(Failure::refused(format!("there is no kind of part `{kind}`\nhint: {hint}")));
+        }
+        parts.retain(|part| part.kind == kind);
+    }
     if arguments.json {
-        print_json_lines(
-            parts.iter().map(|part| json!({ "kind": part.kind, "name": part.name, "title": part.title })),
-        )?;
+        print_json_lines(parts.iter().map(|part| {
+            json!({ "name": part.name, "kind": part.kind, "from": file_of(part), "title": part.title })
+        }))?;
     } else {
         let row = |part: &plan::ShippedPart| {
             vec![part.kind.to_owned(), part.name.to_owned(), part.title.to_owned()]
@@ -49,6 +59,11 @@ pub fn parts(arguments: &ListArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The file of a part in the sources, which says where each of its figures is from.
+fn file_of(part: &plan::ShippedPart) -> String {
+    format!("parts/{}/{}.yaml", part.kind, part.name)
+}
+
 /// Text of a part: its file, and below it the values that it leaves to the defaults.
 pub fn part_text(name: &str) -> Result<String, Failure> {
     let parts = plan::shipped_parts();
@@ -58,7 +73,7 @@ pub fn part_text(name: &str) -> Result<String, Failure> {
         return Err(Failure::refused(format!("there is no part `{name}`\nhint: {hint}")));
     };
     let values = plan::part_values(part.kind, part.name)?;
-    let mut text = format!("# parts/{}/{}.yaml\n{}", part.kind, part.name, part.text);
+    let mut text = format!("# {}\n{}", file_of(part), part.text);
     let defaults: Vec<&(&Key, Parameter)> =
         values.iter().filter(|(_, value)| value.set_by == SetBy::Default).collect();
     if !defaults.is_empty() {

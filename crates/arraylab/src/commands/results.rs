@@ -24,15 +24,13 @@ pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
 
 /// The results of a run, with the sustained level where one was found.
 pub fn results_of(run: &Path) -> Result<Vec<CaseResult>, Failure> {
-    let reader = Run::open_read_only(run)?;
-    let mut results = reader.results()?;
+    let results = findings::results(&Run::open_read_only(run)?)?;
     // Results stand without what was found in them: a plan that can no longer be read (its published table is gone)
-    // costs the sustained level, no more.
-    match super::findings::found(&reader) {
-        Ok(found) => findings::add_sustained(&mut results, &found),
-        Err(_) => print_notice("warning: the run's plan cannot be read any more; `sustained` is left out"),
+    // costs the sustained levels that were not kept, no more.
+    if results.left_out.is_some() {
+        print_notice("warning: the run's plan cannot be read any more; `sustained` is left out");
     }
-    Ok(results)
+    Ok(results.cases)
 }
 
 /// Results as a table for a terminal.

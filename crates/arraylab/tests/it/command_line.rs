@@ -1,6 +1,6 @@
 //! Output of the command line.
 
-use crate::support::{json_lines, succeed};
+use crate::support::{json_lines, refuse, succeed};
 
 /// Proves that the help of every command stays as it is unless somebody means to change it.
 #[test]
@@ -20,6 +20,27 @@ fn what_ships() {
     insta::assert_snapshot!("plans", succeed(&["plans"]));
     insta::assert_snapshot!("arrays", succeed(&["arrays"]));
     assert_eq!(succeed(&["show", "plan", "quick"]), include_str!("../../../../plans/quick.yaml"));
+}
+
+/// Proves that `parts` prints the fields that were agreed, that `--kind` leaves the parts of one kind, and that an unknown kind is
+/// refused with the known ones; and that the help of `parts` and `merge` says what they print.
+#[test]
+fn parts_of_a_kind() {
+    let all = json_lines(&succeed(&["parts", "--json"]));
+    let drives = json_lines(&succeed(&["parts", "--kind", "drives", "--json"]));
+    assert!(!drives.is_empty() && drives.len() < all.len());
+    assert!(drives.iter().all(|part| part["kind"] == "drives"));
+    assert_eq!(drives.len(), all.iter().filter(|part| part["kind"] == "drives").count());
+    for part in &all {
+        let name = part["name"].as_str().unwrap();
+        let shown = succeed(&["show", "part", &format!("{}/{name}", part["kind"].as_str().unwrap())]);
+        assert_eq!(shown.lines().next(), Some(format!("# {}", part["from"].as_str().unwrap()).as_str()));
+    }
+    let (status, message) = refuse(&["parts", "--kind", "drive"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("there is no kind of part `drive`") && message.contains("drives"), "{message}");
+    insta::assert_snapshot!("parts_help", succeed(&["parts", "--help"]));
+    insta::assert_snapshot!("merge_help", succeed(&["merge", "--help"]));
 }
 
 /// Proves that `expand` prints one object a case, nothing else on stdout, and that selections narrow and widen.

@@ -1,5 +1,6 @@
 //! `kill -9` at random moments of a campaign.
 
+use crate::kept_levels::kept_levels_are_found_ones;
 use crate::support::{command, full_or_tenth, results, succeed, tool};
 use load::Random;
 use std::collections::BTreeSet;
@@ -80,6 +81,7 @@ fn every_case_once_after_kills() {
         results(&killed).iter().map(|result| format!("{} {}", result["stage"], result["case"])).collect();
     assert_eq!(names.len(), 20, "each case once");
     assert_eq!(results(&killed), results(&undisturbed));
+    kept_levels_are_found_ones(&killed, landed as usize);
 }
 
 fn check_database(run: &str) {

@@ -16,7 +16,9 @@ mod experiments;
 mod export;
 mod fits;
 mod import;
+mod kept_levels;
 mod kills;
+
 mod mechanisms;
 mod methods;
 mod own_engine;

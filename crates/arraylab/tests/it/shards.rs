@@ -1,5 +1,6 @@
 //! Shards of a plan: each in a process of its own, merged into one run.
 
+use crate::kept_levels::kept_levels_are_found_ones;
 use crate::support::{command, full_or_tenth, refuse, results, succeed};
 use serde_json::Value;
 use std::fs;
@@ -101,7 +102,8 @@ fn merged_shards_are_one_run() {
     succeed(&["run", "--resume", shards[1].to_str().unwrap()]);
 
     let backwards: Vec<PathBuf> = shards.iter().rev().cloned().collect();
-    succeed(&merge_words(&backwards, &merged));
+    let words = [&merge_words(&backwards, &merged)[..], &["--json"]].concat();
+    assert_eq!(succeed(&words).trim(), r#"{"cases":21,"missing":[],"overlap":[]}"#);
     for (one, other) in answers(&study.path("whole")).iter().zip(&answers(&merged)) {
         assert!(one.len() > 100, "{one}");
         assert_eq!(one, other);
@@ -110,6 +112,7 @@ fn merged_shards_are_one_run() {
         serde_json::from_str(&succeed(&["status", merged.to_str().unwrap(), "--json"])).expect("a status");
     assert_eq!((&status["state"], &status["done"]), (&"done".into(), &21.into()));
     let report = |run: &Path| succeed(&["report", run.to_str().unwrap(), "--format", "json"]);
+    kept_levels_are_found_ones(&merged, 1);
     assert!(report(&shards[0]).contains("This is shard 1 of 4: "));
     assert!(!report(&merged).contains("This is shard"));
     for stage in ["curve", "passes"] {
@@ -151,6 +154,16 @@ fn what_is_not_one_run_is_refused() {
         assert!(message.contains(why), "{message}");
         assert!(!out.exists());
     }
+    let words = [&three, &one, &three].map(|run| run.to_str().unwrap());
+    let words = [&["merge"], &words[..], &["--out", out.to_str().unwrap(), "--json"]].concat();
+    let output = command(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap().trim(),
+        r#"{"cases":3,"missing":[2],"overlap":[3]}"#
+    );
+    assert!(String::from_utf8(output.stderr).unwrap().contains("these are missing: 2/3"));
+    assert!(!out.exists());
     let (status, message) = refuse(&merge_words(&[one, two, three], &whole));
     assert_eq!(status, Some(2), "{message}");
     assert!(message.contains("exists and is not empty"), "{message}");

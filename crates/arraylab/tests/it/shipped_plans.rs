@@ -1,5 +1,6 @@
 //! Every shipped plan, from end to end on its twin: shortened, and thinned in a normal run.
 
+use crate::kept_levels::kept_levels_are_found_ones;
 use crate::support::{json_lines, results, succeed};
 use serde_json::Value;
 use std::path::Path;
@@ -82,6 +83,7 @@ fn is_carried_out(shortened: &Shortened) {
         assert_eq!(result["status"], "done", "{result}");
         assert!(result["iops"].as_f64().unwrap() > 0.0, "{result}");
     }
+    kept_levels_are_found_ones(&run, 0);
     let run = run.to_str().unwrap();
     assert_eq!(succeed(&["results", run, "--csv"]).lines().count(), results.len() + 1);
     json_lines(&succeed(&["findings", run, "--json"]));

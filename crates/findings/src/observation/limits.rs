@@ -23,14 +23,24 @@ pub(super) struct LimitEvent {
 
 /// The limits that the plan's events set, by stage and case.
 pub(super) fn of_plan(plan: &Plan, selection: &Selection) -> BTreeMap<CasePath, Vec<LimitChange>> {
+    let cases = cases_of(plan, selection);
+    cases.iter().map(|case| ((case.stage.clone(), case.name.clone()), of_case(case))).collect()
+}
+
+/// The limits that the events of a case set.
+pub(crate) fn of_case(case: &Case) -> Vec<LimitChange> {
+    in_force(orders(case))
+}
+
+/// The cases of a run's plan.
+pub(crate) fn cases_of(plan: &Plan, selection: &Selection) -> Vec<Case> {
     let selection = plan::Selection {
         stages: selection.stages.clone(),
         only: selection.only.clone(),
         set: selection.set.clone(),
     };
     // A run of another version of the plan may select what this one has not; it then has no limits to compare with.
-    let cases = plan::expand(plan, &selection).unwrap_or_default();
-    cases.iter().map(|case| ((case.stage.clone(), case.name.clone()), in_force(orders(case)))).collect()
+    plan::expand(plan, &selection).unwrap_or_default()
 }
 
 fn orders(case: &Case) -> Vec<LimitEvent> {

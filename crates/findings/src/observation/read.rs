@@ -1,14 +1,14 @@
 //! Observation reader for run directories.
 
 use super::counters::Counted;
-use super::{Flow, Interval, Missing, Moment, Observation, ObservedCase, counters, limits};
+use super::{Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, counters, limits};
 use crate::FOUND_LOAD_EVENT;
 use plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use store::{
-    CaseResult, CaseState, CaseStatus, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD, RunReader,
-    StoreError,
+    CaseResult, CaseState, CaseStatus, CounterSeries, DirectionPoint, Event, IntervalPoint,
+    PRECONDITIONING_LOAD, RunReader, StoreError,
 };
 
 const NS: f64 = 1e9;
@@ -27,12 +27,7 @@ impl Observation {
         }
         let mut results: BTreeMap<u32, CaseResult> = run.indexed_results()?.into_iter().collect();
         let limits = limits::of_plan(plan, &run.manifest().selection);
-        let rounds = plan
-            .stages
-            .iter()
-            .filter(|stage| stage.continues != plan::Continues::No)
-            .filter_map(|stage| Some((stage.name.clone(), stage.repeats.clone()?)))
-            .collect();
+        let rounds = rounds(plan).map(|(stage, rounds)| (stage.to_owned(), rounds.clone())).collect();
         let mut observation = Observation { plan: plan.name.clone(), rounds, ..Observation::default() };
         for record in run.cases()? {
             let is_done = record.state == CaseState::Ended(CaseStatus::Done);
@@ -45,49 +40,86 @@ impl Observation {
                 observation.missing.push(Missing { stage: record.stage, case: record.name, reason });
                 continue;
             };
-            let (intervals, loads) = intervals(&run.series(record.index)?);
-            let ramp_s = intervals.iter().filter(|i| i.is_ramp).map(|i| i.end_s).fold(0.0, f64::max);
-            let series = run.counters(record.index)?;
-            let clock_offset_ns = counters::case_start_ns(&series);
             let events = events_of_case.remove(&record.index).unwrap_or_default();
-            let moments = events
-                .iter()
-                .filter(|event| !RECORDS.contains(&event.kind.as_str()))
-                .filter_map(|event| {
-                    let at_ns = event.case_at_ns.or_else(|| event.at_ns.checked_sub(clock_offset_ns?))?;
-                    Some(Moment { at_s: at_ns as f64 / NS, text: event.text.clone() })
-                })
-                .collect();
-            let mut changes =
+            let limits =
                 limits.get(&(record.stage.clone(), record.name.clone())).cloned().unwrap_or_default();
-            changes.extend(limits::of_events(events.iter().copied()));
-            // A case that was begun anew has the answers of earlier attempts too.
-            let answers = events.iter().filter(|event| event.kind == FOUND_LOAD_EVENT);
-            let answer = answers
-                .filter_map(|event| {
-                    Some((serde_json::from_value(event.data.clone()?).ok()?, event.case_at_ns))
-                })
-                .next_back();
-            let (found_load, result_at_ns) = answer.unzip();
-            let own_ramp_s = record.settings.get("ramp_time").and_then(Value::as_f64).unwrap_or(0.0);
-            let twin_began_s = result_at_ns.flatten().map_or(0.0, |at_ns| at_ns as f64 / NS - own_ramp_s);
-            let counted = Counted { ramp_s, twin_began_s };
-            observation.cases.push(ObservedCase {
-                found_load,
-                stage: record.stage,
-                name: record.name,
-                settings: record.settings,
+            let counters = run.counters(record.index)?;
+            observation.cases.push(ObservedCase::read(
+                run,
+                record.index,
                 result,
-                busy: counters::busy(&series, counted),
-                carried: counters::carried(&series, counted),
-                intervals,
-                loads,
-                moments,
-                limits: changes,
-            });
+                &events,
+                limits,
+                &counters,
+            )?);
         }
         Ok(observation)
     }
+}
+
+impl ObservedCase {
+    /// Reads a case that is done. Without its counters, how busy parts were and what paths carried is not known, nor when
+    /// events happened that have no time of the case.
+    pub(crate) fn read(
+        run: &RunReader,
+        case_index: u32,
+        result: CaseResult,
+        events: &[&Event],
+        limits: Vec<LimitChange>,
+        counters: &[CounterSeries],
+    ) -> Result<ObservedCase, StoreError> {
+        let (intervals, loads) = intervals(&run.series(case_index)?);
+        let ramp_s = intervals.iter().filter(|i| i.is_ramp).map(|i| i.end_s).fold(0.0, f64::max);
+        let clock_offset_ns = counters::case_start_ns(counters);
+        let moments = events
+            .iter()
+            .filter(|event| is_moment(event))
+            .filter_map(|event| {
+                let at_ns = event.case_at_ns.or_else(|| event.at_ns.checked_sub(clock_offset_ns?))?;
+                Some(Moment { at_s: at_ns as f64 / NS, text: event.text.clone() })
+            })
+            .collect();
+        let mut changes = limits;
+        changes.extend(limits::of_events(events.iter().copied()));
+        // A case that was begun anew has the answers of earlier attempts too.
+        let answers = events.iter().filter(|event| event.kind == FOUND_LOAD_EVENT);
+        let answer = answers
+            .filter_map(|event| Some((serde_json::from_value(event.data.clone()?).ok()?, event.case_at_ns)))
+            .next_back();
+        let (found_load, result_at_ns) = answer.unzip();
+        let own_ramp_s = result.settings.get("ramp_time").and_then(Value::as_f64).unwrap_or(0.0);
+        let twin_began_s = result_at_ns.flatten().map_or(0.0, |at_ns| at_ns as f64 / NS - own_ramp_s);
+        let counted = Counted { ramp_s, twin_began_s };
+        Ok(ObservedCase {
+            found_load,
+            stage: result.stage.clone(),
+            name: result.case.clone(),
+            settings: result.settings.clone(),
+            result,
+            busy: counters::busy(counters, counted),
+            carried: counters::carried(counters, counted),
+            intervals,
+            loads,
+            moments,
+            limits: changes,
+        })
+    }
+}
+
+/// Stages whose cases are rounds that go on from one another.
+pub(crate) fn rounds(plan: &Plan) -> impl Iterator<Item = (&str, &plan::Rounds)> {
+    let continuing = plan.stages.iter().filter(|stage| stage.continues != plan::Continues::No);
+    continuing.filter_map(|stage| Some((stage.name.as_str(), stage.repeats.as_ref()?)))
+}
+
+/// Whether an event may have done something to the load.
+fn is_moment(event: &Event) -> bool {
+    !RECORDS.contains(&event.kind.as_str())
+}
+
+/// Whether the time of one of these events within its case is known from the case's counters alone.
+pub(crate) fn needs_counters(events: &[&Event]) -> bool {
+    events.iter().any(|event| is_moment(event) && event.case_at_ns.is_none())
 }
 
 /// All loads together, and each of several.
