@@ -76,8 +76,8 @@ class Run:
     def results(self, *, sustained: bool = True, to: str = "polars") -> Any:
         """A row for each case that has an outcome: the columns of ``arraylab results --csv``.
 
-        ``sustained`` reads the samples for the level after a write cliff or from steady state on, as the command does;
-        without it the columns ``sustained.*`` are missing and a long run opens faster.
+        The columns ``sustained.*`` are the level after a write cliff or from steady state on. A run keeps it with each case; where one
+        does not, its samples are read for it, unless ``sustained`` is false.
 
         >>> run = arraylab.open(EXAMPLE_RUN)
         >>> run.results().select("case", "iops").height

@@ -21,13 +21,13 @@ impl Frame {
         }
         let rows_total = rows.len();
         for (row, value) in rows.into_iter().enumerate() {
-            flatten(String::new(), value, &mut |name, value| {
+            flatten("", value, &mut |name, value| {
                 let place = members.place(name);
                 members.cells[place].push((row, value));
             });
         }
         let columns = members.names.into_iter().zip(members.cells);
-        Frame { columns: columns.map(|(name, cells)| column(name, cells, rows_total)).collect() }
+        Frame { columns: columns.map(|(name, cells)| column(name, &cells, rows_total)).collect() }
     }
 }
 
@@ -51,19 +51,19 @@ impl Members {
     }
 }
 
-fn flatten(name: String, value: Value, on_cell: &mut dyn FnMut(&str, Value)) {
+fn flatten(name: &str, value: Value, on_cell: &mut dyn FnMut(&str, Value)) {
     let inner = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
     match value {
         Value::Null => {}
         Value::Object(members) => {
-            members.into_iter().for_each(|(key, value)| flatten(inner(&key), value, on_cell));
+            members.into_iter().for_each(|(key, value)| flatten(&inner(&key), value, on_cell));
         }
         Value::Array(items) => {
             for (index, item) in items.into_iter().enumerate() {
-                flatten(inner(&index.to_string()), item, on_cell);
+                flatten(&inner(&index.to_string()), item, on_cell);
             }
         }
-        cell => on_cell(&name, cell),
+        cell => on_cell(name, cell),
     }
 }
 
@@ -84,21 +84,21 @@ fn empty_column(name: String, rows: usize) -> Column {
 }
 
 /// A column of the narrowest type that holds all its values.
-fn column(name: String, cells: Vec<(usize, Value)>, rows: usize) -> Column {
+fn column(name: String, cells: &[(usize, Value)], rows: usize) -> Column {
     if cells.is_empty() {
         return empty_column(name, rows);
     }
     let all = |is: fn(&Value) -> bool| cells.iter().all(|(_, value)| is(value));
     let values = if all(Value::is_i64) {
-        Values::Integers(filled(&cells, rows, Value::as_i64))
+        Values::Integers(filled(cells, rows, Value::as_i64))
     } else if all(Value::is_u64) {
-        Values::Unsigned(filled(&cells, rows, Value::as_u64))
+        Values::Unsigned(filled(cells, rows, Value::as_u64))
     } else if all(Value::is_number) {
-        Values::Floats(filled(&cells, rows, Value::as_f64))
+        Values::Floats(filled(cells, rows, Value::as_f64))
     } else if all(Value::is_boolean) {
-        Values::Booleans(filled(&cells, rows, Value::as_bool))
+        Values::Booleans(filled(cells, rows, Value::as_bool))
     } else {
-        Values::Texts(filled(&cells, rows, |value| match value {
+        Values::Texts(filled(cells, rows, |value| match value {
             Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         }))

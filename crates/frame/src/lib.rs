@@ -11,6 +11,4 @@ mod json_rows;
 mod tables;
 
 pub use column::{Column, Frame, Values};
-pub use tables::{
-    CaseFilter, claims, counters, events, findings, histogram_bins, results, results_of, samples,
-};
+pub use tables::{CaseFilter, claims, counters, events, findings, histogram_bins, results, samples};

@@ -40,15 +40,6 @@ pub fn results(results: &[CaseResult]) -> Frame {
     Frame::of_rows_in_order(rows, &store::result_columns(results))
 }
 
-/// Results of a run with the sustained level where findings show one. `found` is `None` where the plan cannot be read.
-pub fn results_of(run: &RunReader, found: Option<&Findings>) -> Result<Frame, StoreError> {
-    let mut of_run = run.results()?;
-    if let Some(found) = found {
-        findings::add_sustained(&mut of_run, found);
-    }
-    Ok(results(&of_run))
-}
-
 /// Where a row of a case stands: number, stage and name.
 #[derive(Default)]
 struct CaseColumns {

@@ -3,6 +3,11 @@
 //! What has no Python type of its own goes through JSON or Arrow; the package in `python/` gives it its shape. The
 //! interpreter is released while anything is simulated or read.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "Python's values come by value; errors are mapped by value"
+)]
+
 mod array_file;
 mod campaigns;
 mod charts;

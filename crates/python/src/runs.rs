@@ -91,9 +91,10 @@ impl Run {
     /// Results as `arraylab results --csv` prints them.
     #[pyo3(signature = (sustained=true))]
     fn results(&self, py: Python<'_>, sustained: bool) -> PyResult<Table> {
-        // A run whose plan cannot be read any more has results all the same.
-        let found = if sustained { self.found(py).ok() } else { None };
-        self.table(py, |reader| frame::results_of(reader, found.as_ref()))
+        self.table(py, |reader| {
+            let results = if sustained { findings::results(reader)?.cases } else { reader.results()? };
+            Ok(frame::results(&results))
+        })
     }
 
     /// Samples of these stages, cases or case numbers; of all where a list is empty.
