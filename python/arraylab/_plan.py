@@ -80,7 +80,7 @@ def run(
     plan: Plan | str | os.PathLike[str] | Mapping[str, Any],
     target: str | Array | Sequence[str],
     *,
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
     stages: Sequence[str] = (),
     only: Mapping[str, Any] | None = None,
     set: Mapping[str, Any] | None = None,
@@ -94,7 +94,7 @@ def run(
 ) -> Run:
     """Carries out a plan as ``arraylab run`` does, and opens the run. ``target`` is a target of the command
     (``twin:e2700``, ``/dev/sdx``, ``nbd://…``) or an :class:`Array`. Data on a device is overwritten only with the ID that
-    arraylab printed for it, in ``overwrite_data``. ``progress=True`` prints a line on a terminal or in a notebook.
+    arraylab printed for it, in ``overwrite_data``. Without ``out`` the run is kept below ``runs/``, as the command does. ``progress=True`` prints a line on a terminal or in a notebook.
 
     >>> import tempfile, pathlib
     >>> out = pathlib.Path(tempfile.mkdtemp()) / "run"
@@ -103,6 +103,7 @@ def run(
     ['done']
     """
     of = Plan.of(plan)
+    out = _directory(of, out)
     name = os.fspath(plan) if isinstance(plan, (str, os.PathLike)) else None
     with tempfile.TemporaryDirectory(prefix="arraylab-") as kept:
         root = Path(kept)
@@ -129,6 +130,11 @@ def run(
         if shown:
             shown.end()
     return Run(out)
+
+
+def _directory(plan: Plan, out: str | os.PathLike[str] | None) -> Path:
+    """Where a run is kept."""
+    return Path("runs") / f"{plan.name}-{_native.new_run_id()}" if out is None else Path(out)
 
 
 #: How often a line of progress is written.

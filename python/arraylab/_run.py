@@ -162,15 +162,23 @@ class Run:
         *,
         stage: str | None = None,
         load: str | Sequence[str] | None = None,
+        between_s: tuple[float, float] | None = None,
     ) -> Histogram:
-        """Latencies of one direction, merged over the chosen cases and loads.
+        """Latencies of one direction, merged over the chosen cases and loads; with ``between_s`` over the intervals between two times of
+        a case's load, in seconds.
 
         >>> histogram = arraylab.open(EXAMPLE_RUN).histogram(None, "read")
         >>> histogram.percentile_ns(50) <= histogram.percentile_ns(99.9)
         True
         """
         loads = [load] if isinstance(load, str) else list(load or [])
-        return self._native.histogram(self._indexes(case, stage), direction, loads)
+        indexes = self._indexes(case, stage)
+        if between_s is None:
+            return self._native.histogram(indexes, direction, loads)
+        first_s, last_s = between_s
+        if not 0 <= first_s <= last_s < 1e9:
+            raise ArraylabError(f"`{between_s}` are no times\nhint: two times in seconds, such as (10, 60)")
+        return self._native.histogram_between(indexes, direction, loads, round(first_s * 1e9), round(last_s * 1e9))
 
     def percentiles(
         self,

@@ -20,7 +20,7 @@ from typing import Any
 from . import _command, _native
 from ._array import Array
 from ._error import ArraylabError
-from ._plan import Plan, _only, _set
+from ._plan import Plan, _directory, _only, _set
 from ._run import Run
 from ._waiting import as_completed
 
@@ -46,7 +46,7 @@ def sweep(
     plan: Plan | str | os.PathLike[str] | Mapping[str, Any],
     target: str | Array,
     *,
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
     on: str = "local",
     shards: int | None = None,
     workers: int | None = None,
@@ -70,10 +70,10 @@ def sweep(
     >>> len(run.cases)
     5
     """
-    directory = Path(out).absolute()
+    of = Plan.of(plan)
+    directory = _directory(of, out).absolute()
     if directory.exists() and any(directory.iterdir()):
         raise ArraylabError(f"{directory} exists and is not empty\nhint: name another directory with out")
-    of = Plan.of(plan)
     most = _native.plan_shards(of.name, of.text, list(stages), _only(only), _set(set))
     total = min(SHARDS, most) if shards is None else shards
     if not isinstance(total, int) or not 1 <= total <= most:

@@ -109,6 +109,9 @@ def test_samples_add_up(example_run):
             histogram = run.histogram(f"{row['stage']}/{row['case']}", direction)
             assert histogram.ios == ios
             assert histogram.percentile_ns(99) == row[f"{direction}.latency_ns.p99"]
+            whole = run.histogram(f"{row['stage']}/{row['case']}", direction, between_s=(0, 1e6))
+            first, rest = (run.histogram(f"{row['stage']}/{row['case']}", direction, between_s=span) for span in ((0, 0.6), (0.6, 9)))
+            assert whole.ios == ios and 0 <= first.ios <= ios and (first + rest).ios <= ios
     lazy = run.scan_samples().filter(polars.col("direction") == "read").select("ios", "case").collect()
     assert lazy["ios"].sum() == run.samples().filter(polars.col("direction") == "read")["ios"].sum()
     arrow = pyarrow.table(run.samples(to="arrow"))

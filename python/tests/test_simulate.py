@@ -58,6 +58,11 @@ def test_arrays_are_replaced():
     load = {"rw": "randread", "bs": "64k", "iodepth": 32, "numjobs": 8, "runtime": "1s"}
     few, many = (arraylab.simulate(array.replace("fabric.ports", ports), **load) for ports in (4, 16))
     assert many.results()["iops"][0] > 1.2 * few.results()["iops"][0]
+    # The end of a path is enough where one place has it, in an array of parts and in one of a kind.
+    assert array.replace("drives.count", 8) == array.replace("groups[0].drives.count", 8)
+    disk = arraylab.Array.load("st1000nm0023")
+    slow, fast = (arraylab.simulate(disk.replace("drives.rpm", rpm), rw="randread", bs="4k", runtime=20) for rpm in (5400, 15000))
+    assert fast.results()["iops"][0] > 1.2 * slow.results()["iops"][0]
     for path, hint in [("fabric.prots", "did you mean `ports`"), ("fabric.ports.x", ""), ("", "keys with dots"), ("groups[9].drives", "")]:
         with pytest.raises(arraylab.ArraylabError) as error:
             array.replace(path, 4)

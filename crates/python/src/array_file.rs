@@ -43,12 +43,12 @@ pub fn array_check(name: &str, text: &str) -> PyResult<String> {
     }
 }
 
-/// The text of an array with the value at a path replaced (`drives.count`, `groups[0].drives.count`), checked. `value` is JSON.
+/// The text of an array with the value at a path replaced (`groups[0].drives.count`, or its end where one place has it), checked. `value` is JSON.
 #[pyfunction]
 pub fn array_replace(name: &str, text: &str, path: &str, value: &str) -> PyResult<String> {
     let mut document: Value = plan::parse_yaml(name, text).map_err(refused)?;
     let value = serde_json::from_str(value).map_err(refused)?;
-    let steps = steps_of(path)?;
+    let steps = whole_path(&document, steps_of(path)?, path)?;
     place(&mut document, &steps, path, value)?;
     let text = serde_json::to_string_pretty(&document).map_err(refused)?;
     plan::parse_array(name, &text).map_err(refused)?;
@@ -56,7 +56,7 @@ pub fn array_replace(name: &str, text: &str, path: &str, value: &str) -> PyResul
 }
 
 /// One step of a path: a key or a number in a list.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum PathStep {
     Key(String),
     Index(usize),
@@ -88,6 +88,60 @@ fn steps_of(path: &str) -> PyResult<Vec<PathStep>> {
         return Err(wrong());
     }
     Ok(steps)
+}
+
+/// The path from the document's root: the end of a path is enough where one place alone has it, as for a fit.
+fn whole_path(document: &Value, steps: Vec<PathStep>, path: &str) -> PyResult<Vec<PathStep>> {
+    let Some(PathStep::Key(first)) = steps.first() else { return Ok(steps) };
+    if document.get(first).is_some() {
+        return Ok(steps);
+    }
+    let mut found = Vec::new();
+    find_key(document, first, &mut Vec::new(), &mut found);
+    match found.len() {
+        // The language says what is wrong with a key that is nowhere.
+        0 => Ok(steps),
+        1 => Ok(found.remove(0).into_iter().chain(steps).collect()),
+        _ => {
+            let places: Vec<String> =
+                found.iter().map(|place| format!("{}.{path}", printed(place))).collect();
+            let text = format!("`{path}` is in {} places\nhint: one of {}", places.len(), places.join(", "));
+            Err(raise_text(&text, REFUSED))
+        }
+    }
+}
+
+/// Paths of the maps below the root that have a key.
+fn find_key(at: &Value, key: &str, path: &mut Vec<PathStep>, found: &mut Vec<Vec<PathStep>>) {
+    let mut look = |step: PathStep, value: &Value| {
+        path.push(step);
+        if value.get(key).is_some() {
+            found.push(path.clone());
+        }
+        find_key(value, key, path, found);
+        path.pop();
+    };
+    match at {
+        Value::Object(members) => {
+            members.iter().for_each(|(name, value)| look(PathStep::Key(name.clone()), value));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, value)| look(PathStep::Index(index), value));
+        }
+        _ => {}
+    }
+}
+
+fn printed(steps: &[PathStep]) -> String {
+    let mut text = String::new();
+    for step in steps {
+        match step {
+            PathStep::Key(key) if text.is_empty() => text.push_str(key),
+            PathStep::Key(key) => text.push_str(&format!(".{key}")),
+            PathStep::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
 }
 
 /// Puts a value where a path leads. Maps that lack are made; a part that is named by a lone text becomes a map that uses it,
@@ -131,6 +185,11 @@ fn place(document: &mut Value, steps: &[PathStep], path: &str, value: Value) -> 
             },
         };
     }
-    *at = value;
+    // Where a value stood with its origin, the new one has another.
+    *at = if at.get("value").is_some() && !value.is_object() {
+        json!({ "value": value, "origin": "assumed", "from": "replaced by the user" })
+    } else {
+        value
+    };
     Ok(())
 }

@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use crate::histogram::Histogram;
     #[pymodule_export]
-    use crate::plans::{plan_cases, plan_load, plan_names, plan_parse, plan_shards};
+    use crate::plans::{new_run_id, plan_cases, plan_load, plan_names, plan_parse, plan_shards};
     #[pymodule_export]
     use crate::runs::Run;
     #[pymodule_export]

@@ -12,6 +12,12 @@ pub fn plan_names() -> Vec<&'static str> {
     plan::shipped_plans().iter().map(|plan| plan.name).collect()
 }
 
+/// An identifier for a run's directory, with the time in it.
+#[pyfunction]
+pub fn new_run_id() -> String {
+    store::new_run_id()
+}
+
 /// Name and text of a plan, found by its name or path and checked.
 #[pyfunction]
 pub fn plan_load(name_or_path: &str) -> PyResult<(String, String)> {

@@ -7,9 +7,10 @@ use findings::Findings;
 use frame::{CaseFilter, Frame};
 use pyo3::prelude::*;
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{CaseRecord, CaseState, RunReader, StoreError};
+use store::{CaseRecord, CaseState, PRECONDITIONING_LOAD, RunReader, StoreError};
 
 /// A run directory, open for reading.
 #[pyclass(module = "arraylab._native", frozen)]
@@ -136,6 +137,38 @@ impl Run {
     fn claims(&self, py: Python<'_>) -> PyResult<Table> {
         let found = self.found(py)?;
         Table::new(frame::claims(&found))
+    }
+
+    /// The merged latencies of a direction over the intervals of these cases and loads that lie between two times of a case's load,
+    /// those of the ramp left out.
+    fn histogram_between(
+        &self,
+        py: Python<'_>,
+        indexes: Vec<u32>,
+        direction: &str,
+        loads: Vec<String>,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> PyResult<Histogram> {
+        let direction = direction_of(direction)?;
+        py.detach(|| {
+            let reader = self.reader();
+            let mut merged = load::Histogram::new();
+            for index in indexes {
+                reader
+                    .for_each_sample(index, &mut |load, sample| {
+                        let is_chosen = loads.is_empty() || loads.iter().any(|chosen| chosen == load);
+                        let is_within =
+                            sample.start_ns >= from_ns && sample.end_ns <= to_ns && !sample.is_ramp;
+                        if is_chosen && is_within && load != PRECONDITIONING_LOAD {
+                            merged.merge(&sample.direction(direction).latency);
+                        }
+                        ControlFlow::Continue(())
+                    })
+                    .map_err(of_store)?;
+            }
+            Ok(Histogram::new(merged))
+        })
     }
 
     /// The merged latencies of a direction over these cases and loads (all loads where `loads` is empty).
