@@ -23,6 +23,12 @@ for version in 3.11 3.13; do
   (cd python/tests && env -u PYTHONPATH "$environment/bin/python" -m pytest -q -p no:cacheprovider --durations=5 -k "$chosen" </dev/null)
 done
 
+# The command has nothing of Python or Arrow in it.
+if cargo tree --locked -p arraylab -e normal --prefix none | grep -E '^(pyo3|arrow)'; then
+  echo "the command depends on the crates above" >&2
+  exit 1
+fi
+
 # As somebody installs it: an environment with nothing in it, a wheel, and NumPy as the only package that comes along.
 empty="$target/python/empty"
 rm -rf "$empty"
