@@ -163,12 +163,29 @@ class Run:
         stage: str | None = None,
         load: str | Sequence[str] | None = None,
         between_s: tuple[float, float] | None = None,
+        to: str = "polars",
+    ) -> Any:
+        """The filled bins of :meth:`latencies`: a row for each, with ``low_ns`` (in it), ``high_ns`` (above it) and ``ios``.
+
+        >>> arraylab.open(EXAMPLE_RUN).histogram(None, "read").columns
+        ['low_ns', 'high_ns', 'ios']
+        """
+        return convert(self.latencies(case, direction, stage=stage, load=load, between_s=between_s).bins(), to)
+
+    def latencies(
+        self,
+        case: str | int | Iterable[str | int] | None = None,
+        direction: str = "read",
+        *,
+        stage: str | None = None,
+        load: str | Sequence[str] | None = None,
+        between_s: tuple[float, float] | None = None,
     ) -> Histogram:
         """Latencies of one direction, merged over the chosen cases and loads; with ``between_s`` over the intervals between two times of
         a case's load, in seconds.
 
-        >>> histogram = arraylab.open(EXAMPLE_RUN).histogram(None, "read")
-        >>> histogram.percentile_ns(50) <= histogram.percentile_ns(99.9)
+        >>> latencies = arraylab.open(EXAMPLE_RUN).latencies(None, "read")
+        >>> latencies.percentile_ns(50) <= latencies.percentile_ns(99.9)
         True
         """
         loads = [load] if isinstance(load, str) else list(load or [])
@@ -325,9 +342,13 @@ class Case:
         """Its counters."""
         return self._run.counters(self.index, to=to)
 
-    def histogram(self, direction: str = "read") -> Histogram:
+    def histogram(self, direction: str = "read", *, to: str = "polars") -> Any:
+        """The filled bins of its latencies of one direction."""
+        return self._run.histogram(self.index, direction, to=to)
+
+    def latencies(self, direction: str = "read") -> Histogram:
         """Its latencies of one direction."""
-        return self._run.histogram(self.index, direction)
+        return self._run.latencies(self.index, direction)
 
     def __repr__(self) -> str:
         return f"<Case {self.index} {self.stage}/{self.name}, {self.state}>"

@@ -138,7 +138,7 @@ def percentiles(
     wanted = list(percents)
     series = {}
     for index, stage, name, _ in run._select(cases, None):
-        histogram = run.histogram(index, direction)
+        histogram = run.latencies(index, direction)
         if histogram.ios:
             # Nines are evenly spaced: 90 is 1, 99 is 2, 99.9 is 3.
             points = [(-math.log10(1 - percent / 100), histogram.percentile_ns(percent)) for percent in wanted]

@@ -106,11 +106,11 @@ def test_samples_add_up(example_run):
         for direction in ("read", "write"):
             ios = of_case.filter(polars.col("direction") == direction)["ios"].sum()
             assert ios == (row[f"{direction}.ios"] or 0)
-            histogram = run.histogram(f"{row['stage']}/{row['case']}", direction)
+            histogram = run.latencies(f"{row['stage']}/{row['case']}", direction)
             assert histogram.ios == ios
             assert histogram.percentile_ns(99) == row[f"{direction}.latency_ns.p99"]
-            whole = run.histogram(f"{row['stage']}/{row['case']}", direction, between_s=(0, 1e6))
-            first, rest = (run.histogram(f"{row['stage']}/{row['case']}", direction, between_s=span) for span in ((0, 0.6), (0.6, 9)))
+            whole = run.latencies(f"{row['stage']}/{row['case']}", direction, between_s=(0, 1e6))
+            first, rest = (run.latencies(f"{row['stage']}/{row['case']}", direction, between_s=span) for span in ((0, 0.6), (0.6, 9)))
             assert whole.ios == ios and 0 <= first.ios <= ios and (first + rest).ios <= ios
     lazy = run.scan_samples().filter(polars.col("direction") == "read").select("ios", "case").collect()
     assert lazy["ios"].sum() == run.samples().filter(polars.col("direction") == "read")["ios"].sum()
@@ -143,7 +143,8 @@ def test_merged_percentiles(example_run):
         cases = run.results().filter(polars.col("settings.bs") == row["settings.bs"])
         merged = arraylab.Histogram()
         for stage, case in cases.select("stage", "case").iter_rows():
-            merged = merged + run.histogram(f"{stage}/{case}", row["direction"])
+            merged = merged + run.latencies(f"{stage}/{case}", row["direction"])
+        assert run.histogram(None, row["direction"])["ios"].sum() == run.latencies(None, row["direction"]).ios
         assert (merged.ios, merged.mean_ns) == (row["ios"], row["latency_ns.mean"])
         assert merged.percentile_ns(99.9) == row["latency_ns.p99.9"]
         bins = arraylab._frames.convert(merged.bins())
