@@ -59,7 +59,8 @@ if [ "${ARRAYLAB_LONG:-}" = 1 ]; then
   # The archive of the sources holds all that the wheel is built of.
   archive="$target/python/from-archive"
   rm -rf "$archive"
-  PATH="$cache/maturin-1.16.0/bin:$PATH" ARRAYLAB_WHEEL_PROFILE=dev \
+  # In a target directory of its own: cargo takes files of the same name for those that it has built.
+  PATH="$cache/maturin-1.16.0/bin:$PATH" ARRAYLAB_WHEEL_PROFILE=dev env -u CARGO_TARGET_DIR \
     "$cache/maturin-1.16.0/bin/pip" wheel -q --no-deps --no-build-isolation -w "$archive" "$wheels"/arraylab-*.tar.gz
   ls "$archive"/arraylab-*.whl
 fi
