@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,12 @@ class Array:
         return cls(name, text, is_shipped=is_shipped)
 
     @classmethod
-    def of(cls, array: "Array | str | os.PathLike[str] | dict[str, Any]", name: str = "array") -> "Array":
+    def of(cls, array: "Array | str | os.PathLike[str] | Mapping[str, Any]", name: str = "array") -> "Array":
         """The array itself, one by its name or path, or one of a dictionary in the array language."""
         if isinstance(array, Array):
             return array
-        if isinstance(array, dict):
-            return cls(name, json.dumps(array, indent=2))
+        if isinstance(array, Mapping):
+            return cls(name, json.dumps(dict(array), indent=2))
         return cls.load(array)
 
     def replace(self, path: str, value: Any) -> "Array":

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _native
 from ._array import Array
+from ._settings import text_of
 
 
 class Fit:
@@ -70,7 +71,7 @@ def fit(
             files = [os.fspath(to)]
         else:
             files = [os.fspath(one) for one in to]
-        switches = [(name, str(value)) for name, value in (twin or {}).items()]
+        switches = [(name, text_of(name, value)) for name, value in (twin or {}).items()]
         text, report = _native.fit_array(
             of.name,
             of.text,

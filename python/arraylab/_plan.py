@@ -12,9 +12,9 @@ from typing import Any
 
 from . import _native
 from ._array import Array
-from ._error import ArraylabError
 from ._frames import convert
 from ._run import Run
+from ._settings import text_of
 
 
 def plans() -> list[str]:
@@ -176,17 +176,9 @@ def _only(only: Mapping[str, Any] | None) -> list[tuple[str, list[str]]]:
     chosen = []
     for key, values in (only or {}).items():
         many = values if isinstance(values, (list, tuple)) else [values]
-        chosen.append((key, [_value(key, value) for value in many]))
+        chosen.append((key, [text_of(key, value) for value in many]))
     return chosen
 
 
 def _set(changed: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    return [(key, _value(key, value)) for key, value in (changed or {}).items()]
-
-
-def _value(key: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if not isinstance(value, (str, int, float)):
-        raise ArraylabError(f"`{key}` is a {type(value).__name__}\nhint: a number or a text, such as 4096 or 4k")
-    return str(value)
+    return [(key, text_of(key, value)) for key, value in (changed or {}).items()]

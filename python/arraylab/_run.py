@@ -44,7 +44,6 @@ class Run:
         self._native = _native.Run(os.fspath(directory))
         #: The run directory.
         self.directory = Path(directory)
-        self._cases: list[tuple[int, str, str, str]] | None = None
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -100,8 +99,7 @@ class Run:
         >>> samples["ios"].sum() > 0
         True
         """
-        indexes = self._indexes(case, stage)
-        return convert(self._native.samples([], [], indexes) if indexes else self._native.samples(["\0"], [], []), to)
+        return convert(self._native.samples(self._indexes(case, stage)), to)
 
     def scan_samples(self) -> Any:
         """The samples of all cases as a polars LazyFrame: cases are read one after the other when it is collected, and only the
@@ -114,11 +112,11 @@ class Run:
         import polars
         from polars.io.plugins import register_io_source
 
-        schema = convert(self._native.samples(["\0"], [], [])).schema
+        schema = convert(self._native.samples([])).schema
 
         def batches(columns: list[str] | None, predicate: Any, rows: int | None, _size: int | None) -> Iterator[Any]:
             for index, *_ in self._case_list():
-                frame = convert(self._native.samples([], [], [index]))
+                frame = convert(self._native.samples([index]))
                 if predicate is not None:
                     frame = frame.filter(predicate)
                 if columns is not None:
@@ -140,8 +138,7 @@ class Run:
         to: str = "polars",
     ) -> Any:
         """A row for each value of each counter of host, array or twin; names end in their unit."""
-        indexes = self._indexes(case, stage)
-        return convert(self._native.counters([], [], indexes) if indexes else self._native.counters(["\0"], [], []), to)
+        return convert(self._native.counters(self._indexes(case, stage)), to)
 
     def events(self, *, to: str = "polars") -> Any:
         """The event log."""
@@ -243,31 +240,25 @@ class Run:
 
     def write_csv(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Writes ``results.csv``, ``samples.csv``, ``counters.csv``, ``events.csv``; the same columns as the frames."""
-        return self._write(directory, "csv")
+        target = Path(directory)
+        target.mkdir(parents=True, exist_ok=True)
+        return [Path(path) for path in self._native.write_csv(os.fspath(target))]
 
     def write_parquet(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Writes the same as Parquet files."""
-        return self._write(directory, "parquet")
-
-    def _write(self, directory: str | os.PathLike[str], ending: str) -> list[Path]:
         target = Path(directory)
         target.mkdir(parents=True, exist_ok=True)
         written = []
         for name in ("results", "samples", "counters", "events"):
-            table = getattr(self, name)(to="arrow")
-            path = target / f"{name}.{ending}"
+            path = target / f"{name}.parquet"
             part = path.with_suffix(".part")
-            if ending == "csv":
-                part.write_text(table.to_csv())
-            else:
-                convert(table).write_parquet(part)
+            getattr(self, name)().write_parquet(part)
             part.replace(path)
             written.append(path)
         return written
 
     def _case_list(self) -> list[tuple[int, str, str, str]]:
-        self._cases = self._native.cases()
-        return self._cases
+        return self._native.cases()
 
     def _select(self, case: Any, stage: str | None) -> list[tuple[int, str, str, str]]:
         chosen = self._case_list()

@@ -14,6 +14,7 @@ from . import _native
 from ._array import Array
 from ._error import ArraylabError
 from ._run import Run
+from ._settings import text_of
 
 #: Length of a load that does not say how long it runs, in seconds.
 RUNTIME_S = 10
@@ -66,7 +67,7 @@ def simulate(
     >>> simulation.results()["iops"][0] > 0
     True
     """
-    of = Array.of(dict(array) if isinstance(array, Mapping) else array)
+    of = Array.of(array)
     for name, value in settings.items():
         if not isinstance(value, (str, int, float, bool, list, dict)):
             raise ArraylabError(f"`{name}` is a {type(value).__name__}\nhint: a setting is a number or a text, such as 4096 or 4k")
@@ -82,7 +83,7 @@ def simulate(
         root = Path(directory.name)
         plan_text = json.dumps(plan, indent=2)
         (root / "simulate.yaml").write_text(plan_text)
-        target = of._target(root) + "".join(f",{name}={_text(value)}" for name, value in (twin or {}).items())
+        target = of._target(root) + "".join(f",{_switch(name, value)}" for name, value in (twin or {}).items())
         _native.carry_out(
             str(root / "simulate.yaml"),
             [target],
@@ -103,8 +104,9 @@ def simulate(
     return simulation
 
 
-def _text(value: Any) -> str:
-    text = {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+def _switch(name: str, value: Any) -> str:
+    """A setting of a twin as a target has it, where a comma would begin the next one."""
+    text = text_of(name, value)
     if not re.fullmatch(r"[^,=\s]+", text):
         raise ArraylabError(f"`{text}` is no value of a twin's setting")
-    return text
+    return f"{name}={text}"

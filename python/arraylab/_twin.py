@@ -31,7 +31,7 @@ class Twin:
 
     def __init__(
         self,
-        array: Array | str | os.PathLike[str] | dict[str, Any],
+        array: Array | str | os.PathLike[str] | Mapping[str, Any],
         *,
         seed: int = 1,
         twin: Mapping[str, Any] | None = None,

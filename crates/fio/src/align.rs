@@ -211,7 +211,7 @@ fn place(
             warnings.push(format!(
                 "job {}: the histogram log of {}s ends at {logged_ms} of {} ms; {} of them are shown in the next interval",
                 logged.job.name,
-                direction_name(direction),
+                direction.name(),
                 grid.runtime_ms,
                 rest.count()
             ));
@@ -221,7 +221,7 @@ fn place(
                 "job {}: the histogram log holds {} {}s that the report's bins do not",
                 logged.job.name,
                 known.minus(&total).count(),
-                direction_name(direction)
+                direction.name()
             ));
         }
     }
@@ -335,15 +335,6 @@ fn settle_latencies(parts: &mut [Histogram], total: &Histogram) {
         let min_ns = part.min_ns().clamp(total.min_ns(), total.max_ns().max(total.min_ns()));
         let max_ns = part.max_ns().clamp(min_ns, total.max_ns().max(min_ns));
         part.set_exact(sum_ns, min_ns, max_ns);
-    }
-}
-
-/// The word for a direction.
-pub(crate) fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-        Direction::Trim => "trim",
     }
 }
 

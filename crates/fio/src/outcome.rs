@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use load::{Direction, Histogram, LoadSpec, Sample};
 
-use crate::align::{DIRECTIONS, Grid, LoggedJob, direction_name, samples};
+use crate::align::{DIRECTIONS, Grid, LoggedJob, samples};
 use crate::logs::{HistogramLog, IntervalLog};
 use crate::report::{DiskUse, Job, Report};
 
@@ -92,7 +92,7 @@ impl FioOutcome {
                 format!(
                     "the target is gone or has shrunk: {} {}s moved only {}",
                     units::with_thousands(totals.ios),
-                    direction_name(direction),
+                    direction.name(),
                     units::human_bytes(totals.bytes)
                 )
             })
@@ -251,7 +251,7 @@ fn warn(
         }
     }
     for (direction, totals) in DIRECTIONS.into_iter().zip(totals) {
-        let name = direction_name(direction);
+        let name = direction.name();
         let parts = || report.jobs.iter().map(|job| job.direction(direction));
         let short_ios = parts().map(|part| part.short_ios).fold(0, u64::saturating_add);
         let drop_ios = parts().map(|part| part.drop_ios).fold(0, u64::saturating_add);
@@ -286,7 +286,7 @@ fn warn_of_errors(jobs: &[Job], warnings: &mut Vec<String>) {
             warnings.push(format!(
                 "{} {}s failed: {} (the first kind of error that fio saw)",
                 units::with_thousands(count),
-                direction_name(direction),
+                direction.name(),
                 std::io::Error::from_raw_os_error(errno)
             ));
         }

@@ -72,6 +72,19 @@ impl PointReport {
     }
 }
 
+impl FitReport {
+    /// What the fitted values were fitted to, as the array's text names their source. `files` are those that the rows were read from.
+    pub fn fitted_to(&self, files: &[String]) -> String {
+        format!(
+            "arraylab fit to {}, {} of {} figures held out with seed {}",
+            files.join(", "),
+            self.held_out.figures,
+            self.points.len(),
+            self.seed
+        )
+    }
+}
+
 /// The result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FitReport {

@@ -7,8 +7,10 @@
 
 mod column;
 mod csv;
+mod files;
 mod json_rows;
 mod tables;
 
 pub use column::{Column, Frame, Values};
-pub use tables::{CaseFilter, claims, counters, events, findings, histogram_bins, results, samples};
+pub use files::{FileError, write_csv_files};
+pub use tables::{claims, counters, events, findings, histogram_bins, results, samples};

@@ -8,36 +8,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use store::{CaseRecord, CaseResult, RunReader, StoreError};
 
-/// Cases that a table is about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CaseFilter {
-    /// Only those of these stages; of all, where it is empty.
-    pub stages: Vec<String>,
-    /// Only those of these names; all, where it is empty.
-    pub cases: Vec<String>,
-    /// Only those of these numbers, counted from 0; all, where it is empty.
-    pub indexes: Vec<u32>,
-}
-
-impl CaseFilter {
-    /// Whether a case is one of them.
-    pub fn takes(&self, case: &CaseRecord) -> bool {
-        (self.stages.is_empty() || self.stages.contains(&case.stage))
-            && (self.cases.is_empty() || self.cases.contains(&case.name))
-            && (self.indexes.is_empty() || self.indexes.contains(&case.index))
-    }
-
-    fn cases_of(&self, run: &RunReader) -> Result<BTreeMap<u32, CaseRecord>, StoreError> {
-        let cases = run.cases()?.into_iter().filter(|case| self.takes(case));
-        Ok(cases.map(|case| (case.index, case)).collect())
-    }
-}
-
 /// Results as `results --csv` has them: the same columns in the same order.
 pub fn results(results: &[CaseResult]) -> Frame {
     // Results are strings, numbers, lists and maps with string keys, all of which JSON has.
     let rows = results.iter().map(|result| serde_json::to_value(result).unwrap_or_default()).collect();
     Frame::of_rows_in_order(rows, &store::result_columns(results))
+}
+
+/// Records of cases by number.
+fn records(run: &RunReader, cases: &[u32]) -> Result<BTreeMap<u32, CaseRecord>, StoreError> {
+    cases.iter().map(|&index| Ok((index, run.case(index)?))).collect()
 }
 
 /// Where a row of a case stands: number, stage and name.
@@ -64,10 +44,10 @@ impl CaseColumns {
     }
 }
 
-/// Every interval and direction of the samples, `ios` 0 and no direction where nothing completed. `iops` and
+/// Every interval and direction of the samples of these cases, `ios` 0 and no direction where nothing completed. `iops` and
 /// `bw_bytes_per_s` are over the interval; latencies in nanoseconds.
-pub fn samples(run: &RunReader, filter: &CaseFilter) -> Result<Frame, StoreError> {
-    let cases = filter.cases_of(run)?;
+pub fn samples(run: &RunReader, cases: &[u32]) -> Result<Frame, StoreError> {
+    let cases = records(run, cases)?;
     let mut of_case = CaseColumns::default();
     let (mut load, mut direction) = (GrowingCategories::default(), GrowingCategories::default());
     let (mut start_ns, mut end_ns) = (Vec::new(), Vec::new());
@@ -80,7 +60,7 @@ pub fn samples(run: &RunReader, filter: &CaseFilter) -> Result<Frame, StoreError
     run.for_each_sample_row(cases.keys().copied(), |row| {
         of_case.push(&cases[&row.case_index]);
         load.push(Some(row.load));
-        direction.push(row.direction.map(name_of));
+        direction.push(row.direction.map(Direction::name));
         start_ns.push(whole(row.start_ns));
         end_ns.push(whole(row.end_ns));
         is_ramp.push(row.is_ramp);
@@ -124,9 +104,9 @@ pub fn samples(run: &RunReader, filter: &CaseFilter) -> Result<Frame, StoreError
     Ok(Frame { columns })
 }
 
-/// Every value of every counter.
-pub fn counters(run: &RunReader, filter: &CaseFilter) -> Result<Frame, StoreError> {
-    let cases = filter.cases_of(run)?;
+/// Every value of every counter of these cases.
+pub fn counters(run: &RunReader, cases: &[u32]) -> Result<Frame, StoreError> {
+    let cases = records(run, cases)?;
     let mut of_case = CaseColumns::default();
     let mut at_ns = Vec::new();
     let mut case_at_ns = Growing::default();
@@ -153,9 +133,9 @@ pub fn counters(run: &RunReader, filter: &CaseFilter) -> Result<Frame, StoreErro
 
 /// The event log; events between cases have no case.
 pub fn events(run: &RunReader) -> Result<Frame, StoreError> {
-    let cases = CaseFilter::default().cases_of(run)?;
+    let cases = run.cases()?;
     let rows = run.events()?.into_iter().map(|event| {
-        let case = event.case_index.and_then(|index| cases.get(&index));
+        let case = event.case_index.and_then(|index| cases.get(index as usize));
         json!({
             "at_ns": event.at_ns,
             "case_index": event.case_index,
@@ -198,14 +178,6 @@ pub fn histogram_bins(histogram: &Histogram) -> Frame {
             Column::new("high_ns", Values::Integers(high)),
             Column::new("ios", Values::Integers(count)),
         ],
-    }
-}
-
-fn name_of(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-        Direction::Trim => "trim",
     }
 }
 

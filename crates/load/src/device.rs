@@ -12,6 +12,25 @@ pub enum Direction {
     Trim,
 }
 
+impl Direction {
+    /// All of them.
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+    /// Its word in files, results and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Trim => "trim",
+        }
+    }
+
+    /// The direction of a word.
+    pub fn from_name(name: &str) -> Option<Direction> {
+        Direction::ALL.into_iter().find(|direction| direction.name() == name)
+    }
+}
+
 /// One operation, as issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {

@@ -1,7 +1,19 @@
 //! JSON object of what follows from an array of parts by arithmetic: `arraylab check --json`. Scripts rely on its fields.
 
+use crate::{PlanError, PlanErrorKind};
 use array::{Array, Ceiling, Kind, SetBy};
 use serde_json::{Value, json};
+use twin::ArrayDescription;
+
+/// The parts of an array; refused where a kind of array describes it, of which nothing follows by arithmetic.
+pub fn parts_of<'a>(name: &str, description: &'a ArrayDescription) -> Result<&'a Array, PlanError> {
+    description.composed.as_deref().ok_or_else(|| {
+        let message =
+            format!("`{name}` is described by one kind of array, not by parts: there is nothing to work out");
+        PlanError::new(PlanErrorKind::OutOfRange, message)
+            .hint(format!("`arraylab show array {name}` prints its values with their origins"))
+    })
+}
 
 /// Capacity, ceilings, values with their origins, and warnings of an array.
 pub fn array_check(name: &str, array: &Array) -> Value {

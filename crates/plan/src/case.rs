@@ -8,7 +8,7 @@ use crate::plan::SettingValues;
 use crate::quantity::Quantity;
 use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
 use load::{ArrivalProcess, LoadSpec};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// One point of a stage's matrix: all settings resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,6 +141,18 @@ pub struct HostSetting {
 }
 
 impl Case {
+    /// The case as `arraylab expand --json` prints it. Scripts rely on the fields.
+    pub fn expanded_json(&self) -> Value {
+        json!({
+            "plan": self.plan,
+            "stage": self.stage,
+            "case": self.name,
+            "settings": self.settings,
+            "estimated_duration_s": self.estimated_duration_ns as f64 / 1e9,
+            "estimated_write_bytes": self.estimated_write_bytes,
+        })
+    }
+
     /// The settings of one scope.
     pub fn settings_of(&self, scope: SettingScope) -> SettingValues {
         let belongs = |name: &str| setting(name).is_some_and(|setting| setting.scope == scope);

@@ -31,16 +31,8 @@ pub fn array_parse(name: &str, text: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn array_check(name: &str, text: &str) -> PyResult<String> {
     let description = plan::parse_array(name, text).map_err(refused)?;
-    match &description.composed {
-        Some(array) => Ok(plan::array_check(name, array).to_string()),
-        None => Err(raise_text(
-            &format!(
-                "`{name}` is described by one kind of array, not by parts: there is nothing to work out\n\
-                 hint: `arraylab show array {name}` prints its values with their origins"
-            ),
-            REFUSED,
-        )),
-    }
+    let array = plan::parts_of(name, &description).map_err(refused)?;
+    Ok(plan::array_check(name, array).to_string())
 }
 
 /// The text of an array with the value at a path replaced (`groups[0].drives.count`, or its end where one place has it), checked. `value` is JSON.

@@ -75,13 +75,7 @@ pub fn fit_array(
     stopped?;
     let report =
         fitted.map_err(|_| raise_text("the fit ended by an error of arraylab", 3))?.map_err(refused)?;
-    let fitted_to = format!(
-        "arraylab fit to {}, {} of {} figures held out with seed {}",
-        to.join(", "),
-        report.held_out.figures,
-        report.points.len(),
-        report.seed
-    );
-    let text = fit::rewrite(text, &description, &report.parameters, &fitted_to).map_err(refused)?;
+    let text =
+        fit::rewrite(text, &description, &report.parameters, &report.fitted_to(&to)).map_err(refused)?;
     Ok((text, serde_json::to_string(&report).map_err(refused)?))
 }

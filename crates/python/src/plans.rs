@@ -4,7 +4,6 @@ use crate::errors::refused;
 use crate::table::Table;
 use frame::Frame;
 use pyo3::prelude::*;
-use serde_json::json;
 
 /// Names of the plans that ship.
 #[pyfunction]
@@ -42,20 +41,8 @@ pub fn plan_cases(
     set: Vec<(String, String)>,
 ) -> PyResult<Table> {
     let frame = py.detach(|| {
-        let plan = plan::parse_plan(name, name, text).map_err(refused)?;
-        let selection = plan::Selection { stages, only, set };
-        let cases = plan::expand(&plan, &selection).map_err(refused)?;
-        let row = |case: &plan::Case| {
-            json!({
-                "plan": case.plan,
-                "stage": case.stage,
-                "case": case.name,
-                "settings": case.settings,
-                "estimated_duration_s": case.estimated_duration_ns as f64 / 1e9,
-                "estimated_write_bytes": case.estimated_write_bytes,
-            })
-        };
-        Ok::<_, PyErr>(Frame::of_rows(cases.iter().map(row).collect()))
+        let (_, cases) = expanded(name, text, &plan::Selection { stages, only, set })?;
+        Ok::<_, PyErr>(Frame::of_rows(cases.iter().map(plan::Case::expanded_json).collect()))
     })?;
     Table::new(frame)
 }
@@ -69,7 +56,12 @@ pub fn plan_shards(
     only: Vec<(String, Vec<String>)>,
     set: Vec<(String, String)>,
 ) -> PyResult<usize> {
-    let plan = plan::parse_plan(name, name, text).map_err(refused)?;
-    let cases = plan::expand(&plan, &plan::Selection { stages, only, set }).map_err(refused)?;
+    let (plan, cases) = expanded(name, text, &plan::Selection { stages, only, set })?;
     Ok(campaign::shards_at_most(&cases, &plan))
+}
+
+fn expanded(name: &str, text: &str, selection: &plan::Selection) -> PyResult<(plan::Plan, Vec<plan::Case>)> {
+    let plan = plan::parse_plan(name, name, text).map_err(refused)?;
+    let cases = plan::expand(&plan, selection).map_err(refused)?;
+    Ok((plan, cases))
 }

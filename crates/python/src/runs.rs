@@ -1,10 +1,11 @@
 //! Runs for Python.
 
-use crate::errors::{of_store, refused};
+use crate::errors::{FAILED, REFUSED, of_store, raise, raise_text, refused};
 use crate::histogram::Histogram;
 use crate::table::Table;
 use findings::Findings;
-use frame::{CaseFilter, Frame};
+use frame::{FileError, Frame};
+use load::Direction;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -98,28 +99,26 @@ impl Run {
         })
     }
 
-    /// Samples of these stages, cases or case numbers; of all where a list is empty.
-    fn samples(
-        &self,
-        py: Python<'_>,
-        stages: Vec<String>,
-        cases: Vec<String>,
-        indexes: Vec<u32>,
-    ) -> PyResult<Table> {
-        let filter = CaseFilter { stages, cases, indexes };
-        self.table(py, |reader| frame::samples(reader, &filter))
+    /// Samples of the cases of these numbers.
+    fn samples(&self, py: Python<'_>, indexes: Vec<u32>) -> PyResult<Table> {
+        self.table(py, |reader| frame::samples(reader, &indexes))
     }
 
-    /// Counters of these stages, cases or case numbers; of all where a list is empty.
-    fn counters(
-        &self,
-        py: Python<'_>,
-        stages: Vec<String>,
-        cases: Vec<String>,
-        indexes: Vec<u32>,
-    ) -> PyResult<Table> {
-        let filter = CaseFilter { stages, cases, indexes };
-        self.table(py, |reader| frame::counters(reader, &filter))
+    /// Counters of the cases of these numbers.
+    fn counters(&self, py: Python<'_>, indexes: Vec<u32>) -> PyResult<Table> {
+        self.table(py, |reader| frame::counters(reader, &indexes))
+    }
+
+    /// Writes the tables as CSV files into a directory that is there, and gives their paths.
+    fn write_csv(&self, py: Python<'_>, directory: PathBuf) -> PyResult<Vec<PathBuf>> {
+        py.detach(|| {
+            let reader = self.reader();
+            let results = findings::results(&reader).map_err(of_store)?.cases;
+            frame::write_csv_files(&reader, &results, &directory).map_err(|error| match error {
+                FileError::Store(error) => of_store(error),
+                other => raise(&other, FAILED),
+            })
+        })
     }
 
     /// The event log.
@@ -199,14 +198,7 @@ impl Run {
 }
 
 /// A direction by its name.
-pub fn direction_of(name: &str) -> PyResult<load::Direction> {
-    match name {
-        "read" => Ok(load::Direction::Read),
-        "write" => Ok(load::Direction::Write),
-        "trim" => Ok(load::Direction::Trim),
-        _ => Err(crate::errors::raise_text(
-            &format!("`{name}` is no direction\nhint: read, write or trim"),
-            crate::errors::REFUSED,
-        )),
-    }
+fn direction_of(name: &str) -> PyResult<Direction> {
+    Direction::from_name(name)
+        .ok_or_else(|| raise_text(&format!("`{name}` is no direction\nhint: read, write or trim"), REFUSED))
 }

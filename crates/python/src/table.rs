@@ -122,40 +122,6 @@ impl Table {
         let list = PyList::new(py, (0..array.len()).map(|row| Cell::of(array, row)))?;
         Ok((false, list).into_pyobject(py)?.into_any())
     }
-
-    /// The table as CSV.
-    fn to_csv(&self, py: Python<'_>) -> String {
-        py.detach(|| csv_of(&self.batch))
-    }
-}
-
-fn csv_of(batch: &RecordBatch) -> String {
-    let schema = batch.schema();
-    let columns = schema.fields().iter().zip(batch.columns()).map(|(field, array)| {
-        let present = (array.null_count() > 0)
-            .then(|| (0..array.len()).map(|row| array.is_valid(row)).collect::<Vec<bool>>());
-        Column { name: field.name().clone(), values: values_of(array), present }
-    });
-    Frame { columns: columns.collect() }.to_csv()
-}
-
-fn values_of(array: &ArrayRef) -> Values {
-    let any = array.as_any();
-    if let Some(values) = any.downcast_ref::<Int64Array>() {
-        Values::Integers(values.values().to_vec())
-    } else if let Some(values) = any.downcast_ref::<UInt64Array>() {
-        Values::Unsigned(values.values().to_vec())
-    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
-        Values::Floats(values.values().to_vec())
-    } else if let Some(values) = any.downcast_ref::<BooleanArray>() {
-        Values::Booleans(values.values().iter().collect())
-    } else {
-        let text = |row| match Cell::of(array, row) {
-            Cell::Text(text) => text,
-            _ => String::new(),
-        };
-        Values::Texts((0..array.len()).map(text).collect())
-    }
 }
 
 /// A value for Python.

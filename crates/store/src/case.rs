@@ -175,7 +175,7 @@ impl LoadOutcome {
         if sample.is_ramp {
             return;
         }
-        for direction in DIRECTIONS {
+        for direction in Direction::ALL {
             let part = sample.direction(direction);
             if !part.is_empty() {
                 self.direction_mut(direction).get_or_insert_default().add(part);
@@ -203,18 +203,4 @@ pub struct CaseOutcome {
     pub warnings: Vec<String>,
     /// How much of it was simulated, where windows stand for the rest.
     pub extrapolation: Option<Extrapolation>,
-}
-
-pub(crate) const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
-
-pub(crate) fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-        Direction::Trim => "trim",
-    }
-}
-
-pub(crate) fn direction_from_name(name: &str) -> Option<Direction> {
-    DIRECTIONS.into_iter().find(|&direction| direction_name(direction) == name)
 }

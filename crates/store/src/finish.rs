@@ -1,6 +1,5 @@
 //! Case completion: outcome and totals in one durable transaction.
 
-use crate::case::{DIRECTIONS, direction_name};
 use crate::run::Durability;
 use crate::samples::HistogramRow;
 use crate::{CaseOutcome, CaseStatus, DirectionTotals, Run, StoreError};
@@ -32,7 +31,7 @@ impl Run {
                 return Err(StoreError::Invalid { what: "an outcome", detail });
             }
             load_ids.push(load_id);
-            for direction in DIRECTIONS {
+            for direction in Direction::ALL {
                 let Some(totals) = load.direction(direction) else { continue };
                 totals_rows.push(TotalsRow {
                     load_id,
@@ -93,7 +92,7 @@ impl Run {
                     params![
                         attempt_id,
                         row.load_id,
-                        direction_name(row.direction),
+                        row.direction.name(),
                         row.totals.ios,
                         row.totals.bytes,
                         row.totals.errors,

@@ -1,6 +1,5 @@
 //! Parts of cases by host: intervals and totals of each host that issued load.
 
-use crate::case::{DIRECTIONS, direction_from_name, direction_name};
 use crate::run::Durability;
 use crate::samples::HistogramRow;
 use crate::{DirectionTotals, LoadOutcome, Run, RunReader, StoreError, decode_histogram};
@@ -78,7 +77,7 @@ impl Run {
     ) -> Result<(), StoreError> {
         let attempt_id = self.open_attempt(case_index)?;
         let mut rows = Vec::new();
-        for direction in DIRECTIONS {
+        for direction in Direction::ALL {
             let part = sample.direction(direction);
             if !part.is_empty() {
                 rows.push(Row::of_sample(direction, part)?);
@@ -101,7 +100,7 @@ impl Run {
                         sample.start_ns,
                         sample.end_ns,
                         sample.is_ramp,
-                        direction_name(row.direction),
+                        row.direction.name(),
                         row.counts[0],
                         row.counts[1],
                         row.counts[2],
@@ -120,7 +119,7 @@ impl Run {
         for host in hosts {
             for load in &host.loads {
                 let load_id = self.load_id(&load.name)?;
-                for direction in DIRECTIONS {
+                for direction in Direction::ALL {
                     if let Some(part) = load.direction(direction) {
                         rows.push((&host.host, load_id, Row::of_totals(direction, part)?));
                     }
@@ -144,7 +143,7 @@ impl Run {
                         attempt_id,
                         host,
                         load_id,
-                        direction_name(row.direction),
+                        row.direction.name(),
                         row.counts[0],
                         row.counts[1],
                         row.counts[2],
@@ -210,7 +209,7 @@ impl RunReader {
                 latency: decode(&latency)?,
                 service: service.as_deref().map(decode).transpose()?,
             };
-            let direction = direction_from_name(&direction)
+            let direction = Direction::from_name(&direction)
                 .ok_or_else(|| self.corrupt(format!("`{direction}` is no direction")))?;
             let Some(host) = hosts.iter_mut().find(|known| known.host == host) else { continue };
             let place = host.loads.iter().position(|known| known.name == load).unwrap_or_else(|| {

@@ -181,6 +181,12 @@ impl RunReader {
         self.connection.prepare_cached(sql).map_err(|error| self.failed(error))
     }
 
+    /// Whether the database has a table: runs of older versions lack some.
+    pub(crate) fn has_table(&self, name: &str) -> Result<bool, StoreError> {
+        let found: Option<i64> = self.read_one("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])?;
+        Ok(found.is_some())
+    }
+
     /// The first column of the first row.
     pub(crate) fn read_one<T: rusqlite::types::FromSql>(
         &self,

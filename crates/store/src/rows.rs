@@ -1,6 +1,6 @@
 //! Rows of many cases in one pass: samples and counters without bins, for tables of millions of rows.
 
-use crate::case::direction_from_name;
+use crate::samples::latency_summary;
 use crate::{LatencySummary, RunReader, StoreError};
 use load::Direction;
 use rusqlite::Row;
@@ -119,9 +119,7 @@ impl RunReader {
 
     /// The query of samples; runs of older versions have no confidences.
     fn sample_query(&self) -> Result<String, StoreError> {
-        let has_confidences: Option<i64> =
-            self.read_one("SELECT 1 FROM sqlite_master WHERE name = 'interval_confidences'", [])?;
-        if has_confidences.is_some() {
+        if self.has_table("interval_confidences")? {
             return Ok(SAMPLE_QUERY.to_owned());
         }
         Ok(SAMPLE_QUERY
@@ -141,19 +139,10 @@ impl RunReader {
 }
 
 fn sample_row<'a>(case_index: u32, load: &'a str, row: &Row<'_>) -> rusqlite::Result<SampleRow<'a>> {
-    let direction = row.get_ref(6)?.as_str_or_null()?.and_then(direction_from_name);
+    let direction = row.get_ref(6)?.as_str_or_null()?.and_then(Direction::from_name);
     let latency = match direction {
         None => None,
-        Some(_) => Some(LatencySummary {
-            count: row.get(10)?,
-            mean_ns: row.get(11)?,
-            min_ns: row.get(12)?,
-            p50_ns: row.get(13)?,
-            p95_ns: row.get(14)?,
-            p99_ns: row.get(15)?,
-            p999_ns: row.get(16)?,
-            max_ns: row.get(17)?,
-        }),
+        Some(_) => Some(latency_summary(row, 10)?),
     };
     Ok(SampleRow {
         case_index,

@@ -1,6 +1,5 @@
 //! Samples: appended while a case runs, read one by one or as light series.
 
-use crate::case::{DIRECTIONS, direction_from_name, direction_name};
 use crate::run::Durability;
 use crate::{LoadOutcome, Run, RunReader, StoreError, decode_histogram, encode_histogram};
 use load::{Direction, DirectionSample, Histogram, Sample};
@@ -139,7 +138,7 @@ struct DirectionRow {
 /// stall is a result.
 fn direction_rows(sample: &Sample) -> Result<Vec<DirectionRow>, StoreError> {
     let mut rows = Vec::new();
-    for direction in DIRECTIONS {
+    for direction in Direction::ALL {
         let part = sample.direction(direction);
         if part.is_empty() && part.bytes == 0 && part.latency.count() == 0 && part.service.is_none() {
             continue;
@@ -213,7 +212,7 @@ impl Run {
                     let service_id = row.service.as_ref().map(|row| row.insert(transaction)).transpose()?;
                     insert_sample.execute(params![
                         interval_id,
-                        direction_name(row.direction),
+                        row.direction.name(),
                         row.ios,
                         row.bytes,
                         row.errors,
@@ -375,7 +374,7 @@ impl RunReader {
     }
 
     fn parse_direction(&self, name: &str) -> Result<Direction, StoreError> {
-        direction_from_name(name).ok_or_else(|| self.corrupt(format!("unknown direction `{name}`")))
+        Direction::from_name(name).ok_or_else(|| self.corrupt(format!("unknown direction `{name}`")))
     }
 }
 
@@ -408,15 +407,20 @@ fn direction_point(row: &Row<'_>) -> rusqlite::Result<DirectionPoint> {
         ios: row.get(7)?,
         bytes: row.get(8)?,
         errors: row.get(9)?,
-        latency: LatencySummary {
-            count: row.get(10)?,
-            mean_ns: row.get(11)?,
-            min_ns: row.get(12)?,
-            p50_ns: row.get(13)?,
-            p95_ns: row.get(14)?,
-            p99_ns: row.get(15)?,
-            p999_ns: row.get(16)?,
-            max_ns: row.get(17)?,
-        },
+        latency: latency_summary(row, 10)?,
+    })
+}
+
+/// Reads the eight columns of a histogram's figures from `first` on.
+pub(crate) fn latency_summary(row: &Row<'_>, first: usize) -> rusqlite::Result<LatencySummary> {
+    Ok(LatencySummary {
+        count: row.get(first)?,
+        mean_ns: row.get(first + 1)?,
+        min_ns: row.get(first + 2)?,
+        p50_ns: row.get(first + 3)?,
+        p95_ns: row.get(first + 4)?,
+        p99_ns: row.get(first + 5)?,
+        p999_ns: row.get(first + 6)?,
+        max_ns: row.get(first + 7)?,
     })
 }

@@ -46,9 +46,7 @@ impl RunReader {
     /// The sustained levels that were kept by this version of the method, by case: `None` where a case is known to have none.
     /// Empty for a run of an older arraylab.
     pub fn kept_sustained(&self, method: u32) -> Result<BTreeMap<u32, Option<Sustained>>, StoreError> {
-        let has_table: Option<i64> =
-            self.read_one("SELECT 1 FROM sqlite_schema WHERE name = 'sustained_levels'", [])?;
-        if has_table.is_none() {
+        if !self.has_table("sustained_levels")? {
             return Ok(BTreeMap::new());
         }
         let mut statement = self.prepare(

@@ -12,20 +12,14 @@ use units::{human_bandwidth, human_bytes, human_duration, human_rate};
 /// `arraylab check`
 pub fn check(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     let loaded = plan::load_array(&arguments.array)?;
-    let Some(array) = &loaded.description.composed else {
-        return Err(Failure::refused(format!(
-            "`{}` is described by one kind of array, not by parts: there is nothing to work out\n\
-             hint: `arraylab show array {}` prints its values with their origins",
-            loaded.name, loaded.name
-        )));
-    };
-    let (sets, _) = array::sets(array);
-    let capacities = array::capacity(array, &sets);
-    let ceilings = array::ceilings(array, &sets);
-    let warnings = array::warnings(array, &sets, &ceilings);
+    let array = plan::parts_of(&loaded.name, &loaded.description)?;
     if arguments.json {
         print_json_lines([plan::array_check(&loaded.name, array)])?;
     } else {
+        let (sets, _) = array::sets(array);
+        let capacities = array::capacity(array, &sets);
+        let ceilings = array::ceilings(array, &sets);
+        let warnings = array::warnings(array, &sets, &ceilings);
         print(&as_text(array, &capacities, &ceilings, &warnings))?;
     }
     Ok(ExitCode::SUCCESS)

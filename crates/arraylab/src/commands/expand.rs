@@ -5,7 +5,6 @@ use crate::cli::ExpandArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
-use serde_json::json;
 use std::process::ExitCode;
 use units::{human_bytes, human_count, human_duration};
 
@@ -14,16 +13,7 @@ pub fn expand(arguments: &ExpandArgs) -> Result<ExitCode, Failure> {
     let loaded = plan::load_plan(&arguments.plan)?;
     let cases = plan::expand(&loaded.plan, &selection(&arguments.selection)?)?;
     if arguments.json {
-        print_json_lines(cases.iter().map(|case| {
-            json!({
-                "plan": case.plan,
-                "stage": case.stage,
-                "case": case.name,
-                "settings": case.settings,
-                "estimated_duration_s": case.estimated_duration_ns as f64 / 1e9,
-                "estimated_write_bytes": case.estimated_write_bytes,
-            })
-        }))?;
+        print_json_lines(cases.iter().map(plan::Case::expanded_json))?;
     } else {
         let rows: Vec<Vec<String>> = cases
             .iter()

@@ -5,8 +5,6 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::failure::Failure;
 use crate::output::{print, print_notice, write_new};
 use export::{ExportError, FileLayout, PlanFormat, export_plan, fio_json, write_open_metrics};
-use frame::{CaseFilter, Frame};
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use store::{CaseRecord, CaseState, CaseStatus, Run, RunReader, StoreError};
@@ -102,7 +100,7 @@ fn tables_directory(arguments: &ExportArgs) -> Result<&Path, Failure> {
     })
 }
 
-/// Results, samples, counters and events as files of a new directory, case by case: a long run has millions of rows.
+/// Results, samples, counters and events as files of a new directory.
 fn export_tables(run: &RunReader, directory: &Path) -> Result<(), Failure> {
     if directory.symlink_metadata().is_ok() {
         return Err(Failure::refused(format!(
@@ -110,31 +108,15 @@ fn export_tables(run: &RunReader, directory: &Path) -> Result<(), Failure> {
             directory.display()
         )));
     }
-    let part = directory.with_extension("part");
-    let failed =
-        |error: std::io::Error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
-    std::fs::create_dir_all(&part).map_err(failed)?;
-    let write =
-        |name: &str, pieces: &mut dyn Iterator<Item = Result<Frame, StoreError>>| -> Result<(), Failure> {
-            let mut file = std::io::BufWriter::new(std::fs::File::create(part.join(name)).map_err(failed)?);
-            for (number, piece) in pieces.enumerate() {
-                let piece = piece?;
-                if number == 0 {
-                    file.write_all(piece.csv_header().as_bytes()).map_err(failed)?;
-                }
-                file.write_all(piece.csv_rows().as_bytes()).map_err(failed)?;
-            }
-            file.flush().map_err(failed)
-        };
-    // One that takes no case gives the header of a run without cases.
-    let cases: Vec<u32> = run.cases()?.iter().map(|case| case.index).chain([u32::MAX]).collect();
-    let filter = |&index: &u32| CaseFilter { indexes: vec![index], ..CaseFilter::default() };
-    let results = super::results::results_of(run.directory())?;
-    write("results.csv", &mut std::iter::once(Ok(frame::results(&results))))?;
-    write("samples.csv", &mut cases.iter().map(|index| frame::samples(run, &filter(index))))?;
-    write("counters.csv", &mut cases.iter().map(|index| frame::counters(run, &filter(index))))?;
-    write("events.csv", &mut std::iter::once(frame::events(run)))?;
-    std::fs::rename(&part, directory).map_err(failed)?;
+    let failed = |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).map_err(failed)?;
+    // Gone with whatever is in it where something fails.
+    let part = tempfile::Builder::new().prefix(".arraylab-").tempdir_in(parent).map_err(failed)?;
+    let inner = part.path().join("tables");
+    std::fs::create_dir(&inner).map_err(failed)?;
+    frame::write_csv_files(run, &super::results::results_of(run)?, &inner)?;
+    std::fs::rename(&inner, directory).map_err(failed)?;
     print(&format!("{}\n", directory.display()))
 }
 
@@ -165,6 +147,15 @@ fn keep(
             let mut bytes = Vec::new();
             write(&mut bytes)?;
             print(&String::from_utf8_lossy(&bytes))
+        }
+    }
+}
+
+impl From<frame::FileError> for Failure {
+    fn from(error: frame::FileError) -> Failure {
+        match error {
+            frame::FileError::Store(error) => error.into(),
+            other => Failure::Refused(Box::new(other)),
         }
     }
 }

@@ -37,14 +37,12 @@ pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
     let task = task(arguments, &loaded, &rows)?;
     let budget = Budget::new(arguments, 1);
     let report = with_progress(&budget, |on_progress| fit::fit(&task, on_progress))?;
-    let fitted_to = format!(
-        "arraylab fit to {}, {} of {} figures held out with seed {}",
-        arguments.to.join(", "),
-        report.held_out.figures,
-        report.points.len(),
-        report.seed
-    );
-    let text = fit::rewrite(&loaded.text, &loaded.description, &report.parameters, &fitted_to)?;
+    let text = fit::rewrite(
+        &loaded.text,
+        &loaded.description,
+        &report.parameters,
+        &report.fitted_to(&arguments.to),
+    )?;
     write_whole(&out, &text)?;
     if arguments.json {
         print_json_lines(&report.points)?;

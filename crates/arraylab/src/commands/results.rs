@@ -4,14 +4,13 @@ use crate::cli::ResultsArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
-use std::path::Path;
 use std::process::ExitCode;
-use store::{CaseResult, DirectionResult, Run};
+use store::{CaseResult, DirectionResult, Run, RunReader};
 use units::{human_bandwidth, human_latency, human_rate};
 
 /// `arraylab results`
 pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
-    let results = results_of(&arguments.run)?;
+    let results = results_of(&Run::open_read_only(&arguments.run)?)?;
     if arguments.json {
         print_json_lines(&results)?;
     } else if arguments.csv {
@@ -23,8 +22,8 @@ pub fn results(arguments: &ResultsArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The results of a run, with the sustained level where one was found.
-pub fn results_of(run: &Path) -> Result<Vec<CaseResult>, Failure> {
-    let results = findings::results(&Run::open_read_only(run)?)?;
+pub fn results_of(run: &RunReader) -> Result<Vec<CaseResult>, Failure> {
+    let results = findings::results(run)?;
     // Results stand without what was found in them: a plan that can no longer be read (its published table is gone)
     // costs the sustained levels that were not kept, no more.
     if results.left_out.is_some() {

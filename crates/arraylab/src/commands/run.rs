@@ -48,7 +48,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         ));
     }
     if arguments.json {
-        print_json_lines(super::results::results_of(&directory)?)?;
+        print_json_lines(super::results::results_of(&store::Run::open_read_only(&directory)?)?)?;
     }
     let code = conclude(&summary);
     if summary.end != RunEnd::Done {
