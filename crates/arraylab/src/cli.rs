@@ -45,6 +45,13 @@ pub enum Command {
         after_help = "Examples:\n  arraylab check all-nvme-raid6\n  arraylab check mine.yaml --json | jq .ceilings"
     )]
     Check(CheckArgs),
+    /// Answer what changes of an array give: rate, latency and bottleneck before and after, each with its range
+    #[command(
+        name = "what-if",
+        after_help = "Examples:\n  arraylab what-if composite-flash --load fio:rw=randread,bs=8k,iodepth=32,numjobs=16 --change links.count=4,16\n  \
+                      arraylab what-if flashsystem-840 --load flashsystem-840:block-size/bs=8192 --find-bottleneck"
+    )]
+    WhatIf(WhatIfArgs),
     /// Print a shipped plan, array or part as YAML, to read or to start one's own from
     #[command(after_help = "Example:\n  arraylab show plan quick > mine.yaml && arraylab expand mine.yaml")]
     Show(ShowArgs),
@@ -199,6 +206,28 @@ pub struct CheckArgs {
     /// A shipped array's name, or a file
     pub array: String,
     /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `what-if`.
+#[derive(Debug, Args)]
+pub struct WhatIfArgs {
+    /// A shipped array's name, or a file
+    pub array: String,
+    /// PLAN:STAGE/CASE, fio:rw=…,bs=…, or FILE.fio
+    #[arg(long, value_name = "SPEC")]
+    pub load: String,
+    /// Key of the array (as `arraylab check` prints it) or setting of its twin, with other values; repeat for several
+    #[arg(long, value_name = "KEY=VALUE[,VALUE]…")]
+    pub change: Vec<String>,
+    /// Walk the bottlenecks: which part limits, what a quarter more of it gains, which limits then
+    #[arg(long)]
+    pub find_bottleneck: bool,
+    /// Simulations of each answer, with seeds from 1 on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub seeds: u32,
+    /// One JSON object a line for each answer
     #[arg(long)]
     pub json: bool,
 }

@@ -24,3 +24,4 @@ pub mod status;
 pub mod sweep;
 pub mod verify;
 pub mod watch;
+pub mod what_if;

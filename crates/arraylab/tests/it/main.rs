@@ -22,6 +22,7 @@ mod kills;
 mod mechanisms;
 mod methods;
 mod own_engine;
+mod questions;
 mod real_arrays;
 mod searches;
 mod served;
