@@ -13,9 +13,16 @@ const SYNONYMS: [(&[&str], &[&str]); 2] =
 /// Text of an array with the value at a path replaced, checked: `groups[0].drives.count`, or the end of a path where one place
 /// alone has it, as `drives.count`. Maps that lack on the way are made.
 pub fn replace_value(name: &str, text: &str, path: &str, value: Value) -> Result<String, PlanError> {
+    replace_values(name, text, &[(path, value)])
+}
+
+/// The same with several values at once, of which only the whole must be possible.
+pub fn replace_values(name: &str, text: &str, values: &[(&str, Value)]) -> Result<String, PlanError> {
     let mut document: Value = crate::parse_yaml(name, text)?;
-    let steps = whole_path(&document, steps_of(path)?, path)?;
-    place(&mut document, &steps, path, value)?;
+    for (path, value) in values {
+        let steps = whole_path(&document, steps_of(path)?, path)?;
+        place(&mut document, &steps, path, value.clone())?;
+    }
     let text = serde_json::to_string_pretty(&document)
         .map_err(|error| PlanError::new(PlanErrorKind::Syntax, error.to_string()))?;
     crate::parse_array(name, &text)?;

@@ -69,22 +69,32 @@ impl Configuration {
 
     /// The same array with one value changed.
     pub fn with(&self, key: &str, value: &Value) -> Result<Configuration, SizingError> {
+        self.with_all(&[(key, value)])
+    }
+
+    /// The same array with several values changed at once, of which only the whole must be possible.
+    pub fn with_all(&self, changes: &[(&str, &Value)]) -> Result<Configuration, SizingError> {
         let mut changed = self.clone();
-        changed.changed.insert(key.to_owned(), value.clone());
-        if Twin::settings(&self.description).iter().any(|setting| setting.name == key) {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            changed.settings.retain(|(name, _)| name != key);
-            changed.settings.push((key.to_owned(), text));
-            return Ok(changed);
+        let mut values = Vec::new();
+        for (key, value) in changes {
+            changed.changed.insert((*key).to_owned(), (*value).clone());
+            if Twin::settings(&self.description).iter().any(|setting| setting.name == *key) {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                changed.settings.retain(|(name, _)| name != key);
+                changed.settings.push(((*key).to_owned(), text));
+            } else if plan::setting(key).is_some() {
+                return Err(SizingError::question(
+                    format!("`{key}` is a setting of the load, not of the array"),
+                    "give it with --load",
+                ));
+            } else {
+                values.push((*key, (*value).clone()));
+            }
         }
-        if plan::setting(key).is_some() {
-            return Err(SizingError::question(
-                format!("`{key}` is a setting of the load, not of the array"),
-                "give it with --load",
-            ));
+        if !values.is_empty() {
+            changed.text = plan::replace_values(&self.name, &self.text, &values)?;
+            changed.description = plan::parse_array(&self.name, &changed.text)?;
         }
-        changed.text = plan::replace_value(&self.name, &self.text, key, value.clone())?;
-        changed.description = plan::parse_array(&self.name, &changed.text)?;
         Ok(changed)
     }
 }

@@ -1,6 +1,7 @@
 //! Loads of questions: a plan's case, fio's settings, a fio job file.
 
 use crate::SizingError;
+use crate::workload::{self, Workload, asked_iops};
 use plan::{Case, Selection};
 use std::path::Path;
 
@@ -18,10 +19,13 @@ pub struct LoadSource {
     pub case: Case,
     /// Parts of its source that the case does not have.
     pub not_carried: Vec<String>,
+    /// Bytes that the workload stores, where its file says so.
+    pub capacity_bytes: Option<u64>,
 }
 
 impl LoadSource {
-    /// Reads `PLAN:STAGE/CASE`, `fio:rw=…,bs=…` or `FILE.fio`, of which `FILE.fio:STAGE/CASE` names one of several loads.
+    /// Reads `PLAN:STAGE/CASE`, `fio:rw=…,bs=…`, a workload file, or `FILE.fio`, of which `FILE.fio:STAGE/CASE` names one of several
+    /// loads.
     pub fn read(text: &str) -> Result<LoadSource, SizingError> {
         if let Some(settings) = text.strip_prefix(FIO) {
             return of_settings(text, settings);
@@ -29,6 +33,12 @@ impl LoadSource {
         let (source, case) = split(text);
         if source.ends_with(".fio") {
             return of_job_file(text, source, case);
+        }
+        if let Some(workload) = workload_of(source)? {
+            let case = workload.case(source)?;
+            let capacity_bytes = workload.capacity_bytes;
+            let not_carried = workload.not_known;
+            return Ok(LoadSource { text: text.to_owned(), case, not_carried, capacity_bytes });
         }
         let loaded = plan::load_plan(source)?;
         let Some(case) = case else {
@@ -40,8 +50,34 @@ impl LoadSource {
             ));
         };
         let cases = plan::expand(&loaded.plan, &Selection::default())?;
-        Ok(LoadSource { text: text.to_owned(), case: named(text, &cases, case)?, not_carried: Vec::new() })
+        Ok(LoadSource {
+            text: text.to_owned(),
+            case: named(text, &cases, case)?,
+            not_carried: Vec::new(),
+            capacity_bytes: None,
+        })
     }
+
+    /// Refuses a load that goes as fast as storage lets it: there is no workload to be met.
+    pub fn check_rate(&self) -> Result<(), SizingError> {
+        if asked_iops(&self.case).is_some() {
+            return Ok(());
+        }
+        Err(SizingError::question(
+            format!("`{}` goes as fast as storage lets it: there is no workload to be met", self.text),
+            "give its rate, as `fio:rw=randrw,bs=8k,rate_iops=20000,rate_process=poisson`, or a workload file",
+        ))
+    }
+}
+
+/// Workload in a file; `None` where it is no workload file.
+fn workload_of(source: &str) -> Result<Option<Workload>, SizingError> {
+    if !Path::new(source).is_file() {
+        return Ok(None);
+    }
+    let text = plan::read_text(Path::new(source), plan::FILE_BYTES_LIMIT)?;
+    let is_workload = plan::parse_yaml::<serde_json::Value>(source, &text)?.get("streams").is_some();
+    if is_workload { Workload::parse(source, &text).map(Some) } else { Ok(None) }
 }
 
 /// Source, and after the last colon of its last part the case. A path may have colons before that.
@@ -115,13 +151,19 @@ fn of_settings(text: &str, settings: &str) -> Result<LoadSource, SizingError> {
         };
         set.insert(name.trim().to_owned(), value);
     }
-    set.entry("runtime").or_insert_with(|| RUNTIME_S.into());
+    let is_open = set.contains_key("rate_process");
+    let runtime_s = if is_open { workload::RUNTIME_S } else { RUNTIME_S };
+    set.entry("runtime").or_insert_with(|| runtime_s.into());
+    if is_open {
+        // Arrivals that wait for one another's answers would be no arrivals.
+        set.entry("iodepth").or_insert_with(|| workload::IODEPTH.into());
+    }
     let document = serde_json::json!({ "title": "One load", "stages": { "load": { "settings": set } } });
     let plan = plan::parse_plan("load", text, &document.to_string())?;
     let cases = plan::expand(&plan, &Selection::default())?;
     let case =
         cases.into_iter().next().ok_or_else(|| SizingError::question("there is no load", "name one"))?;
-    Ok(LoadSource { text: text.to_owned(), case, not_carried: Vec::new() })
+    Ok(LoadSource { text: text.to_owned(), case, not_carried: Vec::new(), capacity_bytes: None })
 }
 
 fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource, SizingError> {
@@ -148,5 +190,5 @@ fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource,
         }
     };
     let not_carried = imported.not_carried.iter().map(ToString::to_string).collect();
-    Ok(LoadSource { text: text.to_owned(), case, not_carried })
+    Ok(LoadSource { text: text.to_owned(), case, not_carried, capacity_bytes: None })
 }

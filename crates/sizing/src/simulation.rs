@@ -4,8 +4,9 @@
 //! the caches take no more than they pass on, at most for its runtime and for [`Effort::most_ios`] I/Os.
 
 use crate::part::Part;
+use crate::workload::asked_iops;
 use crate::{Configuration, SizingError};
-use load::{DirectionSample, Sample};
+use load::{DirectionSample, Histogram, Sample};
 use plan::{Case, SettingScope};
 use std::collections::BTreeMap;
 use twin::{Twin, TwinCounter};
@@ -13,8 +14,12 @@ use units::NANOS_PER_SECOND;
 
 /// Time of simulated load between two looks.
 const INTERVAL_NS: u64 = 10_000_000;
-/// Looks in the runtime of a load, at most.
+/// I/Os between two looks at a load with a rate.
+const IOS_PER_LOOK: f64 = 1000.0;
+/// Looks in the runtime of a load without a rate, at most.
 const LOOKS: u64 = 20_000;
+/// Looks in the runtime, at least.
+const LOOKS_LEAST: u64 = 100;
 /// Batches that are kept; twice as many are joined in pairs.
 const BATCHES: usize = 24;
 /// Groups of batches whose means give the interval of the whole.
@@ -86,6 +91,8 @@ pub(crate) struct Level {
     pub read: DirectionSample,
     pub write: DirectionSample,
     pub counted_ns: u64,
+    /// Latencies of reads and writes of each part of that time, in order.
+    pub sections: Vec<[Histogram; 2]>,
     /// Relative half-widths of the 95 % intervals from batches.
     pub rate_half_width: f64,
     pub mean_half_width: f64,
@@ -143,12 +150,17 @@ fn one_seed(
     let mut case = case.clone();
     campaign::mix_seed(&mut case, seed);
     // What changes during the case is part of it.
-    let is_whole =
-        !case.events.is_empty() || !case.conditional_events.is_empty() || case.ends_after.is_some();
+    let is_whole = case.events.iter().any(|event| event.at_ns > 0)
+        || !case.conditional_events.is_empty()
+        || case.ends_after.is_some();
     let loads = case.loads.len().max(1);
+    let runtime_ns = case.load.ramp_ns + case.load.runtime_ns;
+    // A rate that is known says how long a look must be to see something.
+    let seen_ns = asked_iops(&case).map(|iops| (IOS_PER_LOOK * NANOS_PER_SECOND as f64 / iops) as u64);
+    let interval_ns = INTERVAL_NS.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST);
     for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
         let whole_ns = load.ramp_ns + load.runtime_ns;
-        load.interval_ns = INTERVAL_NS.max(whole_ns / LOOKS).min(whole_ns);
+        load.interval_ns = interval_ns.min(whole_ns);
         if !is_whole {
             (load.ramp_ns, load.runtime_ns) = (0, whole_ns);
         }
@@ -290,7 +302,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         }
     }
     let batches = || of_seeds.iter().flat_map(|one| &one.batches);
-    let latencies = |of: &dyn Fn(&load::Histogram) -> f64| -> Vec<f64> {
+    let latencies = |of: &dyn Fn(&Histogram) -> f64| -> Vec<f64> {
         let of_batch = |batch: &Batch| {
             let mut both = batch.read.latency.clone();
             both.merge(&batch.write.latency);
@@ -301,6 +313,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
     let rates: Vec<f64> = batches().map(Batch::iops).collect();
     Level {
         counted_ns,
+        sections: batches().map(|batch| [batch.read.latency.clone(), batch.write.latency.clone()]).collect(),
         rate_half_width: half_width(&rates),
         mean_half_width: half_width(&latencies(&|histogram| histogram.mean_ns())),
         p99_half_width: half_width(&latencies(&|histogram| histogram.percentile_ns(990_000) as f64)),

@@ -69,13 +69,8 @@ pub fn what_if(
         }
     }
     if changes.len() > 1 {
-        let mut all = array.clone();
-        for change in changes {
-            if let Some(last) = change.values.last() {
-                all = all.with(&change.key, last)?;
-            }
-        }
-        configurations.push(all);
+        let last = changes.iter().filter_map(|change| Some((change.key.as_str(), change.values.last()?)));
+        configurations.push(array.with_all(&last.collect::<Vec<_>>())?);
     }
     if configurations.len() > CONFIGURATIONS_LIMIT {
         return Err(SizingError::question(

@@ -20,6 +20,7 @@ pub mod schema;
 pub mod selection;
 pub mod serve;
 pub mod shipped;
+pub mod size;
 pub mod status;
 pub mod sweep;
 pub mod verify;

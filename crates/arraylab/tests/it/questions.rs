@@ -1,4 +1,4 @@
-//! `what-if`: answers with their fields, and questions that cannot be answered.
+//! `what-if` and `size`: answers with their fields, and questions that cannot be answered.
 
 use crate::support::{json_lines, refuse, succeed};
 
@@ -133,6 +133,102 @@ fn wrong_questions_are_refused() {
         (vec!["raid-levels", "--load", LOAD, "--seeds", "0"], "1..=100"),
     ] {
         let (status, message) = refuse(&[&["what-if"], &arguments[..]].concat());
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+/// Proves that `size` prints the fields that were agreed, a line for each design and state, the same each time, and the files that were
+/// asked for; and that a workload that does not fit an array is an answer.
+#[test]
+fn sizes_have_their_fields() {
+    let directory = tempfile::tempdir().unwrap();
+    let workload = directory.path().join("w.yaml");
+    let text = "title: A file server\nsource: made up\ncapacity_bytes: 3000000000\nstreams:\n  \
+                - { name: files, rw: randrw, rwmixread: 80, bs: 8k, iops: 100, size: 1g }\n  \
+                - { name: log, rw: write, bs: 16k, iops: 10, numjobs: 1, rate_process: linear, size: 100m }\n";
+    std::fs::write(&workload, text).unwrap();
+    let workload = workload.to_str().unwrap();
+    let out = directory.path().join("out");
+    let arguments = [
+        "size",
+        workload,
+        "--array",
+        "raid-levels",
+        "--require",
+        "mean<80ms",
+        "--require",
+        "read.p99<500ms",
+        "--state",
+        "healthy",
+        "--state",
+        "drive-lost",
+        "--state",
+        "controller-lost",
+        "--growth",
+        "30%/y:3y",
+        "--json",
+    ];
+    let printed = succeed(&arguments);
+    let with_files = succeed(&[&arguments[..], &["--out", out.to_str().unwrap()]].concat());
+    assert_eq!(printed, with_files);
+    assert_eq!(std::fs::read_to_string(out.join("size.jsonl")).unwrap(), printed);
+    assert!(std::fs::read_to_string(out.join("size.txt")).unwrap().contains("raid-levels"));
+    let lines = json_lines(&printed);
+    let states: Vec<&str> = lines.iter().filter_map(|line| line["state"].as_str()).collect();
+    assert_eq!(states, ["healthy", "drive-lost", "controller-lost"]);
+    for line in &lines[..2] {
+        let headroom = line["headroom"].as_f64().unwrap();
+        let range: Vec<f64> =
+            line["headroom_95"].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).collect();
+        assert!(range[0] <= headroom && headroom <= range[1], "{line}");
+        let verdict = line["verdict"].as_str().unwrap();
+        assert_eq!(verdict == "meets", range[0] >= 1.0, "{line}");
+        assert!(line["cases"].as_array().unwrap().len() <= 15 && line["cost"].is_null(), "{line}");
+        let breaks = line["breaks_in_year"].as_u64();
+        assert_eq!(
+            breaks,
+            (1..=3).find(|&year| 1.3_f64.powi(year) > headroom).map(|year| year as u64),
+            "{line}"
+        );
+    }
+    assert_eq!(lines[2]["verdict"], "not-modelled");
+    assert!(!lines[2]["because"].as_str().unwrap().is_empty());
+    std::fs::write(directory.path().join("w.yaml"), text.replace("1g", "9t")).unwrap();
+    let line = &json_lines(&succeed(&[
+        "size",
+        workload,
+        "--array",
+        "raid-levels",
+        "--require",
+        "mean<1s",
+        "--state",
+        "healthy",
+        "--json",
+    ]))[0];
+    assert_eq!((line["verdict"].as_str(), line["headroom"].as_f64()), (Some("fails"), Some(0.0)));
+}
+
+/// Proves that wrong questions about sizes are refused with a hint.
+#[test]
+fn wrong_sizes_are_refused() {
+    const RATED: &str = "fio:rw=randread,bs=8k,rate_iops=50,rate_process=poisson";
+    for (arguments, expected) in [
+        (vec![LOAD, "--array", "raid-levels", "--require", "p99<1ms"], "give its rate"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p99<1"], "is no latency"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p98<1ms"], "is no measure"),
+        (vec![RATED, "--array", "raid-levels"], "--require"),
+        (vec![RATED, "--require", "p99<1ms"], "--array"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p99<1ms", "--growth", "a lot"], "30%/y:3y"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p99<1ms", "--state", "happy"], "healthy"),
+        (
+            vec![RATED, "--array", "nas-raid5", "--require", "p99<1ms", "--space", "drives.count=4..2"],
+            "KEY=FIRST",
+        ),
+        (vec![RATED, "--array", "nas-raid5", "--require", "p99<1ms", "--space", "drives.count=1..2"], "hint"),
+        (vec![RATED, "--array", "nas-raid5", "--require", "p99<1ms", "--space", "drives.coun=4,5"], "count"),
+    ] {
+        let (status, message) = refuse(&[&["size"], &arguments[..]].concat());
         assert_eq!(status, Some(2), "{arguments:?}: {message}");
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
