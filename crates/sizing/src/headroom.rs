@@ -1,7 +1,6 @@
 //! Headroom: how many times its workload an array carries before a requirement breaks.
 //!
-//! The multiple is searched for as `find` searches a rate (`load::max_under_latency`), with every point kept: what breaks one
-//! requirement is known to the next. The model's error turns into a range of the multiple: the true latency is under the bound for
+//! The model's error turns into a range of the multiple: the true latency is under the bound for
 //! certain where the simulated one is under `bound × (1 − under)`, and may be where it is under `bound × (1 + over)`; the true rate
 //! is off by the error of rates.
 
@@ -9,12 +8,14 @@ use crate::requirement::{Requirement, Side};
 use crate::simulation::{self, Effort, Level};
 use crate::workload::{asked_iops, times};
 use crate::{Configuration, ModelError, SizingError, model_error};
-use load::{Bound, BoundEnd, BoundMeasurement, BoundSearch, Histogram};
+use load::Histogram;
 use plan::Case;
 use units::NANOS_PER_SECOND;
 
 /// Points of one state, at most.
-const POINTS_LIMIT: u32 = 15;
+const POINTS_LIMIT: usize = 15;
+/// Factor of the steps while the headroom is on one side of all points.
+const FAR: f64 = 4.0;
 /// Largest multiple that is tried.
 const TIMES_LIMIT: f64 = 64.0;
 /// Smallest multiple that is tried.
@@ -71,7 +72,8 @@ pub(crate) struct Headroom {
     pub points: Vec<HeadroomPoint>,
 }
 
-/// Searches for the headroom under all requirements.
+/// Searches for the headroom under all requirements: four times or a quarter of the workload until the headroom lies between two
+/// points, and then halves the bracket. Latencies beyond saturation tell nothing of where they cross a bound.
 pub(crate) fn headroom(
     configuration: &Configuration,
     case: &Case,
@@ -79,74 +81,59 @@ pub(crate) fn headroom(
     effort: &Effort,
 ) -> Result<Headroom, SizingError> {
     let mut points: Vec<HeadroomPoint> = Vec::new();
-    let mut found = TIMES_LIMIT;
-    for requirement in requirements {
-        let used = points.len() as u32;
-        let search = BoundSearch {
-            start: if points.is_empty() { 1.0 } else { found },
-            least: TIMES_LEAST,
-            limit: TIMES_LIMIT,
-            tolerance: TOLERANCE,
-            points_limit: POINTS_LIMIT.saturating_sub(used).max(2),
-            is_whole: false,
-        };
-        let bound = Bound { measure: requirement.measure, latency_ns: requirement.latency_ns };
-        let answer = load::max_under_latency(bound, search, &mut |times| {
-            let place = point(&mut points, configuration, case, effort, times)?;
-            let point = &points[place];
-            Ok::<_, SizingError>(BoundMeasurement {
-                latency: point.latency(requirement.side),
-                delivered_iops: point.iops,
-                kept_up: point.kept_up(),
-                sections: point
-                    .level
-                    .sections
-                    .iter()
-                    .map(|[read, write]| of_side(read, write, requirement.side))
-                    .collect(),
-                simulated_share: 1.0,
-            })
-        })?;
-        found = match answer.end {
-            BoundEnd::NeverHolds => 0.0,
-            BoundEnd::AlwaysHolds => found,
-            BoundEnd::Found | BoundEnd::PointsUsedUp => found.min(answer.load),
-        };
-        if found == 0.0 {
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    let mut next = 1.0;
+    while points.len() < POINTS_LIMIT && high > low * (1.0 + TOLERANCE) {
+        let point = point(configuration, case, effort, next)?;
+        let holds = point.kept_up()
+            && requirements
+                .iter()
+                .all(|one| one.latency_of(&point.latency(one.side)) <= one.latency_ns as f64);
+        points.push(point);
+        if holds {
+            low = next
+        } else {
+            high = next
+        }
+        if low >= TIMES_LIMIT || high <= TIMES_LEAST {
             break;
         }
+        next = match (low > 0.0, high.is_finite()) {
+            (true, true) => (low * high).sqrt(),
+            (true, false) => (low * FAR).min(TIMES_LIMIT),
+            _ => (high / FAR).max(TIMES_LEAST),
+        };
     }
     points.sort_by(|one, other| one.times.total_cmp(&other.times));
-    let (rates, _) = model_error(configuration, &["iops"]);
+    let exact = ModelError { over: 0.0, under: 0.0 };
+    let is_open = high.is_infinite();
+    let mut found = if is_open { TIMES_LIMIT } else { high };
     let mut times_95 = [TIMES_LIMIT, TIMES_LIMIT];
     for requirement in requirements {
+        found = found.min(crossings(&points, requirement, exact)[0]);
         let (latencies, _) = model_error(configuration, requirement.metrics());
-        let [low, high] = crossings(&points, requirement, latencies);
-        times_95 = [times_95[0].min(low), times_95[1].min(high)];
+        let [surely, perhaps] = crossings(&points, requirement, latencies);
+        times_95 = [times_95[0].min(surely), times_95[1].min(perhaps)];
     }
+    let (rates, _) = model_error(configuration, &["iops"]);
     // What the simulation found lies in its own range.
     times_95 = [times_95[0].min(found) / (1.0 + rates.over), times_95[1].max(found) / (1.0 - rates.under)];
-    Ok(Headroom { times: found, times_95, is_open: found >= TIMES_LIMIT, points })
+    Ok(Headroom { times: found, times_95, is_open, points })
 }
 
-/// Place of the point of a multiple, simulated unless it was.
+/// The simulated point of a multiple.
 fn point(
-    points: &mut Vec<HeadroomPoint>,
     configuration: &Configuration,
     case: &Case,
     effort: &Effort,
     factor: f64,
-) -> Result<usize, SizingError> {
-    if let Some(known) = points.iter().position(|point| point.times == factor) {
-        return Ok(known);
-    }
+) -> Result<HeadroomPoint, SizingError> {
     let case = times(case, factor);
     let level = simulation::simulate(configuration, &case, effort)?;
     let ios = (level.read.ios + level.write.ios) as f64;
     let iops = ios * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64;
     let asked_iops = asked_iops(&case).unwrap_or(0.0);
-    points.push(HeadroomPoint { times: factor, asked_iops, iops, level });
-    Ok(points.len() - 1)
+    Ok(HeadroomPoint { times: factor, asked_iops, iops, level })
 }
 
 /// Multiples at which the latency crosses what surely holds and what may hold.

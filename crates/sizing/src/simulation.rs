@@ -28,6 +28,8 @@ const GROUPS: usize = 8;
 const T_QUANTILE: f64 = 2.365;
 /// Levels of both thirds agree within this share, or within their noise.
 const SAME_LEVEL: f64 = 0.02;
+/// As `SAME_LEVEL`, of mean latencies.
+const SAME_LATENCY: f64 = 0.05;
 /// Share of written bytes that caches may take up without passing them on.
 const IN_BALANCE: f64 = 0.03;
 /// Setting of a twin that says in which state its drives begin, and the state of drives in use.
@@ -79,6 +81,11 @@ impl Batch {
         self.counters = later.counters;
     }
 
+    fn mean_latency_ns(&self) -> f64 {
+        let sum_ns = self.read.latency.sum_ns() + self.write.latency.sum_ns();
+        sum_ns as f64 / self.ios().max(1) as f64
+    }
+
     fn iops(&self) -> f64 {
         self.ios() as f64 * NANOS_PER_SECOND as f64 / self.duration_ns.max(1) as f64
     }
@@ -91,8 +98,6 @@ pub(crate) struct Level {
     pub read: DirectionSample,
     pub write: DirectionSample,
     pub counted_ns: u64,
-    /// Latencies of reads and writes of each part of that time, in order.
-    pub sections: Vec<[Histogram; 2]>,
     /// Relative half-widths of the 95 % intervals from batches.
     pub rate_half_width: f64,
     pub mean_half_width: f64,
@@ -224,11 +229,14 @@ fn is_level(batches: &[Batch]) -> bool {
         return false;
     }
     let rates: Vec<f64> = batches.iter().map(Batch::iops).collect();
-    let (middle, last) = (&rates[third..2 * third], &rates[2 * third..]);
-    let (middle, last) = (BatchMean::of(middle), BatchMean::of(last));
-    let noise = 2.0 * (middle.standard_error.powi(2) + last.standard_error.powi(2)).sqrt();
-    if (middle.mean - last.mean).abs() > (SAME_LEVEL * last.mean).max(noise) {
-        return false;
+    // Queues that grow show in latencies long before a rate falls.
+    let latencies: Vec<f64> = batches.iter().map(Batch::mean_latency_ns).collect();
+    for (values, same) in [(rates, SAME_LEVEL), (latencies, SAME_LATENCY)] {
+        let (middle, last) = (BatchMean::of(&values[third..2 * third]), BatchMean::of(&values[2 * third..]));
+        let noise = 2.0 * (middle.standard_error.powi(2) + last.standard_error.powi(2)).sqrt();
+        if (middle.mean - last.mean).abs() > (same * last.mean).max(noise) {
+            return false;
+        }
     }
     let written: u64 = batches[2 * third..].iter().map(|batch| batch.write.bytes).sum();
     let kept = dirty_bytes(&batches[2 * third - 1]).zip(batches.last().and_then(dirty_bytes));
@@ -313,7 +321,6 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
     let rates: Vec<f64> = batches().map(Batch::iops).collect();
     Level {
         counted_ns,
-        sections: batches().map(|batch| [batch.read.latency.clone(), batch.write.latency.clone()]).collect(),
         rate_half_width: half_width(&rates),
         mean_half_width: half_width(&latencies(&|histogram| histogram.mean_ns())),
         p99_half_width: half_width(&latencies(&|histogram| histogram.percentile_ns(990_000) as f64)),
