@@ -59,6 +59,16 @@ pub enum Command {
                       --space drives.count=30..60/10 --require 'mean<20ms' --json"
     )]
     Size(SizeArgs),
+    /// Record what this host does with its block devices, by the minute; nothing is written to any of them
+    #[command(
+        after_help = "Examples:\n  arraylab record --for 7d --out week.rec\n  arraylab record sda sdb --for 24h --out day.rec --names"
+    )]
+    Record(RecordArgs),
+    /// Make a workload of recordings and traces, for `size` and `what-if`
+    #[command(
+        after_help = "Examples:\n  arraylab workload week.rec --out oltp.yaml\n  arraylab workload trace.iolog --out traced.yaml"
+    )]
+    Workload(WorkloadArgs),
     /// Print a shipped plan, array or part as YAML, to read or to start one's own from
     #[command(after_help = "Example:\n  arraylab show plan quick > mine.yaml && arraylab expand mine.yaml")]
     Show(ShowArgs),
@@ -268,6 +278,36 @@ pub struct SizeArgs {
     /// One JSON object a line for each array, design and state
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `record`.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// Block devices, as sda; all disks without one
+    pub device: Vec<String>,
+    /// Length of the recording, at most 31 days
+    #[arg(long = "for", value_name = "TIME")]
+    pub length: String,
+    /// The recording, which is not there yet
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Keep the names of devices instead of disk-1, disk-2, …
+    #[arg(long)]
+    pub names: bool,
+}
+
+/// Arguments of `workload`.
+#[derive(Debug, Args)]
+pub struct WorkloadArgs {
+    /// Recordings of `arraylab record`, and traces: blkparse, fio iolog, MSR Cambridge, SPC
+    #[arg(required = true, value_name = "FROM")]
+    pub from: Vec<PathBuf>,
+    /// Disk, file or ASU of a trace that has several
+    #[arg(long, value_name = "NAME")]
+    pub unit: Option<String>,
+    /// The workload file, which is not there yet [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `show`.

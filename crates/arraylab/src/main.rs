@@ -34,6 +34,8 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Check(arguments) => commands::check::check(arguments),
         Command::WhatIf(arguments) => commands::what_if::what_if(arguments),
         Command::Size(arguments) => commands::size::size(arguments),
+        Command::Record(arguments) => commands::record::record(arguments),
+        Command::Workload(arguments) => commands::record::workload(arguments),
         Command::Show(arguments) => commands::shipped::show(arguments),
         Command::Schema(arguments) => commands::schema::print_schema(arguments),
         Command::Expand(arguments) => commands::expand::expand(arguments),

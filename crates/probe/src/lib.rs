@@ -18,6 +18,7 @@ mod facts;
 mod host;
 mod path_states;
 mod pressure;
+mod recording;
 mod thread;
 mod topology;
 
@@ -32,4 +33,7 @@ pub use counter::{Counter, HostInterval, PathChange};
 pub use device_selection::DeviceSelection;
 pub use facts::host_facts;
 pub use host::{HostProbe, ProbeError, ProbeRoots};
+pub use recording::{
+    RECORDING_VERSION, RecordError, RecordSettings, RecordedDirection, RecordedMinute, RecordingHead, record,
+};
 pub use thread::{INTERVAL_MINIMUM, ProbeSettings, ProbeSummary, ProbeThread};

@@ -2,6 +2,7 @@
 
 use crate::part::Part;
 use crate::simulation::{self, Effort, Level};
+use crate::workload::asked_iops;
 use crate::{Configuration, SizingError, Validated, model_error};
 use load::Histogram;
 use plan::Case;
@@ -219,11 +220,7 @@ fn of_level(configuration: &Configuration, level: &Level) -> Answer {
 /// The first that applies: a rate that was asked for and is delivered; the part from which more gains most; a part that is full;
 /// too few I/Os outstanding.
 fn limit(answer: &Answer, case: &Case, is_queued: bool) -> String {
-    let requested: Option<f64> = if case.loads.is_empty() {
-        case.load.rate_iops
-    } else {
-        case.loads.iter().map(|load| load.load.rate_iops).sum()
-    };
+    let requested = asked_iops(case);
     if requested.is_some_and(|requested| answer.iops >= RATE_REACHED * requested) {
         return "rate".into();
     }

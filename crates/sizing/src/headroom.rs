@@ -91,9 +91,9 @@ pub(crate) fn headroom(
                 .all(|one| one.latency_of(&point.latency(one.side)) <= one.latency_ns as f64);
         points.push(point);
         if holds {
-            low = next
+            low = next;
         } else {
-            high = next
+            high = next;
         }
         if low >= TIMES_LIMIT || high <= TIMES_LEAST {
             break;

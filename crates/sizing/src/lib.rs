@@ -16,6 +16,7 @@ mod size;
 mod state;
 mod what_if;
 mod workload;
+mod workload_source;
 
 pub use answer::{Answer, Elasticity, Latency, PartBusy, STEP, answer, answer_with_elasticity};
 pub use bottleneck::{Bottleneck, find_bottleneck};
@@ -30,3 +31,4 @@ pub use size::{Axis, Growth, SizePoint, SizeQuestion, SizeRow, SizeVerdict, desi
 pub use state::State;
 pub use what_if::{Row, what_if};
 pub use workload::{Stream, Workload};
+pub use workload_source::{joined_workload, workload_of_recording, workload_of_trace};

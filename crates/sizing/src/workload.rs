@@ -60,7 +60,39 @@ fn jobs() -> u32 {
     JOBS
 }
 
+impl Stream {
+    /// Stream of a rate with Poisson arrivals.
+    pub fn new(name: String, iops: f64, settings: Map<String, Value>) -> Stream {
+        Stream { name, iops, rate_process: poisson(), numjobs: JOBS, settings }
+    }
+}
+
 impl Workload {
+    /// Text of a workload file; texts are quoted as in JSON, of which YAML takes all.
+    pub fn text(&self) -> String {
+        let quoted = |text: &str| Value::from(text).to_string();
+        let mut text = format!("title: {}\n", quoted(&self.title));
+        if !self.source.is_empty() {
+            text.push_str(&format!("source: {}\n", quoted(&self.source)));
+        }
+        if !self.not_known.is_empty() {
+            text.push_str("not_known:\n");
+            self.not_known.iter().for_each(|one| text.push_str(&format!("  - {}\n", quoted(one))));
+        }
+        if let Some(bytes) = self.capacity_bytes {
+            text.push_str(&format!("capacity_bytes: {bytes}\n"));
+        }
+        text.push_str("streams:\n");
+        for stream in &self.streams {
+            let mut pairs = vec![format!("name: {}", quoted(&stream.name)), format!("iops: {}", stream.iops)];
+            pairs.push(format!("rate_process: {}", quoted(&stream.rate_process)));
+            pairs.push(format!("numjobs: {}", stream.numjobs));
+            pairs.extend(stream.settings.iter().map(|(name, value)| format!("{name}: {value}")));
+            text.push_str(&format!("  - {{ {} }}\n", pairs.join(", ")));
+        }
+        text
+    }
+
     /// Reads a workload file.
     pub fn parse(name: &str, text: &str) -> Result<Workload, SizingError> {
         let workload: Workload = plan::parse_yaml(name, text)?;

@@ -43,7 +43,11 @@ fn by_halving(array: &Configuration, read_percent: u8, bs_kib: u32, iops: f64, b
     }
     while high / low > 1.01 {
         let middle = (low * high).sqrt();
-        if holds(middle) { low = middle } else { high = middle }
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
     }
     (low * high).sqrt()
 }

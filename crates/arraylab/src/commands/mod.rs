@@ -12,6 +12,7 @@ pub mod gallery;
 pub mod import;
 pub mod merge;
 mod python_package;
+pub mod record;
 pub mod report;
 pub mod requirements;
 pub mod results;

@@ -1,4 +1,4 @@
-//! `what-if` and `size`: answers with their fields, and questions that cannot be answered.
+//! `what-if`, `size`, `record` and `workload`: answers with their fields, and questions that cannot be answered.
 
 use crate::support::{json_lines, refuse, succeed};
 
@@ -139,7 +139,7 @@ fn wrong_questions_are_refused() {
 }
 
 /// Proves that `size` prints the fields that were agreed, a line for each design and state, the same each time, and the files that were
-/// asked for; and that a workload that does not fit an array is an answer.
+/// answered for; and that a workload that does not fit an array is an answer.
 #[test]
 fn sizes_have_their_fields() {
     let directory = tempfile::tempdir().unwrap();
@@ -232,4 +232,104 @@ fn wrong_sizes_are_refused() {
         assert_eq!(status, Some(2), "{arguments:?}: {message}");
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
+}
+
+/// Proves that a recording of this host becomes a workload that can be sized, that it names no device, and that nothing is replaced.
+#[test]
+fn a_recording_becomes_a_workload() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let recording = path("host.rec");
+    succeed(&["record", "--for", "1100ms", "--out", &recording]);
+    let text = std::fs::read_to_string(&recording).unwrap();
+    assert!(text.starts_with("{\"recording\":1,"), "{text}");
+    let (status, message) = refuse(&["record", "--for", "1s", "--out", &recording]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("not there yet"), "{message}");
+    assert_eq!(std::fs::read_to_string(&recording).unwrap(), text);
+    // This host may be idle: a minute with a known load is added.
+    let minute = r#"{"device":"disk-9","at_s":60,"seconds":60.0,"read":{"ios":6000,"bytes":49152000,"merges":0,"time_ms":9,"most_iops":150.0},"write":{"ios":600,"bytes":2457600,"merges":0,"time_ms":9,"most_iops":20.0},"flushes":0,"busy":0.1,"queue_depth":0.2,"seconds_by_iops":[]}"#;
+    std::fs::write(&recording, format!("{}\n{minute}\n", text.lines().next().unwrap())).unwrap();
+    let workload = path("host.yaml");
+    succeed(&["workload", &recording, "--out", &workload]);
+    let text = std::fs::read_to_string(&workload).unwrap();
+    assert!(text.contains("iops: 100,") && text.contains("bs: 8192") && text.contains("iops: 10,"), "{text}");
+    let line = &json_lines(&succeed(&[
+        "size",
+        &workload,
+        "--array",
+        "nas-raid5",
+        "--require",
+        "mean<50ms",
+        "--state",
+        "healthy",
+        "--json",
+    ]))[0];
+    assert!(line["headroom"].as_f64().unwrap() > 1.0, "{line}");
+    let answered = &json_lines(&succeed(&["what-if", "nas-raid5", "--load", &workload, "--json"]))[0];
+    assert_eq!(answered["limit"], "rate", "{answered}");
+    assert!((answered["iops"].as_f64().unwrap() / 110.0 - 1.0).abs() < 0.05, "{answered}");
+}
+
+/// Proves that a trace becomes a workload whose twin does what the twin does with the trace itself, within a tenth.
+#[test]
+fn a_trace_becomes_a_workload() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    // 400 I/Os a second, random, at moments of a linear congruential generator (Knuth 1997, 3.3.4): as good as Poisson.
+    let mut text = String::new();
+    let (mut state, mut at) = (1_u64, 0.0_f64);
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for _ in 0..8000 {
+        at += -(1.0 - draw()).ln() / 400.0;
+        let block = (draw() * 1_000_000.0) as u64;
+        let word = if draw() < 0.7 { "r" } else { "w" };
+        // SPC: ASU, LBA, size, opcode, time.
+        text.push_str(&format!("0,{},8192,{word},{at:.6}\n", block * 16));
+    }
+    let trace = path("t.spc");
+    std::fs::write(&trace, text).unwrap();
+    let workload = path("t.yaml");
+    succeed(&["workload", &trace, "--out", &workload]);
+    let answered = &json_lines(&succeed(&["what-if", "raid-levels", "--load", &workload, "--json"]))[0];
+    let plan = path("replay.yaml");
+    std::fs::write(
+        &plan,
+        format!("title: t\nstages:\n  replay:\n    replay: {{ trace: {trace} }}\n    settings: {{ numjobs: 8, runtime: 60 }}\n"),
+    )
+    .unwrap();
+    let run = path("run");
+    succeed(&["run", &plan, "--target", "twin:raid-levels", "--out", &run]);
+    let replayed = &json_lines(&succeed(&["results", &run, "--json"]))[0];
+    let rate = answered["iops"].as_f64().unwrap() / replayed["iops"].as_f64().unwrap();
+    assert!((rate - 1.0).abs() < 0.1, "{rate}");
+    let mean = |side: &str| {
+        answered.pointer(&format!("/{side}/latency_ns/mean")).unwrap().as_f64().unwrap()
+            / replayed.pointer(&format!("/{side}/latency_ns/mean")).unwrap().as_f64().unwrap()
+    };
+    assert!((mean("read") - 1.0).abs() < 0.1, "{}: {answered} {replayed}", mean("read"));
+}
+
+/// Proves that what is neither recording nor trace is refused, and so is a recording of nothing.
+#[test]
+fn wrong_sources_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let text = path("text");
+    std::fs::write(&text, "no trace\n").unwrap();
+    for arguments in [
+        vec!["workload", &text],
+        vec!["workload", "/no/such/file"],
+        vec!["record", "--for", "0s", "--out", "x"],
+        vec!["record", "--for", "99d", "--out", "x"],
+        vec!["record", "--for", "often", "--out", "x"],
+        vec!["record", "no-such-disk", "--for", "1s", "--out", &path("none")],
+    ] {
+        let (status, message) = refuse(&arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+    }
+    assert!(!directory.path().join("none").exists());
 }
