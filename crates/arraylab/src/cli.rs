@@ -105,9 +105,20 @@ pub enum Command {
     /// Write the report of a run
     #[command(after_help = "Example:\n  arraylab report run --out report.html")]
     Report(ReportArgs),
-    /// Place a run among the shipped twins and the published tests
-    #[command(after_help = "Example:\n  arraylab rate run")]
-    Rate(RunJsonArgs),
+    /// List the library of published results, or print one entry
+    #[command(after_help = "Examples:\n  \
+        arraylab library --where bs=4k --where rw=randread\n  \
+        arraylab library show violin-6232\n  \
+        arraylab library list --json | jq .id\n\n\
+        Different keys narrow, several values of one key widen (bs=4k,8k). A figure that was not published is null in JSON.")]
+    Library(LibraryArgs),
+    /// Place a run among the published results of the library and the shipped twins, where conditions are comparable
+    #[command(after_help = "Examples:\n  \
+        arraylab rate run\n  \
+        arraylab rate run --json | jq 'select(.comparable)'\n\n\
+        Figures are compared at the same block size, mix and access, with outstanding I/Os within a factor of two, not\n\
+        cached, and simulated beside measured only with --with-simulated. The others are listed with the reason.")]
+    Rate(RateArgs),
     /// Write one page over several runs: a table of what each reached, published figures beside it, and their reports
     #[command(after_help = "Example:\n  arraylab gallery runs/a runs/b --out gallery")]
     Gallery(GalleryArgs),
@@ -455,6 +466,61 @@ pub struct RunJsonArgs {
     /// Directory of the run
     pub run: PathBuf,
     /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `library`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct LibraryArgs {
+    /// What of the library
+    #[command(subcommand)]
+    pub command: Option<LibraryCommand>,
+    /// Without a word: as `library list`
+    #[command(flatten)]
+    pub list: LibraryListArgs,
+}
+
+/// Verbs of `library`.
+#[derive(Debug, Subcommand)]
+pub enum LibraryCommand {
+    /// List entries
+    List(LibraryListArgs),
+    /// Print one entry with its conditions, rows and what its publication does not state
+    Show(LibraryShowArgs),
+}
+
+/// Arguments of `library list`.
+#[derive(Debug, Args)]
+pub struct LibraryListArgs {
+    /// Only entries, and of them only rows, with this value: id, system, source, date; rw, bs, rwmixread, iodepth, servers, …
+    #[arg(long = "where", value_name = "KEY=VALUE[,VALUE]")]
+    pub conditions: Vec<String>,
+    /// One JSON object a line for each entry
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `library show`.
+#[derive(Debug, Args)]
+pub struct LibraryShowArgs {
+    /// Identifier of the entry (see `arraylab library`)
+    pub id: String,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `rate`.
+#[derive(Debug, Args)]
+pub struct RateArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// Let simulated figures stand beside measured ones
+    #[arg(long)]
+    pub with_simulated: bool,
+    /// One JSON object a line: each quantity of the run, then each entry of the library
     #[arg(long)]
     pub json: bool,
 }

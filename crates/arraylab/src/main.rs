@@ -46,6 +46,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Findings(arguments) => commands::findings::findings(arguments),
         Command::Claims(arguments) => commands::findings::claims(arguments),
         Command::Report(arguments) => commands::report::report(arguments),
+        Command::Library(arguments) => commands::library::library(arguments),
         Command::Rate(arguments) => commands::gallery::rate(arguments),
         Command::Gallery(arguments) => commands::gallery::gallery(arguments),
         Command::Compare(arguments) => commands::compare::compare(arguments),

@@ -10,6 +10,7 @@ pub mod findings;
 pub mod fit;
 pub mod gallery;
 pub mod import;
+pub mod library;
 pub mod merge;
 mod python_package;
 pub mod report;

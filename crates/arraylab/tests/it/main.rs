@@ -18,7 +18,7 @@ mod fits;
 mod import;
 mod kept_levels;
 mod kills;
-
+mod library;
 mod mechanisms;
 mod methods;
 mod own_engine;
