@@ -105,6 +105,14 @@ pub enum Command {
     /// Write the report of a run
     #[command(after_help = "Example:\n  arraylab report run --out report.html")]
     Report(ReportArgs),
+    /// Pack a run with its report and the hashes of everything into one file that others can check
+    #[command(after_help = "Example:\n  arraylab bundle run --out evidence.tar.gz\n\n\
+        The same run gives the same bytes. Keep the printed SHA-256 elsewhere: it tells the bundle from another one.")]
+    Bundle(BundleArgs),
+    /// Check a bundle: its hashes, and every number of its report against the samples in it
+    #[command(after_help = "Example:\n  arraylab verify-report evidence.tar.gz\n\n\
+        Exit status 1 where anything differs, 2 where the file is no bundle.")]
+    VerifyReport(VerifyReportArgs),
     /// List the library of published results, or print one entry
     #[command(after_help = "Examples:\n  \
         arraylab library --where bs=4k --where rw=randread\n  \
@@ -466,6 +474,26 @@ pub struct RunJsonArgs {
     /// Directory of the run
     pub run: PathBuf,
     /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `bundle`.
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// The file to write, which must not be there yet [default: NAME-OF-THE-RUN.tar.gz]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `verify-report`.
+#[derive(Debug, Args)]
+pub struct VerifyReportArgs {
+    /// A file that `arraylab bundle` wrote
+    pub bundle: PathBuf,
+    /// One JSON object a line: each difference, then a summary
     #[arg(long)]
     pub json: bool,
 }

@@ -46,6 +46,8 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Findings(arguments) => commands::findings::findings(arguments),
         Command::Claims(arguments) => commands::findings::claims(arguments),
         Command::Report(arguments) => commands::report::report(arguments),
+        Command::Bundle(arguments) => commands::evidence::bundle(arguments),
+        Command::VerifyReport(arguments) => commands::evidence::verify_report(arguments),
         Command::Library(arguments) => commands::library::library(arguments),
         Command::Rate(arguments) => commands::gallery::rate(arguments),
         Command::Gallery(arguments) => commands::gallery::gallery(arguments),

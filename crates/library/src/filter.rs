@@ -94,7 +94,7 @@ impl Filter {
 
     fn narrows_rows(&self) -> bool {
         let of_rows = |key: &&str| KEYS[ENTRY_KEYS..].contains(key);
-        self.words.keys().any(|key| of_rows(key)) || self.numbers.keys().any(|key| of_rows(key))
+        self.words.keys().any(&of_rows) || self.numbers.keys().any(of_rows)
     }
 
     fn has_row(&self, row: &Row) -> bool {

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod evidence;
 pub mod expand;
 pub mod export;
 pub mod findings;

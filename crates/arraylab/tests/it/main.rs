@@ -12,6 +12,7 @@ mod disk_full;
 mod docs_examples;
 mod documented_commands;
 mod drivers;
+mod evidence;
 mod experiments;
 mod export;
 mod fits;
