@@ -486,6 +486,9 @@ pub struct BundleArgs {
     /// The file to write, which must not be there yet [default: NAME-OF-THE-RUN.tar.gz]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Put pseudonyms (host-1, serial-2) for names of devices, hosts and people, addresses and paths, in all members
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// Arguments of `verify-report`.
@@ -679,6 +682,9 @@ pub struct ReportArgs {
     /// What to write
     #[arg(long, value_enum, default_value = "html")]
     pub format: ReportFormat,
+    /// Put pseudonyms (host-1, serial-2) for names of devices, hosts and people, addresses and paths
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// Arguments of `gallery`.

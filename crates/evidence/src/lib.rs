@@ -14,6 +14,8 @@ mod hash;
 mod html_text;
 mod limits;
 mod members;
+mod patterns;
+mod redact;
 mod verify;
 
 pub use bundle::{BundleSummary, write_bundle};
@@ -21,4 +23,5 @@ pub use difference::{BundleDifference, DifferenceKind};
 pub use error::EvidenceError;
 pub use limits::{LIST_BYTES_LIMIT, MEMBER_BYTES_LIMIT, MEMBERS_LIMIT, TEXT_BYTES_LIMIT, TOTAL_BYTES_LIMIT};
 pub use members::{BUNDLE_VERSION, Contents, Member};
+pub use redact::redacted_copy;
 pub use verify::{Verification, verify};

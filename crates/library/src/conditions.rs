@@ -248,7 +248,7 @@ fn choice(choice: Option<&Choice>) -> Value {
 mod tests {
     use super::*;
 
-    fn case(changes: Value) -> Conditions {
+    fn case(changes: &Value) -> Conditions {
         let mut settings = json!({"rw": "randread", "bs": 4096, "rwmixread": 100, "numjobs": 8, "iodepth": 32,
             "runtime": 60, "direct": 1, "ioengine": "libaio", "write_cache": "off"});
         let mut rate = 100_000.0;
@@ -270,7 +270,7 @@ mod tests {
     /// Proves that twenty mismatches, each alone beside an otherwise equal figure, make it not comparable and are named.
     #[test]
     fn each_mismatch_is_named() {
-        let base = case(json!({}));
+        let base = case(&json!({}));
         assert_eq!(because(&base, &base), [""; 0]);
         let of_settings = [
             (json!({"bs": 8192}), "bs differs"),
@@ -291,7 +291,7 @@ mod tests {
             (json!({"dedupe_percentage": 30}), "dedupe_percentage is set"),
         ];
         for (changes, reason) in of_settings {
-            assert_eq!(because(&case(changes.clone()), &base), [reason], "{changes}");
+            assert_eq!(because(&case(&changes), &base), [reason], "{changes}");
         }
         let others = [
             (Conditions { is_simulated: true, ..base.clone() }, "simulated beside measured"),
@@ -317,7 +317,7 @@ mod tests {
     /// Proves that I/Os in flight stand in where a publication does not give jobs and depth, and that a factor of two is alike.
     #[test]
     fn in_flight_stands_in_for_jobs_and_depth() {
-        let base = case(json!({}));
+        let base = case(&json!({}));
         let published =
             |in_flight| Conditions { outstanding: None, in_flight: Some(in_flight), ..base.clone() };
         assert_eq!(because(&base, &published(390.0)), [""; 0]);
@@ -329,9 +329,9 @@ mod tests {
     #[test]
     fn sustained_rates_need_ten_minutes() {
         let of =
-            |runtime| Conditions { is_sustained: true, ..case(json!({"runtime": runtime, "iodepth": 1})) };
+            |runtime| Conditions { is_sustained: true, ..case(&json!({"runtime": runtime, "iodepth": 1})) };
         let published =
-            Conditions { is_sustained: true, runtime_s: None, outstanding: None, ..case(json!({})) };
+            Conditions { is_sustained: true, runtime_s: None, outstanding: None, ..case(&json!({})) };
         assert_eq!(because(&of(600), &published), [""; 0]);
         assert_eq!(because(&of(60), &published), ["runtime differs"]);
     }

@@ -7,12 +7,14 @@ use evidence::{EvidenceError, Verification};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use store::Run;
+use store::{Run, RunReader};
 use units::human_count;
 
 /// `arraylab bundle`; the last line on stdout is the bundle's path.
 pub fn bundle(arguments: &BundleArgs) -> Result<ExitCode, Failure> {
-    let run = Run::open_read_only(&arguments.run)?;
+    let original = Run::open_read_only(&arguments.run)?;
+    let temporary = TemporaryRun::new(arguments.redact)?;
+    let run = temporary.redacted(original)?;
     let path = arguments.out.clone().unwrap_or_else(|| default_name(&arguments.run));
     let mut summary = None;
     write_new(&path, |out| {
@@ -25,6 +27,27 @@ pub fn bundle(arguments: &BundleArgs) -> Result<ExitCode, Failure> {
     }
     print(&format!("{}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Directory of a redacted copy of a run, removed at the end; none where nothing is redacted.
+pub struct TemporaryRun(Option<tempfile::TempDir>);
+
+impl TemporaryRun {
+    /// A new directory where one is needed.
+    pub fn new(is_needed: bool) -> Result<TemporaryRun, Failure> {
+        let make = || tempfile::Builder::new().prefix("arraylab-redacted-").tempdir();
+        let directory = is_needed.then(make).transpose();
+        let failed = |error| Failure::refused(format!("cannot make a temporary directory: {error}"));
+        Ok(TemporaryRun(directory.map_err(failed)?))
+    }
+
+    /// The run itself, or its redacted copy.
+    pub fn redacted(&self, run: RunReader) -> Result<RunReader, Failure> {
+        match &self.0 {
+            Some(directory) => Ok(evidence::redacted_copy(&run, &directory.path().join("run"))?),
+            None => Ok(run),
+        }
+    }
 }
 
 /// In the current directory, named for the directory of the run.

@@ -1,5 +1,6 @@
 //! `report`: what a run shows, for people.
 
+use super::evidence::TemporaryRun;
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::failure::Failure;
 use crate::output::{print, write_whole};
@@ -8,7 +9,9 @@ use store::Run;
 
 /// `arraylab report`; the last line on stdout is the report's path.
 pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
-    let run = Run::open_read_only(&arguments.run)?;
+    let original = Run::open_read_only(&arguments.run)?;
+    let temporary = TemporaryRun::new(arguments.redact)?;
+    let run = temporary.redacted(original)?;
     let report = report::from_run(&run).map_err(|error| Failure::Refused(Box::new(error)))?;
     let (text, name) = match arguments.format {
         ReportFormat::Html => (report.html(), "report.html"),

@@ -366,3 +366,29 @@ fn flipped_bytes_never_panic() {
         }
     }
 }
+
+/// Proves that a redacted report of a run on a file has neither its path nor this host's name in any format, that everything
+/// else stays, and that a redacted bundle agrees with itself.
+#[test]
+fn a_redacted_report_names_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run, file) = (directory.path().join("run"), directory.path().join("planted.img"));
+    let target = format!("file:{},size=64m", file.display());
+    let shorter = ["--set", "runtime=1", "--set", "ramp_time=0"];
+    assert!(run_on("quick", &target, &run, &shorter).status.success());
+    let run = run.to_str().unwrap();
+    for format in ["html", "md", "json"] {
+        let out = directory.path().join(format!("redacted.{format}"));
+        let out = out.to_str().unwrap();
+        succeed(&["report", run, "--redact", "--format", format, "--out", out]);
+        let redacted = std::fs::read_to_string(out).unwrap();
+        assert!(!redacted.contains("planted") && !redacted.contains(directory.path().to_str().unwrap()));
+        assert!(redacted.contains("path-1"), "{format}");
+        succeed(&["report", run, "--format", format, "--out", out]);
+        assert!(std::fs::read_to_string(out).unwrap().contains("planted"), "{format}");
+    }
+    let bundle = directory.path().join("redacted.tar.gz");
+    succeed(&["bundle", run, "--redact", "--out", bundle.to_str().unwrap()]);
+    assert_eq!(verify(&bundle).0, Some(0));
+    assert!(read(&bundle).iter().all(|(_, bytes)| !bytes.windows(7).any(|part| part == b"planted")));
+}
