@@ -103,7 +103,9 @@ pub enum Command {
     )]
     Claims(ClaimsArgs),
     /// Write the report of a run
-    #[command(after_help = "Example:\n  arraylab report run --out report.html")]
+    #[command(after_help = "Examples:\n  \
+        arraylab report run --out report.html\n  \
+        arraylab report run --format pdf --redact --out report.pdf")]
     Report(ReportArgs),
     /// Pack a run with its report and the hashes of everything into one file that others can check
     #[command(after_help = "Example:\n  arraylab bundle run --out evidence.tar.gz\n\n\
@@ -669,6 +671,8 @@ pub enum ReportFormat {
     Md,
     /// One object: sentences, tiles and tables, each number with its value, unit and source
     Json,
+    /// The page on paper, by an installed browser: chromium, google-chrome, or the program of ARRAYLAB_BROWSER
+    Pdf,
 }
 
 /// Arguments of `report`.
@@ -676,7 +680,7 @@ pub enum ReportFormat {
 pub struct ReportArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Where to write it [default: report.html or report.md in the run's directory; json goes to stdout]
+    /// Where to write it [default: report.html, report.md or report.pdf in the run's directory; json goes to stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What to write

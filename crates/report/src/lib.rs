@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod markdown;
 mod model;
+pub mod pdf;
 pub mod rating;
 mod standalone;
 mod table;

@@ -4,6 +4,7 @@ use super::evidence::TemporaryRun;
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::failure::Failure;
 use crate::output::{print, write_whole};
+use report::pdf::{self, PdfError};
 use std::process::ExitCode;
 use store::Run;
 
@@ -16,6 +17,12 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
     let (text, name) = match arguments.format {
         ReportFormat::Html => (report.html(), "report.html"),
         ReportFormat::Md => (report.markdown(), "report.md"),
+        ReportFormat::Pdf => {
+            let path = arguments.out.clone().unwrap_or_else(|| arguments.run.join("report.pdf"));
+            write_whole(&path, pdf::print(&report.html(), &pdf::find_browser()?)?)?;
+            print(&format!("{}\n", path.display()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         ReportFormat::Json => {
             let line = format!("{}\n", report.json());
             if arguments.out.is_none() {
@@ -29,4 +36,13 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
     write_whole(&path, &text)?;
     print(&format!("{}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl From<PdfError> for Failure {
+    fn from(error: PdfError) -> Failure {
+        match error {
+            missing @ PdfError::NoBrowser { .. } => Failure::Refused(Box::new(missing)),
+            other => Failure::Failed(Box::new(other)),
+        }
+    }
 }

@@ -23,6 +23,7 @@ mod library;
 mod mechanisms;
 mod methods;
 mod own_engine;
+mod pdf;
 mod real_arrays;
 mod searches;
 mod served;
