@@ -139,6 +139,8 @@ fn copies(unpacked: &mut Unpacked, directory: &Path) {
     let reference = directory.join("crates/report/reference");
     let written = std::fs::create_dir_all(&reference)
         .and_then(|()| std::fs::create_dir_all(directory.join("plans")))
+        // The checker finds both from here, also where the plan names no table.
+        .and_then(|()| std::fs::create_dir_all(directory.join(PUBLISHED)))
         .and_then(|()| std::fs::write(reference.join("validation.jsonl"), report::VALIDATION));
     let written = match shipped {
         Some(shipped) => written.and_then(|()| {

@@ -153,6 +153,31 @@ fn a_bundle_agrees_with_itself() {
     assert!(succeed(&["verify-report", again.to_str().unwrap()]).starts_with("agrees: 11 members"));
 }
 
+/// Proves that the bundle of a plan without published tables, on a twin whose model is validated, agrees with itself, and that
+/// the first page of its failed verdict says what failed and what to ask.
+#[test]
+fn a_failed_acceptance_says_what_to_ask() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run, path) = (directory.path().join("run"), directory.path().join("a.tar.gz"));
+    let only = ["--stage", "mixed", "--set", "runtime=1"];
+    assert_eq!(run_on("acceptance", "twin:raid-levels", &run, &only).status.code(), Some(1));
+    succeed(&["bundle", run.to_str().unwrap(), "--out", path.to_str().unwrap()]);
+    let (code, lines) = verify(&path);
+    assert_eq!(code, Some(0), "{lines:?}");
+    let json = succeed(&["report", run.to_str().unwrap(), "--format", "json"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["verdict"], "fail");
+    let sentences = report["sentences"].as_array().unwrap().iter();
+    let decision: Vec<&str> = sentences
+        .filter(|sentence| sentence["part"] == "decision")
+        .filter_map(|sentence| sentence["text"].as_str())
+        .collect();
+    for beginning in ["Not kept: 99 % of mixed", "Failures: a lost drive", "Which configuration keeps “99 %"]
+    {
+        assert!(decision.iter().any(|text| text.starts_with(beginning)), "{beginning}: {decision:?}");
+    }
+}
+
 /// Proves that each way to alter a bundle is found and named by its member, also where the list of hashes was written
 /// again: then the samples contradict the report.
 #[test]
