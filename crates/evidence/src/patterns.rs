@@ -74,7 +74,10 @@ fn is_like_serial(text: &str) -> bool {
     digits >= 2 && letters >= 1
 }
 
-const FORMS: &[(SecretKind, &str, fn(&str) -> bool)] = &[
+/// Kind, regular expression, and whether a match is a name.
+type Form = (SecretKind, &'static str, fn(&str) -> bool);
+
+const FORMS: &[Form] = &[
     // NVMe and iSCSI names (NVMe base specification 4.7; RFC 3720, 3.2.6.3).
     (SecretKind::Address, r"(?i)\bnqn\.[0-9]{4}-[0-9]{2}\.[^\s\x22',;()\[\]]+", any),
     (SecretKind::Address, r"(?i)\biqn\.[0-9]{4}-[0-9]{2}[^\s\x22',;()\[\]]+", any),
@@ -158,7 +161,7 @@ pub(crate) fn patterns_of_outputs() -> Vec<Pattern> {
     compiled(&[(SecretKind::Serial, r"\b([A-Z0-9][A-Z0-9_-]{7,})\b", is_like_serial)])
 }
 
-fn compiled(forms: &[(SecretKind, &str, fn(&str) -> bool)]) -> Vec<Pattern> {
+fn compiled(forms: &[Form]) -> Vec<Pattern> {
     let compiled = forms.iter().filter_map(|&(kind, form, is_secret)| {
         Some(Pattern { kind, regex: Regex::new(form).ok()?, is_secret })
     });

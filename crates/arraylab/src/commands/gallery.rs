@@ -101,7 +101,7 @@ pub fn gallery(arguments: &GalleryArgs) -> Result<ExitCode, Failure> {
             name.push_str("-again");
         }
         let file = format!("{name}.html");
-        write_whole(&arguments.out.join(&file), &report.html())?;
+        write_whole(&arguments.out.join(&file), report.html())?;
         reports.push((report.title.to_string(), file));
         entries.push(own);
     }
@@ -123,7 +123,7 @@ pub fn gallery(arguments: &GalleryArgs) -> Result<ExitCode, Failure> {
         all.extend(published.iter().filter(|entry| entry.plan == plan).cloned());
     }
     let path = arguments.out.join("index.html");
-    write_whole(&path, &page(&all, &beside, &reports))?;
+    write_whole(&path, page(&all, &beside, &reports))?;
     print(&format!("{}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
 }

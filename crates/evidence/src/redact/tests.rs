@@ -3,7 +3,7 @@
 use super::*;
 use serde_json::json;
 
-fn redacted(known: Value, text: &str) -> String {
+fn redacted(known: &Value, text: &str) -> String {
     let mut redactor = Redactor::new(&json!({"host": known}));
     redactor.compile();
     redactor.output(text)
@@ -40,7 +40,7 @@ fn forms_become_pseudonyms() {
         ),
         ("queue.nr_requests and std::fmt, IOPS / s", "queue.nr_requests and std::fmt, IOPS / s"),
     ] {
-        assert_eq!(redacted(json!({}), text), expected, "{text}");
+        assert_eq!(redacted(&json!({}), text), expected, "{text}");
     }
 }
 
@@ -52,5 +52,5 @@ fn known_names_are_found_elsewhere() {
     let text = "LYRA7 wrote nvme-MODEL_zx81a and wwn-0x5000C500A1B2C3D4 for ada, not for adamant";
     // The serial has less than six characters, so it is found as a word.
     let expected = "host-1 wrote nvme-MODEL_serial-1 and wwn-wwn-1 for user-1, not for adamant";
-    assert_eq!(redacted(known, text), expected);
+    assert_eq!(redacted(&known, text), expected);
 }
