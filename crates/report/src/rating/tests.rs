@@ -1,5 +1,6 @@
 //! Tests of ratings.
 
+use super::run::RatedCase;
 use super::*;
 use library::Choice;
 use serde_json::json;
