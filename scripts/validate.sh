@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 arraylab=$1
-kept=crates/report/reference/validation.jsonl
+kept=crates/findings/reference/validation.jsonl
 document=docs/validation.md
 begin='<!-- printed by `arraylab bench validation` -->'
 work=$(mktemp -d)

@@ -45,6 +45,20 @@ pub enum Command {
         after_help = "Examples:\n  arraylab check all-nvme-raid6\n  arraylab check mine.yaml --json | jq .ceilings"
     )]
     Check(CheckArgs),
+    /// Answer what changes of an array give: rate, latency and bottleneck before and after, each with its range
+    #[command(
+        name = "what-if",
+        after_help = "Examples:\n  arraylab what-if composite-flash --load fio:rw=randread,bs=8k,iodepth=32,numjobs=16 --change links.count=4,16\n  \
+                      arraylab what-if flashsystem-840 --load flashsystem-840:block-size/bs=8192 --find-bottleneck"
+    )]
+    WhatIf(WhatIfArgs),
+    /// Say which arrays meet a workload's requirements, in which states, with how much headroom and for how long
+    #[command(
+        after_help = "Examples:\n  arraylab size oltp.yaml --array all-nvme-raid6 --array server-raid-card --require 'p99<2ms' --growth 30%/y:3y\n  \
+                      arraylab size fio:rw=randrw,rwmixread=70,bs=8k,rate_iops=2000,numjobs=8,rate_process=poisson --array pool-60-disks \\\n    \
+                      --space drives.count=30..60/10 --require 'mean<20ms' --json"
+    )]
+    Size(SizeArgs),
     /// Print a shipped plan, array or part as YAML, to read or to start one's own from
     #[command(after_help = "Example:\n  arraylab show plan quick > mine.yaml && arraylab expand mine.yaml")]
     Show(ShowArgs),
@@ -220,6 +234,59 @@ pub struct CheckArgs {
     /// A shipped array's name, or a file
     pub array: String,
     /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `what-if`.
+#[derive(Debug, Args)]
+pub struct WhatIfArgs {
+    /// A shipped array's name, or a file
+    pub array: String,
+    /// PLAN:STAGE/CASE, fio:rw=…,bs=…, FILE.fio, or a workload file
+    #[arg(long, value_name = "SPEC")]
+    pub load: String,
+    /// Key of the array (as `arraylab check` prints it) or setting of its twin, with other values; repeat for several
+    #[arg(long, value_name = "KEY=VALUE[,VALUE]…")]
+    pub change: Vec<String>,
+    /// Walk the bottlenecks: which part limits, what a quarter more of it gains, which limits then
+    #[arg(long)]
+    pub find_bottleneck: bool,
+    /// Simulations of each answer, with seeds from 1 on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub seeds: u32,
+    /// One JSON object a line for each answer
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `size`.
+#[derive(Debug, Args)]
+pub struct SizeArgs {
+    /// A workload file, or a load that says its rate: PLAN:STAGE/CASE, fio:rw=…,rate_iops=…, FILE.fio
+    pub workload: String,
+    /// A shipped array's name, or a file; repeat for several
+    #[arg(long, value_name = "ARRAY", required = true)]
+    pub array: Vec<String>,
+    /// Values of a key of the array; several keys make a space of designs
+    #[arg(long, value_name = "KEY=FIRST..LAST/STEP|KEY=VALUE,VALUE")]
+    pub space: Vec<String>,
+    /// Latency that must hold: [read.|write.]mean, p50, p95, p99, p99.9 or p99.99
+    #[arg(long, value_name = "MEASURE<LATENCY", required = true)]
+    pub require: Vec<String>,
+    /// Growth of the workload
+    #[arg(long, value_name = "PERCENT%/y:YEARSy")]
+    pub growth: Option<String>,
+    /// States that are looked at [default: all; with --space only healthy]
+    #[arg(long, value_name = "STATE", value_parser = ["healthy", "drive-lost", "rebuilding", "controller-lost", "cache-off", "full"])]
+    pub state: Vec<String>,
+    /// Simulations of each point, with seeds from 1 on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub seeds: u32,
+    /// Directory that answers are written to: size.jsonl, size.txt
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// One JSON object a line for each array, design and state
     #[arg(long)]
     pub json: bool,
 }

@@ -32,6 +32,8 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Arrays(arguments) => commands::shipped::arrays(arguments),
         Command::Parts(arguments) => commands::check::parts(arguments),
         Command::Check(arguments) => commands::check::check(arguments),
+        Command::WhatIf(arguments) => commands::what_if::what_if(arguments),
+        Command::Size(arguments) => commands::size::size(arguments),
         Command::Show(arguments) => commands::shipped::show(arguments),
         Command::Schema(arguments) => commands::schema::print_schema(arguments),
         Command::Expand(arguments) => commands::expand::expand(arguments),

@@ -38,16 +38,15 @@ mod watch;
 mod worker;
 
 pub use bench::{
-    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, ValidationPoint, ValidationRow,
-    bench_fast_forward, bench_memory, bench_plans, bench_probe, bench_scenarios, bench_validation,
-    validation_rows,
+    BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, ValidationPoint, bench_fast_forward,
+    bench_memory, bench_plans, bench_probe, bench_scenarios, bench_validation, sum_validation,
 };
 pub use coordinator::{Summary, run_campaign};
 pub use error::CampaignError;
-pub use prepare::{Campaign, Request, new_case, prepare, resume};
+pub use prepare::{Campaign, Request, mix_seed, new_case, prepare, resume};
 pub use real::EngineChoice;
 pub use remote::{AgentClock, run_agent};
 pub use shards::shards_at_most;
-pub use simulated::condition_after;
+pub use simulated::{condition_after, simulate_case};
 pub use verify::{VerifiedLoad, verify_run};
 pub use watch::{Progress, Watcher};

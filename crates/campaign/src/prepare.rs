@@ -392,14 +392,22 @@ pub(crate) fn expand(requested: &RunRequest<'_>) -> Result<Vec<Case>, CampaignEr
         ));
     }
     for case in &mut cases {
+        mix_seed(case, requested.seed);
         let named = case.loads.iter_mut().map(|load| &mut load.load);
         for load in named.chain([&mut case.load]) {
-            load.seed = Random::from_seed_and_stream(requested.seed, load.seed).next_u64();
             let shortest_ns = (load.runtime_ns / SAMPLES_AT_LEAST).max(INTERVAL_MINIMUM_NS);
             load.interval_ns = load.interval_ns.min(shortest_ns);
         }
     }
     Ok(cases)
+}
+
+/// Mixes the seed of a run into those of a case's loads.
+pub fn mix_seed(case: &mut Case, seed: u64) {
+    let named = case.loads.iter_mut().map(|load| &mut load.load);
+    for load in named.chain([&mut case.load]) {
+        load.seed = Random::from_seed_and_stream(seed, load.seed).next_u64();
+    }
 }
 
 /// What of the cases fits into the time, where there is a limit. Writes before cases take as long as a target of

@@ -136,12 +136,12 @@ fn copies(unpacked: &mut Unpacked, directory: &Path) {
     }
     // Where the checker looks for claims of shipped plans and for errors of models.
     let shipped = plan::shipped_plans().into_iter().find(|shipped| shipped.name == manifest.plan.name);
-    let reference = directory.join("crates/report/reference");
+    let reference = directory.join("crates/findings/reference");
     let written = std::fs::create_dir_all(&reference)
         .and_then(|()| std::fs::create_dir_all(directory.join("plans")))
         // The checker finds both from here, also where the plan names no table.
         .and_then(|()| std::fs::create_dir_all(directory.join(PUBLISHED)))
-        .and_then(|()| std::fs::write(reference.join("validation.jsonl"), report::VALIDATION));
+        .and_then(|()| std::fs::write(reference.join("validation.jsonl"), findings::VALIDATION));
     let written = match shipped {
         Some(shipped) => written.and_then(|()| {
             std::fs::write(directory.join("plans").join(format!("{}.yaml", shipped.name)), shipped.text)

@@ -35,6 +35,7 @@ mod steady_state;
 mod summary;
 mod sustained;
 mod text;
+mod validation;
 mod words;
 mod write_cliff;
 
@@ -59,4 +60,5 @@ pub use steady_state::{
 };
 pub use summary::Summary;
 pub use sustained::add_sustained;
+pub use validation::{VALIDATION, ValidationRow, validation_rows};
 pub use words::case as case_words;

@@ -22,6 +22,7 @@ mod parts;
 mod plan;
 mod published;
 mod quantity;
+mod replace;
 mod schema;
 mod setting;
 mod shipped;
@@ -53,6 +54,7 @@ pub use parts::{ShippedPart, shipped_parts};
 pub use plan::{Plan, SettingValues, Stage};
 pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue, UNSEEN_FOLDER};
 pub use quantity::{QUANTITIES, Quantity};
+pub use replace::{replace_value, replace_values};
 pub use schema::{Kind, schema};
 pub use setting::{
     BS_BYTES_LIMIT, HostSettingPlace, RATE_IOPS_LIMIT, SETTINGS, Setting, SettingKind, SettingScope,

@@ -29,7 +29,7 @@ pub use model::{
 };
 pub use standalone::standalone_svg;
 pub use topology::{Drawing, Layer, LayerKind};
-pub use validation::{VALIDATION, ValidationFigure, validation_pictures};
+pub use validation::{ValidationFigure, validation_pictures};
 
 impl Report {
     /// The report as one HTML page.

@@ -134,7 +134,7 @@ fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
     let interrupt = super::run::catch_signals()?;
     let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
     let mut points = campaign::bench_validation(directory.path(), &interrupt)?;
-    let rows = campaign::validation_rows(&points);
+    let rows = campaign::sum_validation(&points);
     let figures: Vec<report::ValidationFigure> = points.iter().map(validation_figure).collect();
     // The worst first.
     points.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
@@ -169,7 +169,7 @@ fn validation_figure(point: &campaign::ValidationPoint) -> report::ValidationFig
     }
 }
 
-fn validation_tables(rows: &[campaign::ValidationRow], points: &[campaign::ValidationPoint]) -> String {
+fn validation_tables(rows: &[findings::ValidationRow], points: &[campaign::ValidationPoint]) -> String {
     let share = |value: f64| format!("{:.1} %", value * 100.0);
     let mut text = String::from(
         "| array | set | quantity | rows | mean error | worst error | worst row |\n|---|---|---|---|---|---|---|\n",

@@ -24,6 +24,7 @@ mod mechanisms;
 mod methods;
 mod own_engine;
 mod pdf;
+mod questions;
 mod real_arrays;
 mod searches;
 mod served;

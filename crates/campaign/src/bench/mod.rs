@@ -12,4 +12,4 @@ pub use fast_forward::bench_fast_forward;
 pub use plans::{BENCH_THREADS, PlanRow, bench_plans};
 pub use probe::{ProbeCost, bench_probe};
 pub use scenario::{BENCH_ROUNDS, ScenarioRow, bench_memory, bench_scenarios};
-pub use validation::{ValidationPoint, ValidationRow, bench_validation, validation_rows};
+pub use validation::{ValidationPoint, bench_validation, sum_validation};

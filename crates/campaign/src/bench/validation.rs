@@ -3,8 +3,8 @@
 
 use super::plans::run_on_twin;
 use crate::CampaignError;
+use findings::ValidationRow;
 use plan::{FigureOf, PublishedRow, PublishedTable, PublishedValue};
-use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -34,25 +34,6 @@ impl ValidationPoint {
     }
 }
 
-/// Errors of one array in one quantity, as `make validate` prints them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ValidationRow {
-    /// The array.
-    pub array: String,
-    /// `fitted` or `unseen`.
-    pub set: String,
-    /// The quantity, by its path in results.
-    pub metric: String,
-    /// Rows compared.
-    pub rows: u64,
-    /// Mean of the errors' sizes, as a share.
-    pub mean_error: f64,
-    /// The largest error's size, as a share.
-    pub worst_error: f64,
-    /// The row that has it.
-    pub worst_row: String,
-}
-
 /// Runs the stages of the shipped plans that have published rows on their twins, and sets the two side by side.
 pub fn bench_validation(
     directory: &Path,
@@ -69,7 +50,7 @@ pub fn bench_validation(
 }
 
 /// Sums points up by array, set and quantity, in their order.
-pub fn validation_rows(points: &[ValidationPoint]) -> Vec<ValidationRow> {
+pub fn sum_validation(points: &[ValidationPoint]) -> Vec<ValidationRow> {
     let mut rows: Vec<ValidationRow> = Vec::new();
     for point in points {
         let size = point.error().abs();

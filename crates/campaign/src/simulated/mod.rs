@@ -7,7 +7,7 @@ mod timed_events;
 use crate::CampaignError;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
-use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, WallClock};
+use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, Sample, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -196,6 +196,21 @@ impl Simulator {
         pass(&mut twin, before.pause_ns);
         Ok(twin)
     }
+}
+
+/// Runs one case by itself on the twin of an array, beside any run: `on_sample` is given the twin, the number of the load and
+/// the sample, and ends the case with `true`. `settings` are those of the twin where the case has none.
+pub fn simulate_case(
+    description: &ArrayDescription,
+    settings: &[(String, String)],
+    case: &Case,
+    on_sample: &mut dyn FnMut(&mut Twin, usize, Sample) -> bool,
+) -> Result<Extrapolation, CampaignError> {
+    let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
+    let simulator = Simulator::new(description.clone(), &target, String::new(), Some(1), None);
+    let mut twin = simulator.check(case, None)?;
+    let ran = case_run::run(&mut twin, case, on_sample).map_err(CampaignError::Refused)?;
+    Ok(ran.extrapolation)
 }
 
 /// The state of a twin after writes: `fresh` after none, `written` once in order, `filled` more often and then at rest,

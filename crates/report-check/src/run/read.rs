@@ -28,7 +28,7 @@ impl Run {
         run.read_texts(&database)?;
         run.read_published(published);
         run.read_claims(&published.join("../plans"));
-        let reference = published.join("../crates/report/reference/validation.jsonl");
+        let reference = published.join("../crates/findings/reference/validation.jsonl");
         let lines = std::fs::read_to_string(reference).unwrap_or_default();
         run.validation = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         Ok(run)

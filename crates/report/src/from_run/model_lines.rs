@@ -2,8 +2,8 @@
 //! figure of a twin can be trusted without it.
 
 use super::Source;
-use crate::validation::{self, Row};
-use findings::{Cited, Quantity, Unit, cited};
+use crate::validation;
+use findings::{Cited, Quantity, Unit, ValidationRow, cited};
 use store::CaseResult;
 
 /// Latencies of which the 99.9th percentile is within this share of the median are nearly constant.
@@ -25,7 +25,7 @@ pub fn of(source: &Source<'_>) -> Vec<Cited> {
     }
     let Some(array) = &source.manifest.array else { return Vec::new() };
     let mut lines = vec![origins(&array.text)];
-    lines.push(validated(&array.name, &validation::rows()));
+    lines.push(validated(&array.name, &findings::validation_rows()));
     lines.extend(lacking(&array.text));
     lines.extend(constant_latencies(source));
     lines
@@ -57,12 +57,12 @@ fn origins(text: &str) -> Cited {
 }
 
 /// What is known of the model's errors against measured rows.
-fn validated(array: &str, rows: &[Row]) -> Cited {
-    let of_array: Vec<&Row> = rows.iter().filter(|row| row.array == array).collect();
+fn validated(array: &str, rows: &[ValidationRow]) -> Cited {
+    let of_array: Vec<&ValidationRow> = rows.iter().filter(|row| row.array == array).collect();
     let sets = ["fitted", "unseen", "other"].into_iter().filter_map(|set| {
-        let of_set: Vec<&&Row> = of_array.iter().filter(|row| row.set == set).collect();
+        let of_set: Vec<&&ValidationRow> = of_array.iter().filter(|row| row.set == set).collect();
         let most = of_set.iter().max_by_key(|row| row.rows)?;
-        let number = |row: &Row, field: &str, value: f64, unit| {
+        let number = |row: &ValidationRow, field: &str, value: f64, unit| {
             let path = format!("{array}/{set}/{}/{field}", row.metric);
             Quantity::new(value, unit, findings::Source::other("validation", &path))
         };
@@ -162,8 +162,8 @@ fn constant_latencies(source: &Source<'_>) -> Option<Cited> {
 mod tests {
     use super::*;
 
-    fn row(set: &str, metric: &str, rows: u64, mean_error: f64, worst_error: f64) -> Row {
-        Row {
+    fn row(set: &str, metric: &str, rows: u64, mean_error: f64, worst_error: f64) -> ValidationRow {
+        ValidationRow {
             array: "made-up".into(),
             set: set.into(),
             metric: metric.into(),

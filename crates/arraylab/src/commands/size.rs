@@ -1,0 +1,213 @@
+//! `size`: arrays for a workload.
+
+use crate::cli::SizeArgs;
+use crate::failure::Failure;
+use crate::output::{print, print_json_lines, print_notice, write_new};
+use crate::table::{Align, render};
+use sizing::{
+    Axis, Configuration, Effort, Growth, LoadSource, Requirement, SizeQuestion, SizeRow, SizeVerdict, State,
+    Validated,
+};
+use std::process::ExitCode;
+use units::{human_bytes, human_count, human_latency, human_rate};
+
+/// I/Os of a point: a search takes a dozen of them in each state.
+const EFFORT: Effort = Effort { ios: 150_000, most_ios: 1_500_000, seeds: 1 };
+
+/// `arraylab size`
+pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
+    let load = LoadSource::read(&arguments.workload)?;
+    load.check_rate()?;
+    for left_out in &load.not_carried {
+        print_notice(&format!("warning: {left_out}"));
+    }
+    let requirements: Vec<Requirement> =
+        arguments.require.iter().map(|text| Requirement::parse(text)).collect::<Result<_, _>>()?;
+    let space: Vec<Axis> = arguments.space.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>()?;
+    let mut states: Vec<State> = arguments.state.iter().filter_map(|name| State::named(name)).collect();
+    if states.is_empty() {
+        states = if space.is_empty() { State::ALL.to_vec() } else { vec![State::Healthy] };
+    }
+    let question = SizeQuestion {
+        case: load.case.clone(),
+        capacity_bytes: load.capacity_bytes,
+        requirements,
+        growth: arguments.growth.as_deref().map(Growth::parse).transpose()?,
+        states,
+        effort: Effort { seeds: arguments.seeds, ..EFFORT },
+    };
+    let mut designs = Vec::new();
+    for name in &arguments.array {
+        let (possible, refused) = sizing::designs(&Configuration::load(name)?, &space)?;
+        for reason in refused {
+            print_notice(&format!("left out: {name} {reason}"));
+        }
+        designs.extend(possible);
+    }
+    if let Some(directory) = &arguments.out {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Failure::refused(format!("cannot create {}: {error}", directory.display())))?;
+    }
+    let designs_text = human_count(designs.len() as u64, "design");
+    print_notice(&format!("{designs_text}, {} each", human_count(question.states.len() as u64, "state")));
+    let rows = sizing::size(&designs, &question)?;
+    let text = page(&rows, &question, &load);
+    if let Some(directory) = &arguments.out {
+        let lines: String = rows.iter().map(|row| format!("{}\n", row.json())).collect();
+        for (name, contents) in [("size.jsonl", &lines), ("size.txt", &text)] {
+            write_new(&directory.join(name), |file| {
+                file.write_all(contents.as_bytes()).map_err(|error| Failure::Failed(Box::new(error)))
+            })?;
+        }
+    }
+    if arguments.json {
+        print_json_lines(rows.iter().map(SizeRow::json))?;
+    } else {
+        print(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn name_of(row: &SizeRow) -> String {
+    if row.design.is_empty() {
+        return row.array.clone();
+    }
+    let pairs = row.design.iter().map(|(key, value)| {
+        format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    });
+    format!("{} {}", row.array, pairs.collect::<Vec<_>>().join(" "))
+}
+
+fn page(rows: &[SizeRow], question: &SizeQuestion, load: &LoadSource) -> String {
+    let required: Vec<String> = question.requirements.iter().map(ToString::to_string).collect();
+    let mut text = format!("workload: {}; required: {}\n\n", load.text, required.join(", "));
+    let mut names: Vec<String> = rows.iter().map(name_of).collect();
+    names.dedup();
+    // A space is read as a table, a few arrays by their sentences.
+    if names.len() <= 8 {
+        for name in &names {
+            let own: Vec<&SizeRow> = rows.iter().filter(|row| name_of(row) == *name).collect();
+            text.push_str(&format!("{}\n", sentence(name, &own, question)));
+        }
+        text.push('\n');
+    }
+    text.push_str(&table(rows));
+    text.push_str(&format!("\n{}\n", basis(rows)));
+    let reasons: Vec<String> = rows
+        .iter()
+        .filter(|row| {
+            row.headroom.is_none() || row.verdict == SizeVerdict::NotShown || row.headroom == Some(0.0)
+        })
+        .filter(|row| !row.because.is_empty())
+        .map(|row| format!("{}, {}: {}", name_of(row), row.state.name(), row.because))
+        .collect();
+    for reason in reasons {
+        text.push_str(&format!("{reason}\n"));
+    }
+    text
+}
+
+/// Verdict about one design: healthy first, then the other states.
+fn sentence(name: &str, rows: &[&SizeRow], question: &SizeQuestion) -> String {
+    let states = |verdict: SizeVerdict| -> Vec<&str> {
+        rows.iter()
+            .filter(|row| row.verdict == verdict && row.state != State::Healthy)
+            .map(|row| row.state.name())
+            .collect()
+    };
+    let healthy = rows.iter().find(|row| row.state == State::Healthy);
+    let mut text = match healthy {
+        Some(row) => format!("{name} {} the load", verb(row.verdict)),
+        None => format!("{name}, without a look at its healthy state"),
+    };
+    if let Some((row, growth)) = healthy.copied().zip(question.growth)
+        && row.verdict == SizeVerdict::Meets
+    {
+        text.push_str(&match row.breaks_in_year {
+            Some(1) => ", but breaks in the first year of growth".to_owned(),
+            Some(year) => format!(" until the end of year {}", year - 1),
+            None => format!(" through all {} years of growth", growth.years),
+        });
+    }
+    let also = [
+        (SizeVerdict::Meets, "meets it"),
+        (SizeVerdict::TooCloseToCall, "too close to call"),
+        (SizeVerdict::Fails, "fails"),
+        (SizeVerdict::NotShown, "not shown"),
+        (SizeVerdict::NotModelled, "not modelled"),
+    ];
+    for (verdict, words) in also {
+        let named = states(verdict);
+        if !named.is_empty() {
+            text.push_str(&format!("; {words}: {}", named.join(", ")));
+        }
+    }
+    text.push('.');
+    text
+}
+
+fn verb(verdict: SizeVerdict) -> &'static str {
+    match verdict {
+        SizeVerdict::Meets => "meets",
+        SizeVerdict::TooCloseToCall => "is too close to call for",
+        SizeVerdict::Fails => "fails",
+        SizeVerdict::NotShown => "is not shown to meet",
+        SizeVerdict::NotModelled => "is not modelled for",
+    }
+}
+
+fn table(rows: &[SizeRow]) -> String {
+    let times = |value: f64| format!("{value:.2}");
+    let table: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let peak =
+                row.points.iter().min_by(|a, b| (a.times - 1.0).abs().total_cmp(&(b.times - 1.0).abs()));
+            vec![
+                name_of(row),
+                row.state.name().to_owned(),
+                row.verdict.name().to_owned(),
+                row.headroom.map_or_else(|| "-".into(), times),
+                row.headroom_95.map_or_else(|| "-".into(), |[low, high]| format!("{low:.2} to {high:.2}")),
+                row.breaks_in_year.map_or_else(|| "-".into(), |year| year.to_string()),
+                peak.map_or_else(|| "-".into(), |point| human_rate(point.iops)),
+                peak.map_or_else(|| "-".into(), |point| human_latency(point.p99_ns as f64)),
+                row.usable_bytes.map_or_else(|| "-".into(), human_bytes),
+                row.drives.map_or_else(|| "-".into(), |drives| drives.to_string()),
+                if row.pareto { "yes".into() } else { String::new() },
+            ]
+        })
+        .collect();
+    let columns = [
+        ("array", Align::Left),
+        ("state", Align::Left),
+        ("verdict", Align::Left),
+        ("headroom", Align::Right),
+        ("range (95 %)", Align::Right),
+        ("breaks in year", Align::Right),
+        ("IOPS at the load", Align::Right),
+        ("p99", Align::Right),
+        ("usable", Align::Right),
+        ("drives", Align::Right),
+        ("Pareto", Align::Left),
+    ];
+    render(&columns, &table)
+}
+
+fn basis(rows: &[SizeRow]) -> &'static str {
+    match rows.iter().map(|row| row.validated).max_by_key(|validated| match validated {
+        Validated::Unseen => 0,
+        Validated::Fitted => 1,
+        Validated::Assumed => 2,
+    }) {
+        Some(Validated::Unseen) => {
+            "Basis: published rows that no fit has seen; percentiles are in none of them and may be half or twice as long."
+        }
+        Some(Validated::Fitted) => {
+            "Basis: rows that the arrays were fitted to, twice their error where an array was changed; percentiles may be half or twice as long."
+        }
+        _ => {
+            "Basis: assumed parts; no published row validates them. Ranges are half to twice of what is simulated: do not sign on this."
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `what-if`: effect of changes of an array, and its bottlenecks one after the other.
+
+use crate::cli::WhatIfArgs;
+use crate::failure::Failure;
+use crate::output::{print, print_json_lines, print_notice};
+use crate::table::{Align, render};
+use serde_json::{Map, Value};
+use sizing::{Answer, Bottleneck, Change, Configuration, Effort, LoadSource, Row, SizingError, Validated};
+use std::process::ExitCode;
+use units::{human_bandwidth, human_duration, human_latency, human_rate};
+
+impl From<SizingError> for Failure {
+    fn from(error: SizingError) -> Failure {
+        match error {
+            SizingError::Campaign(error) => error.into(),
+            other => Failure::Refused(Box::new(other)),
+        }
+    }
+}
+
+/// `arraylab what-if`
+pub fn what_if(arguments: &WhatIfArgs) -> Result<ExitCode, Failure> {
+    let array = Configuration::load(&arguments.array)?;
+    let load = LoadSource::read(&arguments.load)?;
+    for left_out in &load.not_carried {
+        print_notice(&format!("warning: {left_out}"));
+    }
+    let changes: Vec<Change> =
+        arguments.change.iter().map(|text| Change::parse(text)).collect::<Result<_, _>>()?;
+    let effort = Effort { seeds: arguments.seeds, ..Effort::default() };
+    let rows = sizing::what_if(&array, &load.case, &changes, &effort)?;
+    let walk = match arguments.find_bottleneck {
+        true => Some(sizing::find_bottleneck(&array, &load.case, &effort)?),
+        false => None,
+    };
+    if arguments.json {
+        let steps = walk.iter().flatten().map(Bottleneck::json);
+        print_json_lines(rows.iter().map(Row::json).chain(steps))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!("{}\n", array.description.title);
+    text.push_str(&format!("load: {}\n\n", load.text));
+    text.push_str(&effect_table(&rows));
+    text.push_str("\nRate gained by 1 % more of a part, in percent\n");
+    text.push_str(&elasticity_table(&rows));
+    if let Some(steps) = &walk {
+        text.push_str("\nBottlenecks: a quarter more of the part that limits, step by step\n");
+        text.push_str(&walk_table(&rows[0].answer, steps));
+    }
+    for note in notes(&rows) {
+        text.push_str(&format!("\n{note}"));
+    }
+    text.push('\n');
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn change_text(change: &Map<String, Value>) -> String {
+    if change.is_empty() {
+        return "as it is".into();
+    }
+    let pairs = change.iter().map(|(key, value)| {
+        format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    });
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+/// Width of the longest bar.
+const BAR: f64 = 20.0;
+
+fn effect_table(rows: &[Row]) -> String {
+    let first = &rows[0].answer;
+    let most = rows.iter().map(|row| row.answer.iops).fold(1.0, f64::max);
+    let table: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let answer = &row.answer;
+            let [low, high] = answer.iops_95;
+            vec![
+                change_text(&row.change),
+                human_rate(answer.iops),
+                format!("{} to {}", human_rate(low), human_rate(high)),
+                format!("{:+.0} %", (answer.iops / first.iops.max(f64::MIN_POSITIVE) - 1.0) * 100.0),
+                human_bandwidth(answer.bw_bytes_per_s),
+                human_latency(answer.latency_ns.mean),
+                human_latency(answer.latency_ns.p99 as f64),
+                answer.limit.clone(),
+                "#".repeat((answer.iops / most * BAR).round() as usize),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("change", Align::Left),
+        ("IOPS", Align::Right),
+        ("range (95 %)", Align::Right),
+        ("gain", Align::Right),
+        ("bandwidth", Align::Right),
+        ("mean", Align::Right),
+        ("p99", Align::Right),
+        ("limit", Align::Left),
+        ("IOPS", Align::Left),
+    ];
+    render(&columns, &table)
+}
+
+fn elasticity_table(rows: &[Row]) -> String {
+    let parts: Vec<&str> = rows[0].answer.elasticity.iter().map(|one| one.part.name()).collect();
+    let table: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let of = |part: &&str| {
+                let one = row.answer.elasticity.iter().find(|one| one.part.name() == *part);
+                one.map_or_else(|| "-".to_owned(), |one| format!("{:.2}", one.elasticity + 0.0))
+            };
+            std::iter::once(change_text(&row.change)).chain(parts.iter().map(of)).collect()
+        })
+        .collect();
+    let columns: Vec<(&str, Align)> = std::iter::once(("change", Align::Left))
+        .chain(parts.iter().map(|part| (*part, Align::Right)))
+        .collect();
+    render(&columns, &table)
+}
+
+fn walk_table(first: &Answer, steps: &[Bottleneck]) -> String {
+    if steps.is_empty() {
+        return format!("  no part gains anything: the limit is `{}`\n", first.limit);
+    }
+    let table: Vec<Vec<String>> = steps
+        .iter()
+        .map(|step| {
+            vec![
+                step.part.name().to_owned(),
+                format!("{:.2}", step.factors.get(&step.part).copied().unwrap_or(1.0)),
+                human_rate(step.answer.iops),
+                format!("{:+.0} %", (step.answer.iops / step.iops_before - 1.0) * 100.0),
+                format!("{:+.0} %", (step.doubled - 1.0) * 100.0),
+                step.answer.limit.clone(),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("part", Align::Left),
+        ("times of it", Align::Right),
+        ("IOPS", Align::Right),
+        ("gain", Align::Right),
+        ("gain of doubling it", Align::Right),
+        ("limit then", Align::Left),
+    ];
+    render(&columns, &table)
+}
+
+/// Basis of the ranges, and reservations.
+fn notes(rows: &[Row]) -> Vec<String> {
+    let first = &rows[0].answer;
+    let basis = match first.validated {
+        Validated::Unseen => {
+            "Ranges: the worst error on published rows that no fit has seen; twice that for a changed array."
+        }
+        Validated::Fitted => {
+            "Ranges: the worst error on the rows that the array was fitted to; twice that for a changed array."
+        }
+        Validated::Assumed => {
+            "Ranges: half to twice of what was simulated. No published row validates this array: its parts are assumed. Do not sign on this."
+        }
+    };
+    let mut notes =
+        vec![basis.to_owned(), "No published row has percentiles: p99 may be half or twice as long.".into()];
+    if rows.iter().any(|row| row.answer.began_steady) {
+        notes.push(
+            "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
+        );
+    }
+    for row in rows.iter().filter(|row| !row.answer.is_steady) {
+        notes.push(format!(
+            "{}: the level still changed when the simulation ended ({} counted).",
+            change_text(&row.change),
+            human_duration(row.answer.counted_ns)
+        ));
+    }
+    notes
+}

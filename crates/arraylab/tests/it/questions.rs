@@ -1,0 +1,235 @@
+//! `what-if` and `size`: answers with their fields, and questions that cannot be answered.
+
+use crate::support::{json_lines, refuse, succeed};
+
+/// A load that takes little time.
+const LOAD: &str = "fio:rw=randrw,rwmixread=70,bs=8k,iodepth=16,numjobs=8,runtime=2s";
+
+/// Proves that answers have the fields that were agreed, one line as the array is, one for each value and one for all changes
+/// together, in that order, and that equal questions have equal answers.
+#[test]
+fn answers_have_their_fields() {
+    let ask = || {
+        succeed(&[
+            "what-if",
+            "raid-levels",
+            "--load",
+            LOAD,
+            "--change",
+            "drives.rpm=10000,15000",
+            "--change",
+            "raid=10",
+            "--json",
+        ])
+    };
+    let text = ask();
+    assert_eq!(text, ask());
+    let lines = json_lines(&text);
+    let changes: Vec<String> = lines.iter().map(|line| line["change"].to_string()).collect();
+    assert_eq!(
+        changes,
+        [
+            "{}",
+            r#"{"drives.rpm":10000}"#,
+            r#"{"drives.rpm":15000}"#,
+            r#"{"raid":10}"#,
+            r#"{"drives.rpm":15000,"raid":10}"#
+        ]
+    );
+    for line in &lines {
+        let number = |path: &str| line.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+        let iops = number("/iops");
+        assert!(number("/iops_95/0") < iops && iops < number("/iops_95/1"), "{line}");
+        assert!((number("/bw_bytes_per_s") / iops / 8192.0 - 1.0).abs() < 1e-6, "{line}");
+        assert!(number("/latency_ns/mean") < number("/latency_ns/p99"), "{line}");
+        assert_eq!(line["limit"], "drives", "{line}");
+        assert!(number("/elasticity/drives") > 0.5 && number("/elasticity/links") < 0.1, "{line}");
+    }
+    assert_eq!(lines[0]["validated"], "unseen");
+    assert_eq!(lines[1]["validated"], "fitted");
+    assert!(lines[2]["iops"].as_f64() > lines[1]["iops"].as_f64());
+}
+
+/// Proves that the answer of a plan's case is what a run of that case gives, within its sampling and that of the run.
+#[test]
+fn an_answer_agrees_with_a_run() {
+    let case = "flashsystem-840:read-share/rwmixread=70";
+    let line = &json_lines(&succeed(&["what-if", "flashsystem-840", "--load", case, "--json"]))[0];
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let run = run.to_str().unwrap();
+    succeed(&[
+        "run",
+        "flashsystem-840",
+        "--target",
+        "twin:flashsystem-840",
+        "--stage",
+        "read-share",
+        "--only",
+        "rwmixread=70",
+        "--out",
+        run,
+    ]);
+    let result = &json_lines(&succeed(&["results", run, "--json"]))[0];
+    let ratio = line["iops"].as_f64().unwrap() / result["iops"].as_f64().unwrap();
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+}
+
+/// Proves that a walk's lines have the fields of answers, each of which begins where the one before ended.
+#[test]
+fn a_walk_goes_from_limit_to_limit() {
+    let lines = json_lines(&succeed(&[
+        "what-if",
+        "flashsystem-840",
+        "--load",
+        "fio:rw=randread,bs=8k,iodepth=32,numjobs=16,runtime=2s",
+        "--find-bottleneck",
+        "--json",
+    ]));
+    let mut before = lines[0]["iops"].as_f64().unwrap();
+    assert!(lines.len() > 2, "{}", lines.len());
+    for line in &lines[1..] {
+        let part = line["bottleneck"]["part"].as_str().unwrap();
+        assert!(line["change"][part].as_f64().unwrap() >= 1.25, "{line}");
+        assert_eq!(line["bottleneck"]["iops_before"].as_f64().unwrap(), before);
+        assert!(line["bottleneck"]["gain_of_doubling"].as_f64().unwrap() > 1.0, "{line}");
+        before = line["iops"].as_f64().unwrap();
+    }
+}
+
+/// Proves that what a person reads names the basis of the ranges and warns of assumed parts.
+#[test]
+fn a_page_says_what_it_rests_on() {
+    let text = succeed(&["what-if", "nas-raid5", "--load", LOAD]);
+    assert!(text.contains("Do not sign on this") && text.contains("limit"), "{text}");
+    let text = succeed(&["what-if", "flashsystem-840", "--load", LOAD, "--change", "links.count=16"]);
+    assert!(text.contains("no fit has seen"), "{text}");
+}
+
+/// Proves that questions that cannot be answered are refused with a hint before anything is simulated.
+#[test]
+fn wrong_questions_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let jobs = directory.path().join("two.fio");
+    std::fs::write(&jobs, "[global]\nrw=randread\nbs=4k\nruntime=1\ntime_based\n[a]\nfilename=/dev/null\n[b]\nstonewall\nfilename=/dev/null\n")
+        .unwrap();
+    let jobs = jobs.to_str().unwrap();
+    for (arguments, expected) in [
+        (vec!["no-such-array", "--load", LOAD], "hint"),
+        (vec!["raid-levels", "--load", "fio:rw=randread,bs=4k,queue_depth=3"], "hint"),
+        (vec!["raid-levels", "--load", "fio:rw=randred"], "randread"),
+        (vec!["raid-levels", "--load", "fio:rw"], "NAME=VALUE"),
+        (vec!["raid-levels", "--load", "flashsystem-840"], "names no case"),
+        (vec!["raid-levels", "--load", "flashsystem-840:block-size/bs=4095"], "bs=4096"),
+        (vec!["raid-levels", "--load", "no-such-plan:a/b"], "hint"),
+        (vec!["raid-levels", "--load", jobs], "name one"),
+        (vec!["raid-levels", "--load", LOAD, "--change", "drives.rpm"], "KEY=VALUE"),
+        (vec!["raid-levels", "--load", LOAD, "--change", "=3"], "KEY=VALUE"),
+        (vec!["raid-levels", "--load", LOAD, "--change", "drives.rpn=3"], "rpm"),
+        (vec!["raid-levels", "--load", LOAD, "--change", "drives.rpm=-3"], "hint"),
+        (vec!["raid-levels", "--load", LOAD, "--change", "raid=7"], "raid"),
+        (vec!["raid-levels", "--load", LOAD, "--change", "iodepth=7"], "--load"),
+        (vec!["flashsystem-840", "--load", LOAD, "--change", "links.count=0"], "hint"),
+        (vec!["raid-levels", "--load", LOAD, "--seeds", "0"], "1..=100"),
+    ] {
+        let (status, message) = refuse(&[&["what-if"], &arguments[..]].concat());
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+/// Proves that `size` prints the fields that were agreed, a line for each design and state, the same each time, and the files that were
+/// asked for; and that a workload that does not fit an array is an answer.
+#[test]
+fn sizes_have_their_fields() {
+    let directory = tempfile::tempdir().unwrap();
+    let workload = directory.path().join("w.yaml");
+    let text = "title: A file server\nsource: made up\ncapacity_bytes: 3000000000\nstreams:\n  \
+                - { name: files, rw: randrw, rwmixread: 80, bs: 8k, iops: 100, size: 1g }\n  \
+                - { name: log, rw: write, bs: 16k, iops: 10, numjobs: 1, rate_process: linear, size: 100m }\n";
+    std::fs::write(&workload, text).unwrap();
+    let workload = workload.to_str().unwrap();
+    let out = directory.path().join("out");
+    let arguments = [
+        "size",
+        workload,
+        "--array",
+        "raid-levels",
+        "--require",
+        "mean<80ms",
+        "--require",
+        "read.p99<500ms",
+        "--state",
+        "healthy",
+        "--state",
+        "drive-lost",
+        "--state",
+        "controller-lost",
+        "--growth",
+        "30%/y:3y",
+        "--json",
+    ];
+    let printed = succeed(&arguments);
+    let with_files = succeed(&[&arguments[..], &["--out", out.to_str().unwrap()]].concat());
+    assert_eq!(printed, with_files);
+    assert_eq!(std::fs::read_to_string(out.join("size.jsonl")).unwrap(), printed);
+    assert!(std::fs::read_to_string(out.join("size.txt")).unwrap().contains("raid-levels"));
+    let lines = json_lines(&printed);
+    let states: Vec<&str> = lines.iter().filter_map(|line| line["state"].as_str()).collect();
+    assert_eq!(states, ["healthy", "drive-lost", "controller-lost"]);
+    for line in &lines[..2] {
+        let headroom = line["headroom"].as_f64().unwrap();
+        let range: Vec<f64> =
+            line["headroom_95"].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).collect();
+        assert!(range[0] <= headroom && headroom <= range[1], "{line}");
+        let verdict = line["verdict"].as_str().unwrap();
+        assert_eq!(verdict == "meets", range[0] >= 1.0, "{line}");
+        assert!(line["cases"].as_array().unwrap().len() <= 15 && line["cost"].is_null(), "{line}");
+        let breaks = line["breaks_in_year"].as_u64();
+        assert_eq!(
+            breaks,
+            (1..=3).find(|&year| 1.3_f64.powi(year) > headroom).map(|year| year as u64),
+            "{line}"
+        );
+    }
+    assert_eq!(lines[2]["verdict"], "not-modelled");
+    assert!(!lines[2]["because"].as_str().unwrap().is_empty());
+    std::fs::write(directory.path().join("w.yaml"), text.replace("1g", "9t")).unwrap();
+    let line = &json_lines(&succeed(&[
+        "size",
+        workload,
+        "--array",
+        "raid-levels",
+        "--require",
+        "mean<1s",
+        "--state",
+        "healthy",
+        "--json",
+    ]))[0];
+    assert_eq!((line["verdict"].as_str(), line["headroom"].as_f64()), (Some("fails"), Some(0.0)));
+}
+
+/// Proves that wrong questions about sizes are refused with a hint.
+#[test]
+fn wrong_sizes_are_refused() {
+    const RATED: &str = "fio:rw=randread,bs=8k,rate_iops=50,rate_process=poisson";
+    for (arguments, expected) in [
+        (vec![LOAD, "--array", "raid-levels", "--require", "p99<1ms"], "give its rate"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p99<1"], "is no latency"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p98<1ms"], "is no measure"),
+        (vec![RATED, "--array", "raid-levels"], "--require"),
+        (vec![RATED, "--require", "p99<1ms"], "--array"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p99<1ms", "--growth", "a lot"], "30%/y:3y"),
+        (vec![RATED, "--array", "raid-levels", "--require", "p99<1ms", "--state", "happy"], "healthy"),
+        (
+            vec![RATED, "--array", "nas-raid5", "--require", "p99<1ms", "--space", "drives.count=4..2"],
+            "KEY=FIRST",
+        ),
+        (vec![RATED, "--array", "nas-raid5", "--require", "p99<1ms", "--space", "drives.count=1..2"], "hint"),
+        (vec![RATED, "--array", "nas-raid5", "--require", "p99<1ms", "--space", "drives.coun=4,5"], "count"),
+    ] {
+        let (status, message) = refuse(&[&["size"], &arguments[..]].concat());
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}

@@ -1,0 +1,245 @@
+//! Answer about one configuration: its level with a range, and the part that limits it.
+
+use crate::part::Part;
+use crate::simulation::{self, Effort, Level};
+use crate::{Configuration, SizingError, Validated, model_error};
+use load::Histogram;
+use plan::Case;
+use serde::Serialize;
+use units::NANOS_PER_SECOND;
+
+/// Factor of the step from which an elasticity is taken.
+pub const STEP: f64 = 1.25;
+/// A part that is busy for this share of the time is full.
+const FULL: f64 = 0.90;
+/// A part that is busy for less is not what others wait for.
+const HALF: f64 = 0.5;
+/// Elasticity from which a part limits.
+const LIMITS: f64 = 0.1;
+/// I/Os wait for one another where they take so many times as long as one alone.
+const QUEUED: f64 = 2.0;
+/// A rate that was asked for is reached within this share.
+const RATE_REACHED: f64 = 0.98;
+
+/// Latency with its range.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean, in nanoseconds.
+    pub mean: f64,
+    /// 99th percentile, in nanoseconds.
+    pub p99: u64,
+    /// Range of the mean: 95 %, model and sampling together.
+    pub mean_95: [f64; 2],
+    /// Range of the percentile.
+    pub p99_95: [f64; 2],
+}
+
+/// Share of the time that a kind of part was busy.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PartBusy {
+    /// The part.
+    pub part: Part,
+    /// Mean over like parts that were used, of its busiest resource: 0 to 1.
+    pub share: f64,
+}
+
+/// Gain from more of one part: change of the rate's logarithm by that of the part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Elasticity {
+    /// The part.
+    pub part: Part,
+    /// 1 where the rate grows as the part does, 0 where it stays.
+    pub elasticity: f64,
+}
+
+/// Answer about one configuration under one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// I/Os a second.
+    pub iops: f64,
+    /// Range of the true rate: 95 %, model and sampling together.
+    pub iops_95: [f64; 2],
+    /// Relative half-width of the sampling alone.
+    pub sampling: f64,
+    /// Bytes a second.
+    pub bw_bytes_per_s: f64,
+    /// Latency over both directions.
+    pub latency_ns: Latency,
+    /// Mean latency of each direction that did something.
+    pub read_mean_ns: Option<f64>,
+    /// As `read_mean_ns`.
+    pub write_mean_ns: Option<f64>,
+    /// The part that limits, `rate` where the load asks for no more, `concurrency` where no part is full.
+    pub limit: String,
+    /// Busy shares, from the host to the drives.
+    pub busy: Vec<PartBusy>,
+    /// Gains from more of each part the array has; empty where they were not asked for.
+    pub elasticity: Vec<Elasticity>,
+    /// Basis of the ranges.
+    pub validated: Validated,
+    /// The level did not change any more when the simulation ended.
+    pub is_steady: bool,
+    /// The drives began as after hours of random writes, which the load did not ask for.
+    pub began_steady: bool,
+    /// Simulated time that counts, in nanoseconds.
+    pub counted_ns: u64,
+}
+
+/// Answer without elasticities.
+pub fn answer(configuration: &Configuration, case: &Case, effort: &Effort) -> Result<Answer, SizingError> {
+    let level = simulation::simulate(configuration, case, effort)?;
+    let mut answer = of_level(configuration, &level);
+    answer.limit = limit(&answer, case, false);
+    Ok(answer)
+}
+
+/// Answer with the gain from a quarter more of each part.
+pub fn answer_with_elasticity(
+    configuration: &Configuration,
+    case: &Case,
+    effort: &Effort,
+) -> Result<Answer, SizingError> {
+    let more: Vec<(Part, Configuration)> =
+        Part::ALL.into_iter().filter_map(|part| Some((part, scaled(configuration, part, STEP)?))).collect();
+    let unloaded = alone(case);
+    let questions: Vec<(&Configuration, &Case)> = [(configuration, case), (configuration, &unloaded)]
+        .into_iter()
+        .chain(more.iter().map(|(_, more)| (more, case)))
+        .collect();
+    let mut levels = Vec::new();
+    for level in
+        in_parallel(&questions, &|(configuration, case)| simulation::simulate(configuration, case, effort))
+    {
+        levels.push(level?);
+    }
+    let mut answer = of_level(configuration, &levels[0]);
+    for ((part, _), level) in more.iter().zip(&levels[2..]) {
+        let gained = rate(level) / answer.iops;
+        answer.elasticity.push(Elasticity { part: *part, elasticity: exponent(gained) });
+    }
+    let is_queued = answer.latency_ns.mean >= QUEUED * mean_latency_ns(&levels[1]);
+    answer.limit = limit(&answer, case, is_queued);
+    Ok(answer)
+}
+
+/// The same load with one I/O at a time.
+fn alone(case: &Case) -> Case {
+    let mut case = case.clone();
+    for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
+        (load.numjobs, load.iodepth, load.rate_iops) = (1, 1, None);
+        load.shape.arrival = None;
+    }
+    case
+}
+
+fn both(level: &Level) -> Histogram {
+    let mut both = Histogram::new();
+    both.merge(&level.read.latency);
+    both.merge(&level.write.latency);
+    both
+}
+
+fn mean_latency_ns(level: &Level) -> f64 {
+    both(level).mean_ns()
+}
+
+/// The configuration with more of a part; `None` where it has nothing of it.
+pub(crate) fn scaled(configuration: &Configuration, part: Part, factor: f64) -> Option<Configuration> {
+    let description = part.scaled(&configuration.description, factor)?;
+    Some(Configuration { description, ..configuration.clone() })
+}
+
+/// Exponent of a gain from one step.
+pub(crate) fn exponent(gain: f64) -> f64 {
+    libm::log(gain.max(1e-9)) / libm::log(STEP)
+}
+
+/// Results of independent questions in their order, on all processors.
+pub(crate) fn in_parallel<Q: Sync, A: Send>(questions: &[Q], of: &(dyn Fn(&Q) -> A + Sync)) -> Vec<A> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(questions.len().max(1));
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let mut answers: Vec<(usize, A)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut own = Vec::new();
+            loop {
+                let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Some(question) = questions.get(index) else { return own };
+                own.push((index, of(question)));
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+fn rate(level: &Level) -> f64 {
+    (level.read.ios + level.write.ios) as f64 * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64
+}
+
+fn of_level(configuration: &Configuration, level: &Level) -> Answer {
+    let iops = rate(level);
+    let bytes = level.read.bytes + level.write.bytes;
+    let both = both(level);
+    let (rates, validated) = model_error(configuration, &["iops"]);
+    let metrics: Vec<&str> =
+        [("read.latency_ns.mean", level.read.ios), ("write.latency_ns.mean", level.write.ios)]
+            .into_iter()
+            .filter_map(|(metric, ios)| (ios > 0).then_some(metric))
+            .collect();
+    let (means, _) = model_error(configuration, &metrics);
+    // No published row has a percentile.
+    let (percentiles, _) = model_error(configuration, &[]);
+    let (mean, p99) = (both.mean_ns(), both.percentile_ns(990_000));
+    let of = |side: &load::DirectionSample| (side.ios > 0).then(|| side.latency.mean_ns());
+    Answer {
+        iops,
+        iops_95: rates.range(iops, level.rate_half_width),
+        sampling: level.rate_half_width,
+        bw_bytes_per_s: bytes as f64 * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64,
+        latency_ns: Latency {
+            mean,
+            p99,
+            mean_95: means.range(mean, level.mean_half_width),
+            p99_95: percentiles.range(p99 as f64, level.p99_half_width),
+        },
+        read_mean_ns: of(&level.read),
+        write_mean_ns: of(&level.write),
+        limit: String::new(),
+        busy: level.busy.iter().map(|(part, share)| PartBusy { part: *part, share: *share }).collect(),
+        elasticity: Vec::new(),
+        validated,
+        is_steady: level.is_steady,
+        began_steady: level.began_steady,
+        counted_ns: level.counted_ns,
+    }
+}
+
+/// The first that applies: a rate that was asked for and is delivered; the part from which more gains most; a part that is full;
+/// too few I/Os outstanding.
+fn limit(answer: &Answer, case: &Case, is_queued: bool) -> String {
+    let requested: Option<f64> = if case.loads.is_empty() {
+        case.load.rate_iops
+    } else {
+        case.loads.iter().map(|load| load.load.rate_iops).sum()
+    };
+    if requested.is_some_and(|requested| answer.iops >= RATE_REACHED * requested) {
+        return "rate".into();
+    }
+    let share = |part: Part| answer.busy.iter().find(|busy| busy.part == part).map(|busy| busy.share);
+    let gains = answer.elasticity.iter().max_by(|a, b| a.elasticity.total_cmp(&b.elasticity));
+    // A drive's dies, for one, are busy without a counter of it: that I/Os wait for one another shows it.
+    if let Some(most) = gains.filter(|most| most.elasticity >= LIMITS)
+        && (is_queued || share(most.part).is_some_and(|share| share >= HALF))
+    {
+        return most.part.name().into();
+    }
+    let busiest = answer.busy.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+    // More of a full part that gains nothing is no remedy.
+    let is_known = !answer.elasticity.is_empty();
+    match busiest.filter(|busiest| busiest.share >= FULL && !is_known) {
+        Some(full) => full.part.name().into(),
+        None => "concurrency".into(),
+    }
+}

@@ -1,0 +1,105 @@
+//! Bottlenecks one after the other: the part that limits, what more of it gains, and what limits then.
+
+use crate::answer::STEP;
+
+use crate::answer::{answer, answer_with_elasticity, scaled};
+use crate::part::Part;
+use crate::what_if::{answer_json, rounded};
+use crate::{Answer, Configuration, Effort, SizingError};
+use plan::Case;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Steps of the walk, at most.
+const STEPS_LIMIT: usize = 16;
+/// A step that gains less ends the walk.
+const GAINS: f64 = 1.01;
+/// Factor whose gain is predicted.
+const DOUBLE: f64 = 2.0;
+
+/// Step of the walk: a part of which a quarter more was added.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bottleneck {
+    /// The part that limits.
+    pub part: Part,
+    /// Elasticity at the step's beginning.
+    pub elasticity: f64,
+    /// I/Os a second before the step.
+    pub iops_before: f64,
+    /// Gain of twice this part from before the step on, predicted from two steps: rate after ÷ rate before.
+    pub doubled: f64,
+    /// Times of each part that the array has after the step.
+    pub factors: BTreeMap<Part, f64>,
+    /// The array after the step.
+    pub answer: Answer,
+}
+
+impl Bottleneck {
+    /// The step as `arraylab what-if --find-bottleneck --json` prints it: the fields of an answer, with `bottleneck` beside them.
+    pub fn json(&self) -> Value {
+        let change = self.factors.iter().map(|(part, factor)| (part.name().to_owned(), rounded(*factor)));
+        let mut line = answer_json(&change.collect(), &self.answer);
+        line["bottleneck"] = json!({
+            "part": self.part,
+            "elasticity": rounded(self.elasticity),
+            "iops_before": self.iops_before,
+            "gain_of_doubling": rounded(self.doubled),
+        });
+        line
+    }
+}
+
+/// The walk, until nothing gains or the load asks for no more.
+pub fn find_bottleneck(
+    array: &Configuration,
+    case: &Case,
+    effort: &Effort,
+) -> Result<Vec<Bottleneck>, SizingError> {
+    let mut steps: Vec<Bottleneck> = Vec::new();
+    let mut factors = BTreeMap::new();
+    let mut now = array.clone();
+    let mut before = answer_with_elasticity(&now, case, effort)?;
+    while steps.len() < STEPS_LIMIT {
+        let Some((part, elasticity)) = limiting(&before) else { break };
+        let Some(more) = scaled(&now, part, STEP) else { break };
+        let after = answer_with_elasticity(&more, case, effort)?;
+        if after.iops < GAINS * before.iops {
+            break;
+        }
+        let doubled = gain_of_doubling(&now, part, &before, &after, case, effort)?;
+        *factors.entry(part).or_insert(1.0) *= STEP;
+        let iops_before = before.iops;
+        steps.push(Bottleneck {
+            part,
+            elasticity,
+            iops_before,
+            doubled,
+            factors: factors.clone(),
+            answer: after.clone(),
+        });
+        (now, before) = (more, after);
+    }
+    Ok(steps)
+}
+
+/// The part that the answer names as its limit, with its elasticity.
+fn limiting(answer: &Answer) -> Option<(Part, f64)> {
+    let named = answer.elasticity.iter().find(|one| one.part.name() == answer.limit)?;
+    Some((named.part, named.elasticity))
+}
+
+/// Rate with twice a part by the rate with one, from steps of a quarter: the rate follows the last step's slope, in logarithms.
+fn gain_of_doubling(
+    array: &Configuration,
+    part: Part,
+    before: &Answer,
+    after: &Answer,
+    case: &Case,
+    effort: &Effort,
+) -> Result<f64, SizingError> {
+    let Some(second) = scaled(array, part, STEP * STEP) else { return Ok(after.iops / before.iops) };
+    let second = answer(&second, case, effort)?;
+    let slope = crate::answer::exponent(second.iops / after.iops).max(0.0);
+    let rest = DOUBLE / (STEP * STEP);
+    Ok(second.iops / before.iops * libm::pow(rest, slope))
+}

@@ -1,0 +1,100 @@
+//! Configuration of an array: its description with changes of single values.
+
+use crate::SizingError;
+use serde_json::{Map, Value};
+use twin::{ArrayDescription, Twin};
+
+/// Most values of one changed key.
+const VALUES_LIMIT: usize = 64;
+
+/// Key of an array, or a setting of its twin, with the values that it is to have instead, one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Path in the description (`fabric.ports`, `links.count`), or a setting of the twin (`raid`, `gc`).
+    pub key: String,
+    /// Its other values.
+    pub values: Vec<Value>,
+}
+
+impl Change {
+    /// Reads `KEY=VALUE[,VALUE]…`.
+    pub fn parse(text: &str) -> Result<Change, SizingError> {
+        let wrong = || {
+            SizingError::question(
+                format!("`{text}` is no change"),
+                "KEY=VALUE, as `links.count=4,8` or `drives.read=60us`",
+            )
+        };
+        let (key, values) = text.split_once('=').ok_or_else(wrong)?;
+        let values: Vec<Value> = values
+            .split(',')
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+            .map(|value| serde_json::from_str(value).unwrap_or_else(|_| value.into()))
+            .collect();
+        if key.trim().is_empty() || values.is_empty() || values.len() > VALUES_LIMIT {
+            return Err(wrong());
+        }
+        Ok(Change { key: key.trim().to_owned(), values })
+    }
+}
+
+/// Array as a twin of it is built.
+#[derive(Debug, Clone)]
+pub struct Configuration {
+    /// Name under which it ships, or of its file.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// The same, read.
+    pub description: ArrayDescription,
+    /// Settings of the twin, in the order given.
+    pub settings: Vec<(String, String)>,
+    /// Changes that led here from the array as it is.
+    pub changed: Map<String, Value>,
+}
+
+impl Configuration {
+    /// An array by its name or path.
+    pub fn load(name_or_path: &str) -> Result<Configuration, SizingError> {
+        let loaded = plan::load_array(name_or_path)?;
+        Ok(Configuration {
+            name: loaded.name,
+            text: loaded.text,
+            description: loaded.description,
+            settings: Vec::new(),
+            changed: Map::new(),
+        })
+    }
+
+    /// The same array with one value changed.
+    pub fn with(&self, key: &str, value: &Value) -> Result<Configuration, SizingError> {
+        self.with_all(&[(key, value)])
+    }
+
+    /// The same array with several values changed at once, of which only the whole must be possible.
+    pub fn with_all(&self, changes: &[(&str, &Value)]) -> Result<Configuration, SizingError> {
+        let mut changed = self.clone();
+        let mut values = Vec::new();
+        for (key, value) in changes {
+            changed.changed.insert((*key).to_owned(), (*value).clone());
+            if Twin::settings(&self.description).iter().any(|setting| setting.name == *key) {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                changed.settings.retain(|(name, _)| name != key);
+                changed.settings.push(((*key).to_owned(), text));
+            } else if plan::setting(key).is_some() {
+                return Err(SizingError::question(
+                    format!("`{key}` is a setting of the load, not of the array"),
+                    "give it with --load",
+                ));
+            } else {
+                values.push((*key, (*value).clone()));
+            }
+        }
+        if !values.is_empty() {
+            changed.text = plan::replace_values(&self.name, &self.text, &values)?;
+            changed.description = plan::parse_array(&self.name, &changed.text)?;
+        }
+        Ok(changed)
+    }
+}

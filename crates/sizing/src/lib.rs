@@ -1,0 +1,32 @@
+//! Answers about arrays: effect of changes, bottlenecks, size for a workload.
+
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod bottleneck;
+mod configuration;
+mod error;
+mod headroom;
+mod load_source;
+mod model_error;
+mod part;
+mod requirement;
+mod simulation;
+mod size;
+mod state;
+mod what_if;
+mod workload;
+
+pub use answer::{Answer, Elasticity, Latency, PartBusy, STEP, answer, answer_with_elasticity};
+pub use bottleneck::{Bottleneck, find_bottleneck};
+pub use configuration::{Change, Configuration};
+pub use error::SizingError;
+pub use load_source::LoadSource;
+pub use model_error::{ModelError, Validated, model_error};
+pub use part::Part;
+pub use requirement::{Requirement, Side};
+pub use simulation::Effort;
+pub use size::{Axis, Growth, SizePoint, SizeQuestion, SizeRow, SizeVerdict, designs, size};
+pub use state::State;
+pub use what_if::{Row, what_if};
+pub use workload::{Stream, Workload};

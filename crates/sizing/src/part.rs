@@ -1,0 +1,313 @@
+//! Parts of an array as answers name them, and arrays with more of one part.
+
+use array::{Array, Kind, Parameter, Section, UNLIMITED};
+use serde::Serialize;
+use serde_json::Value;
+use twin::ArrayDescription;
+
+/// Part of an array, or of what is before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Machines that issue the load.
+    Hosts,
+    /// Links between hosts and array.
+    Links,
+    /// Processors and memory of controllers, nodes and their services.
+    Controllers,
+    /// What computes parity.
+    Parity,
+    /// Caches and their mirroring.
+    Cache,
+    /// Commands that may be at the drives at once.
+    Window,
+    /// Network between nodes.
+    Network,
+    /// Links between controllers and drives.
+    Backend,
+    /// Drives.
+    Drives,
+    /// Limits of volumes.
+    Limits,
+}
+
+impl Part {
+    /// All of them, from the host to the drives.
+    pub const ALL: [Part; 10] = [
+        Part::Hosts,
+        Part::Links,
+        Part::Controllers,
+        Part::Parity,
+        Part::Cache,
+        Part::Window,
+        Part::Network,
+        Part::Backend,
+        Part::Drives,
+        Part::Limits,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Hosts => "hosts",
+            Part::Links => "links",
+            Part::Controllers => "controllers",
+            Part::Parity => "parity",
+            Part::Cache => "cache",
+            Part::Window => "window",
+            Part::Network => "network",
+            Part::Backend => "backend",
+            Part::Drives => "drives",
+            Part::Limits => "limits",
+        }
+    }
+
+    /// `link-3` is a `link`, `node-0/server-1` a `server`.
+    pub(crate) fn kind_of(entity: &str) -> &str {
+        let last = entity.rsplit('/').next().unwrap_or(entity);
+        last.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-')
+    }
+
+    /// Part that a twin counts the busy time of: `link-3`, `to_host_busy_ns`.
+    pub(crate) fn of_counter(entity: &str, name: &str) -> Part {
+        match (Part::kind_of(entity), name) {
+            (_, "parity_engine_busy_ns") => Part::Parity,
+            (_, "mirror_busy_ns" | "write_buffer_busy_ns") | ("cache" | "write-buffer", _) => Part::Cache,
+            ("drive-links", _) => Part::Backend,
+            ("network" | "nic", _) | (_, "sent_busy_ns" | "received_busy_ns") => Part::Network,
+            ("link" | "port", _) => Part::Links,
+            ("controller" | "server" | "node" | "block" | "nvmed", _) => Part::Controllers,
+            ("host" | "hosts" | "client", _) => Part::Hosts,
+            _ => Part::Drives,
+        }
+    }
+
+    /// The array with so many times of this part: its rates multiplied, its service times divided, what it holds multiplied. Times
+    /// that keep nobody waiting stay: no link is shorter for being faster. `None` where the array has nothing of it.
+    pub fn scaled(self, array: &ArrayDescription, factor: f64) -> Option<ArrayDescription> {
+        match &array.composed {
+            Some(parts) => {
+                let mut scaled = parts.as_ref().clone();
+                self.scale_parts(&mut scaled, factor).then_some(())?;
+                Some(ArrayDescription::of_parts(array.name.clone(), scaled))
+            }
+            None => {
+                let mut document = serde_json::to_value(array).ok()?;
+                let kind = ["ssd_array", "disk_array", "replicated"]
+                    .into_iter()
+                    .find(|kind| document.get(kind).is_some_and(Value::is_object))?;
+                let mut is_changed = false;
+                for (section, value) in document.get_mut(kind)?.as_object_mut()? {
+                    is_changed |= self.scale_described(section, section, value, factor, None);
+                }
+                is_changed.then_some(())?;
+                serde_json::from_value(document).ok()
+            }
+        }
+    }
+
+    fn scale_parts(self, array: &mut Array, factor: f64) -> bool {
+        match self {
+            Part::Hosts => scale(&mut array.hosts, factor, |key| key != "count"),
+            Part::Links => scale(&mut array.fabric, factor, |_| true),
+            Part::Controllers => scale(&mut array.controllers, factor, |key| {
+                !matches!(key, "parity" | "window" | "window_bytes")
+            }),
+            Part::Parity => scale(&mut array.controllers, factor, |key| key == "parity"),
+            Part::Window => {
+                scale(&mut array.controllers, factor, |key| matches!(key, "window" | "window_bytes"))
+            }
+            Part::Cache => scale(&mut array.cache, factor, |key| key != "block"),
+            Part::Network => array.network.as_mut().is_some_and(|network| scale(network, factor, |_| true)),
+            Part::Backend => {
+                let backends = array.groups.iter_mut().filter_map(|group| group.backend.as_mut());
+                backends.fold(false, |any, backend| scale(backend, factor, |_| true) | any)
+            }
+            Part::Drives => array.groups.iter_mut().fold(false, |any, group| {
+                any | match &mut group.drives {
+                    array::Drives::HardDisk(drive) => scale(drive.as_mut(), factor, |key| !is_geometry(key)),
+                    array::Drives::SolidState(drive) => {
+                        scale(drive.as_mut(), factor, |key| !is_geometry(key))
+                    }
+                    array::Drives::FlashModule(drive) => {
+                        scale(drive.as_mut(), factor, |key| !is_geometry(key))
+                    }
+                }
+            }),
+            Part::Limits => {
+                let limits = array.volumes.iter_mut().filter_map(|volume| volume.limit.as_mut());
+                limits.fold(false, |any, limit| scale(limit, factor, |_| true) | any)
+            }
+        }
+    }
+
+    /// Scales what of a kind's description belongs to this part, by the units that its keys end in.
+    fn scale_described(
+        self,
+        section: &str,
+        key: &str,
+        value: &mut Value,
+        factor: f64,
+        unit: Option<Unit>,
+    ) -> bool {
+        let unit = Unit::of(key).or(unit);
+        match value {
+            Value::Object(members) => match (members.get_mut("value"), unit) {
+                (Some(number), Some(unit)) if self.has_key(section, key) => unit.scale(number, factor),
+                (Some(_), _) => false,
+                _ => members.iter_mut().fold(false, |any, (name, member)| {
+                    let key = if Unit::of(name).is_none() && unit.is_some() { key } else { name };
+                    self.scale_described(section, key, member, factor, unit) | any
+                }),
+            },
+            Value::Array(items) => items
+                .iter_mut()
+                .fold(false, |any, item| self.scale_described(section, key, item, factor, unit) | any),
+            _ => false,
+        }
+    }
+
+    fn has_key(self, section: &str, key: &str) -> bool {
+        let keeps_nobody_waiting = ["answer", "hop", "latency", "delay", "age_limit", "parity_log"]
+            .iter()
+            .any(|word| key.contains(word));
+        if keeps_nobody_waiting {
+            return false;
+        }
+        let is_parity =
+            key.starts_with("parity_") && !key.starts_with("parity_read") && !key.starts_with("parity_write");
+        let own = match section {
+            // The host's adapters carry what its links carry.
+            "host" if key.starts_with("adapter") => Part::Links,
+            "host" | "hosts" | "clients" => Part::Hosts,
+            "links" => Part::Links,
+            "controllers" if is_parity => Part::Parity,
+            "controllers" | "nodes" | "block" | "server" | "nvmed" | "services" => Part::Controllers,
+            "cache" | "write_buffer" => Part::Cache,
+            "network" => Part::Network,
+            "drives" | "nvme" | "hdd" | "flash" | "disks" => Part::Drives,
+            "drive_links" | "backend" => Part::Backend,
+            _ => return false,
+        };
+        own == self
+    }
+}
+
+/// Keys that say how a drive is made or chooses, not how fast it is.
+fn is_geometry(key: &str) -> bool {
+    matches!(key, "capacity" | "mapping_unit" | "page" | "reserve" | "write_buffer" | "segment" | "age_limit")
+}
+
+/// Times that keep nobody waiting.
+fn keeps_nobody_waiting(key: &str) -> bool {
+    matches!(key, "latency" | "answer" | "buffer_answer" | "read_latency" | "write_latency")
+}
+
+/// Scales the values of a section; whether one changed.
+fn scale<S: Section>(section: &mut S, factor: f64, has: impl Fn(&str) -> bool) -> bool {
+    let mut is_changed = false;
+    for (key, value) in S::KEYS.iter().zip(section.values_mut()) {
+        if !has(key.name) || keeps_nobody_waiting(key.name) || value.value == UNLIMITED {
+            continue;
+        }
+        let scaled = match key.kind {
+            Kind::Time => value.value as f64 / factor,
+            Kind::Rate | Kind::Limit | Kind::Bytes => value.value as f64 * factor,
+            Kind::Count if matches!(key.name, "rpm" | "iops" | "window") => value.value as f64 * factor,
+            _ => continue,
+        };
+        is_changed |= set(value, key, scaled);
+    }
+    is_changed
+}
+
+fn set(value: &mut Parameter, key: &array::Key, scaled: f64) -> bool {
+    let scaled = scaled.round().clamp(key.least as f64, key.most as f64) as u64;
+    let is_changed = scaled != value.value;
+    value.value = scaled;
+    value.text = key.kind.print_exactly(scaled);
+    is_changed
+}
+
+/// Kind of quantity of a key, by its ending.
+#[derive(Debug, Clone, Copy)]
+enum Unit {
+    Time,
+    Rate,
+    Size,
+}
+
+impl Unit {
+    fn of(key: &str) -> Option<Unit> {
+        let is = |endings: &[&str]| endings.iter().any(|ending| key.ends_with(ending));
+        if is(&["_per_s"]) || key == "rpm" {
+            Some(Unit::Rate)
+        } else if is(&["_us", "_ms", "_ns", "_us_per_kib", "_us_per_mib"]) {
+            Some(Unit::Time)
+        } else if matches!(key, "write_bytes" | "read_bytes" | "dirty_limit_bytes") {
+            Some(Unit::Size)
+        } else {
+            None
+        }
+    }
+
+    fn scale(self, number: &mut Value, factor: f64) -> bool {
+        let factor = match self {
+            Unit::Time => 1.0 / factor,
+            Unit::Rate | Unit::Size => factor,
+        };
+        let scaled = match (number.as_u64(), number.as_f64()) {
+            (Some(whole), _) => Value::from((whole as f64 * factor).round() as u64),
+            (None, Some(value)) => Value::from(value * factor),
+            _ => return false,
+        };
+        let is_changed = scaled != *number;
+        *number = scaled;
+        is_changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that every shipped array can have more of its links and drives, and that more changes something and can be built.
+    #[test]
+    fn shipped_arrays_can_have_more_of_their_parts() {
+        for shipped in plan::shipped_arrays() {
+            let array = plan::load_array(shipped.name).unwrap().description;
+            let scaled: Vec<Part> = Part::ALL
+                .into_iter()
+                .filter(|part| {
+                    part.scaled(&array, 1.25).is_some_and(|scaled| {
+                        scaled.check().unwrap();
+                        scaled != array
+                    })
+                })
+                .collect();
+            assert!(scaled.contains(&Part::Drives), "{}: {scaled:?}", shipped.name);
+            assert!(
+                scaled.contains(&Part::Hosts) || shipped.name.starts_with("st"),
+                "{}: {scaled:?}",
+                shipped.name
+            );
+        }
+    }
+
+    /// Proves that twice the half of a part is the part, within what rounding to whole units does.
+    #[test]
+    fn scaling_back_restores_an_array() {
+        let array = plan::load_array("flashsystem-840").unwrap().description;
+        for part in Part::ALL {
+            let Some(half) = part.scaled(&array, 0.5) else { continue };
+            let whole = part.scaled(&half, 2.0).unwrap();
+            let values = |array: &ArrayDescription| -> Vec<u64> {
+                let parts = array.composed.as_deref().unwrap();
+                parts.sections().iter().flat_map(|(_, _, values)| values.iter().map(|v| v.value)).collect()
+            };
+            for (before, after) in values(&array).into_iter().zip(values(&whole)) {
+                assert!(before.abs_diff(after) <= 1 + before / 500, "{part:?}: {before} {after}");
+            }
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Simulation of a load until its level is known.
+//!
+//! The first third of what was simulated is left out as warm-up. The load goes on until the second and the last third agree and
+//! the caches take no more than they pass on, at most for its runtime and for [`Effort::most_ios`] I/Os.
+
+use crate::part::Part;
+use crate::workload::asked_iops;
+use crate::{Configuration, SizingError};
+use load::{DirectionSample, Histogram, Sample};
+use plan::{Case, SettingScope};
+use std::collections::BTreeMap;
+use twin::{Twin, TwinCounter};
+use units::NANOS_PER_SECOND;
+
+/// Time of simulated load between two looks.
+const INTERVAL_NS: u64 = 10_000_000;
+/// I/Os between two looks at a load with a rate.
+const IOS_PER_LOOK: f64 = 1000.0;
+/// Looks in the runtime of a load without a rate, at most.
+const LOOKS: u64 = 20_000;
+/// Looks in the runtime, at least.
+const LOOKS_LEAST: u64 = 100;
+/// Batches that are kept; twice as many are joined in pairs.
+const BATCHES: usize = 24;
+/// Groups of batches whose means give the interval of the whole.
+const GROUPS: usize = 8;
+/// Student's t for 95 % and one degree of freedom less than groups.
+const T_QUANTILE: f64 = 2.365;
+/// Levels of both thirds agree within this share, or within their noise.
+const SAME_LEVEL: f64 = 0.02;
+/// As `SAME_LEVEL`, of mean latencies.
+const SAME_LATENCY: f64 = 0.05;
+/// Share of written bytes that caches may take up without passing them on.
+const IN_BALANCE: f64 = 0.03;
+/// Setting of a twin that says in which state its drives begin, and the state of drives in use.
+const CONDITION: (&str, &str) = ("condition", "steady");
+/// Setting of a twin that simulates every I/O.
+const EXACT: (&str, &str) = ("exact", "on");
+
+/// Work that one answer may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// I/Os that are simulated at least, unless the runtime is over before.
+    pub ios: u64,
+    /// I/Os after which the simulation ends though the level still changes.
+    pub most_ios: u64,
+    /// Seeds, from 1 on, each with a simulation of its own.
+    pub seeds: u32,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { ios: 300_000, most_ios: 3_000_000, seeds: 1 }
+    }
+}
+
+/// Part of the simulated time.
+#[derive(Debug, Clone, Default)]
+struct Batch {
+    duration_ns: u64,
+    read: DirectionSample,
+    write: DirectionSample,
+    /// Counters at its end.
+    counters: Vec<TwinCounter>,
+}
+
+impl Batch {
+    fn add(&mut self, sample: &Sample) {
+        self.read.merge(&sample.read);
+        self.write.merge(&sample.write);
+    }
+
+    fn ios(&self) -> u64 {
+        self.read.ios + self.write.ios
+    }
+
+    fn join(&mut self, later: Batch) {
+        self.duration_ns += later.duration_ns;
+        self.read.merge(&later.read);
+        self.write.merge(&later.write);
+        self.counters = later.counters;
+    }
+
+    fn mean_latency_ns(&self) -> f64 {
+        let sum_ns = self.read.latency.sum_ns() + self.write.latency.sum_ns();
+        sum_ns as f64 / self.ios().max(1) as f64
+    }
+
+    fn iops(&self) -> f64 {
+        self.ios() as f64 * NANOS_PER_SECOND as f64 / self.duration_ns.max(1) as f64
+    }
+}
+
+/// Simulated level of a load.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    /// Both directions in the counted time of all seeds.
+    pub read: DirectionSample,
+    pub write: DirectionSample,
+    pub counted_ns: u64,
+    /// Relative half-widths of the 95 % intervals from batches.
+    pub rate_half_width: f64,
+    pub mean_half_width: f64,
+    pub p99_half_width: f64,
+    /// Share of the counted time that each kind of part was busy, the busiest of its resources.
+    pub busy: BTreeMap<Part, f64>,
+    /// The level did not change any more.
+    pub is_steady: bool,
+    /// The drives began as after hours of random writes, which the load did not ask for.
+    pub began_steady: bool,
+}
+
+/// Simulates a case on a configuration.
+pub(crate) fn simulate(
+    configuration: &Configuration,
+    case: &Case,
+    effort: &Effort,
+) -> Result<Level, SizingError> {
+    let mut settings = configuration.settings.clone();
+    let has = |name: &str| Twin::settings(&configuration.description).iter().any(|one| one.name == name);
+    let is_given = |name: &str| {
+        settings.iter().any(|(given, _)| given == name)
+            || case.settings_of(SettingScope::Array).contains_key(name)
+    };
+    let writes = case.load.writes() || case.loads.iter().any(|load| load.load.writes());
+    let began_steady = writes && has(CONDITION.0) && !is_given(CONDITION.0) && case.conditioned_by.is_none();
+    if began_steady {
+        settings.push((CONDITION.0.into(), CONDITION.1.into()));
+    }
+    settings.retain(|(name, _)| name != EXACT.0);
+    settings.push((EXACT.0.into(), EXACT.1.into()));
+    // A configuration's change holds for the case too.
+    let mut case = case.clone();
+    case.settings.retain(|name, _| !configuration.changed.contains_key(name));
+    let mut levels = Vec::new();
+    for seed in 1..=u64::from(effort.seeds.max(1)) {
+        levels.push(one_seed(configuration, &settings, &case, effort, seed)?);
+    }
+    Ok(joined(&levels, began_steady))
+}
+
+struct Counted {
+    batches: Vec<Batch>,
+    busy: BTreeMap<Part, f64>,
+    is_steady: bool,
+}
+
+fn one_seed(
+    configuration: &Configuration,
+    settings: &[(String, String)],
+    case: &Case,
+    effort: &Effort,
+    seed: u64,
+) -> Result<Counted, SizingError> {
+    let mut case = case.clone();
+    campaign::mix_seed(&mut case, seed);
+    // What changes during the case is part of it.
+    let is_whole = case.events.iter().any(|event| event.at_ns > 0)
+        || !case.conditional_events.is_empty()
+        || case.ends_after.is_some();
+    let loads = case.loads.len().max(1);
+    let runtime_ns = case.load.ramp_ns + case.load.runtime_ns;
+    // A rate that is known says how long a look must be to see something.
+    let seen_ns = asked_iops(&case).map(|iops| (IOS_PER_LOOK * NANOS_PER_SECOND as f64 / iops) as u64);
+    let interval_ns = INTERVAL_NS.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST);
+    for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
+        let whole_ns = load.ramp_ns + load.runtime_ns;
+        load.interval_ns = interval_ns.min(whole_ns);
+        if !is_whole {
+            (load.ramp_ns, load.runtime_ns) = (0, whole_ns);
+        }
+    }
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut current = Batch::default();
+    let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
+    let mut is_steady = false;
+    campaign::simulate_case(&configuration.description, settings, &case, &mut |twin, number, sample| {
+        if is_whole && sample.is_ramp {
+            return false;
+        }
+        current.add(&sample);
+        ios += sample.read.ios + sample.write.ios;
+        // Loads end their intervals together; the last of them ends the look.
+        if number + 1 < loads {
+            return false;
+        }
+        current.duration_ns += sample.duration_ns();
+        looks += 1;
+        if looks < looks_per_batch {
+            return false;
+        }
+        looks = 0;
+        current.counters = twin.counters();
+        batches.push(std::mem::take(&mut current));
+        if batches.len() >= 2 * BATCHES {
+            looks_per_batch *= 2;
+            batches = in_pairs(std::mem::take(&mut batches));
+        }
+        if is_whole {
+            return false;
+        }
+        is_steady = batches.len() >= BATCHES / 2 && ios >= effort.ios && is_level(&batches);
+        is_steady || ios >= effort.most_ios
+    })?;
+    if current.duration_ns > 0 && batches.is_empty() {
+        batches.push(current);
+    }
+    is_steady = is_steady || is_level(&batches);
+    let warm_up = if is_whole { 0 } else { batches.len() / 3 };
+    let busy = busy(&batches, warm_up);
+    Ok(Counted { batches: batches.split_off(warm_up), busy, is_steady })
+}
+
+fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
+    let mut paired: Vec<Batch> = Vec::with_capacity(BATCHES);
+    for (index, batch) in batches.into_iter().enumerate() {
+        match paired.last_mut() {
+            Some(last) if index % 2 == 1 => last.join(batch),
+            _ => paired.push(batch),
+        }
+    }
+    paired
+}
+
+/// Whether the second and the last third have one level, and caches pass on what they take.
+fn is_level(batches: &[Batch]) -> bool {
+    let third = batches.len() / 3;
+    if third < 2 {
+        return false;
+    }
+    let rates: Vec<f64> = batches.iter().map(Batch::iops).collect();
+    // Queues that grow show in latencies long before a rate falls.
+    let latencies: Vec<f64> = batches.iter().map(Batch::mean_latency_ns).collect();
+    for (values, same) in [(rates, SAME_LEVEL), (latencies, SAME_LATENCY)] {
+        let (middle, last) = (BatchMean::of(&values[third..2 * third]), BatchMean::of(&values[2 * third..]));
+        let noise = 2.0 * (middle.standard_error.powi(2) + last.standard_error.powi(2)).sqrt();
+        if (middle.mean - last.mean).abs() > (same * last.mean).max(noise) {
+            return false;
+        }
+    }
+    let written: u64 = batches[2 * third..].iter().map(|batch| batch.write.bytes).sum();
+    let kept = dirty_bytes(&batches[2 * third - 1]).zip(batches.last().and_then(dirty_bytes));
+    kept.is_none_or(|(before, after)| {
+        after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
+    })
+}
+
+/// Bytes that caches still have to write; `None` where nothing is cached. Blocks are counted by the smallest size that a cache has.
+fn dirty_bytes(batch: &Batch) -> Option<u64> {
+    let of = |name: &str| {
+        let mut values = batch.counters.iter().filter(|counter| counter.name == name).peekable();
+        values.peek().is_some().then(|| values.map(|counter| counter.value).sum::<u64>())
+    };
+    of("fill_dirty_bytes")
+        .or_else(|| of("fill_unwritten_bytes"))
+        .or_else(|| of("fill_dirty_blocks").map(|blocks| blocks * 4096))
+}
+
+/// Share of the time from a batch on that each kind of part was busy: the mean over like parts that were used, of the busiest
+/// resource.
+fn busy(batches: &[Batch], from: usize) -> BTreeMap<Part, f64> {
+    let Some(end) = batches.last() else { return BTreeMap::new() };
+    let nothing = Vec::new();
+    let begin = if from == 0 { &nothing } else { &batches[from - 1].counters };
+    let elapsed_ns: u64 = batches[from..].iter().map(|batch| batch.duration_ns).sum();
+    let before: BTreeMap<(&str, &str), u64> =
+        begin.iter().map(|counter| ((counter.entity.as_str(), counter.name), counter.value)).collect();
+    let level = |entity: &str, name: &str| {
+        end.counters.iter().find(|one| one.entity == entity && one.name == name).map(|one| one.value)
+    };
+    let mut resources: BTreeMap<(Part, &str, &str), Vec<f64>> = BTreeMap::new();
+    for counter in end.counters.iter().filter(|counter| counter.name.ends_with("busy_ns")) {
+        let servers = match counter.name {
+            name if name.starts_with("processors") => level(&counter.entity, "processors"),
+            "threads_busy_ns" => level(&counter.entity, "fill_threads"),
+            _ => Some(1),
+        };
+        let Some(servers) = servers else { continue };
+        let was = before.get(&(counter.entity.as_str(), counter.name)).copied().unwrap_or(0);
+        let share =
+            counter.value.saturating_sub(was) as f64 / elapsed_ns.max(1) as f64 / servers.max(1) as f64;
+        if (1e-6..=1.05).contains(&share) {
+            let part = Part::of_counter(&counter.entity, counter.name);
+            let kind = Part::kind_of(&counter.entity);
+            resources.entry((part, kind, counter.name)).or_default().push(share.min(1.0));
+        }
+    }
+    let mut busiest = BTreeMap::new();
+    for ((part, _, _), shares) in resources {
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let most: &mut f64 = busiest.entry(part).or_default();
+        *most = most.max(mean);
+    }
+    busiest
+}
+
+fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
+    let (mut read, mut write) = (DirectionSample::default(), DirectionSample::default());
+    let mut counted_ns = 0;
+    let mut busy: BTreeMap<Part, f64> = BTreeMap::new();
+    let seeds = of_seeds.len() as f64;
+    for one in of_seeds {
+        for batch in &one.batches {
+            read.merge(&batch.read);
+            write.merge(&batch.write);
+            counted_ns += batch.duration_ns;
+        }
+        for (part, share) in &one.busy {
+            *busy.entry(*part).or_default() += share / seeds;
+        }
+    }
+    let batches = || of_seeds.iter().flat_map(|one| &one.batches);
+    let latencies = |of: &dyn Fn(&Histogram) -> f64| -> Vec<f64> {
+        let of_batch = |batch: &Batch| {
+            let mut both = batch.read.latency.clone();
+            both.merge(&batch.write.latency);
+            (both.count() > 0).then(|| of(&both))
+        };
+        batches().filter_map(of_batch).collect()
+    };
+    let rates: Vec<f64> = batches().map(Batch::iops).collect();
+    Level {
+        counted_ns,
+        rate_half_width: half_width(&rates),
+        mean_half_width: half_width(&latencies(&|histogram| histogram.mean_ns())),
+        p99_half_width: half_width(&latencies(&|histogram| histogram.percentile_ns(990_000) as f64)),
+        busy,
+        is_steady: of_seeds.iter().all(|one| one.is_steady),
+        began_steady,
+        read,
+        write,
+    }
+}
+
+/// Mean of batches with its standard error.
+struct BatchMean {
+    mean: f64,
+    standard_error: f64,
+}
+
+impl BatchMean {
+    fn of(values: &[f64]) -> BatchMean {
+        let count = values.len().max(1) as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        BatchMean { mean, standard_error: (squares / (count - 1.0).max(1.0) / count).sqrt() }
+    }
+}
+
+/// Relative half-width of the 95 % interval of a mean, from means of [`GROUPS`] groups of batches, which are long enough to depend on
+/// one another little (Law and Kelton's batch means); all of it where there are not so many.
+fn half_width(values: &[f64]) -> f64 {
+    if values.len() < GROUPS {
+        return 1.0;
+    }
+    let bounds = |group: usize| group * values.len() / GROUPS;
+    let means: Vec<f64> =
+        (0..GROUPS).map(|group| BatchMean::of(&values[bounds(group)..bounds(group + 1)]).mean).collect();
+    let groups = BatchMean::of(&means);
+    if groups.mean <= 0.0 {
+        return 1.0;
+    }
+    (T_QUANTILE * groups.standard_error / groups.mean).min(1.0)
+}

@@ -1,0 +1,168 @@
+//! States of an array in which it must still serve its workload.
+
+use crate::{Configuration, SizingError};
+use array::LayoutKind;
+use plan::CaseEvent;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use twin::Twin;
+
+/// Time for which a phase lasts that is not to end, in seconds: a week, the longest of the array language.
+const FOR_EVER_S: u64 = 604_800;
+
+/// State of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// All parts work; drives have been in use.
+    Healthy,
+    /// A drive is lost, and its rebuild has not begun.
+    DriveLost,
+    /// A lost drive is being rebuilt.
+    Rebuilding,
+    /// One controller serves all.
+    ControllerLost,
+    /// Writes wait for the drives.
+    CacheOff,
+    /// Data lies over all of the capacity.
+    Full,
+}
+
+/// Array in a state.
+#[derive(Debug, Clone)]
+pub(crate) enum InState {
+    /// It serves: so it is set up, and so the case begins.
+    Serves(Box<Configuration>, Vec<CaseEvent>),
+    /// Data is lost, or cannot be reached.
+    Down(String),
+    /// The model has no such state of this array.
+    NotModelled(String),
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [State; 6] = [
+        State::Healthy,
+        State::DriveLost,
+        State::Rebuilding,
+        State::ControllerLost,
+        State::CacheOff,
+        State::Full,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Healthy => "healthy",
+            State::DriveLost => "drive-lost",
+            State::Rebuilding => "rebuilding",
+            State::ControllerLost => "controller-lost",
+            State::CacheOff => "cache-off",
+            State::Full => "full",
+        }
+    }
+
+    /// State of that name.
+    pub fn named(name: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// The array in this state.
+    pub(crate) fn of(self, array: &Configuration) -> Result<InState, SizingError> {
+        let serves =
+            |array: Configuration, events: Vec<CaseEvent>| Ok(InState::Serves(Box::new(array), events));
+        match self {
+            State::Healthy | State::Full => serves(array.clone(), Vec::new()),
+            State::CacheOff => {
+                let has_cache =
+                    Twin::settings(&array.description).iter().any(|setting| setting.name == "write_cache");
+                match has_cache {
+                    true => serves(array.with("write_cache", &"off".into())?, Vec::new()),
+                    false => Ok(InState::NotModelled("the array has no write cache".into())),
+                }
+            }
+            State::DriveLost | State::Rebuilding => {
+                if let Some(down) = without_redundancy(array) {
+                    return Ok(InState::Down(down));
+                }
+                let is_rebuilt = self == State::Rebuilding;
+                let seconds = if is_rebuilt { 0 } else { FOR_EVER_S };
+                let Some(array) = begins_after(array, seconds) else {
+                    return Ok(InState::NotModelled("its rebuild has no beginning that could be set".into()));
+                };
+                let mut events = vec![event("drive-failure", "drive")];
+                if is_rebuilt && !has_spare(&array) {
+                    events.push(event("drive-replacement", "drive"));
+                }
+                serves(array, events)
+            }
+            State::ControllerLost => controller_lost(array),
+        }
+    }
+}
+
+fn event(action: &str, argument: &str) -> CaseEvent {
+    let arguments: Map<String, Value> = std::iter::once((argument.to_owned(), json!(0))).collect();
+    CaseEvent { at_ns: 0, action: action.to_owned(), arguments }
+}
+
+/// Groups whose data goes with one drive.
+fn without_redundancy(array: &Configuration) -> Option<String> {
+    let parts = array.description.composed.as_ref()?;
+    let lone = parts.groups.iter().find(|group| {
+        let is_pooled = parts.pools.iter().any(|pool| pool.keys.on.text == group.name());
+        matches!(group.layout(), LayoutKind::Raid0 | LayoutKind::Single) && !is_pooled
+    })?;
+    Some(format!("`{}` is {}: a lost drive is lost data", lone.name(), lone.layout().title()))
+}
+
+fn has_spare(array: &Configuration) -> bool {
+    match &array.description.composed {
+        Some(parts) => parts.groups.iter().all(|group| {
+            group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool || !parts.pools.is_empty()
+        }),
+        None => false,
+    }
+}
+
+/// The array whose rebuilds begin after so many seconds.
+fn begins_after(array: &Configuration, seconds: u64) -> Option<Configuration> {
+    with_all(array, &[("rebuild.delay", seconds, "rebuild.begins_after_s")])
+}
+
+/// The array with times of phases, in seconds: in an array of parts by the first path, in another kind by the second.
+fn with_all(array: &Configuration, values: &[(&str, u64, &str)]) -> Option<Configuration> {
+    let is_of_parts = array.description.composed.is_some();
+    let texts: Vec<(&str, Value)> = values
+        .iter()
+        .map(|(of_parts, seconds, of_kind)| match (is_of_parts, seconds) {
+            (true, 0) => (*of_parts, json!("0")),
+            (true, seconds) => (*of_parts, json!(format!("{seconds}s"))),
+            (false, seconds) => (*of_kind, json!(seconds)),
+        })
+        .collect();
+    let changes: Vec<(&str, &Value)> = texts.iter().map(|(key, value)| (*key, value)).collect();
+    let mut changed = array.with_all(&changes).ok()?;
+    // The state is no change of the array.
+    changed.changed = array.changed.clone();
+    Some(changed)
+}
+
+fn controller_lost(array: &Configuration) -> Result<InState, SizingError> {
+    if let Some(parts) = &array.description.composed {
+        if parts.nodes.is_some() {
+            return Ok(InState::NotModelled("nodes that fail are not modelled".into()));
+        }
+        if parts.controllers.count.get() < 2 {
+            return Ok(InState::Down("the array has one controller".into()));
+        }
+    }
+    let times = [
+        ("failover.away", FOR_EVER_S, "firmware_update.controller_away_s"),
+        ("failover.path", 0, "firmware_update.path_failover_s"),
+    ];
+    Ok(match with_all(array, &times) {
+        Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller")]),
+        None => InState::NotModelled("its controllers do not fail in the model".into()),
+    })
+}

@@ -1,0 +1,91 @@
+//! Effect of changes: each alone, and all together.
+
+use crate::answer::{answer_with_elasticity, in_parallel};
+use crate::{Answer, Change, Configuration, Effort, SizingError};
+use plan::Case;
+use serde_json::{Map, Value, json};
+
+/// Most configurations of one question.
+const CONFIGURATIONS_LIMIT: usize = 256;
+
+/// Line of an answer: a configuration with what it does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Keys that differ from the array as it is, with their values.
+    pub change: Map<String, Value>,
+    /// What it does.
+    pub answer: Answer,
+}
+
+impl Row {
+    /// The line as `arraylab what-if --json` prints it.
+    pub fn json(&self) -> Value {
+        answer_json(&self.change, &self.answer)
+    }
+}
+
+/// Fields of an answer about a changed array.
+pub(crate) fn answer_json(change: &Map<String, Value>, answer: &Answer) -> Value {
+    let elasticity: Map<String, Value> =
+        answer.elasticity.iter().map(|one| (one.part.name().to_owned(), rounded(one.elasticity))).collect();
+    let busy: Map<String, Value> =
+        answer.busy.iter().map(|one| (one.part.name().to_owned(), rounded(one.share))).collect();
+    json!({
+        "change": change,
+        "iops": answer.iops,
+        "iops_95": answer.iops_95,
+        "bw_bytes_per_s": answer.bw_bytes_per_s,
+        "latency_ns": answer.latency_ns,
+        "read": answer.read_mean_ns.map(|mean| json!({ "latency_ns": { "mean": mean } })),
+        "write": answer.write_mean_ns.map(|mean| json!({ "latency_ns": { "mean": mean } })),
+        "limit": answer.limit,
+        "elasticity": elasticity,
+        "busy": busy,
+        "validated": answer.validated,
+        "sampling_95": answer.sampling,
+        "is_steady": answer.is_steady,
+        "drives_began_steady": answer.began_steady,
+        "counted_s": answer.counted_ns as f64 / 1e9,
+    })
+}
+
+/// Digits beyond the third are noise.
+pub(crate) fn rounded(value: f64) -> Value {
+    let rounded = (value * 1e3).round() / 1e3;
+    json!(if rounded == 0.0 { 0.0 } else { rounded })
+}
+
+/// The array as it is, with each value of each change alone, and, where several keys change, with the last value of all of them.
+pub fn what_if(
+    array: &Configuration,
+    case: &Case,
+    changes: &[Change],
+    effort: &Effort,
+) -> Result<Vec<Row>, SizingError> {
+    let mut configurations = vec![array.clone()];
+    for change in changes {
+        for value in &change.values {
+            configurations.push(array.with(&change.key, value)?);
+        }
+    }
+    if changes.len() > 1 {
+        let last = changes.iter().filter_map(|change| Some((change.key.as_str(), change.values.last()?)));
+        configurations.push(array.with_all(&last.collect::<Vec<_>>())?);
+    }
+    if configurations.len() > CONFIGURATIONS_LIMIT {
+        return Err(SizingError::question(
+            format!(
+                "these are {} configurations, at most {CONFIGURATIONS_LIMIT} are compared",
+                configurations.len()
+            ),
+            "give fewer values",
+        ));
+    }
+    let questions: Vec<&Configuration> = configurations.iter().collect();
+    let answers = in_parallel(&questions, &|one| answer_with_elasticity(one, case, effort));
+    configurations
+        .iter()
+        .zip(answers)
+        .map(|(configuration, answer)| Ok(Row { change: configuration.changed.clone(), answer: answer? }))
+        .collect()
+}

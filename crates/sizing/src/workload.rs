@@ -1,0 +1,188 @@
+//! Workload: what an application asks of storage at its peak, as streams that arrive whether or not storage keeps up.
+
+use crate::SizingError;
+use load::RateCurve;
+use plan::{Case, Selection};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Most streams of a workload.
+const STREAMS_LIMIT: usize = 64;
+/// I/Os that may be under way in a stream: enough that storage, not the stream, is what queues.
+pub(crate) const IODEPTH: u32 = 1024;
+/// Jobs of a stream that does not say how many issue it.
+const JOBS: u32 = 8;
+/// Simulated time of a workload, in seconds, unless its level is known before: a cache of tens of gigabytes takes so long to fill.
+pub(crate) const RUNTIME_S: u64 = 3600;
+
+/// Workload file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// One line: what it is.
+    pub title: String,
+    /// Source of its figures.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// What the source does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_known: Vec<String>,
+    /// Bytes that are stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<u64>,
+    /// Streams, all at once.
+    pub streams: Vec<Stream>,
+}
+
+/// Stream of a workload. The plan language refuses settings that it does not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Its name.
+    pub name: String,
+    /// I/Os a second at the peak.
+    pub iops: f64,
+    /// Even or Poisson arrivals (`linear`, `poisson`).
+    #[serde(default = "poisson")]
+    pub rate_process: String,
+    /// Jobs that issue it.
+    #[serde(default = "jobs")]
+    pub numjobs: u32,
+    /// Other settings in fio's words: `rw`, `bs` or `bssplit`, `rwmixread`, `size` of the working set, `random_distribution`.
+    #[serde(flatten)]
+    pub settings: Map<String, Value>,
+}
+
+fn poisson() -> String {
+    "poisson".into()
+}
+
+fn jobs() -> u32 {
+    JOBS
+}
+
+impl Workload {
+    /// Reads a workload file.
+    pub fn parse(name: &str, text: &str) -> Result<Workload, SizingError> {
+        let workload: Workload = plan::parse_yaml(name, text)?;
+        let wrong =
+            |message: String, hint: &str| Err(SizingError::question(format!("{name}: {message}"), hint));
+        if workload.streams.is_empty() || workload.streams.len() > STREAMS_LIMIT {
+            return wrong(
+                format!("{} streams", workload.streams.len()),
+                &format!("give 1 to {STREAMS_LIMIT} under `streams:`"),
+            );
+        }
+        for stream in &workload.streams {
+            if !(stream.iops > 0.0 && stream.iops <= plan::RATE_IOPS_LIMIT as f64) {
+                return wrong(
+                    format!("stream `{}`: `iops` is {}", stream.name, stream.iops),
+                    "above 0, at most 10^9",
+                );
+            }
+            if stream.numjobs == 0 {
+                return wrong(format!("stream `{}`: `numjobs` is 0", stream.name), "at least 1");
+            }
+        }
+        Ok(workload)
+    }
+
+    /// I/Os a second of all streams.
+    pub fn iops(&self) -> f64 {
+        self.streams.iter().map(|stream| stream.iops).sum()
+    }
+
+    /// The workload as a plan's case.
+    pub fn case(&self, name: &str) -> Result<Case, SizingError> {
+        let settings = |stream: &Stream| {
+            let mut settings = stream.settings.clone();
+            settings.entry("rw").or_insert_with(|| "randrw".into());
+            settings.insert("iodepth".into(), IODEPTH.into());
+            settings.insert("numjobs".into(), stream.numjobs.into());
+            settings.insert("rate_iops".into(), json!(stream.iops / f64::from(stream.numjobs)));
+            settings.insert("rate_process".into(), stream.rate_process.clone().into());
+            settings
+        };
+        let stage = match &self.streams[..] {
+            [stream] => {
+                let mut own = settings(stream);
+                own.insert("runtime".into(), RUNTIME_S.into());
+                json!({ "settings": own })
+            }
+            streams => {
+                let loads: Map<String, Value> = streams
+                    .iter()
+                    .map(|stream| (stream.name.clone(), json!({ "settings": settings(stream) })))
+                    .collect();
+                // A case has settings that its loads override; what they are is of no meaning here.
+                json!({ "settings": { "rw": "randrw", "bs": 4096, "runtime": RUNTIME_S }, "loads": loads })
+            }
+        };
+        let document = json!({ "title": self.title, "stages": { "workload": stage } });
+        let plan = plan::parse_plan("workload", name, &document.to_string())?;
+        let cases = plan::expand(&plan, &Selection::default())?;
+        cases.into_iter().next().ok_or_else(|| SizingError::question("there is no load", "give a stream"))
+    }
+}
+
+/// I/Os a second that a case asks for; `None` where a load of it has no rate.
+pub(crate) fn asked_iops(case: &Case) -> Option<f64> {
+    let of = |load: &load::LoadSpec| match load.shape.arrival.as_ref().map(|arrival| &arrival.rate) {
+        Some(RateCurve::Constant { iops }) => Some(*iops),
+        Some(_) => None,
+        None => load.rate_iops,
+    };
+    match case.loads.is_empty() {
+        true => of(&case.load),
+        false => case.loads.iter().map(|load| of(&load.load)).sum(),
+    }
+}
+
+/// The case with so many times its rate.
+pub(crate) fn times(case: &Case, factor: f64) -> Case {
+    let mut case = case.clone();
+    for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
+        load.rate_iops = load.rate_iops.map(|rate| rate * factor);
+        if let Some(arrival) = &mut load.shape.arrival
+            && let RateCurve::Constant { iops } = &mut arrival.rate
+        {
+            *iops *= factor;
+        }
+    }
+    case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "title: A database\nstreams:\n  - { name: data, rw: randrw, rwmixread: 70, bs: 8k, iops: 9000 }\n  - { name: log, rw: write, bs: 16k, iops: 1000, rate_process: linear, numjobs: 1 }\n";
+
+    /// Proves that a workload becomes a case with the rates it asks for, all times over as well.
+    #[test]
+    fn a_workload_is_a_case_with_its_rates() {
+        let workload = Workload::parse("w.yaml", FILE).unwrap();
+        let case = workload.case("w.yaml").unwrap();
+        assert_eq!(case.loads.len(), 2);
+        assert!((asked_iops(&case).unwrap() - 10_000.0).abs() < 1e-6);
+        assert!((asked_iops(&times(&case, 2.5)).unwrap() - 25_000.0).abs() < 1e-6);
+    }
+
+    /// Proves that a workload that cannot be is refused with its reason.
+    #[test]
+    fn wrong_workloads_are_refused() {
+        for (text, expected) in [
+            ("title: a\nstreams: []\n", "0 streams"),
+            ("title: a\nstreams:\n  - { name: x, iops: 0 }\n", "above 0"),
+            ("title: a\nstreams:\n  - { name: x, iops: 5, numjobs: 0 }\n", "at least 1"),
+            ("title: a\nstreams:\n  - { name: x }\n", "iops"),
+            ("title: a\nstrems:\n  - { name: x, iops: 5 }\n", "strems"),
+        ] {
+            let refused = Workload::parse("w.yaml", text).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{refused}");
+        }
+        let misspelt =
+            Workload::parse("w.yaml", "title: a\nstreams:\n  - { name: x, iops: 5, blocksize: 4k }\n")
+                .unwrap();
+        assert!(misspelt.case("w.yaml").unwrap_err().to_string().contains("bs"));
+    }
+}

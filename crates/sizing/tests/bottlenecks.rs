@@ -1,0 +1,109 @@
+//! Bottlenecks that are known because the arrays are built to have them.
+
+use sizing::{Change, Configuration, Effort, LoadSource, Part, answer, find_bottleneck};
+
+/// Quick, because many arrays are tried; predictions have 10 % of room.
+const EFFORT: Effort = Effort { ios: 60_000, most_ios: 240_000, seeds: 1 };
+/// Times by which a part is made scarcer until it is the limit.
+const SCARCER: [f64; 5] = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+
+/// Load under which a part can be the limit.
+fn load_for(part: Part) -> &'static str {
+    match part {
+        Part::Links => "fio:rw=randread,bs=64k,iodepth=32,numjobs=16,runtime=20s",
+        Part::Parity | Part::Cache => "fio:rw=randwrite,bs=64k,iodepth=32,numjobs=16,runtime=20s",
+        _ => "fio:rw=randread,bs=8k,iodepth=32,numjobs=16,runtime=20s",
+    }
+}
+
+fn scaled(array: &Configuration, part: Part, factor: f64) -> Configuration {
+    let description = part.scaled(&array.description, factor).unwrap();
+    Configuration { description, ..array.clone() }
+}
+
+/// Makes a part scarcer until twice of it doubles the rate or nearly so: then it is the limit, by the simulation alone.
+fn limited_by(array: &Configuration, part: Part, case: &plan::Case) -> Option<(Configuration, f64)> {
+    SCARCER.into_iter().find_map(|times| {
+        let scarce = scaled(array, part, 1.0 / times);
+        let of = |configuration: &Configuration| answer(configuration, case, &EFFORT).unwrap().iops;
+        let gain = of(&scaled(&scarce, part, 2.0)) / of(&scarce);
+        (gain > 1.8).then_some((scarce, gain))
+    })
+}
+
+fn named_and_predicted(name: &str, parts: &[Part]) {
+    let array = Configuration::load(name).unwrap();
+    for &part in parts {
+        let case = LoadSource::read(load_for(part)).unwrap().case;
+        let Some((scarce, gain)) = limited_by(&array, part, &case) else {
+            panic!("{name}: {part:?} cannot be made the limit");
+        };
+        let walk = find_bottleneck(&scarce, &case, &EFFORT).unwrap();
+        let first = walk.first().unwrap_or_else(|| panic!("{name}: nothing limits where {part:?} does"));
+        assert_eq!(first.part, part, "{name}: {:?}", first.answer.elasticity);
+        let off = first.doubled / gain - 1.0;
+        assert!(off.abs() <= 0.10, "{name}, {part:?}: predicted {:.2}, is {gain:.2}", first.doubled);
+    }
+}
+
+/// Proves that the limit of an array of solid-state drives in RAID 5 is found, whichever of its parts it is, and that the gain of
+/// doubling it is predicted from small steps within a tenth of what a simulation gives.
+#[test]
+fn limits_of_a_composite_array_are_found() {
+    named_and_predicted(
+        "composite-flash",
+        &[Part::Links, Part::Controllers, Part::Drives, Part::Parity, Part::Hosts],
+    );
+}
+
+/// Proves the same for a server whose SSDs lie behind a RAID controller.
+#[test]
+fn limits_of_a_raid_controller_are_found() {
+    named_and_predicted("server-raid-card", &[Part::Controllers, Part::Drives]);
+}
+
+/// Proves the same for four hard disks in a NAS.
+#[test]
+fn limits_of_a_nas_are_found() {
+    named_and_predicted("nas-raid5", &[Part::Drives, Part::Controllers, Part::Hosts]);
+}
+
+/// Proves the same for two controllers whose caches copy every write to one another.
+#[test]
+fn limits_of_mirrored_caches_are_found() {
+    named_and_predicted("pool-60-disks", &[Part::Cache, Part::Drives]);
+}
+
+/// Proves the same for a cluster whose network or nodes limit.
+#[test]
+fn limits_of_a_cluster_are_found() {
+    named_and_predicted("erasure-12-nodes", &[Part::Network, Part::Controllers]);
+}
+
+/// Proves that a load with one I/O at a time is limited by nothing that is full, and one that asks for little by its rate.
+#[test]
+fn light_loads_are_limited_by_themselves() {
+    let array = Configuration::load("composite-flash").unwrap();
+    let limit = |load: &str| {
+        let case = LoadSource::read(load).unwrap().case;
+        sizing::answer_with_elasticity(&array, &case, &EFFORT).unwrap().limit
+    };
+    assert_eq!(limit("fio:rw=randread,bs=4k,iodepth=1,runtime=5s"), "concurrency");
+    assert_eq!(limit("fio:rw=randread,bs=4k,iodepth=16,rate_iops=1000,runtime=5s"), "rate");
+}
+
+/// Proves that two equal questions have equal answers, to the bit, and that a change is made where it is said.
+#[test]
+fn answers_are_repeatable() {
+    let array = Configuration::load("flashsystem-840").unwrap();
+    let case =
+        LoadSource::read("fio:rw=randrw,rwmixread=70,bs=8k,iodepth=16,numjobs=8,runtime=5s").unwrap().case;
+    let changes =
+        [Change::parse("links.count=4,16").unwrap(), Change::parse("drives.read_latency=40us").unwrap()];
+    let ask = || sizing::what_if(&array, &case, &changes, &EFFORT).unwrap();
+    let (one, other) = (ask(), ask());
+    assert_eq!(one, other);
+    assert_eq!(one.len(), 5, "as it is, two, one, all together");
+    assert!(one[3].answer.latency_ns.mean < one[0].answer.latency_ns.mean);
+    assert_eq!(one[4].change.len(), 2);
+}

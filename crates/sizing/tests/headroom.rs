@@ -1,0 +1,162 @@
+//! Headroom against a search through every multiple.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use sizing::{
+    Axis, Configuration, Effort, Growth, LoadSource, Requirement, SizeQuestion, SizeVerdict, State, answer,
+    designs, size,
+};
+
+const EFFORT: Effort = Effort { ios: 60_000, most_ios: 400_000, seeds: 1 };
+
+fn question(load: &str, require: &str, states: &[State]) -> SizeQuestion {
+    let load = LoadSource::read(load).unwrap();
+    load.check_rate().unwrap();
+    SizeQuestion {
+        case: load.case,
+        capacity_bytes: None,
+        requirements: vec![Requirement::parse(require).unwrap()],
+        growth: Some(Growth::parse("30%/y:3y").unwrap()),
+        states: states.to_vec(),
+        effort: EFFORT,
+    }
+}
+
+fn load(read_percent: u8, bs_kib: u32, iops: f64) -> String {
+    format!(
+        "fio:rw=randrw,rwmixread={read_percent},bs={bs_kib}k,rate_iops={},numjobs=4,rate_process=poisson,runtime=600",
+        iops / 4.0
+    )
+}
+
+/// Largest multiple of a load whose mean stays under a bound and that is delivered, by halving a bracket to a hundredth.
+fn by_halving(array: &Configuration, read_percent: u8, bs_kib: u32, iops: f64, bound_ns: f64) -> f64 {
+    let holds = |times: f64| {
+        let case = LoadSource::read(&load(read_percent, bs_kib, iops * times)).unwrap().case;
+        let answer = answer(array, &case, &EFFORT).unwrap();
+        answer.iops >= 0.98 * iops * times && answer.latency_ns.mean <= bound_ns
+    };
+    let (mut low, mut high) = (1.0 / 64.0, 64.0_f64);
+    if !holds(low) {
+        return 0.0;
+    }
+    while high / low > 1.01 {
+        let middle = (low * high).sqrt();
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    (low * high).sqrt()
+}
+
+/// Proves that the headroom of random workloads is within 3 % of that of a fine search, in at most 15 points.
+#[test]
+fn headroom_agrees_with_a_fine_search() {
+    let cases = if std::env::var_os("ARRAYLAB_LONG").is_some() { 50 } else { 5 };
+    let mut runner = TestRunner::new_with_rng(
+        Config { failure_persistence: None, ..Config::with_cases(cases) },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    let arrays =
+        ["raid-levels", "flashsystem-840", "server-raid-card"].map(|name| Configuration::load(name).unwrap());
+    let strategy = (0_u8..=100, prop::sample::select(vec![4_u32, 8, 16, 64]), 1.2_f64..6.0, 0.05_f64..0.5);
+    runner
+        .run(&strategy, |(read_percent, bs_kib, over_idle, share)| {
+            arrays.iter().try_for_each(|array| agrees(array, read_percent, bs_kib, over_idle, share))
+        })
+        .unwrap();
+}
+
+/// Compares both searches: a bound of some times the latency of one I/O, a rate of some share of what the array can do.
+fn agrees(
+    array: &Configuration,
+    read_percent: u8,
+    bs_kib: u32,
+    over_idle: f64,
+    share: f64,
+) -> Result<(), TestCaseError> {
+    let of = |rest: &str| {
+        let text = format!("fio:rw=randrw,rwmixread={read_percent},bs={bs_kib}k,runtime=600{rest}");
+        answer(array, &LoadSource::read(&text).unwrap().case, &EFFORT).unwrap()
+    };
+    let iops = of(",iodepth=64,numjobs=4").iops * share;
+    let bound_ns = (of("").latency_ns.mean * over_idle).floor();
+    let question =
+        question(&load(read_percent, bs_kib, iops), &format!("mean<{bound_ns}ns"), &[State::Healthy]);
+    let row = &size(std::slice::from_ref(array), &question).unwrap()[0];
+    prop_assert!(row.points.len() <= 15, "{} points", row.points.len());
+    let fine = by_halving(array, read_percent, bs_kib, iops, bound_ns);
+    let found = row.headroom.unwrap();
+    let off = if fine > 0.0 { found / fine - 1.0 } else { found };
+    let points: Vec<String> = row
+        .points
+        .iter()
+        .map(|point| format!("{:.2}: {:.0} ns, {}", point.times, point.mean_ns, point.kept_up))
+        .collect();
+    prop_assert!(
+        off.abs() <= 0.03,
+        "{}: {found} against {fine} at {read_percent} % reads of {bs_kib}k, {iops} IOPS, under {bound_ns} ns; {points:?}",
+        array.name
+    );
+    Ok(())
+}
+
+/// Proves that latencies far beyond saturation do not mislead the search: here it ended a third too high.
+#[test]
+fn overload_does_not_mislead_the_search() {
+    let array = Configuration::load("server-raid-card").unwrap();
+    agrees(&array, 68, 4, 5.549_684_338_010_413_5, 0.05).unwrap();
+}
+
+/// Proves that states lower or keep the headroom as they must, that a RAID 0 fails without a drive, and that a state which the model lacks
+/// is never called met.
+#[test]
+fn states_are_judged() {
+    let array = Configuration::load("raid-levels").unwrap().with("raid", &json!(6)).unwrap();
+    let question = question(&load(70, 8, 400.0), "mean<60ms", &State::ALL);
+    let rows = size(&[array], &question).unwrap();
+    let of = |state: State| rows.iter().find(|row| row.state == state).unwrap();
+    assert_eq!(of(State::Healthy).verdict, SizeVerdict::Meets, "{:?}", of(State::Healthy));
+    let healthy = of(State::Healthy).headroom.unwrap();
+    assert!(of(State::DriveLost).headroom.unwrap() < healthy, "{:?}", of(State::DriveLost));
+    assert!(of(State::Rebuilding).headroom.unwrap() < healthy, "{:?}", of(State::Rebuilding));
+    assert_eq!(of(State::ControllerLost).verdict, SizeVerdict::NotModelled);
+    assert!(of(State::Healthy).breaks_in_year.is_some() || healthy > 2.197, "{healthy}");
+    let [low, high] = of(State::Healthy).headroom_95.unwrap();
+    assert!(low <= healthy && healthy <= high);
+    let stripe = Configuration::load("host-raid10-nvme").unwrap().with("layout", &json!("raid0"));
+    if let Ok(stripe) = stripe {
+        let rows = size(&[stripe], &SizeQuestion { states: vec![State::DriveLost], ..question }).unwrap();
+        assert_eq!(rows[0].verdict, SizeVerdict::Fails);
+        assert_eq!(rows[0].headroom, Some(0.0));
+    }
+}
+
+/// Proves that more drives carry more of a load that drives limit, and that the front has no design that another beats.
+#[test]
+fn a_space_has_its_front() {
+    let array = Configuration::load("nas-raid5").unwrap();
+    let space = [
+        Axis::parse("drives.count=4..8/2").unwrap(),
+        Axis::parse("groups[0].layout=raid5,raid6,raid0").unwrap(),
+    ];
+    let (designs, refused) = designs(&array, &space).unwrap();
+    assert_eq!((designs.len(), refused.len()), (9, 0), "{refused:?}");
+    let question = question(&load(100, 8, 100.0), "mean<30ms", &[State::Healthy]);
+    let rows = size(&designs, &question).unwrap();
+    let of = |drives: u64, layout: &str| {
+        rows.iter()
+            .find(|row| row.drives == Some(drives) && row.design["groups[0].layout"] == layout)
+            .unwrap()
+    };
+    assert!(of(8, "raid5").headroom.unwrap() > 1.5 * of(4, "raid5").headroom.unwrap());
+    assert!(rows.iter().any(|row| row.pareto));
+    for row in &rows {
+        let is_beaten = rows.iter().any(|other| {
+            let (drives, headroom) = (other.drives.unwrap(), other.headroom.unwrap());
+            drives <= row.drives.unwrap()
+                && headroom >= row.headroom.unwrap()
+                && (drives < row.drives.unwrap() || headroom > row.headroom.unwrap())
+        });
+        assert_eq!(row.pareto, !is_beaten, "{row:?}");
+    }
+}
