@@ -21,6 +21,7 @@ declare -A package_of=(
   [curl]=curl
   [promtool]=prometheus
   [chromium]=chromium
+  [pdftotext]=poppler-utils
   [gcc]=gcc
   [openssl]=openssl
   [parallel]=parallel

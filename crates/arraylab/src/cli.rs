@@ -127,11 +127,32 @@ pub enum Command {
     )]
     Claims(ClaimsArgs),
     /// Write the report of a run
-    #[command(after_help = "Example:\n  arraylab report run --out report.html")]
+    #[command(after_help = "Examples:\n  \
+        arraylab report run --out report.html\n  \
+        arraylab report run --format pdf --redact --out report.pdf")]
     Report(ReportArgs),
-    /// Place a run among the shipped twins and the published tests
-    #[command(after_help = "Example:\n  arraylab rate run")]
-    Rate(RunJsonArgs),
+    /// Pack a run with its report and the hashes of everything into one file that others can check
+    #[command(after_help = "Example:\n  arraylab bundle run --out evidence.tar.gz\n\n\
+        The same run gives the same bytes. Keep the printed SHA-256 elsewhere: it tells the bundle from another one.")]
+    Bundle(BundleArgs),
+    /// Check a bundle: its hashes, and every number of its report against the samples in it
+    #[command(after_help = "Example:\n  arraylab verify-report evidence.tar.gz\n\n\
+        Exit status 1 where anything differs, 2 where the file is no bundle.")]
+    VerifyReport(VerifyReportArgs),
+    /// List the library of published results, or print one entry
+    #[command(after_help = "Examples:\n  \
+        arraylab library --where bs=4k --where rw=randread\n  \
+        arraylab library show violin-6232\n  \
+        arraylab library list --json | jq .id\n\n\
+        Different keys narrow, several values of one key widen (bs=4k,8k). A figure that was not published is null in JSON.")]
+    Library(LibraryArgs),
+    /// Place a run among the published results of the library and the shipped twins, where conditions are comparable
+    #[command(after_help = "Examples:\n  \
+        arraylab rate run\n  \
+        arraylab rate run --json | jq 'select(.comparable)'\n\n\
+        Figures are compared at the same block size, mix and access, with outstanding I/Os within a factor of two, not\n\
+        cached, and simulated beside measured only with --with-simulated. The others are listed with the reason.")]
+    Rate(RateArgs),
     /// Write one page over several runs: a table of what each reached, published figures beside it, and their reports
     #[command(after_help = "Example:\n  arraylab gallery runs/a runs/b --out gallery")]
     Gallery(GalleryArgs),
@@ -566,6 +587,84 @@ pub struct RunJsonArgs {
     pub json: bool,
 }
 
+/// Arguments of `bundle`.
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// The file to write, which must not be there yet [default: NAME-OF-THE-RUN.tar.gz]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Put pseudonyms (host-1, serial-2) for names of devices, hosts and people, addresses and paths, in all members
+    #[arg(long)]
+    pub redact: bool,
+}
+
+/// Arguments of `verify-report`.
+#[derive(Debug, Args)]
+pub struct VerifyReportArgs {
+    /// A file that `arraylab bundle` wrote
+    pub bundle: PathBuf,
+    /// One JSON object a line: each difference, then a summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `library`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct LibraryArgs {
+    /// What of the library
+    #[command(subcommand)]
+    pub command: Option<LibraryCommand>,
+    /// Without a word: as `library list`
+    #[command(flatten)]
+    pub list: LibraryListArgs,
+}
+
+/// Verbs of `library`.
+#[derive(Debug, Subcommand)]
+pub enum LibraryCommand {
+    /// List entries
+    List(LibraryListArgs),
+    /// Print one entry with its conditions, rows and what its publication does not state
+    Show(LibraryShowArgs),
+}
+
+/// Arguments of `library list`.
+#[derive(Debug, Args)]
+pub struct LibraryListArgs {
+    /// Only entries, and of them only rows, with this value: id, system, source, date; rw, bs, rwmixread, iodepth, servers, …
+    #[arg(long = "where", value_name = "KEY=VALUE[,VALUE]")]
+    pub conditions: Vec<String>,
+    /// One JSON object a line for each entry
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `library show`.
+#[derive(Debug, Args)]
+pub struct LibraryShowArgs {
+    /// Identifier of the entry (see `arraylab library`)
+    pub id: String,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `rate`.
+#[derive(Debug, Args)]
+pub struct RateArgs {
+    /// Directory of the run
+    pub run: PathBuf,
+    /// Let simulated figures stand beside measured ones
+    #[arg(long)]
+    pub with_simulated: bool,
+    /// One JSON object a line: each quantity of the run, then each entry of the library
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `mark`.
 #[derive(Debug, Args)]
 pub struct MarkArgs {
@@ -679,6 +778,8 @@ pub enum ReportFormat {
     Md,
     /// One object: sentences, tiles and tables, each number with its value, unit and source
     Json,
+    /// The page on paper, by an installed browser: chromium, google-chrome, or the program of ARRAYLAB_BROWSER
+    Pdf,
 }
 
 /// Arguments of `report`.
@@ -686,12 +787,15 @@ pub enum ReportFormat {
 pub struct ReportArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Where to write it [default: report.html or report.md in the run's directory; json goes to stdout]
+    /// Where to write it [default: report.html, report.md or report.pdf in the run's directory; json goes to stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What to write
     #[arg(long, value_enum, default_value = "html")]
     pub format: ReportFormat,
+    /// Put pseudonyms (host-1, serial-2) for names of devices, hosts and people, addresses and paths
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// Arguments of `gallery`.

@@ -60,14 +60,14 @@ pub fn write_new(
 }
 
 /// Writes a file so that it is whole or as it was before.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     let write = || {
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(content.as_ref())?;
         // A temporary file is private; what is asked for by name is made to be passed on.
         let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         file.as_file().set_permissions(readable)?;

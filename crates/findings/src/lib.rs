@@ -60,5 +60,5 @@ pub use steady_state::{
 };
 pub use summary::Summary;
 pub use sustained::add_sustained;
-pub use validation::{ValidationRow, validation_rows};
+pub use validation::{VALIDATION, ValidationRow, validation_rows};
 pub use words::case as case_words;

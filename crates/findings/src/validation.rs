@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The kept lines of `make validate`.
-const KEPT: &str = include_str!("../reference/validation.jsonl");
+pub const VALIDATION: &str = include_str!("../reference/validation.jsonl");
 
 /// Errors of one array's twin in one quantity over some rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct ValidationRow {
 
 /// The kept lines. A line that cannot be read is left out; a test proves that there is none.
 pub fn validation_rows() -> Vec<ValidationRow> {
-    KEPT.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    VALIDATION.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 #[cfg(test)]
@@ -36,6 +36,9 @@ mod tests {
     /// Proves that every kept line is read.
     #[test]
     fn kept_lines_are_read() {
-        assert_eq!(validation_rows().len(), KEPT.lines().filter(|line| !line.trim().is_empty()).count());
+        assert_eq!(
+            validation_rows().len(),
+            VALIDATION.lines().filter(|line| !line.trim().is_empty()).count()
+        );
     }
 }

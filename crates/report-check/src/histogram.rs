@@ -13,6 +13,9 @@ pub struct Histogram {
     has_unbinned: bool,
 }
 
+/// First index that no bin has: bins are continued to 35 × 64, and a file from outside may say anything.
+const BINS_LIMIT: u64 = 36 * 64;
+
 struct Varints<'a>(&'a [u8]);
 
 impl Varints<'_> {
@@ -46,14 +49,16 @@ impl Histogram {
             return Some(found);
         }
         found.sum_ns = numbers.next()? as f64;
-        let (min, max) = (numbers.next()? as u64, numbers.next()? as u64);
+        let min = u64::try_from(numbers.next()?).ok()?;
+        let max = u64::try_from(numbers.next()?).ok().filter(|max| *max >= min)?;
         (found.min_ns, found.max_ns) = (Some(min), Some(max));
         let mut index = 0u64;
         for _ in 0..filled {
-            index += u64::try_from(numbers.next()?).ok()?;
+            let step = u64::try_from(numbers.next()?).ok()?;
+            index = index.checked_add(step).filter(|index| *index < BINS_LIMIT)?;
             let count = u64::try_from(numbers.next()?).ok()?;
             found.bins.insert(index, count);
-            found.count += count;
+            found.count = found.count.checked_add(count)?;
         }
         Some(found)
     }
@@ -61,9 +66,10 @@ impl Histogram {
     /// Adds another.
     pub fn merge(&mut self, other: &Histogram) {
         for (bin, count) in &other.bins {
-            *self.bins.entry(*bin).or_default() += count;
+            let merged = self.bins.entry(*bin).or_default();
+            *merged = merged.saturating_add(*count);
         }
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.sum_ns += other.sum_ns;
         self.has_unbinned |= other.has_unbinned;
         self.min_ns = [self.min_ns, other.min_ns].into_iter().flatten().min();
@@ -135,5 +141,8 @@ mod tests {
         assert_eq!(found.percentile_ns(250_000), Some(100));
         assert_eq!(found.percentile_ns(500_000), Some(201));
         assert_eq!(Histogram::decode(&encoded[..5]), None);
+        // A bin that there is not, and extremes the wrong way round.
+        assert_eq!(Histogram::decode(&[1, 1, 1, 1, 1, 0xff, 0x7f, 1]), None);
+        assert_eq!(Histogram::decode(&[1, 1, 1, 2, 1, 1, 1]), None);
     }
 }

@@ -4,6 +4,7 @@ mod axes;
 mod axis_charts;
 mod comparison;
 mod conclusions;
+mod decision;
 mod facts;
 mod headlines;
 mod host_charts;
@@ -239,6 +240,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         origin,
         facts: facts::facts(&source),
         verdict: verdict::of(&source)?,
+        decision: decision::of(&source, found.as_ref())?,
         model: model_lines::of(&source),
         headlines: found.as_ref().map(headlines::of).unwrap_or_default(),
         in_short: found

@@ -10,7 +10,7 @@ use findings::Cited;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Write as _;
-use store::{CaseResult, CaseStatus, RunReader};
+use store::{CaseResult, CaseStatus, Manifest, RunReader};
 
 /// The kept figures of the shipped twins.
 const KEPT: &str = include_str!("../reference/twins.jsonl");
@@ -66,14 +66,14 @@ pub struct Entry {
 }
 
 /// One of the compared quantities.
-struct Measure {
-    title: &'static str,
-    of: fn(&Entry) -> Option<&Figure>,
-    text: fn(f64) -> String,
-    is_less_better: bool,
+pub(crate) struct Measure {
+    pub(crate) title: &'static str,
+    pub(crate) of: fn(&Entry) -> Option<&Figure>,
+    pub(crate) text: fn(f64) -> String,
+    pub(crate) is_less_better: bool,
 }
 
-const MEASURES: [Measure; 6] = [
+pub(crate) const MEASURES: [Measure; 6] = [
     Measure {
         title: "Peak IOPS",
         of: |entry| entry.max_iops.as_ref(),
@@ -112,31 +112,9 @@ const MEASURES: [Measure; 6] = [
     },
 ];
 
-/// Rank of a run in one quantity.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rating {
-    /// The quantity.
-    pub quantity: String,
-    /// The run's figure, with its unit.
-    pub value: String,
-    /// The run's figure.
-    pub figure: f64,
-    /// Its case.
-    pub at: String,
-    /// Place among all, 1 the best.
-    pub place: usize,
-    /// How many have this quantity, the run among them.
-    pub of: usize,
-    /// The next better: whose, and its figure.
-    pub better: Option<(String, String)>,
-    /// The next worse.
-    pub worse: Option<(String, String)>,
-}
-
-/// The shipped twins, and the published tests.
+/// The shipped twins.
 pub fn kept_entries() -> Vec<Entry> {
-    let kept = KEPT.lines().filter_map(|line| serde_json::from_str(line).ok());
-    kept.chain(published_entries()).collect()
+    KEPT.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// What the published tests of the shipped plans show as text.
@@ -171,14 +149,26 @@ pub fn published_entries() -> Vec<Entry> {
         .collect()
 }
 
-/// The figures of a run.
-pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
-    let manifest = run.manifest();
-    let mut results = run.results()?;
-    if let Ok(plan) = findings::kept_plan(manifest, &run.cases()?) {
+/// Results of a run by the number of the case, with what each sustains.
+pub(crate) fn results_of(run: &RunReader) -> Result<Vec<(u32, CaseResult)>, crate::ReportError> {
+    let (indices, mut results): (Vec<u32>, Vec<CaseResult>) = run.indexed_results()?.into_iter().unzip();
+    if let Ok(plan) = findings::kept_plan(run.manifest(), &run.cases()?) {
         findings::add_sustained(&mut results, &findings::find(run, &plan)?);
     }
-    let done: Vec<&CaseResult> = results.iter().filter(|result| result.status == CaseStatus::Done).collect();
+    Ok(indices.into_iter().zip(results).collect())
+}
+
+/// The figures of a run.
+pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
+    let results = results_of(run)?;
+    let results: Vec<&CaseResult> = results.iter().map(|(_, result)| result).collect();
+    Ok(entry_from(run.manifest(), &results))
+}
+
+/// The figures of results.
+pub(crate) fn entry_from(manifest: &Manifest, results: &[&CaseResult]) -> Entry {
+    let done: Vec<&CaseResult> =
+        results.iter().copied().filter(|result| result.status == CaseStatus::Done).collect();
     let best = |of: &dyn Fn(&CaseResult) -> Option<f64>, is_least: bool| {
         let mut found: Option<Figure> = None;
         for result in &done {
@@ -214,7 +204,7 @@ pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
     }
     let target = manifest.targets.first().map(|target| target.spec.clone()).unwrap_or_default();
     let is_twin = manifest.engine == "sim";
-    Ok(Entry {
+    Entry {
         name: manifest.array.as_ref().filter(|_| is_twin).map_or(target, |array| array.name.clone()),
         plan: manifest.plan.name.clone(),
         origin: if is_twin { EntryOrigin::Twin } else { EntryOrigin::Measured },
@@ -231,7 +221,7 @@ pub fn entry_of(run: &RunReader) -> Result<Entry, crate::ReportError> {
         ),
         stream_read_bw_bytes_per_s: best(&streams("read"), false),
         stream_write_bw_bytes_per_s: best(&streams("write"), false),
-    })
+    }
 }
 
 /// The least published mean latency of reads or writes alone: a mix is published by direction, without a mean of both.
@@ -247,37 +237,12 @@ fn least_latency(plan: &plan::Plan) -> Option<Figure> {
 }
 
 /// Mean latency over all I/Os: of a mix neither direction alone.
-fn mean_latency_ns(result: &CaseResult) -> Option<f64> {
+pub(crate) fn mean_latency_ns(result: &CaseResult) -> Option<f64> {
     let parts = [&result.read, &result.write].into_iter().flatten().filter(|part| part.ios > 0);
     let (sum, ios) = parts.fold((0.0, 0.0), |(sum, ios), part| {
         (sum + part.latency_ns.mean * part.ios as f64, ios + part.ios as f64)
     });
     (ios > 0.0).then(|| sum / ios)
-}
-
-/// Where a run stands among others, in every quantity that it has.
-pub fn rate(own: &Entry, others: &[Entry]) -> Vec<Rating> {
-    let ratings = MEASURES.iter().filter_map(|measure| {
-        let figure = (measure.of)(own)?;
-        let mut all: Vec<(f64, &Entry)> =
-            others.iter().filter_map(|entry| Some(((measure.of)(entry)?.value, entry))).collect();
-        all.sort_by(|a, b| if measure.is_less_better { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) });
-        let is_better =
-            |value: f64| if measure.is_less_better { value < figure.value } else { value > figure.value };
-        let better = all.iter().filter(|(value, _)| is_better(*value)).count();
-        let neighbour = |(value, entry): &(f64, &Entry)| (label(entry), (measure.text)(*value));
-        Some(Rating {
-            quantity: measure.title.into(),
-            value: (measure.text)(figure.value),
-            figure: figure.value,
-            at: figure.at.clone(),
-            place: better + 1,
-            of: all.len() + 1,
-            better: better.checked_sub(1).and_then(|place| all.get(place)).map(neighbour),
-            worse: all.get(better).map(neighbour),
-        })
-    });
-    ratings.collect()
 }
 
 /// What an entry is called beside others.
@@ -308,8 +273,8 @@ pub fn table(entries: &[Entry]) -> Table {
     Table { id: "gallery".into(), caption: "What each array reached in its test".into(), columns, rows }
 }
 
-/// The gallery page: the table, and links to the reports.
-pub fn page(entries: &[Entry], reports: &[(String, String)]) -> String {
+/// The gallery page: the table, each run beside the library, and links to the reports.
+pub fn page(entries: &[Entry], beside: &[Table], reports: &[(String, String)]) -> String {
     let mut body = String::new();
     body.push_str(
         "<header><h1>Five published tests of storage arrays, on their twins</h1><p class=\"lead\">",
@@ -320,6 +285,13 @@ pub fn page(entries: &[Entry], reports: &[(String, String)]) -> String {
          minutes or more found a sustained level.</p></header><main><section id=\"arrays\"><h2>All arrays</h2>",
     );
     crate::html::write_table(&mut body, &table(entries));
+    if !beside.is_empty() {
+        body.push_str(
+            "</section><section id=\"library\"><h2>Beside the library of published results</h2><p>A figure stands beside a \
+             published one only where block size, mix, access and outstanding I/Os are alike; the others say what differs.</p>",
+        );
+        beside.iter().for_each(|table| crate::html::write_table(&mut body, table));
+    }
     body.push_str("</section><section id=\"reports\"><h2>The reports</h2><ul>");
     for (title, link) in reports {
         let _ = write!(body, "<li><a href=\"{}\">{}</a></li>", html(link), html(title));
@@ -348,20 +320,6 @@ mod tests {
         }
     }
 
-    /// Proves that a run's place counts those that are better, that less latency is better, and that its neighbours
-    /// are the nearest.
-    #[test]
-    fn a_run_is_placed_between_its_neighbours() {
-        let others = [entry("fast", 100.0, 10.0), entry("slow", 1.0, 1000.0), entry("middle", 50.0, 500.0)];
-        let ratings = rate(&entry("own", 60.0, 600.0), &others);
-        let places: Vec<(usize, usize)> = ratings.iter().map(|rating| (rating.place, rating.of)).collect();
-        assert_eq!(places, [(2, 4), (3, 4)]);
-        let names = |pair: &Option<(String, String)>| pair.as_ref().map(|pair| pair.0.clone());
-        assert_eq!(names(&ratings[0].better).as_deref(), Some("fast (twin)"));
-        assert_eq!(names(&ratings[0].worse).as_deref(), Some("middle (twin)"));
-        assert_eq!(names(&ratings[1].better).as_deref(), Some("middle (twin)"));
-    }
-
     /// Proves that the kept figures are read whole, and that published figures come from the shipped tables.
     #[test]
     fn kept_and_published_entries_are_there() {
@@ -375,7 +333,7 @@ mod tests {
     /// Proves that text from a run cannot become markup of the page.
     #[test]
     fn names_are_escaped() {
-        let page = page(&[entry("<script>", 1.0, 1.0)], &[("<b>".into(), "a\"b".into())]);
+        let page = page(&[entry("<script>", 1.0, 1.0)], &[], &[("<b>".into(), "a\"b".into())]);
         assert!(!page.contains("<script>") && page.contains("&lt;script&gt;") && !page.contains("a\"b"));
     }
 }

@@ -40,6 +40,7 @@ fn sentences(report: &Report) -> Vec<Value> {
         all.push(json!({"text": text.text(), "numbers": text.numbers(), "part": part}));
     };
     report.verdict.because.iter().for_each(|text| add("verdict", text));
+    report.decision.lists().for_each(|(_, lines)| lines.iter().for_each(|text| add("decision", text)));
     report.model.iter().for_each(|text| add("model", text));
     report.in_short.iter().for_each(|answer| add("in-short", &answer.answer.text));
     report.conclusions.iter().for_each(|conclusion: &Conclusion| add("found", &conclusion.text));
@@ -79,6 +80,7 @@ impl Report {
         take(&self.title);
         take(&self.subtitle);
         self.verdict.because.iter().for_each(&mut take);
+        self.decision.lists().for_each(|(_, lines)| lines.iter().for_each(&mut take));
         self.model.iter().for_each(&mut take);
         self.in_short.iter().for_each(|answer| take(&answer.answer.text));
         self.conclusions.iter().for_each(|conclusion| take(&conclusion.text));

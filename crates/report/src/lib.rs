@@ -14,6 +14,8 @@ mod html;
 mod json;
 mod markdown;
 mod model;
+pub mod pdf;
+pub mod rating;
 mod standalone;
 mod table;
 mod topology;
@@ -22,8 +24,8 @@ mod validation;
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 pub use from_run::{ReportError, from_run};
 pub use model::{
-    Answer, Column, Conclusion, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section, Table,
-    Verdict,
+    Answer, Column, Conclusion, Decision, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section,
+    Table, Verdict,
 };
 pub use standalone::standalone_svg;
 pub use topology::{Drawing, Layer, LayerKind};

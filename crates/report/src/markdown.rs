@@ -34,6 +34,13 @@ pub fn document(report: &Report) -> String {
         let lines: Vec<String> = report.verdict.because.iter().map(|line| escaped(line)).collect();
         let _ = writeln!(out, "**{word}**: {}\n", lines.join(" "));
     }
+    for (title, lines) in report.decision.lists() {
+        let _ = writeln!(out, "{title}:\n");
+        lines.iter().for_each(|line| {
+            let _ = writeln!(out, "- {}", escaped(line));
+        });
+        out.push('\n');
+    }
     if !report.model.is_empty() {
         out.push_str("What the model is:\n\n");
         report.model.iter().for_each(|line| {

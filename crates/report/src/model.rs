@@ -19,6 +19,8 @@ pub struct Report {
     pub origin: Origin,
     /// Whether the run passed what its plan requires, and what of it failed or is missing.
     pub verdict: Verdict,
+    /// What the one who decides needs beside the verdict.
+    pub decision: Decision,
     /// What the model is known to lack, and how well it was validated; empty of a measurement.
     pub model: Vec<Cited>,
     /// What a reader needs to judge or repeat the run: target, times, version, seed.
@@ -62,6 +64,29 @@ pub struct Verdict {
     pub passed: Option<bool>,
     /// Why: how many limits were kept, which were not, which cases failed or are missing.
     pub because: Vec<Cited>,
+}
+
+/// Lists of the first page for the one who decides.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decision {
+    /// What may go wrong if this is accepted.
+    pub risk: Vec<Cited>,
+    /// What nobody has seen here.
+    pub not_tested: Vec<Cited>,
+    /// Questions to the vendor.
+    pub ask: Vec<Cited>,
+}
+
+impl Decision {
+    /// The lists with their titles, without empty ones.
+    pub fn lists(&self) -> impl Iterator<Item = (&'static str, &[Cited])> {
+        let all = [
+            ("The risk", self.risk.as_slice()),
+            ("Not tested", self.not_tested.as_slice()),
+            ("Ask the vendor", self.ask.as_slice()),
+        ];
+        all.into_iter().filter(|(_, lines)| !lines.is_empty())
+    }
 }
 
 impl Verdict {

@@ -23,6 +23,7 @@ mod manifest;
 mod merge;
 mod reader;
 mod result;
+mod rewritten;
 mod rows;
 mod run;
 mod samples;

@@ -59,6 +59,18 @@ impl RunReader {
         &self.directory
     }
 
+    /// Writes the database to a new file, without free pages and without a log: the same run gives the same bytes.
+    pub fn copy_database(&self, path: &Path) -> Result<(), StoreError> {
+        let Some(text) = path.to_str() else {
+            let source = std::io::Error::from(std::io::ErrorKind::InvalidFilename);
+            return Err(StoreError::Io { action: "write", path: path.into(), source });
+        };
+        self.connection
+            .execute("VACUUM INTO ?1", [text])
+            .map(|_| ())
+            .map_err(|error| StoreError::database(path, error))
+    }
+
     /// What the run was asked to do.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -31,6 +31,8 @@ pub(super) fn header(out: &mut String, report: &Report) {
         }
     }
     verdict(out, report);
+    headlines(out, report);
+    decision(out, report);
     if !report.model.is_empty() {
         out.push_str("<section id=\"model\" class=\"model\" aria-label=\"What the model is\"><strong>What the model is</strong><ul>");
         for line in &report.model {
@@ -47,20 +49,6 @@ pub(super) fn header(out: &mut String, report: &Report) {
             out.push_str("</dd></div>");
         }
         out.push_str("</dl></section>");
-    }
-    if !report.headlines.is_empty() {
-        out.push_str("<ul class=\"headlines\">");
-        for headline in &report.headlines {
-            let _ = write!(
-                out,
-                "<li><div class=\"label\">{}</div><div class=\"figure\">{}</div><div class=\"detail\">{} <a href=\"#{}\">shown here</a></div></li>",
-                html(&headline.label),
-                html(&headline.value),
-                html(&headline.detail),
-                html(&headline.section_id)
-            );
-        }
-        out.push_str("</ul>");
     }
     if !report.conclusions.is_empty() {
         out.push_str("<section id=\"conclusions\"><h2>What was found</h2><ol class=\"conclusions\">");
@@ -85,6 +73,40 @@ pub(super) fn header(out: &mut String, report: &Report) {
         out.push_str("</ul></section>");
     }
     out.push_str("</header>");
+}
+
+/// The figures that a reader takes away.
+fn headlines(out: &mut String, report: &Report) {
+    if !report.headlines.is_empty() {
+        out.push_str("<ul class=\"headlines\">");
+        for headline in &report.headlines {
+            let _ = write!(
+                out,
+                "<li><div class=\"label\">{}</div><div class=\"figure\">{}</div><div class=\"detail\">{} <a href=\"#{}\">shown here</a></div></li>",
+                html(&headline.label),
+                html(&headline.value),
+                html(&headline.detail),
+                html(&headline.section_id)
+            );
+        }
+        out.push_str("</ul>");
+    }
+}
+
+/// The risk, what was not tested, what to ask the vendor, side by side.
+fn decision(out: &mut String, report: &Report) {
+    if report.decision.lists().next().is_none() {
+        return;
+    }
+    out.push_str("<section id=\"decision\" class=\"decision\" aria-label=\"For the decision\">");
+    for (title, lines) in report.decision.lists() {
+        let _ = write!(out, "<div><h2>{title}</h2><ul>");
+        for line in lines {
+            let _ = write!(out, "<li>{}</li>", html(line));
+        }
+        out.push_str("</ul></div>");
+    }
+    out.push_str("</section>");
 }
 
 /// Whether the run passed what its plan requires, before anything else.

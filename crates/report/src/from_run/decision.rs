@@ -1,0 +1,207 @@
+//! Decision part of the first page: what may go wrong, what was not tested, what to ask the vendor.
+//!
+//! Everything here follows from requirements, findings and the cases themselves; nothing is advice of taste.
+
+use super::quantity::Kind;
+use super::{ReportError, Source};
+use crate::model::Decision;
+use findings::{Cited, Findings, Quantity, RequirementRow, RequirementVerdict, Unit, cited};
+use serde_json::Value;
+use store::{CaseState, CaseStatus};
+
+/// Of limits so many are named; the table of requirements has all.
+const NAMED_LIMIT: usize = 3;
+/// Load of which garbage collection is part: SNIA's tests write for longer before they measure.
+const LONG_WRITE_S: f64 = 600.0;
+
+/// The three lists. A run without a result has none.
+pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, ReportError> {
+    if source.done().next().is_none() {
+        return Ok(Decision::default());
+    }
+    let rows = match &source.plan {
+        Some(plan) => findings::requirements(source.run, plan)?,
+        None => Vec::new(),
+    };
+    let facts = Facts {
+        falls: found.is_some_and(|found| has_kind(found, "write-cliff/")),
+        long_write: source
+            .done()
+            .any(|(_, result)| result.write.is_some() && result.duration_s >= LONG_WRITE_S),
+        writes: source.done().any(|(_, result)| result.write.is_some()),
+        mixed: source.done().any(|(_, result)| result.read.is_some() && result.write.is_some()),
+        disturbed: source.run.events()?.iter().any(|event| event.kind == "event" || event.kind == "mark"),
+        verified: source.done().any(|(_, result)| is_verified(result.settings.get("verify"))),
+        several_hosts: source.manifest.hosts.len() > 1 || source.is_simulated(),
+    };
+    Ok(Decision {
+        risk: risk(source, &rows, &facts),
+        not_tested: not_tested(source, &rows, &facts),
+        ask: ask(source, &rows, &facts),
+    })
+}
+
+struct Facts {
+    falls: bool,
+    long_write: bool,
+    writes: bool,
+    mixed: bool,
+    disturbed: bool,
+    verified: bool,
+    several_hosts: bool,
+}
+
+fn has_kind(found: &Findings, prefix: &str) -> bool {
+    found.all.iter().any(|finding| finding.id.starts_with(prefix))
+}
+
+fn is_verified(setting: Option<&Value>) -> bool {
+    setting.and_then(Value::as_str).is_some_and(|setting| setting != "none" && setting != "off")
+}
+
+fn risk(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
+    let mut risk: Vec<Cited> = failed(rows)
+        .filter_map(|row| {
+            let (measured, limit) = figures(source, row)?;
+            let says = Cited::quote(&row.says, findings::Source::quote("plan"));
+            Some(cited!("Not kept: {}: {} where {} was required.", says, measured, limit))
+        })
+        .collect();
+    if let Some(row) = narrowest(rows)
+        && let Some((measured, limit)) = figures(source, row)
+    {
+        let says = Cited::quote(&row.says, findings::Source::quote("plan"));
+        risk.push(cited!(
+            "Kept with the least to spare: {}: {} where {} was required.",
+            says,
+            measured,
+            limit
+        ));
+    }
+    if rows.is_empty() {
+        risk.push("The plan requires nothing, so no figure here is good or bad by itself.".into());
+    }
+    if facts.falls {
+        risk.push("Writes fall under long load; what remains then is under “When it falls”.".into());
+    } else if facts.writes && !facts.long_write {
+        risk.push("Writes may fall under longer load: no load wrote for ten minutes.".into());
+    }
+    if source.is_simulated() {
+        risk.push("A model keeps no promise: the array may differ where the model is not validated.".into());
+    }
+    risk
+}
+
+fn not_tested(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
+    let mut missing = Vec::new();
+    let unseen = rows.iter().filter(|row| row.verdict == RequirementVerdict::NotShown).count();
+    if unseen > 0 {
+        let from = findings::Source::other("requirements", "not-shown");
+        missing.push(cited!(
+            "{} of the plan: the cases that would show them have no result.",
+            Quantity::new(unseen as f64, Unit::Count, from).count("limit")
+        ));
+    }
+    for (status, which) in [
+        (CaseStatus::Failed, "failed"),
+        (CaseStatus::Refused, "refused"),
+        (CaseStatus::NotSettable, "not-settable"),
+    ] {
+        let count = source.cases.iter().filter(|case| case.state == CaseState::Ended(status)).count();
+        if count > 0 {
+            missing.push(cited!("{} ({}).", Quantity::cases(count, which).count("case"), which));
+        }
+    }
+    if source.is_simulated() {
+        missing.push("The array itself.".into());
+    }
+    if !facts.disturbed {
+        missing.push("Failures: a lost drive, path or controller, rebuild, firmware update.".into());
+    }
+    if !facts.long_write {
+        missing.push("Writes for ten minutes or more.".into());
+    }
+    if !facts.mixed {
+        missing.push("Reads and writes at once.".into());
+    }
+    if !facts.verified {
+        missing.push("Whether what was written is read back unchanged.".into());
+    }
+    if !facts.several_hosts {
+        missing.push("Load from several hosts.".into());
+    }
+    missing
+}
+
+fn ask(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
+    let mut questions: Vec<Cited> = failed(rows)
+        .map(|row| {
+            let says = Cited::quote(&row.says, findings::Source::quote("plan"));
+            cited!("Which configuration keeps “{}”, and when is it shown with this plan?", says)
+        })
+        .collect();
+    if facts.falls {
+        questions.push(
+            "Which rate of random writes is guaranteed once the flash in reserve is used up, and at which fill?".into(),
+        );
+    } else if facts.writes {
+        questions.push("Which rate of random writes lasts for hours, and at which fill?".into());
+    }
+    if !facts.disturbed {
+        questions.push(
+            "What are rate and latency while a drive is rebuilt, after a controller has failed, during an update?".into(),
+        );
+    }
+    if source.is_simulated() {
+        questions.push("When can the same plan be run on the array?".into());
+    }
+    questions
+}
+
+/// Limits that are not kept, each once with the case that is the worst of it.
+fn failed(rows: &[RequirementRow]) -> impl Iterator<Item = &RequirementRow> {
+    let mut worst: Vec<&RequirementRow> = Vec::new();
+    for row in rows.iter().filter(|row| row.verdict == RequirementVerdict::Fail) {
+        match worst.iter_mut().find(|known| known.says == row.says) {
+            None => worst.push(row),
+            Some(known) if spare(row).unwrap_or(0.0) < spare(known).unwrap_or(0.0) => *known = row,
+            Some(_) => {}
+        }
+    }
+    worst.into_iter().take(NAMED_LIMIT)
+}
+
+/// How far a figure is on the good side of its limit: above one where the limit is kept.
+fn spare(row: &RequirementRow) -> Option<f64> {
+    match (row.measured?, row.at_least, row.at_most) {
+        (measured, Some(least), _) if least > 0.0 => Some(measured / least),
+        (measured, None, Some(most)) if measured > 0.0 => Some(most / measured),
+        _ => None,
+    }
+}
+
+/// The kept limit whose figure is nearest to it.
+fn narrowest(rows: &[RequirementRow]) -> Option<&RequirementRow> {
+    let kept = rows.iter().filter(|row| row.verdict == RequirementVerdict::Pass);
+    let spared = kept.filter_map(|row| Some((spare(row)?, row)));
+    spared.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)
+}
+
+/// The measured figure, and the limit in words.
+fn figures(source: &Source<'_>, row: &RequirementRow) -> Option<(Cited, Cited)> {
+    let plan = source.plan.as_ref()?;
+    let is_its = |requirement: &plan::Requirement| {
+        requirement.says == row.says
+            && requirement.stage == row.stage
+            && requirement.quantity.name() == row.quantity
+    };
+    let place = plan.requirements.iter().position(is_its)? + 1;
+    let kind = Kind::of(row.quantity);
+    let print = |value: f64, from| kind.print(Quantity::new(value, kind.base(), from));
+    let measured = print(row.measured?, findings::Source::result(&row.stage, &row.case, row.quantity));
+    let limit = match (row.at_least, row.at_most) {
+        (Some(least), _) => cited!("at least {}", print(least, findings::Source::requirement(place))),
+        (None, most) => cited!("at most {}", print(most?, findings::Source::requirement(place))),
+    };
+    Some((measured, limit))
+}
