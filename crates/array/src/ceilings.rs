@@ -16,7 +16,7 @@ pub const BLOCK_SIZES: [u64; 3] = [4096, 131_072, 1_048_576];
 /// Upper bound of one kind of part for one kind of load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// Kind of part: `hosts`, `fabric`, `controllers`, `network`, `backend` or `drives`.
+    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `backend` or `drives`.
     pub part: &'static str,
     /// Group or pool whose volumes are loaded.
     pub on: String,
@@ -154,7 +154,7 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
                 let bytes = block_bytes as f64;
                 let fabric = &array.fabric;
                 let link_ns = fabric.command.get() as f64 + transfer_ns(bytes, fabric.rate.get());
-                add("fabric", link_ns / fabric.ports.get() as f64);
+                add("links", link_ns / fabric.ports.get() as f64);
                 let controllers = &array.controllers;
                 let count = f64::from(array.controller_count());
                 let command_ns =

@@ -73,7 +73,7 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
     for on in &seen {
         let largest = BLOCK_SIZES[BLOCK_SIZES.len() - 1];
         if let (Some(links), Some(drives)) =
-            (bound("fabric", on, true, largest), bound("drives", on, true, largest))
+            (bound("links", on, true, largest), bound("drives", on, true, largest))
             && links < drives / 4.0
         {
             let rate = |iops: f64| units::human_bandwidth(iops * largest as f64);
