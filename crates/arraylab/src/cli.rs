@@ -59,6 +59,9 @@ pub enum Command {
                       --space drives.count=30..60/10 --require 'mean<20ms' --json"
     )]
     Size(SizeArgs),
+    /// Show a page on which an array is changed, and what it then does is drawn at once
+    #[command(after_help = "Example:\n  arraylab explore flashsystem-840")]
+    Explore(ExploreArgs),
     /// Record what this host does with its block devices, by the minute; nothing is written to any of them
     #[command(
         after_help = "Examples:\n  arraylab record --for 7d --out week.rec\n  arraylab record sda sdb --for 24h --out day.rec --names"
@@ -299,6 +302,17 @@ pub struct SizeArgs {
     /// One JSON object a line for each array, design and state
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// The array that the page begins with
+    #[arg(default_value = "composite-flash")]
+    pub array: String,
+    /// Address of the page, on this host alone
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    pub listen: std::net::SocketAddr,
 }
 
 /// Arguments of `record`.

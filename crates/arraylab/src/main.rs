@@ -34,6 +34,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Check(arguments) => commands::check::check(arguments),
         Command::WhatIf(arguments) => commands::what_if::what_if(arguments),
         Command::Size(arguments) => commands::size::size(arguments),
+        Command::Explore(arguments) => commands::explore::explore(arguments),
         Command::Record(arguments) => commands::record::record(arguments),
         Command::Workload(arguments) => commands::record::workload(arguments),
         Command::Show(arguments) => commands::shipped::show(arguments),

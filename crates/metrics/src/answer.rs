@@ -1,16 +1,14 @@
 //! HTTP responses by path.
 
-use crate::Source;
 use crate::cached_snapshot::CachedSnapshot;
 use crate::request::{NOT_FOUND, UNAUTHORISED, WRONG_METHOD};
 use crate::token::Token;
+use crate::{PageFile, Source};
 use std::sync::Arc;
 
 const OK: &str = "200 OK";
 /// What was asked for was understood and not done.
 const NOT_DONE: &str = "409 Conflict";
-/// Where commands go.
-const CONTROL: &str = "/control";
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const JSON_TYPE: &str = "application/json";
 const TEXT_TYPE: &str = "text/plain; charset=utf-8";
@@ -19,17 +17,17 @@ const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page, as files that a browser takes as they are.
-const FILES: &[(&str, &str, &str)] = &[
-    ("/", "text/html; charset=utf-8", include_str!("../assets/page.html")),
-    ("/page.css", "text/css; charset=utf-8", include_str!("../assets/page.css")),
-    ("/page.js", SCRIPT_TYPE, include_str!("../assets/page.js")),
-    ("/parts.js", SCRIPT_TYPE, include_str!("../assets/parts.js")),
-    ("/chart.js", SCRIPT_TYPE, include_str!("../assets/chart.js")),
-    ("/array.js", SCRIPT_TYPE, include_str!("../assets/array.js")),
-    ("/control.js", SCRIPT_TYPE, include_str!("../assets/control.js")),
-    ("/run.js", SCRIPT_TYPE, include_str!("../assets/run.js")),
-    ("/icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+/// The page of a run or a served array.
+pub(crate) const FILES: &[PageFile] = &[
+    PageFile { path: "/", kind: "text/html; charset=utf-8", text: include_str!("../assets/page.html") },
+    PageFile { path: "/page.css", kind: "text/css; charset=utf-8", text: include_str!("../assets/page.css") },
+    PageFile { path: "/page.js", kind: SCRIPT_TYPE, text: include_str!("../assets/page.js") },
+    PageFile { path: "/parts.js", kind: SCRIPT_TYPE, text: include_str!("../assets/parts.js") },
+    PageFile { path: "/chart.js", kind: SCRIPT_TYPE, text: include_str!("../assets/chart.js") },
+    PageFile { path: "/array.js", kind: SCRIPT_TYPE, text: include_str!("../assets/array.js") },
+    PageFile { path: "/control.js", kind: SCRIPT_TYPE, text: include_str!("../assets/control.js") },
+    PageFile { path: "/run.js", kind: SCRIPT_TYPE, text: include_str!("../assets/run.js") },
+    PageFile { path: "/icon.svg", kind: "image/svg+xml", text: include_str!("../assets/icon.svg") },
 ];
 
 pub(crate) struct Answer {
@@ -65,9 +63,9 @@ impl Routes {
         match path {
             "/metrics" => of(METRICS_TYPE, self.exposition.get(|| self.source.exposition())),
             "/state.json" => of(JSON_TYPE, self.state.get(|| self.source.state())),
-            CONTROL => Answer::refusal(WRONG_METHOD),
-            _ => match FILES.iter().find(|(name, ..)| *name == path) {
-                Some((_, kind, text)) => of(kind, (*text).into()),
+            _ if path == self.source.command_path() => Answer::refusal(WRONG_METHOD),
+            _ => match self.source.files().iter().find(|file| file.path == path) {
+                Some(file) => of(file.kind, file.text.into()),
                 None => Answer::refusal(NOT_FOUND),
             },
         }
@@ -75,7 +73,7 @@ impl Routes {
 
     /// Whether whoever showed this may have something done there.
     pub(crate) fn admit(&self, path: &str, shown: &[u8]) -> Result<(), Answer> {
-        if path != CONTROL {
+        if path != self.source.command_path() {
             return Err(Answer::refusal(match self.is_there(path) {
                 true => WRONG_METHOD,
                 false => NOT_FOUND,
@@ -95,7 +93,8 @@ impl Routes {
     }
 
     fn is_there(&self, path: &str) -> bool {
-        ["/metrics", "/state.json"].contains(&path) || FILES.iter().any(|(name, ..)| *name == path)
+        ["/metrics", "/state.json"].contains(&path)
+            || self.source.files().iter().any(|file| file.path == path)
     }
 }
 

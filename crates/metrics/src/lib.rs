@@ -25,6 +25,17 @@ pub use request::{RequestKind, decode_head};
 pub use server::{AccessScope, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
 pub use token::{Token, TokenError};
 
+/// File of a page, which a browser takes as it is.
+#[derive(Debug, Clone, Copy)]
+pub struct PageFile {
+    /// Its path, `/` for the page itself.
+    pub path: &'static str,
+    /// Its media type.
+    pub kind: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
 /// Source of a live view.
 pub trait Source: Send + Sync {
     /// Everything it has to say now, as OpenMetrics text, `# EOF` included.
@@ -32,6 +43,16 @@ pub trait Source: Send + Sync {
 
     /// What the page shows now: a JSON object whose `kind` is `array` or `run`.
     fn state(&self) -> String;
+
+    /// Files of its page.
+    fn files(&self) -> &'static [PageFile] {
+        answer::FILES
+    }
+
+    /// Path that commands are sent to.
+    fn command_path(&self) -> &'static str {
+        "/control"
+    }
 
     /// Carries out a command of somebody who has shown the token. What it has to say, or why it was not done.
     fn command(&self, _body: &[u8]) -> Result<serde_json::Value, String> {

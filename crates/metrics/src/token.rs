@@ -57,6 +57,21 @@ impl Token {
         }
     }
 
+    /// A token of the system's randomness, which is kept nowhere.
+    pub fn random() -> io::Result<Token> {
+        let mut random = [0u8; RANDOM_BYTES];
+        let filled = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        if filled < RANDOM_BYTES {
+            return Err(io::Error::other("the system has too little randomness"));
+        }
+        Ok(Token(random.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// Its text, for whoever may have it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
     /// Whether this is it. Takes as long for any other of the same length, so that time tells nothing.
     pub(crate) fn is(&self, shown: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(shown).into()
@@ -65,15 +80,10 @@ impl Token {
 
 fn make(path: &Path) -> io::Result<Token> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path)?;
-    let mut random = [0u8; RANDOM_BYTES];
-    let filled = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    if filled < RANDOM_BYTES {
-        return Err(io::Error::other("the system has too little randomness"));
-    }
-    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    file.write_all(format!("{token}\n").as_bytes())?;
+    let token = Token::random()?;
+    file.write_all(format!("{}\n", token.0).as_bytes())?;
     file.sync_all()?;
-    Ok(Token(token))
+    Ok(token)
 }
 
 fn read(path: &Path) -> Result<Token, TokenError> {

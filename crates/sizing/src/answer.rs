@@ -108,9 +108,9 @@ pub fn answer_with_elasticity(
         .chain(more.iter().map(|(_, more)| (more, case)))
         .collect();
     let mut levels = Vec::new();
-    for level in
-        in_parallel(&questions, &|(configuration, case)| simulation::simulate(configuration, case, effort))
-    {
+    for level in in_parallel(&questions, effort.threads, &|(configuration, case)| {
+        simulation::simulate(configuration, case, effort)
+    }) {
         levels.push(level?);
     }
     let mut answer = of_level(configuration, &levels[0]);
@@ -155,9 +155,14 @@ pub(crate) fn exponent(gain: f64) -> f64 {
     libm::log(gain.max(1e-9)) / libm::log(STEP)
 }
 
-/// Results of independent questions in their order, on all processors.
-pub(crate) fn in_parallel<Q: Sync, A: Send>(questions: &[Q], of: &(dyn Fn(&Q) -> A + Sync)) -> Vec<A> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(questions.len().max(1));
+/// Results of independent questions in their order, so many at once.
+pub(crate) fn in_parallel<Q: Sync, A: Send>(
+    questions: &[Q],
+    threads: usize,
+    of: &(dyn Fn(&Q) -> A + Sync),
+) -> Vec<A> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors.min(threads).min(questions.len()).max(1);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let mut answers: Vec<(usize, A)> = std::thread::scope(|scope| {
         let work = || {

@@ -5,6 +5,7 @@
 mod answer;
 mod bottleneck;
 mod configuration;
+mod curve;
 mod error;
 mod headroom;
 mod load_source;
@@ -21,6 +22,7 @@ mod workload_source;
 pub use answer::{Answer, Elasticity, Latency, PartBusy, STEP, answer, answer_with_elasticity};
 pub use bottleneck::{Bottleneck, find_bottleneck};
 pub use configuration::{Change, Configuration};
+pub use curve::{CurvePoint, curve};
 pub use error::SizingError;
 pub use load_source::LoadSource;
 pub use model_error::{ModelError, Validated, model_error};

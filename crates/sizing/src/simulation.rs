@@ -46,11 +46,29 @@ pub struct Effort {
     pub most_ios: u64,
     /// Seeds, from 1 on, each with a simulation of its own.
     pub seeds: u32,
+    /// Simulated time between two looks at least, in nanoseconds.
+    pub look_ns: u64,
+    /// Simulated time at most, in nanoseconds, where the load runs longer.
+    pub most_ns: u64,
+    /// Simulations at once, at most one for each processor.
+    pub threads: usize,
+}
+
+impl Effort {
+    /// Effort of an answer that is printed.
+    pub const FULL: Effort = Effort {
+        ios: 300_000,
+        most_ios: 3_000_000,
+        seeds: 1,
+        look_ns: INTERVAL_NS,
+        most_ns: u64::MAX,
+        threads: usize::MAX,
+    };
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { ios: 300_000, most_ios: 3_000_000, seeds: 1 }
+        Effort::FULL
     }
 }
 
@@ -159,12 +177,16 @@ fn one_seed(
         || !case.conditional_events.is_empty()
         || case.ends_after.is_some();
     let loads = case.loads.len().max(1);
-    let runtime_ns = case.load.ramp_ns + case.load.runtime_ns;
+    let runtime_ns = (case.load.ramp_ns + case.load.runtime_ns).min(effort.most_ns);
     // A rate that is known says how long a look must be to see something.
     let seen_ns = asked_iops(&case).map(|iops| (IOS_PER_LOOK * NANOS_PER_SECOND as f64 / iops) as u64);
-    let interval_ns = INTERVAL_NS.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST);
+    let interval_ns = effort.look_ns.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST);
     for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
-        let whole_ns = load.ramp_ns + load.runtime_ns;
+        let whole_ns = if is_whole {
+            load.ramp_ns + load.runtime_ns
+        } else {
+            (load.ramp_ns + load.runtime_ns).min(effort.most_ns)
+        };
         load.interval_ns = interval_ns.min(whole_ns);
         if !is_whole {
             (load.ramp_ns, load.runtime_ns) = (0, whole_ns);

@@ -253,7 +253,8 @@ pub fn designs(
 pub fn size(designs: &[Configuration], question: &SizeQuestion) -> Result<Vec<SizeRow>, SizingError> {
     let questions: Vec<(&Configuration, State)> =
         designs.iter().flat_map(|design| question.states.iter().map(move |&state| (design, state))).collect();
-    let answers = in_parallel(&questions, &|&(design, state)| row(design, state, question));
+    let answers =
+        in_parallel(&questions, question.effort.threads, &|&(design, state)| row(design, state, question));
     let mut rows: Vec<SizeRow> = answers.into_iter().collect::<Result<_, _>>()?;
     mark_pareto(&mut rows);
     Ok(rows)

@@ -82,7 +82,7 @@ pub fn what_if(
         ));
     }
     let questions: Vec<&Configuration> = configurations.iter().collect();
-    let answers = in_parallel(&questions, &|one| answer_with_elasticity(one, case, effort));
+    let answers = in_parallel(&questions, effort.threads, &|one| answer_with_elasticity(one, case, effort));
     configurations
         .iter()
         .zip(answers)

@@ -3,7 +3,7 @@
 use sizing::{Change, Configuration, Effort, LoadSource, Part, answer, find_bottleneck};
 
 /// Quick, because many arrays are tried; predictions have 10 % of room.
-const EFFORT: Effort = Effort { ios: 60_000, most_ios: 240_000, seeds: 1 };
+const EFFORT: Effort = Effort { ios: 60_000, most_ios: 240_000, ..Effort::FULL };
 /// Times by which a part is made scarcer until it is the limit.
 const SCARCER: [f64; 5] = [8.0, 64.0, 512.0, 4096.0, 32768.0];
 

@@ -8,7 +8,7 @@ use sizing::{
     designs, size,
 };
 
-const EFFORT: Effort = Effort { ios: 60_000, most_ios: 400_000, seeds: 1 };
+const EFFORT: Effort = Effort { ios: 60_000, most_ios: 400_000, ..Effort::FULL };
 
 fn question(load: &str, require: &str, states: &[State]) -> SizeQuestion {
     let load = LoadSource::read(load).unwrap();

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use units::{human_bytes, human_count, human_latency, human_rate};
 
 /// I/Os of a point: a search takes a dozen of them in each state.
-const EFFORT: Effort = Effort { ios: 150_000, most_ios: 1_500_000, seeds: 1 };
+const EFFORT: Effort = Effort { ios: 150_000, most_ios: 1_500_000, ..Effort::FULL };
 
 /// `arraylab size`
 pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {

@@ -1,4 +1,4 @@
-//! `what-if`, `size`, `record` and `workload`: answers with their fields, and questions that cannot be answered.
+//! `what-if`, `size`, `record`, `workload` and `explore`: answers with their fields, and questions that cannot be answered.
 
 use crate::support::{json_lines, refuse, succeed};
 
@@ -332,4 +332,36 @@ fn wrong_sources_are_refused() {
         assert_eq!(status, Some(2), "{arguments:?}: {message}");
     }
     assert!(!directory.path().join("none").exists());
+}
+
+/// Proves that `explore` prints the address of its page with a token, answers there, refuses other hosts' addresses, and ends in order when it is
+/// told to.
+#[test]
+fn the_explorer_serves_its_page() {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_arraylab"))
+        .args(["explore", "raid-levels"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let (address, token) = line.trim().strip_prefix("http://").unwrap().split_once("/#token=").unwrap();
+    assert!(address.starts_with("127.0.0.1:") && token.len() == 64, "{line}");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes()).unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    assert!(
+        page.starts_with("HTTP/1.1 200") && page.contains("arraylab explorer") && !page.contains(token),
+        "{page}"
+    );
+    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let (status, message) = refuse(&["explore", "raid-levels", "--listen", "0.0.0.0:0"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("other hosts"), "{message}");
+    assert_eq!(refuse(&["explore", "no-such-array"]).0, Some(2));
 }

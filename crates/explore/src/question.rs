@@ -1,0 +1,278 @@
+//! Question of the page: an array with changes, a load, and how exact the answer is to be.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sizing::{Configuration, Effort, LoadSource, Row, SizingError};
+
+/// Points of the curve.
+const POINTS: usize = 8;
+/// Most changes of one question.
+const CHANGES_LIMIT: usize = 64;
+/// Settings of the load where the question says nothing.
+const LOAD: [(&str, &str); 5] =
+    [("rw", "randrw"), ("rwmixread", "70"), ("bs", "8k"), ("iodepth", "16"), ("numjobs", "8")];
+/// Effort of a first answer, which is to be there while a slider moves.
+const ROUGH: Effort = Effort {
+    ios: 4_000,
+    most_ios: 40_000,
+    look_ns: 1_000_000,
+    most_ns: 5_000_000_000,
+    threads: 1,
+    ..Effort::FULL
+};
+/// Effort of a refined answer.
+const REFINED: Effort = Effort { ios: 100_000, most_ios: 1_000_000, threads: 1, ..Effort::FULL };
+
+/// Questions that cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum ExploreError {
+    /// The question is no JSON object of the fields that are known.
+    #[error("the question cannot be read: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// The array or the load cannot be.
+    #[error(transparent)]
+    Sizing(#[from] SizingError),
+    /// The array of the question cannot be read.
+    #[error(transparent)]
+    Array(#[from] plan::PlanError),
+    /// Too much is asked at once.
+    #[error("there are {count} changes, at most {limit} are made")]
+    Changes {
+        /// So many.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    array: Value,
+    #[serde(default)]
+    load: Map<String, Value>,
+    #[serde(default)]
+    effort: Option<EffortWord>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EffortWord {
+    Rough,
+    Refined,
+}
+
+/// Named array with changes, in the words of `what-if --change`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedArray {
+    name: String,
+    #[serde(default)]
+    changes: Map<String, Value>,
+}
+
+/// Answer to a question: `{"array": "name" | {"name", "changes"} | an array document, "load": fio settings, "effort": "rough" |
+/// "refined"}`. It has the curve's points, the answer about the load itself, and both as files and as a command line.
+pub fn answer(body: &[u8]) -> Result<Value, ExploreError> {
+    let question: Question = serde_json::from_slice(body)?;
+    let configuration = configuration(&question.array)?;
+    let load = load(&question.load)?;
+    let case = &LoadSource::read(&load)?.case;
+    let is_refined = question.effort == Some(EffortWord::Refined);
+    let effort = if is_refined { REFINED } else { ROUGH };
+    let points = sizing::curve(&configuration, case, POINTS, &effort)?;
+    let at_load = match is_refined {
+        true => sizing::answer_with_elasticity(&configuration, case, &effort)?,
+        false => sizing::answer(&configuration, case, &effort)?,
+    };
+    let row = Row { change: configuration.changed.clone(), answer: at_load };
+    let parts = configuration.description.composed.as_deref();
+    let checked = parts.map(|parts| plan::array_check(&configuration.name, parts));
+    Ok(json!({
+        "effort": if is_refined { "refined" } else { "rough" },
+        "array": {
+            "name": configuration.name,
+            "title": configuration.description.title,
+            "text": configuration.text,
+            "check": checked,
+            "drawing": drawing(&configuration),
+        },
+        "load": load,
+        "answer": row.json(),
+        "points": points,
+        "command": command(&configuration, &load),
+        "plan": plan_text(&load),
+    }))
+}
+
+fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
+    let (name, changes) = match array {
+        Value::String(name) => (name.clone(), Map::new()),
+        Value::Object(document) if document.contains_key("name") && !is_description(document) => {
+            let named: NamedArray = serde_json::from_value(array.clone())?;
+            (named.name, named.changes)
+        }
+        document => {
+            let text = document.to_string();
+            let description = plan::parse_array("array", &text)?;
+            let (settings, changed) = (Vec::new(), Map::new());
+            return Ok(Configuration { name: "array".into(), text, description, settings, changed });
+        }
+    };
+    if changes.len() > CHANGES_LIMIT {
+        return Err(ExploreError::Changes { count: changes.len(), limit: CHANGES_LIMIT });
+    }
+    // Only what ships: a page must not name files of this host.
+    let is_known = plan::shipped_arrays().iter().any(|shipped| shipped.name == name);
+    if !is_known {
+        let known: Vec<&str> = plan::shipped_arrays().iter().map(|shipped| shipped.name).collect();
+        return Err(ExploreError::Sizing(SizingError::Question {
+            message: format!("no array `{name}` ships"),
+            hint: format!("give its document, or one of {}", known.join(", ")),
+        }));
+    }
+    let changes: Vec<(&str, &Value)> = changes.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    Ok(Configuration::load(&name)?.with_all(&changes)?)
+}
+
+fn is_description(document: &Map<String, Value>) -> bool {
+    ["groups", "ssd_array", "disk_array", "replicated"].iter().any(|key| document.contains_key(*key))
+}
+
+/// The load in the words of `--load`.
+fn load(settings: &Map<String, Value>) -> Result<String, ExploreError> {
+    let mut all: Vec<(String, String)> =
+        LOAD.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    for (name, value) in settings {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if name.contains([',', '=']) || text.contains(',') {
+            return Err(ExploreError::Sizing(SizingError::Question {
+                message: format!("`{name}` has a comma"),
+                hint: "settings are those of one load in fio's words".into(),
+            }));
+        }
+        match all.iter_mut().find(|(known, _)| known == name) {
+            Some((_, own)) => *own = text,
+            None => all.push((name.clone(), text)),
+        }
+    }
+    // Pure reads and writes have no mix.
+    let is_mixed = all
+        .iter()
+        .any(|(name, value)| name == "rw" && matches!(value.as_str(), "randrw" | "rw" | "readwrite"));
+    all.retain(|(name, _)| is_mixed || name != "rwmixread");
+    let pairs: Vec<String> = all.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Ok(format!("fio:{}", pairs.join(",")))
+}
+
+/// Kinds of parts with their counts, from the hosts to the drives.
+fn drawing(configuration: &Configuration) -> Value {
+    let topology = configuration.description.bench();
+    let of = |kind: &str, parts: &[twin::TopologyPart]| -> Vec<Value> {
+        let kind_of = |part: &twin::TopologyPart| {
+            // A hot spare does nothing.
+            if part.label.ends_with("hot spare") { "spares".to_owned() } else { kind.to_owned() }
+        };
+        let one = |part: &twin::TopologyPart| json!({ "part": kind_of(part), "label": part.label, "count": part.count });
+        parts.iter().map(one).collect()
+    };
+    let all = [
+        of("hosts", &topology.hosts),
+        of("links", &topology.links),
+        of("controllers", &topology.controllers),
+        of("drives", &topology.drives),
+    ];
+    Value::Array(all.concat())
+}
+
+/// The same question on the command line.
+fn command(configuration: &Configuration, load: &str) -> String {
+    let mut text = format!("arraylab what-if {} --load {}", configuration.name, quoted(load));
+    for (key, value) in &configuration.changed {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.push_str(&format!(" --change {}", quoted(&format!("{key}={value}"))));
+    }
+    text
+}
+
+/// A word for a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":=,._-%/".contains(&byte));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// The load as a plan.
+fn plan_text(load: &str) -> String {
+    let settings: Vec<String> = load
+        .trim_start_matches("fio:")
+        .split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    format!(
+        "title: A load of the explorer\nstages:\n  load:\n    settings: {{ {}, runtime: 60 }}\n",
+        settings.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(text: &str) -> Result<Value, ExploreError> {
+        answer(text.as_bytes())
+    }
+
+    /// Proves that an answer has the curve, the load's own point among it, the parts' busy shares, and the files and command line that give the
+    /// same.
+    #[test]
+    fn answers_are_whole() {
+        let text = r#"{"array":{"name":"flashsystem-840","changes":{"links.count":16}},"load":{"rw":"randread","bs":"64k"}}"#;
+        let answer = ask(text).unwrap();
+        let points = answer["points"].as_array().unwrap();
+        assert!(points.len() == POINTS && points.iter().any(|point| point["outstanding"] == 128));
+        let rates: Vec<f64> = points.iter().map(|point| point["iops"].as_f64().unwrap()).collect();
+        assert!(rates[0] < rates[POINTS - 1]);
+        assert_eq!(answer["answer"]["change"]["links.count"], 16);
+        assert!(answer["answer"]["busy"].as_object().is_some_and(|busy| !busy.is_empty()));
+        assert_eq!(
+            answer["command"],
+            "arraylab what-if flashsystem-840 --load fio:rw=randread,bs=64k,iodepth=16,numjobs=8 --change links.count=16"
+        );
+        plan::parse_plan("p", "p.yaml", answer["plan"].as_str().unwrap()).unwrap();
+        let again = plan::parse_array("a", answer["array"]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(again.composed.unwrap().fabric.ports.get(), 16);
+        assert_eq!(ask(text).unwrap(), answer);
+    }
+
+    /// Proves that an array's own document is a question, too.
+    #[test]
+    fn documents_are_arrays() {
+        let text = plan::load_array("nas-raid5").unwrap().text;
+        let document: Value = plan::parse_yaml("nas", &text).unwrap();
+        let answer = ask(&json!({ "array": document, "load": { "rw": "randread" } }).to_string()).unwrap();
+        assert!(answer["answer"]["iops"].as_f64().unwrap() > 0.0);
+        assert_eq!(answer["answer"]["validated"], "assumed");
+    }
+
+    /// Proves that what cannot be answered is refused in words, without a file of this host being read.
+    #[test]
+    fn wrong_questions_are_refused() {
+        for (text, expected) in [
+            ("", "cannot be read"),
+            ("[]", "cannot be read"),
+            ("{\"array\":\"no-such\"}", "ships"),
+            ("{\"array\":\"/etc/passwd\"}", "ships"),
+            ("{\"array\":{\"name\":\"../../etc/passwd\"}}", "ships"),
+            ("{\"array\":{\"name\":\"raid-levels\",\"chnages\":{}}}", "chnages"),
+            ("{\"array\":\"raid-levels\",\"load\":{\"rw\":\"randred\"}}", "randread"),
+            ("{\"array\":\"raid-levels\",\"load\":{\"bs\":\"4k,rw=write\"}}", "comma"),
+            ("{\"array\":\"raid-levels\",\"effort\":\"much\"}", "cannot be read"),
+            ("{\"array\":{\"name\":\"raid-levels\",\"changes\":{\"drives.rpm\":-1}}}", "expected u32"),
+            ("{\"array\":{\"groups\":[]}}", "hint"),
+        ] {
+            let refused = ask(text).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Time of rough answers: `cargo test --release -p explore --test latency -- --nocapture` prints it.
+
+use std::time::{Duration, Instant};
+
+/// Questions to each array, each another number of I/Os under way.
+const QUESTIONS: u32 = 9;
+/// No answer may take longer, on any machine that runs the tests.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Proves that each array that ships is answered about in bounded time, and prints the median and the longest.
+#[test]
+fn rough_answers_take_bounded_time() {
+    for array in plan::shipped_arrays() {
+        let mut times: Vec<Duration> = (1..=QUESTIONS)
+            .map(|number| {
+                let question = format!(r#"{{"array":"{}","load":{{"iodepth":{}}}}}"#, array.name, 4 * number);
+                let begun = Instant::now();
+                explore::answer(question.as_bytes()).unwrap();
+                begun.elapsed()
+            })
+            .collect();
+        times.sort();
+        let longest = times[times.len() - 1];
+        println!("{}: median {:.0?}, longest {longest:.0?}", array.name, times[times.len() / 2]);
+        assert!(longest < LONGEST, "{}: {longest:?}", array.name);
+    }
+}
