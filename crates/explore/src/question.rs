@@ -116,7 +116,8 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
             let text = document.to_string();
             let description = plan::parse_array("array", &text)?;
             let (settings, changed) = (Vec::new(), Map::new());
-            return Ok(Configuration { name: "array".into(), text, description, settings, changed });
+            let name = "array".to_owned();
+            return Ok(Configuration { name, text, description, is_shipped: false, settings, changed });
         }
     };
     if changes.len() > CHANGES_LIMIT {

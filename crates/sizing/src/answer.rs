@@ -114,7 +114,9 @@ pub fn answer_with_elasticity(
         levels.push(level?);
     }
     let mut answer = of_level(configuration, &levels[0]);
-    for ((part, _), level) in more.iter().zip(&levels[2..]) {
+    // Of no I/O nothing is gained.
+    let gained = if answer.iops > 0.0 { &levels[2..] } else { &[] };
+    for ((part, _), level) in more.iter().zip(gained) {
         let gained = rate(level) / answer.iops;
         answer.elasticity.push(Elasticity { part: *part, elasticity: exponent(gained) });
     }
@@ -174,7 +176,11 @@ pub(crate) fn in_parallel<Q: Sync, A: Send>(
             }
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        let of_worker = |worker: std::thread::ScopedJoinHandle<'_, Vec<(usize, A)>>| {
+            // A panic is the caller's, not a missing answer.
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().flat_map(of_worker).collect()
     });
     answers.sort_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()

@@ -48,6 +48,8 @@ pub struct Configuration {
     pub text: String,
     /// The same, read.
     pub description: ArrayDescription,
+    /// It ships, or was made of one that ships by changes: published rows are about it.
+    pub is_shipped: bool,
     /// Settings of the twin, in the order given.
     pub settings: Vec<(String, String)>,
     /// Changes that led here from the array as it is.
@@ -58,7 +60,10 @@ impl Configuration {
     /// An array by its name or path.
     pub fn load(name_or_path: &str) -> Result<Configuration, SizingError> {
         let loaded = plan::load_array(name_or_path)?;
+        // A file of somebody's own may have the name of a shipped array.
+        let shipped = plan::shipped_arrays().into_iter().find(|shipped| shipped.name == loaded.name);
         Ok(Configuration {
+            is_shipped: shipped.is_some_and(|shipped| shipped.text == loaded.text),
             name: loaded.name,
             text: loaded.text,
             description: loaded.description,

@@ -74,7 +74,7 @@ fn point(
 
 /// Rising numbers of I/Os under way.
 fn outstanding(own: u64, points: usize) -> Vec<u64> {
-    let most = (4 * own).min(load::OUTSTANDING_LIMIT).max(2) as f64;
+    let most = (4 * own).clamp(2, load::OUTSTANDING_LIMIT) as f64;
     let steps = points.max(2) - 1;
     let mut all: Vec<u64> =
         (0..=steps).map(|step| libm::pow(most, step as f64 / steps as f64).round() as u64).collect();

@@ -180,7 +180,8 @@ fn one_seed(
     let runtime_ns = (case.load.ramp_ns + case.load.runtime_ns).min(effort.most_ns);
     // A rate that is known says how long a look must be to see something.
     let seen_ns = asked_iops(&case).map(|iops| (IOS_PER_LOOK * NANOS_PER_SECOND as f64 / iops) as u64);
-    let interval_ns = effort.look_ns.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST);
+    let interval_ns =
+        effort.look_ns.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST).max(1);
     for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
         let whole_ns = if is_whole {
             load.ramp_ns + load.runtime_ns

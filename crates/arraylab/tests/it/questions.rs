@@ -334,8 +334,8 @@ fn wrong_sources_are_refused() {
     assert!(!directory.path().join("none").exists());
 }
 
-/// Proves that `explore` prints the address of its page with a token, answers there, refuses other hosts' addresses, and ends in order when it is
-/// told to.
+/// Proves that `explore` prints the address of its page with a token, answers there, refuses other hosts' addresses, and ends in order
+/// on SIGINT.
 #[test]
 fn the_explorer_serves_its_page() {
     use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -357,8 +357,8 @@ fn the_explorer_serves_its_page() {
         page.starts_with("HTTP/1.1 200") && page.contains("arraylab explorer") && !page.contains(token),
         "{page}"
     );
-    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let ended = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(ended.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let (status, message) = refuse(&["explore", "raid-levels", "--listen", "0.0.0.0:0"]);
     assert_eq!(status, Some(2));
