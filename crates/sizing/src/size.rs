@@ -249,12 +249,19 @@ pub fn designs(
     Ok((designs, reasons.collect()))
 }
 
-/// Answers about every design in every state, in their order.
-pub fn size(designs: &[Configuration], question: &SizeQuestion) -> Result<Vec<SizeRow>, SizingError> {
+/// Answers about every design in every state, in their order. `on_answer` is called after each.
+pub fn size(
+    designs: &[Configuration],
+    question: &SizeQuestion,
+    on_answer: &(dyn Fn() + Sync),
+) -> Result<Vec<SizeRow>, SizingError> {
     let questions: Vec<(&Configuration, State)> =
         designs.iter().flat_map(|design| question.states.iter().map(move |&state| (design, state))).collect();
-    let answers =
-        in_parallel(&questions, question.effort.threads, &|&(design, state)| row(design, state, question));
+    let answers = in_parallel(&questions, question.effort.threads, &|&(design, state)| {
+        let row = row(design, state, question);
+        on_answer();
+        row
+    });
     let mut rows: Vec<SizeRow> = answers.into_iter().collect::<Result<_, _>>()?;
     mark_pareto(&mut rows);
     Ok(rows)

@@ -86,7 +86,7 @@ fn agrees(
     let bound_ns = (of("").latency_ns.mean * over_idle).floor();
     let question =
         question(&load(read_percent, bs_kib, iops), &format!("mean<{bound_ns}ns"), &[State::Healthy]);
-    let row = &size(std::slice::from_ref(array), &question).unwrap()[0];
+    let row = &size(std::slice::from_ref(array), &question, &|| ()).unwrap()[0];
     prop_assert!(row.points.len() <= 15, "{} points", row.points.len());
     let fine = by_halving(array, read_percent, bs_kib, iops, bound_ns);
     let found = row.headroom.unwrap();
@@ -117,7 +117,7 @@ fn overload_does_not_mislead_the_search() {
 fn states_are_judged() {
     let array = Configuration::load("raid-levels").unwrap().with("raid", &json!(6)).unwrap();
     let question = question(&load(70, 8, 400.0), "mean<60ms", &State::ALL);
-    let rows = size(&[array], &question).unwrap();
+    let rows = size(&[array], &question, &|| ()).unwrap();
     let of = |state: State| rows.iter().find(|row| row.state == state).unwrap();
     assert_eq!(of(State::Healthy).verdict, SizeVerdict::Meets, "{:?}", of(State::Healthy));
     let healthy = of(State::Healthy).headroom.unwrap();
@@ -129,7 +129,8 @@ fn states_are_judged() {
     assert!(low <= healthy && healthy <= high);
     let stripe = Configuration::load("host-raid10-nvme").unwrap().with("layout", &json!("raid0"));
     if let Ok(stripe) = stripe {
-        let rows = size(&[stripe], &SizeQuestion { states: vec![State::DriveLost], ..question }).unwrap();
+        let rows =
+            size(&[stripe], &SizeQuestion { states: vec![State::DriveLost], ..question }, &|| ()).unwrap();
         assert_eq!(rows[0].verdict, SizeVerdict::Fails);
         assert_eq!(rows[0].headroom, Some(0.0));
     }
@@ -146,7 +147,7 @@ fn a_space_has_its_front() {
     let (designs, refused) = designs(&array, &space).unwrap();
     assert_eq!((designs.len(), refused.len()), (9, 0), "{refused:?}");
     let question = question(&load(100, 8, 100.0), "mean<30ms", &[State::Healthy]);
-    let rows = size(&designs, &question).unwrap();
+    let rows = size(&designs, &question, &|| ()).unwrap();
     let of = |drives: u64, layout: &str| {
         rows.iter()
             .find(|row| row.drives == Some(drives) && row.design["groups[0].layout"] == layout)

@@ -4,6 +4,7 @@ use crate::cli::SizeArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_new};
 use crate::table::{Align, render};
+use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
     Axis, Configuration, Effort, Growth, LoadSource, Requirement, SizeQuestion, SizeRow, SizeVerdict, State,
     Validated,
@@ -13,6 +14,9 @@ use units::{human_bytes, human_count, human_latency, human_rate};
 
 /// I/Os of a point: a search takes a dozen of them in each state.
 const EFFORT: Effort = Effort { ios: 150_000, most_ios: 1_500_000, ..Effort::FULL };
+
+/// Impossible designs that are named.
+const NAMED_LIMIT: usize = 5;
 
 /// `arraylab size`
 pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
@@ -39,8 +43,12 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     let mut designs = Vec::new();
     for name in &arguments.array {
         let (possible, refused) = sizing::designs(&Configuration::load(name)?, &space)?;
-        for reason in refused {
+        for reason in refused.iter().take(NAMED_LIMIT) {
             print_notice(&format!("left out: {name} {reason}"));
+        }
+        if refused.len() > NAMED_LIMIT {
+            let others = human_count((refused.len() - NAMED_LIMIT) as u64, "other design");
+            print_notice(&format!("left out: {name}, {others} that no array can have"));
         }
         designs.extend(possible);
     }
@@ -50,7 +58,13 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     }
     let designs_text = human_count(designs.len() as u64, "design");
     print_notice(&format!("{designs_text}, {} each", human_count(question.states.len() as u64, "state")));
-    let rows = sizing::size(&designs, &question)?;
+    let bar = ProgressBar::new((designs.len() * question.states.len()) as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len}, {eta} left") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let rows = sizing::size(&designs, &question, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let rows = rows?;
     let text = page(&rows, &question, &load);
     if let Some(directory) = &arguments.out {
         let lines: String = rows.iter().map(|row| format!("{}\n", row.json())).collect();
