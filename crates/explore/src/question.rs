@@ -145,7 +145,7 @@ fn load(settings: &Map<String, Value>) -> Result<String, ExploreError> {
     let mut all: Vec<(String, String)> =
         LOAD.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     for (name, value) in settings {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = sizing::value_text(value);
         if name.contains([',', '=']) || text.contains(',') {
             return Err(ExploreError::Sizing(SizingError::Question {
                 message: format!("`{name}` has a comma"),
@@ -189,9 +189,8 @@ fn drawing(configuration: &Configuration) -> Value {
 /// The same question on the command line.
 fn command(configuration: &Configuration, load: &str) -> String {
     let mut text = format!("arraylab what-if {} --load {}", configuration.name, quoted(load));
-    for (key, value) in &configuration.changed {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        text.push_str(&format!(" --change {}", quoted(&format!("{key}={value}"))));
+    for change in sizing::change_texts(&configuration.changed) {
+        text.push_str(&format!(" --change {}", quoted(&change)));
     }
     text
 }

@@ -1,13 +1,12 @@
 //! Answer about one configuration: its level with a range, and the part that limits it.
 
 use crate::part::Part;
+use crate::requirement::Side;
 use crate::simulation::{self, Effort, Level};
 use crate::workload::asked_iops;
 use crate::{Configuration, SizingError, Validated, model_error};
-use load::Histogram;
 use plan::Case;
 use serde::Serialize;
-use units::NANOS_PER_SECOND;
 
 /// Factor of the step from which an elasticity is taken.
 pub const STEP: f64 = 1.25;
@@ -117,10 +116,10 @@ pub fn answer_with_elasticity(
     // Of no I/O nothing is gained.
     let gained = if answer.iops > 0.0 { &levels[2..] } else { &[] };
     for ((part, _), level) in more.iter().zip(gained) {
-        let gained = rate(level) / answer.iops;
+        let gained = level.iops() / answer.iops;
         answer.elasticity.push(Elasticity { part: *part, elasticity: exponent(gained) });
     }
-    let is_queued = answer.latency_ns.mean >= QUEUED * mean_latency_ns(&levels[1]);
+    let is_queued = answer.latency_ns.mean >= QUEUED * levels[1].latency(Side::Both).mean_ns();
     answer.limit = limit(&answer, case, is_queued);
     Ok(answer)
 }
@@ -133,17 +132,6 @@ fn alone(case: &Case) -> Case {
         load.shape.arrival = None;
     }
     case
-}
-
-fn both(level: &Level) -> Histogram {
-    let mut both = Histogram::new();
-    both.merge(&level.read.latency);
-    both.merge(&level.write.latency);
-    both
-}
-
-fn mean_latency_ns(level: &Level) -> f64 {
-    both(level).mean_ns()
 }
 
 /// The configuration with more of a part; `None` where it has nothing of it.
@@ -186,14 +174,9 @@ pub(crate) fn in_parallel<Q: Sync, A: Send>(
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-fn rate(level: &Level) -> f64 {
-    (level.read.ios + level.write.ios) as f64 * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64
-}
-
 fn of_level(configuration: &Configuration, level: &Level) -> Answer {
-    let iops = rate(level);
-    let bytes = level.read.bytes + level.write.bytes;
-    let both = both(level);
+    let iops = level.iops();
+    let both = level.latency(Side::Both);
     let (rates, validated) = model_error(configuration, &["iops"]);
     let metrics: Vec<&str> =
         [("read.latency_ns.mean", level.read.ios), ("write.latency_ns.mean", level.write.ios)]
@@ -209,7 +192,7 @@ fn of_level(configuration: &Configuration, level: &Level) -> Answer {
         iops,
         iops_95: rates.range(iops, level.rate_half_width),
         sampling: level.rate_half_width,
-        bw_bytes_per_s: bytes as f64 * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64,
+        bw_bytes_per_s: level.bw_bytes_per_s(),
         latency_ns: Latency {
             mean,
             p99,

@@ -1,8 +1,6 @@
 //! Bottlenecks one after the other: the part that limits, what more of it gains, and what limits then.
 
-use crate::answer::STEP;
-
-use crate::answer::{answer, answer_with_elasticity, scaled};
+use crate::answer::{STEP, answer, answer_with_elasticity, exponent, scaled};
 use crate::part::Part;
 use crate::what_if::{answer_json, rounded};
 use crate::{Answer, Configuration, Effort, SizingError};
@@ -49,16 +47,17 @@ impl Bottleneck {
     }
 }
 
-/// The walk, until nothing gains or the load asks for no more.
+/// The walk from the array with its answer (by [`answer_with_elasticity`]), until nothing gains or the load asks for no more.
 pub fn find_bottleneck(
     array: &Configuration,
+    answered: &Answer,
     case: &Case,
     effort: &Effort,
 ) -> Result<Vec<Bottleneck>, SizingError> {
     let mut steps: Vec<Bottleneck> = Vec::new();
     let mut factors = BTreeMap::new();
     let mut now = array.clone();
-    let mut before = answer_with_elasticity(&now, case, effort)?;
+    let mut before = answered.clone();
     while steps.len() < STEPS_LIMIT {
         let Some((part, elasticity)) = limiting(&before) else { break };
         let Some(more) = scaled(&now, part, STEP) else { break };
@@ -99,7 +98,7 @@ fn gain_of_doubling(
 ) -> Result<f64, SizingError> {
     let Some(second) = scaled(array, part, STEP * STEP) else { return Ok(after.iops / before.iops) };
     let second = answer(&second, case, effort)?;
-    let slope = crate::answer::exponent(second.iops / after.iops).max(0.0);
+    let slope = exponent(second.iops / after.iops).max(0.0);
     let rest = DOUBLE / (STEP * STEP);
     Ok(second.iops / before.iops * libm::pow(rest, slope))
 }

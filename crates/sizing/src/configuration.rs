@@ -39,6 +39,16 @@ impl Change {
     }
 }
 
+/// Changes as `--change` takes them: `KEY=VALUE` each.
+pub fn change_texts(changes: &Map<String, Value>) -> Vec<String> {
+    changes.iter().map(|(key, value)| format!("{key}={}", value_text(value))).collect()
+}
+
+/// A value as it is written: texts without quotes.
+pub fn value_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Array as a twin of it is built.
 #[derive(Debug, Clone)]
 pub struct Configuration {
@@ -84,9 +94,8 @@ impl Configuration {
         for (key, value) in changes {
             changed.changed.insert((*key).to_owned(), (*value).clone());
             if Twin::settings(&self.description).iter().any(|setting| setting.name == *key) {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 changed.settings.retain(|(name, _)| name != key);
-                changed.settings.push(((*key).to_owned(), text));
+                changed.settings.push(((*key).to_owned(), value_text(value)));
             } else if plan::setting(key).is_some() {
                 return Err(SizingError::question(
                     format!("`{key}` is a setting of the load, not of the array"),

@@ -1,11 +1,10 @@
 //! Curve of latency over rate: the load with more and more I/Os under way.
 
+use crate::requirement::Side;
 use crate::simulation::{Effort, simulate};
 use crate::{Configuration, SizingError};
-use load::Histogram;
 use plan::Case;
 use serde::Serialize;
-use units::NANOS_PER_SECOND;
 
 /// Point of a curve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,13 +57,10 @@ fn point(
     case.load.rate_iops = None;
     case.load.shape.arrival = None;
     let level = simulate(configuration, &case, effort)?;
-    let mut both = Histogram::new();
-    both.merge(&level.read.latency);
-    both.merge(&level.write.latency);
-    let ios = (level.read.ios + level.write.ios) as f64;
+    let both = level.latency(Side::Both);
     Ok(CurvePoint {
         outstanding: case.load.outstanding(),
-        iops: ios * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64,
+        iops: level.iops(),
         mean_ns: both.mean_ns(),
         p99_ns: both.percentile_ns(990_000),
         sampling: level.rate_half_width,

@@ -4,13 +4,11 @@
 //! certain where the simulated one is under `bound × (1 − under)`, and may be where it is under `bound × (1 + over)`; the true rate
 //! is off by the error of rates.
 
-use crate::requirement::{Requirement, Side};
+use crate::requirement::Requirement;
 use crate::simulation::{self, Effort, Level};
 use crate::workload::{asked_iops, times};
 use crate::{Configuration, ModelError, SizingError, model_error};
-use load::Histogram;
 use plan::Case;
-use units::NANOS_PER_SECOND;
 
 /// Points of one state, at most.
 const POINTS_LIMIT: usize = 15;
@@ -30,33 +28,15 @@ const KEPT_UP: f64 = 0.98;
 pub(crate) struct HeadroomPoint {
     /// Times the workload.
     pub times: f64,
-    /// I/Os a second that were asked for and delivered.
+    /// I/Os a second that were asked for.
     pub asked_iops: f64,
-    /// As `asked_iops`.
-    pub iops: f64,
     pub level: Level,
 }
 
 impl HeadroomPoint {
     pub fn kept_up(&self) -> bool {
-        self.iops >= KEPT_UP * self.asked_iops
+        self.level.iops() >= KEPT_UP * self.asked_iops
     }
-
-    /// Latencies of the I/Os that a requirement is about.
-    pub fn latency(&self, side: Side) -> Histogram {
-        of_side(&self.level.read.latency, &self.level.write.latency, side)
-    }
-}
-
-fn of_side(read: &Histogram, write: &Histogram, side: Side) -> Histogram {
-    let mut histogram = Histogram::new();
-    if side != Side::Write {
-        histogram.merge(read);
-    }
-    if side != Side::Read {
-        histogram.merge(write);
-    }
-    histogram
 }
 
 /// Headroom of one array in one state.
@@ -88,7 +68,7 @@ pub(crate) fn headroom(
         let holds = point.kept_up()
             && requirements
                 .iter()
-                .all(|one| one.latency_of(&point.latency(one.side)) <= one.latency_ns as f64);
+                .all(|one| one.latency_of(&point.level.latency(one.side)) <= one.latency_ns as f64);
         points.push(point);
         if holds {
             low = next;
@@ -130,10 +110,8 @@ fn point(
 ) -> Result<HeadroomPoint, SizingError> {
     let case = times(case, factor);
     let level = simulation::simulate(configuration, &case, effort)?;
-    let ios = (level.read.ios + level.write.ios) as f64;
-    let iops = ios * NANOS_PER_SECOND as f64 / level.counted_ns.max(1) as f64;
     let asked_iops = asked_iops(&case).unwrap_or(0.0);
-    Ok(HeadroomPoint { times: factor, asked_iops, iops, level })
+    Ok(HeadroomPoint { times: factor, asked_iops, level })
 }
 
 /// Multiples at which the latency crosses what surely holds and what may hold.
@@ -147,7 +125,7 @@ fn crossings(points: &[HeadroomPoint], requirement: &Requirement, error: ModelEr
 
 /// Largest multiple under a latency, between points by the logarithms of both; 0 where even the smallest is over it.
 fn crossing(points: &[HeadroomPoint], requirement: &Requirement, latency_ns: f64) -> f64 {
-    let of = |point: &HeadroomPoint| requirement.latency_of(&point.latency(requirement.side));
+    let of = |point: &HeadroomPoint| requirement.latency_of(&point.level.latency(requirement.side));
     let mut below: Option<&HeadroomPoint> = None;
     for point in points {
         if point.kept_up() && of(point) <= latency_ns {

@@ -21,7 +21,7 @@ mod workload_source;
 
 pub use answer::{Answer, Elasticity, Latency, PartBusy, STEP, answer, answer_with_elasticity};
 pub use bottleneck::{Bottleneck, find_bottleneck};
-pub use configuration::{Change, Configuration};
+pub use configuration::{Change, Configuration, change_texts, value_text};
 pub use curve::{CurvePoint, curve};
 pub use error::SizingError;
 pub use load_source::LoadSource;

@@ -4,6 +4,7 @@
 //! the caches take no more than they pass on, at most for its runtime and for [`Effort::most_ios`] I/Os.
 
 use crate::part::Part;
+use crate::requirement::Side;
 use crate::workload::asked_iops;
 use crate::{Configuration, SizingError};
 use load::{DirectionSample, Histogram, Sample};
@@ -128,6 +129,34 @@ pub(crate) struct Level {
     pub began_steady: bool,
 }
 
+impl Level {
+    /// I/Os a second.
+    pub fn iops(&self) -> f64 {
+        self.per_second(self.read.ios + self.write.ios)
+    }
+
+    /// Bytes a second.
+    pub fn bw_bytes_per_s(&self) -> f64 {
+        self.per_second(self.read.bytes + self.write.bytes)
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        count as f64 * NANOS_PER_SECOND as f64 / self.counted_ns.max(1) as f64
+    }
+
+    /// Latencies of some of the I/Os.
+    pub fn latency(&self, side: Side) -> Histogram {
+        let mut histogram = Histogram::new();
+        if side != Side::Write {
+            histogram.merge(&self.read.latency);
+        }
+        if side != Side::Read {
+            histogram.merge(&self.write.latency);
+        }
+        histogram
+    }
+}
+
 /// Simulates a case on a configuration.
 pub(crate) fn simulate(
     configuration: &Configuration,
@@ -177,17 +206,14 @@ fn one_seed(
         || !case.conditional_events.is_empty()
         || case.ends_after.is_some();
     let loads = case.loads.len().max(1);
-    let runtime_ns = (case.load.ramp_ns + case.load.runtime_ns).min(effort.most_ns);
+    let most_ns = if is_whole { u64::MAX } else { effort.most_ns };
+    let runtime_ns = (case.load.ramp_ns + case.load.runtime_ns).min(most_ns);
     // A rate that is known says how long a look must be to see something.
     let seen_ns = asked_iops(&case).map(|iops| (IOS_PER_LOOK * NANOS_PER_SECOND as f64 / iops) as u64);
     let interval_ns =
         effort.look_ns.max(seen_ns.unwrap_or(runtime_ns / LOOKS)).min(runtime_ns / LOOKS_LEAST).max(1);
     for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
-        let whole_ns = if is_whole {
-            load.ramp_ns + load.runtime_ns
-        } else {
-            (load.ramp_ns + load.runtime_ns).min(effort.most_ns)
-        };
+        let whole_ns = (load.ramp_ns + load.runtime_ns).min(most_ns);
         load.interval_ns = interval_ns.min(whole_ns);
         if !is_whole {
             (load.ramp_ns, load.runtime_ns) = (0, whole_ns);

@@ -2,7 +2,7 @@
 
 use crate::answer::in_parallel;
 use crate::headroom::{Headroom, headroom};
-use crate::requirement::Requirement;
+use crate::requirement::{Requirement, Side};
 use crate::simulation::Effort;
 use crate::state::{InState, State};
 use crate::{Configuration, SizingError, Validated, model_error};
@@ -342,10 +342,10 @@ fn judge(row: &mut SizeRow, found: &Headroom, question: &SizeQuestion) {
         .points
         .iter()
         .map(|point| {
-            let both = point.latency(crate::requirement::Side::Both);
+            let both = point.level.latency(Side::Both);
             SizePoint {
                 times: point.times,
-                iops: point.iops,
+                iops: point.level.iops(),
                 mean_ns: both.mean_ns(),
                 p99_ns: both.percentile_ns(990_000),
                 kept_up: point.kept_up(),

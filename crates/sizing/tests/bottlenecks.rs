@@ -1,6 +1,8 @@
 //! Bottlenecks that are known because the arrays are built to have them.
 
-use sizing::{Change, Configuration, Effort, LoadSource, Part, answer, find_bottleneck};
+use sizing::{
+    Change, Configuration, Effort, LoadSource, Part, answer, answer_with_elasticity, find_bottleneck,
+};
 
 /// Quick, because many arrays are tried; predictions have 10 % of room.
 const EFFORT: Effort = Effort { ios: 60_000, most_ios: 240_000, ..Effort::FULL };
@@ -38,7 +40,8 @@ fn named_and_predicted(name: &str, parts: &[Part]) {
         let Some((scarce, gain)) = limited_by(&array, part, &case) else {
             panic!("{name}: {part:?} cannot be made the limit");
         };
-        let walk = find_bottleneck(&scarce, &case, &EFFORT).unwrap();
+        let before = answer_with_elasticity(&scarce, &case, &EFFORT).unwrap();
+        let walk = find_bottleneck(&scarce, &before, &case, &EFFORT).unwrap();
         let first = walk.first().unwrap_or_else(|| panic!("{name}: nothing limits where {part:?} does"));
         assert_eq!(first.part, part, "{name}: {:?}", first.answer.elasticity);
         let off = first.doubled / gain - 1.0;
@@ -86,7 +89,7 @@ fn light_loads_are_limited_by_themselves() {
     let array = Configuration::load("composite-flash").unwrap();
     let limit = |load: &str| {
         let case = LoadSource::read(load).unwrap().case;
-        sizing::answer_with_elasticity(&array, &case, &EFFORT).unwrap().limit
+        answer_with_elasticity(&array, &case, &EFFORT).unwrap().limit
     };
     assert_eq!(limit("fio:rw=randread,bs=4k,iodepth=1,runtime=5s"), "concurrency");
     assert_eq!(limit("fio:rw=randread,bs=4k,iodepth=16,rate_iops=1000,runtime=5s"), "rate");

@@ -86,10 +86,7 @@ fn name_of(row: &SizeRow) -> String {
     if row.design.is_empty() {
         return row.array.clone();
     }
-    let pairs = row.design.iter().map(|(key, value)| {
-        format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-    });
-    format!("{} {}", row.array, pairs.collect::<Vec<_>>().join(" "))
+    format!("{} {}", row.array, sizing::change_texts(&row.design).join(" "))
 }
 
 fn page(rows: &[SizeRow], question: &SizeQuestion, load: &LoadSource) -> String {

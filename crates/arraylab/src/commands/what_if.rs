@@ -30,7 +30,7 @@ pub fn what_if(arguments: &WhatIfArgs) -> Result<ExitCode, Failure> {
     let effort = Effort { seeds: arguments.seeds, ..Effort::default() };
     let rows = sizing::what_if(&array, &load.case, &changes, &effort)?;
     let walk = match arguments.find_bottleneck {
-        true => Some(sizing::find_bottleneck(&array, &load.case, &effort)?),
+        true => Some(sizing::find_bottleneck(&array, &rows[0].answer, &load.case, &effort)?),
         false => None,
     };
     if arguments.json {
@@ -59,10 +59,7 @@ fn change_text(change: &Map<String, Value>) -> String {
     if change.is_empty() {
         return "as it is".into();
     }
-    let pairs = change.iter().map(|(key, value)| {
-        format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-    });
-    pairs.collect::<Vec<_>>().join(", ")
+    sizing::change_texts(change).join(", ")
 }
 
 /// Width of the longest bar.
