@@ -177,21 +177,31 @@ def test_speed_of_the_boundary():
     assert max(rates) > 1_000_000
 
 
-def test_memory_goes_with_its_object():
-    """Proves that 120 simulations and twins leave no memory behind: what the process holds grows by less than 20 MB over the last 80."""
+MEMORY = """
+import os
+import numpy as np
+import arraylab
 
-    def held():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def held_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    for number in range(120):
-        simulation = arraylab.simulate("composite-flash", rw="randread", bs="4k", iodepth=4, runtime=0.2)
-        simulation.samples(to="numpy")
-        twin = arraylab.Twin("small-flash")
-        twin.run(np.arange(1000) * 1000, "write", np.arange(1000) * 8, 4096)
-        directory = simulation.directory
-        del simulation, twin
-        if number == 39:
-            before = held()
-    assert held() - before < 20_000_000
+for number in range(120):
+    simulation = arraylab.simulate("composite-flash", rw="randread", bs="4k", iodepth=4, runtime=0.2)
+    simulation.samples(to="numpy")
+    twin = arraylab.Twin("small-flash")
+    twin.run(np.arange(1000) * 1000, "write", np.arange(1000) * 8, 4096)
+    directory = simulation.directory
+    del simulation, twin
     assert not directory.exists()
+    if number == 39:
+        before_bytes = held_bytes()
+print(held_bytes() - before_bytes)
+"""
+
+
+def test_memory_goes_with_its_object():
+    """Proves that 120 simulations and twins leave no memory behind: what the process holds grows by less than 5 MB over the last 80."""
+    # A process of its own: in this one the memory of earlier tests (polars, Jupyter, threads) comes and goes by more than that.
+    ran = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 5_000_000
