@@ -2,7 +2,8 @@
 //!
 //! A ceiling is an upper bound for random access over all volumes with nothing in a cache: the busy time that an I/O costs each
 //! kind of part, divided by how many such parts there are (the utilisation law; Lazowska et al. 1984, 3.2). What keeps nobody
-//! waiting (latencies) bounds nothing. Writes count without garbage collection: it only lowers what the drives do.
+//! waiting (latencies) bounds nothing. Writes count without garbage collection: it only lowers what the drives do. Ceilings of
+//! drives and back ends are for content that data reduction does not shrink.
 
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ pub const BLOCK_SIZES: [u64; 3] = [4096, 131_072, 1_048_576];
 /// Upper bound of one kind of part for one kind of load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `backend` or `drives`.
+    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `mirror`, `backend` or `drives`.
     pub part: &'static str,
     /// Group or pool whose volumes are loaded.
     pub on: String,
@@ -135,7 +136,8 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
         let group = &array.groups[set.group];
         let on =
             set.pool.map_or_else(|| group.name().to_owned(), |pool| array.pools[pool].keys.name.text.clone());
-        if seen.contains(&on) {
+        let holds_cache = set.pool.is_none() && array.cache_group() == Some(set.group);
+        if seen.contains(&on) || holds_cache {
             continue;
         }
         seen.push(on.clone());
@@ -157,13 +159,18 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
                 add("links", link_ns / fabric.ports.get() as f64);
                 let controllers = &array.controllers;
                 let count = f64::from(array.controller_count());
-                let command_ns =
-                    if is_read { controllers.read.get() } else { controllers.write.get() } as f64;
-                let processor_ns = command_ns / controllers.processors.get() as f64;
+                let command_ns = (if is_read { controllers.read.get() } else { controllers.write.get() }
+                    + fabric.target.get()) as f64;
+                let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
+                let processor_ns = (command_ns + service_ns) / controllers.processors.get() as f64;
                 let copy_ns = transfer_ns(bytes, controllers.copy.get());
                 let parity_ns = transfer_ns(ios.parity_bytes, controllers.parity.get());
                 let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
                 add("controllers", processor_ns.max(copy_ns).max(parity_ns).max(buffer_ns) / count);
+                if let Some(mirror) = array.mirror.as_ref().filter(|_| !is_read) {
+                    let busy_ns = mirror.command.get() as f64 + transfer_ns(bytes, mirror.rate.get());
+                    add("mirror", busy_ns / mirror.ports.get() as f64);
+                }
                 if let Some(network) = &array.network
                     && set.pool.is_some()
                 {
@@ -183,6 +190,16 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
         }
     }
     all
+}
+
+/// Processor time that data reduction costs a write whatever its content: fingerprints, or compression where nothing is deduplicated.
+fn reduction_ns(array: &Array, bytes: f64) -> f64 {
+    let Some(reduction) = &array.reduction else { return 0.0 };
+    if !reduction.deduplicate.is_on() {
+        return transfer_ns(bytes, reduction.compress.get());
+    }
+    let blocks = bytes / reduction.block.get() as f64;
+    transfer_ns(bytes, reduction.fingerprint.get()) + blocks * reduction.lookup.get() as f64
 }
 
 /// Busy time of the ports of one node, in the direction that carries more, for the members of a stripe on other nodes.

@@ -51,6 +51,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
     for (index, pool) in array.pools.iter().enumerate() {
         pool_shape(array, index, pool)?;
     }
+    crate::service_check::check(array)?;
     crate::sets::build(array).map(|_| ())
 }
 

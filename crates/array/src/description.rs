@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{DRIVE_LIMIT_BYTES, Drives, RATE_LIMIT, STEP_LIMIT_NS};
+use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
 use crate::parameter::Parameter;
 use crate::quantity::Kind;
 use crate::section::section;
+use crate::services::{DriveCache, Mirror, Reduction, Snapshots, Thin};
 
 /// Most hosts, ports, nodes or controllers.
 const PART_LIMIT: u64 = 1024;
@@ -13,10 +15,6 @@ const PART_LIMIT: u64 = 1024;
 pub(crate) const DRIVE_COUNT_LIMIT: u64 = 4096;
 /// Most volumes.
 const VOLUME_LIMIT: u64 = 4096;
-/// Largest cache.
-const CACHE_LIMIT_BYTES: u64 = 1 << 44;
-/// Longest phase of a failure or an update: a week.
-const PHASE_LIMIT_NS: u64 = 604_800_000_000_000;
 
 section! {
     /// Machines that issue the load.
@@ -37,6 +35,8 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.6GB/s", "Bytes a second of a link in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a command holds a link beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of one way that keeps nobody waiting: adapters, switch, distance.";
+        initiator: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time that the protocol costs a job for one I/O, beside `submit` of the host.";
+        target: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time that the protocol costs a controller for one command, beside `read` and `write`.";
         paths: Kind::Word(&["shared", "dedicated"]), 0..=1, default "shared", "Whether every host reaches every link, or each has links of its own to every controller.";
     }
 }
@@ -236,6 +236,10 @@ section! {
     Limit {
         iops: Kind::Count, 1..=1000000000, default "1000000000", "Most I/Os a second.";
         bandwidth: Kind::Rate, 1000000..=RATE_LIMIT, default "1000GB/s", "Most bytes a second.";
+        burst_iops: Kind::Count, 0..=1000000000, default "0", "Most I/Os a second while there are credits; 0 for no bursts.";
+        io_credits: Kind::Count, 0..=1000000000000, default "0", "I/Os beyond the limit that a full bucket pays for; it fills at `iops`.";
+        burst_bandwidth: Kind::Rate, 0..=RATE_LIMIT, default "0B/s", "Most bytes a second while there are credits; 0 for no bursts.";
+        byte_credits: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Bytes beyond the limit that a full bucket pays for; it fills at `bandwidth`.";
     }
 }
 
@@ -303,6 +307,16 @@ pub struct Array {
     pub pools: Vec<Pool>,
     /// Volumes.
     pub volumes: Vec<Volume>,
+    /// Thin provisioning; `None` where all capacity is allocated beforehand.
+    pub thin: Option<Thin>,
+    /// Data reduction.
+    pub reduction: Option<Reduction>,
+    /// Snapshots.
+    pub snapshots: Option<Snapshots>,
+    /// Read cache on drives.
+    pub drive_cache: Option<DriveCache>,
+    /// Synchronous mirror.
+    pub mirror: Option<Mirror>,
     /// Rebuild of lost drives.
     pub rebuild: Rebuild,
     /// Controllers that fail or are updated.
@@ -377,6 +391,21 @@ impl Array {
             if let Some(limit) = &volume.limit {
                 add(&format!("volumes[{index}].limit"), limit, &mut all);
             }
+        }
+        if let Some(thin) = &self.thin {
+            add("thin", thin, &mut all);
+        }
+        if let Some(reduction) = &self.reduction {
+            add("reduction", reduction, &mut all);
+        }
+        if let Some(snapshots) = &self.snapshots {
+            add("snapshots", snapshots, &mut all);
+        }
+        if let Some(cache) = &self.drive_cache {
+            add("drive_cache", cache, &mut all);
+        }
+        if let Some(mirror) = &self.mirror {
+            add("mirror", mirror, &mut all);
         }
         add("rebuild", &self.rebuild, &mut all);
         add("failover", &self.failover, &mut all);

@@ -188,7 +188,10 @@ impl Resolver<'_> {
             return Ok(volumes);
         }
         // One volume on each pool, and on each group that has none.
-        let is_free = |group: &&Group| !pools.iter().any(|pool| pool.keys.on.text == group.name());
+        let cache_on = document.get("drive_cache").and_then(|cache| cache.get("on")).and_then(Node::scalar);
+        let is_free = |group: &&Group| {
+            !pools.iter().any(|pool| pool.keys.on.text == group.name()) && cache_on != Some(group.name())
+        };
         let names = pools
             .iter()
             .map(|pool| pool.keys.name.text.clone())

@@ -16,7 +16,7 @@ pub const PART_KINDS: [&str; 5] = ["hosts", "links", "controllers", "caches", "d
 const USE_DEPTH_LIMIT: usize = 8;
 
 /// Keys of an array's file, beside which nothing stands.
-const TOP_KEYS: [&str; 12] = [
+const TOP_KEYS: [&str; 17] = [
     "title",
     "about",
     "hosts",
@@ -27,6 +27,11 @@ const TOP_KEYS: [&str; 12] = [
     "groups",
     "pools",
     "volumes",
+    "thin",
+    "reduction",
+    "snapshots",
+    "drive_cache",
+    "mirror",
     "rebuild",
     "failover",
 ];
@@ -161,6 +166,10 @@ impl Resolver<'_> {
         let groups = self.groups(document)?;
         let pools = self.pools(document)?;
         let volumes = self.volumes(document, &groups, &pools)?;
+        let mirror = match document.get("mirror") {
+            Some(node) => Some(self.section(Some(node), "links", "mirror", &[])?),
+            None => None,
+        };
         Ok(Array {
             title: text("title"),
             about: text("about"),
@@ -173,9 +182,19 @@ impl Resolver<'_> {
             groups,
             pools,
             volumes,
+            thin: self.optional(document, "thin")?,
+            reduction: self.optional(document, "reduction")?,
+            snapshots: self.optional(document, "snapshots")?,
+            drive_cache: self.optional(document, "drive_cache")?,
+            mirror,
             rebuild: self.section(document.get("rebuild"), "", "rebuild", &[])?,
             failover: self.section(document.get("failover"), "", "failover", &[])?,
         })
+    }
+
+    /// A section that an array may leave out.
+    fn optional<S: Section>(&self, document: &Node, key: &str) -> Result<Option<S>, Problem> {
+        document.get(key).map(|node| self.section(Some(node), "", key, &[])).transpose()
     }
 
     /// A section of which a map gives some keys, and the part that the map uses others.
@@ -340,6 +359,8 @@ fn fabric_of(network: &Network, nodes: u64, controllers: &Controllers) -> Fabric
         rate: network.rate.clone(),
         command: network.command.clone(),
         latency: network.latency.clone(),
+        initiator: Parameter { text: "0us".into(), ..derived(0) },
+        target: Parameter { text: "0us".into(), ..derived(0) },
         paths: Parameter { text: "shared".into(), ..derived(0) },
     }
 }

@@ -252,15 +252,23 @@ fn cluster_layout(pool: &Pool, slots: &[DriveSlot], drive_bytes: u64) -> Result<
     })
 }
 
+/// Bytes of a set that volumes can have, in whole stripes: all but the reserve of snapshots.
+pub fn volume_bytes(array: &Array, set: &Set) -> u64 {
+    let bytes = set.layout.capacity_bytes();
+    let Some(snapshots) = &array.snapshots else { return bytes };
+    let stripe_bytes = set.layout.stripe_bytes();
+    (bytes as f64 * (1.0 - snapshots.reserve.share())) as u64 / stripe_bytes * stripe_bytes
+}
+
 /// Deals volumes to their sets: one after the other, in whole stripes.
 fn place_volumes(array: &Array, sets: &[Set]) -> Result<Vec<VolumePlace>, Refusal> {
     let targets = volume_targets(array, sets)?;
     let mut used = vec![0u64; sets.len()];
     let mut places = Vec::new();
+    let room_bytes: Vec<u64> = sets.iter().map(|set| volume_bytes(array, set)).collect();
     // Volumes with a size first: the others share what is left.
     for has_size in [true, false] {
-        let left: Vec<u64> =
-            (0..sets.len()).map(|set| sets[set].layout.capacity_bytes() - used[set]).collect();
+        let left: Vec<u64> = (0..sets.len()).map(|set| room_bytes[set].saturating_sub(used[set])).collect();
         let mut sharers = vec![0u64; sets.len()];
         for (entry, volume) in
             array.volumes.iter().enumerate().filter(|(_, volume)| volume.keys.size.get() == 0)
@@ -283,7 +291,7 @@ fn place_volumes(array: &Array, sets: &[Set]) -> Result<Vec<VolumePlace>, Refusa
                 };
                 let place = VolumePlace { entry, set, offset_bytes: used[set], bytes };
                 let end = used[set] + bytes.div_ceil(stripe_bytes) * stripe_bytes;
-                if bytes == 0 || end > sets[set].layout.capacity_bytes() {
+                if bytes == 0 || end > room_bytes[set] {
                     return Err(refuse(
                         format!("volumes[{entry}].size"),
                         format!(
@@ -291,7 +299,7 @@ fn place_volumes(array: &Array, sets: &[Set]) -> Result<Vec<VolumePlace>, Refusa
                             volume.keys.count.get(),
                             units::human_bytes(bytes),
                             sets[set].name,
-                            units::human_bytes(sets[set].layout.capacity_bytes())
+                            units::human_bytes(room_bytes[set])
                         ),
                         "make them smaller or fewer, or leave `size` out for an equal share of all that is left",
                     ));
@@ -312,7 +320,10 @@ fn volume_targets(array: &Array, sets: &[Set]) -> Result<Vec<Vec<usize>>, Refusa
         let on = &volume.keys.on.text;
         let is_on = |set: &Set| match set.pool {
             Some(pool) => on.is_empty() || array.pools[pool].keys.name.text == *on,
-            None => on.is_empty() || array.groups[set.group].name() == on,
+            None => {
+                array.cache_group() != Some(set.group)
+                    && (on.is_empty() || array.groups[set.group].name() == on)
+            }
         };
         let named: Vec<usize> = (0..sets.len()).filter(|&set| is_on(&sets[set])).collect();
         let path = || format!("volumes[{entry}].on");

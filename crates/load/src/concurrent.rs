@@ -112,6 +112,7 @@ impl<'a, D: Device> ConcurrentRun<'a, D> {
         let mut slots = Vec::with_capacity(outstanding as usize);
         for (index, (load, first_job)) in specs.iter().zip(first_jobs).enumerate() {
             let spec = load.spec;
+            device.declare_content(first_job, spec.shape.content);
             let mut schedule = Schedule::new(spec, load.capacity_bytes)?;
             // Slot by slot over all jobs, so that jobs start together as fio's do.
             let jobs = (0..spec.iodepth).flat_map(|_| 0..spec.numjobs);

@@ -1,5 +1,7 @@
 //! Device trait: submit operations, take completions.
 
+use crate::shape::Content;
+
 /// Direction of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,6 +86,10 @@ pub trait Device {
     /// multiples of `grain_bytes`, a power of two ([`crate::LoadSpec::grain_bytes`]). It changes no answer, only what a device may
     /// know beforehand.
     fn expect(&mut self, _grain_bytes: u32) {}
+
+    /// Content of what the jobs from `first_job` on write, and of what they read, until they are declared anew
+    /// ([`crate::LoadShape::content`]). A device that does not look at content ignores it.
+    fn declare_content(&mut self, _first_job: u32, _content: Content) {}
 
     /// Hands over one operation at moment `at_ns`.
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation);

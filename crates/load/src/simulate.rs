@@ -52,6 +52,7 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
     pub fn new(device: &'a mut D, spec: &LoadSpec) -> Result<Self, SpecError> {
         let generator = Generator::new(spec, device.capacity_bytes())?;
         device.expect(spec.grain_bytes());
+        device.declare_content(0, spec.shape.content);
         let outstanding = spec.outstanding() as usize;
         Ok(ClosedLoop {
             start_ns: device.now_ns(),

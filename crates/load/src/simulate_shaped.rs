@@ -57,6 +57,7 @@ impl<'a, D: Device> ShapedLoop<'a, D> {
     pub fn new(device: &'a mut D, spec: &LoadSpec) -> Result<Self, SpecError> {
         let mut schedule = Schedule::new(spec, device.capacity_bytes())?;
         device.expect(spec.grain_bytes());
+        device.declare_content(0, spec.shape.content);
         let numjobs = spec.numjobs;
         let start_ns = device.now_ns();
         // Slot by slot over all jobs, so that jobs start together as fio's do.

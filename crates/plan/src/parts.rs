@@ -32,6 +32,8 @@ const PARTS: &[(&str, &str, &str)] = &[
     part!("links", "ethernet-1g"),
     part!("links", "ethernet-25g"),
     part!("links", "fc-16g"),
+    part!("links", "iscsi-10g"),
+    part!("links", "nvme-tcp-25g"),
     part!("links", "fc-32g"),
     part!("links", "fc-8g"),
     part!("links", "pcie-3x4"),

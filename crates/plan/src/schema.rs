@@ -2,8 +2,9 @@
 
 use crate::document::PlanDocument;
 use array::{
-    Backend, Cache, Controllers, DriveCount, Fabric, Failover, FlashModule, GroupKeys, HardDisk, Hosts, Key,
-    Limit, Network, Nodes, PoolKeys, Rebuild, Section, SolidState, VolumeKeys,
+    Backend, Cache, Controllers, DriveCache, DriveCount, Fabric, Failover, FlashModule, GroupKeys, HardDisk,
+    Hosts, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction, Section, Snapshots, SolidState,
+    Thin, VolumeKeys,
 };
 use serde_json::{Map, Value, json};
 
@@ -122,6 +123,11 @@ fn of_parts() -> Value {
             "groups": one_or_many(&group),
             "pools": one_or_many(&pool),
             "volumes": one_or_many(&volume),
+            "thin": of_section::<Thin>(false, &[]),
+            "reduction": of_section::<Reduction>(false, &[]),
+            "snapshots": of_section::<Snapshots>(false, &[]),
+            "drive_cache": of_section::<DriveCache>(false, &[]),
+            "mirror": of_section::<Mirror>(true, &[]),
             "rebuild": of_section::<Rebuild>(false, &[]),
             "failover": of_section::<Failover>(false, &[]),
         },

@@ -34,6 +34,7 @@ macro_rules! table {
 
 const PLANS: &[(&str, &str)] = &[
     yaml!("plans", "quick"),
+    yaml!("plans", "features"),
     yaml!("plans", "flashsystem-840"),
     yaml!("plans", "dorado-2100-g2"),
     yaml!("plans", "dorado-2100-g2-short"),
@@ -78,10 +79,14 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays/examples", "erasure-12-nodes"),
     yaml!("arrays/examples", "flash-and-disks"),
     yaml!("arrays/examples", "host-raid10-nvme"),
+    yaml!("arrays/examples", "hybrid-read-cache"),
+    yaml!("arrays/examples", "nas-iscsi-raid6"),
     yaml!("arrays/examples", "nas-raid5"),
     yaml!("arrays/examples", "pool-60-disks"),
+    yaml!("arrays/examples", "reduced-flash"),
     yaml!("arrays/examples", "replicas-12-nodes"),
     yaml!("arrays/examples", "server-raid-card"),
+    yaml!("arrays/examples", "two-sites"),
 ];
 
 /// The arrays that ship.

@@ -254,6 +254,10 @@ fn shape_of_parts(array: &array::Array) -> Result<Shape, ServeError> {
             hint: "arrays of parts with one group of drives under a RAID level or a pool can be served",
         })
     };
+    // Thin provisioning changes no byte: what was never written reads as zeros on a served array too.
+    if let Some(service) = array.services().into_iter().find(|service| *service != "thin") {
+        return without_bytes(format!("`{service}`"));
+    }
     if let Some(pool) = array.pools.first() {
         return without_bytes(format!("`pools` over nodes, as `{}`", pool.keys.name.text));
     }

@@ -298,6 +298,10 @@ impl Device for Twin {
         on_model!(&mut self.model, model => model.expect(grain_bytes));
     }
 
+    fn declare_content(&mut self, first_job: u32, content: load::Content) {
+        on_model!(&mut self.model, model => model.declare_content(first_job, content));
+    }
+
     #[inline]
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         on_model!(&mut self.model, model => model.submit(at_ns, tag, operation));

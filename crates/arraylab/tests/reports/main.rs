@@ -27,6 +27,7 @@ const FEW_WAITS: &[&str] = &["--set", "runtime=0.1", "--stage", "settle", "--sta
 const PLANS: &[Shortened] = &[
     short("acceptance", "composite-flash", SHORT),
     short("quick", "composite-flash", SHORT),
+    short("features", "reduced-flash", SHORT),
     short("flashsystem-840", "flashsystem-840", SHORT),
     short("raid-levels", "raid-levels", SHORT),
     short("storpool", "storpool", SHORT),

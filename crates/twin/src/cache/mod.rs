@@ -1,11 +1,13 @@
 //! Caches of controllers: written data on its way to the drives, and read data that is kept.
 
+mod drive;
 mod read;
 mod write_back;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use drive::DriveCache;
 pub(crate) use read::ReadCache;
 pub(crate) use write_back::WriteCache;
 

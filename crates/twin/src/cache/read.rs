@@ -58,6 +58,14 @@ impl ReadCache {
         (first..=last).all(|block| self.has(block))
     }
 
+    /// Whether the block of a byte is there; from now on it is.
+    pub fn has_seen(&mut self, offset: u64) -> bool {
+        let block = offset / self.block_bytes;
+        let is_there = self.has(block);
+        self.keep(block * self.block_bytes, self.block_bytes);
+        is_there
+    }
+
     /// Keeps the whole blocks of a range.
     pub fn keep(&mut self, offset: u64, length: u64) {
         let first = offset.div_ceil(self.block_bytes);

@@ -9,12 +9,24 @@ use crate::payload::payloads;
 pub(crate) enum TaskKind {
     /// A host's I/O, or its part on one volume.
     Host,
+    /// Data of a host's command that data services serve: `tag` is that command.
+    Data,
+    /// An I/O of the services at the drives: `tag` is the command that waits for it.
+    Internal,
     /// Cached writes of one stripe.
     Destage,
     /// One stripe of a rebuild; `offset_bytes` is its number.
     Rebuild,
     /// One stripe that is read for verification; `offset_bytes` is its number.
     Verify,
+}
+
+impl TaskKind {
+    /// Whether it reads and writes one range of a volume.
+    #[inline]
+    pub fn is_io(self) -> bool {
+        matches!(self, TaskKind::Host | TaskKind::Data | TaskKind::Internal)
+    }
 }
 
 /// What the drives do for a command.
@@ -40,6 +52,7 @@ pub(crate) struct Command {
     /// In its set; the number of the stripe for a rebuild.
     pub offset_bytes: u64,
     pub length_bytes: u32,
+    /// Tag of the host's I/O, or the command that this one is an I/O of.
     pub tag: u32,
     /// Longest wait for network and back end of an I/O that a hard disk carries out.
     pub wait_ns: u64,
@@ -57,7 +70,7 @@ pub(crate) struct Command {
     pub direction: Direction,
     pub kind: TaskKind,
     pub phase: Phase,
-    /// One of several commands of its I/O.
+    /// One of several commands of its I/O; of an internal one, that it reads from the cache on drives.
     pub is_part: bool,
     pub is_lost: bool,
     /// It has a place in its controller's window.
@@ -126,6 +139,12 @@ payloads! {
         6 => RebuildDue(u32),
         /// A fault is due.
         7 => Fault(u32),
+        /// The controller has seen to what a served command needs, or its next stage may begin.
+        8 => NextStage(u32),
+        /// An I/O of a served command is done.
+        9 => PartDone(u32),
+        /// The second array has acknowledged a write that stores nothing.
+        10 => Acknowledged(u32),
     }
 }
 
@@ -134,4 +153,6 @@ payloads! {
 pub(crate) enum Fault {
     DriveFails(u16),
     DriveIsReplaced(u16),
+    Snapshot,
+    SnapshotDeletion,
 }

@@ -54,8 +54,8 @@ impl Controller {
         let read_cache = (on.read_cache && cache.read.get() >= block_bytes)
             .then(|| ReadCache::new(cache.read.get(), block_bytes));
         Controller {
-            read_ns: or_none(controllers.read.get()),
-            write_ns: or_none(controllers.write.get()),
+            read_ns: or_none(controllers.read.get() + array.fabric.target.get()),
+            write_ns: or_none(controllers.write.get() + array.fabric.target.get()),
             copy: rate(controllers.copy.get(), on.memory),
             parity: rate(controllers.parity.get(), on.parity),
             mirror: (has_peer && cache.mirrored.is_on() && on.mirroring)
@@ -91,6 +91,11 @@ impl Controller {
             return self.write_buffer.serve(ready_ns, self.buffer.duration_ns(bytes));
         }
         ready_ns
+    }
+
+    /// When a processor has worked on a command for so long.
+    pub fn process(&mut self, now_ns: u64, service_ns: u64) -> u64 {
+        self.processors.serve(now_ns, service_ns)
     }
 
     /// When parity, or lost data, is computed over so many bytes.

@@ -18,6 +18,12 @@ impl Device for Model {
         self.now_ns
     }
 
+    fn declare_content(&mut self, first_job: u32, content: load::Content) {
+        if let Some(services) = &mut self.services {
+            services.declare_content(first_job, content);
+        }
+    }
+
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         if self.commands.is_empty() {
@@ -37,6 +43,7 @@ impl Device for Model {
             offset_bytes: operation.offset_bytes - start,
             length_bytes: operation.length_bytes,
             direction: operation.direction,
+            job: operation.job,
         };
         let room = self.volumes[volume as usize].bytes - piece.offset_bytes;
         if u64::from(operation.length_bytes) <= room {
@@ -71,7 +78,8 @@ impl Device for Model {
 impl EventLoop for Model {
     #[inline]
     fn clock(&mut self) -> Clock<'_> {
-        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns: self.failover.next_at_ns() }
+        let step_at_ns = self.failover.next_at_ns().min(self.services_at_ns());
+        Clock { now_ns: &mut self.now_ns, queue: &mut self.queue, step_at_ns }
     }
 
     #[inline]
@@ -87,21 +95,31 @@ impl EventLoop for Model {
             ModelEvent::Fault(index) => match self.faults.take(index) {
                 Fault::DriveFails(drive) => self.drive_is_gone(u32::from(drive)),
                 Fault::DriveIsReplaced(drive) => self.drive_is_there_again(u32::from(drive)),
+                Fault::Snapshot => self.take_snapshot(),
+                Fault::SnapshotDeletion => self.delete_snapshot(),
             },
+            ModelEvent::NextStage(command) => self.next_stage(command),
+            ModelEvent::PartDone(command) => self.part_done(command),
+            ModelEvent::Acknowledged(command) => self.io_ends(command),
         }
         None
     }
 
     fn run_background(&mut self) {
+        if self.services_at_ns() <= self.now_ns {
+            return self.run_services();
+        }
         let (due, says) = self.failover.step(self.now_ns);
         match due {
             ControllerEvent::Left(controller) => {
                 for (command, _) in self.controllers[controller as usize].abandon_waiting() {
-                    self.goes_another_way(command, controller as u16);
+                    if !self.goes_another_way(command, controller as u16) {
+                        self.goes_to_partner(command, controller as u16);
+                    }
                 }
             }
             ControllerEvent::Verify(stripe) if self.verifies => {
-                (0..self.sets.len()).for_each(|set| self.verify(set, stripe));
+                (0..self.own_sets).for_each(|set| self.verify(set, stripe));
             }
             ControllerEvent::Verify(_) | ControllerEvent::Nothing => {}
         }

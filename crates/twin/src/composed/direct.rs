@@ -3,7 +3,6 @@
 use load::Direction;
 
 use super::Model;
-use super::command::TaskKind;
 use super::drives::GroupDrives;
 
 impl Model {
@@ -65,7 +64,7 @@ impl Model {
     pub(super) fn modify_directly(&mut self, index: u32, direction: Direction) -> Option<u64> {
         let command = self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
-        let is_small = command.kind == TaskKind::Host && !command.is_sequential;
+        let is_small = command.kind.is_io() && !command.is_sequential;
         if !is_small || self.computes_parity || !self.maintains_parity || !state.is_direct() {
             return None;
         }

@@ -81,9 +81,9 @@ impl Fabric {
             let total_rate = bytes_per_s.saturating_mul(ports);
             Ports::new(count, or_none(is_on, command_ns / ports), rate(total_rate, is_on))
         };
-        let backends = array
-            .groups
-            .iter()
+        let sites = super::services::array_sites(array, settings);
+        let backends = (0..sites)
+            .flat_map(|_| &array.groups)
             .map(|group| {
                 let backend = group.backend.as_ref()?;
                 let count = if group.is_per_node { array.node_count() } else { 1 };
@@ -101,7 +101,7 @@ impl Fabric {
             .collect();
         let network = array.network.as_ref();
         Fabric {
-            threads: Threads::new(&array.hosts, on.host),
+            threads: Threads::new(&array.hosts, array.fabric.initiator.get(), on.host),
             links: Ports::new(
                 links,
                 or_none(on.links, array.fabric.command.get()),

@@ -20,13 +20,15 @@ impl Groups {
     pub fn new(array: &array::Array, settings: &Settings, seed: u64) -> Result<Groups, TwinError> {
         let mut firsts = vec![0];
         let mut drives = Vec::new();
-        for (index, group) in array.groups.iter().enumerate() {
+        let sites = super::services::array_sites(array, settings);
+        let groups: Vec<&array::Group> = (0..sites).flat_map(|_| &array.groups).collect();
+        for (index, group) in groups.iter().enumerate() {
             let count = array.drives_of(group);
             let seed = Random::from_seed_and_stream(seed, index as u64).next_u64();
             drives.push(GroupDrives::new(group, count, settings, seed)?);
             firsts.push(firsts[index] + count);
         }
-        Ok(Groups { drives, firsts, nouns: array.groups.iter().map(GroupDrives::noun).collect() })
+        Ok(Groups { drives, firsts, nouns: groups.into_iter().map(GroupDrives::noun).collect() })
     }
 
     /// All drives.

@@ -1,5 +1,6 @@
 //! Sets of an array with their addresses, and the volumes on them.
 
+use super::services;
 use super::set::SetState;
 use super::settings::Settings;
 use super::volume::{Entry, Limiter, VolumeState};
@@ -36,6 +37,9 @@ impl LaidOut {
             states.push(SetState::new(array, set, first_address, used_bytes));
             first_address += bytes;
         }
+        if services::array_sites(array, settings) > 1 {
+            mirror(array, &mut states, first_address);
+        }
         let mut entries = vec![Entry { volumes: Vec::new(), bytes: 0 }; array.volumes.len()];
         let mut volumes = Vec::new();
         for place in places {
@@ -52,5 +56,21 @@ impl LaidOut {
             });
         }
         Ok(LaidOut { sets: states, volumes, entries })
+    }
+}
+
+/// Adds the sets of the second array, on drives that are numbered behind those of the first.
+fn mirror(array: &array::Array, states: &mut Vec<SetState>, mut first_address: u64) {
+    let drives: u32 = array.groups.iter().map(|group| array.drives_of(group)).sum();
+    for own in states.clone() {
+        let (mut set, used_bytes) = (own.set, own.used_bytes);
+        set.slots.iter_mut().for_each(|slot| slot.drive += drives);
+        set.spares.iter_mut().for_each(|spare| *spare += drives);
+        let (stripe_bytes, bytes) = (set.layout.stripe_bytes(), set.layout.capacity_bytes());
+        first_address = first_address.div_ceil(stripe_bytes) * stripe_bytes;
+        let mut state = SetState::new(array, set, first_address, used_bytes);
+        state.set.group += array.groups.len();
+        states.push(state);
+        first_address += bytes;
     }
 }

@@ -18,6 +18,7 @@ mod paths;
 mod phases;
 mod rates;
 mod rebuild;
+mod services;
 mod set;
 mod settings;
 mod solid_states;
@@ -42,6 +43,7 @@ use drives::GroupDrives;
 use fabric::Fabric;
 use groups::Groups;
 use laid_out::LaidOut;
+use services::Services;
 use set::SetState;
 use settings::Settings;
 pub(crate) use settings::settings_of;
@@ -51,6 +53,11 @@ use volume::{Entry, VolumeState};
 /// Why controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that fail are not modelled";
 
+/// Event that takes a snapshot of all volumes.
+const SNAPSHOT: &str = "snapshot";
+/// Event that deletes the oldest.
+const SNAPSHOT_DELETION: &str = "snapshot-deletion";
+
 /// Part of an I/O on one volume.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
@@ -58,6 +65,7 @@ pub(crate) struct Piece {
     pub offset_bytes: u64,
     pub length_bytes: u32,
     pub direction: Direction,
+    pub job: u32,
 }
 
 /// What a command that writes carries beside its place.
@@ -97,6 +105,12 @@ pub(crate) struct Model {
     computes_parity: bool,
     /// Something may be answered without the drives.
     has_caches: bool,
+    /// Commands go from the controller to the drives: no caches, no data services.
+    is_plain: bool,
+    services: Option<Box<Services>>,
+    /// Sets and controllers of the first array, of two with a mirror.
+    own_sets: usize,
+    own_controllers: usize,
     verifies: bool,
     fabric: Fabric,
     controllers: Box<[Controller]>,
@@ -138,6 +152,32 @@ impl Model {
         &self.entries[attached.map_or(0, |attachment| attachment.entry)]
     }
 
+    /// When a data service does something by itself.
+    fn services_at_ns(&self) -> u64 {
+        self.services.as_ref().map_or(u64::MAX, |services| services.next_ns())
+    }
+
+    /// An event of snapshots; `None` for any other.
+    fn snapshot_event(
+        &self,
+        action: &str,
+        arguments: &Map<String, Value>,
+    ) -> Option<Result<Fault, TwinError>> {
+        let (event, fault) = match action {
+            SNAPSHOT => (SNAPSHOT, Fault::Snapshot),
+            SNAPSHOT_DELETION => (SNAPSHOT_DELETION, Fault::SnapshotDeletion),
+            _ => return None,
+        };
+        if self.services.as_ref().is_none_or(|services| services.snapshots.is_none()) {
+            return Some(Err(TwinError::NoSuchEvent { event, remedy: "give the array `snapshots:`" }));
+        }
+        let unknown = arguments.keys().next().map(|argument| TwinError::UnknownArgument {
+            event: event.to_owned(),
+            argument: argument.clone(),
+        });
+        Some(unknown.map_or(Ok(fault), Err))
+    }
+
     fn capabilities(&self) -> crate::availability::Capabilities {
         self.failover.capabilities(self.groups.count(), UPDATE_REMEDY)
     }
@@ -153,6 +193,8 @@ impl ArrayModel for Model {
         let LaidOut { sets, volumes, entries } = LaidOut::new(array, &settings)?;
         let groups = Groups::new(array, &settings, seed)?;
         let controllers = array.controller_count();
+        let sites = services::array_sites(array, &settings);
+        let services = Services::new(array, &settings, &sets, seed);
         let can_fail_over = array.nodes.is_none() && controllers > 1;
         let seconds = |nanos: u64| assumed(nanos as f64 / 1e9);
         let update = can_fail_over.then(|| FirmwareUpdate {
@@ -169,7 +211,7 @@ impl ArrayModel for Model {
             failover.serve_on();
         }
         let fabric = Fabric::new(array, &settings);
-        let all = vec![Controller::new(array, &settings); controllers as usize];
+        let all = vec![Controller::new(array, &settings); controllers as usize * sites];
         let has_caches =
             all.iter().any(|controller| controller.write_cache.is_some() || controller.read_cache.is_some());
         let is_buffered = array.cache.buffered.is_on() && settings.on.write_cache;
@@ -186,6 +228,10 @@ impl ArrayModel for Model {
             maintains_parity: settings.on.parity,
             computes_parity: settings.on.parity && array.controllers.parity.get() != array::UNLIMITED,
             has_caches,
+            is_plain: !has_caches && services.is_none(),
+            services,
+            own_sets: sets.len() / sites,
+            own_controllers: controllers as usize,
             verifies: settings.on.verification,
             fabric,
             controllers: all.into(),
@@ -209,10 +255,23 @@ impl ArrayModel for Model {
     }
 
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+        if let Some(event) = self.snapshot_event(action, arguments) {
+            return event.map(|_| ());
+        }
         self.capabilities().fault_event(action, arguments).map(|_| ())
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        if let Some(event) = self.snapshot_event(action, arguments) {
+            match event {
+                Ok(fault) => {
+                    let index = self.faults.keep(fault);
+                    self.queue.push(at_ns, ModelEvent::Fault(index).pack());
+                }
+                Err(error) => self.note(error.to_string()),
+            }
+            return;
+        }
         let fault = match self.capabilities().fault_event(action, arguments) {
             Ok(FaultEvent::FirmwareUpdate) => return self.failover.begin_update(at_ns),
             Ok(FaultEvent::ControllerFails(controller)) => {
@@ -264,7 +323,7 @@ impl ArrayModel for Model {
     }
 
     fn wakes_at_ns(&self) -> u64 {
-        self.queue.first_at_ns().min(self.failover.next_at_ns())
+        self.queue.first_at_ns().min(self.failover.next_at_ns()).min(self.services_at_ns())
     }
 
     fn take_notes(&mut self) -> Vec<TwinNote> {
@@ -278,6 +337,9 @@ impl ArrayModel for Model {
             controller.count_into(&mut counters, index);
         }
         self.groups.count_into(&mut counters);
+        if let Some(services) = &self.services {
+            services.count_into(&mut counters);
+        }
         counters.into_list()
     }
 
@@ -296,12 +358,20 @@ impl ArrayModel for Model {
             controller.write_cache.as_ref().is_none_or(|cache| cache.is_steady())
                 && controller.read_cache.as_ref().is_none_or(|cache| cache.is_full())
         };
+        let has_credits = |volume: &VolumeState| {
+            volume.limiter.as_ref().is_some_and(|limiter| !limiter.is_steady(self.now_ns))
+        };
+        let is_served_alike = self.services.as_ref().is_none_or(|services| services.is_steady());
+        if !is_served_alike || self.volumes.iter().any(has_credits) {
+            return 0;
+        }
         if !self.controllers.iter().all(is_level) || self.sets.iter().any(|set| set.recovery.is_rebuilding())
         {
             return 0;
         }
         let drives_ns = self.groups.drives.iter().map(|drives| drives.steady_for_ns(window_ns)).min();
-        drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns))
+        let services_ns = self.services_at_ns().saturating_sub(self.now_ns);
+        drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns)).min(services_ns)
     }
 
     /// Where a sequential write goes decides what is collected; it is simulated whole where there is collection.
@@ -316,5 +386,8 @@ impl ArrayModel for Model {
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
         self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
         self.failover.skip_time(duration_ns);
+        if let Some(services) = &mut self.services {
+            services.skip_time(duration_ns);
+        }
     }
 }

@@ -42,6 +42,9 @@ impl Model {
         let next_ns = if is_issued { self.route(&mut command, starts_ns) } else { starts_ns };
         let index = self.commands.reserve(Command::BLANK);
         *self.commands.get_mut(index) = command;
+        if let Some(services) = &mut self.services {
+            services.begin(index, piece.job);
+        }
         let next = if is_issued { ModelEvent::Arrive(index) } else { ModelEvent::Issue(index) };
         self.queue.push(next_ns, next.pack());
     }
@@ -93,11 +96,23 @@ impl Model {
     /// Whether a command has come to a controller that is away: its host sends it another way once it has noticed.
     #[cold]
     pub(super) fn goes_another_way(&mut self, index: u32, controller: u16) -> bool {
+        // I/Os of the services are in the array already: the partner goes on with them.
+        if self.commands.get(index).kind != TaskKind::Host {
+            return false;
+        }
         let again_ns = self.failover.again_at_ns(u32::from(controller), self.now_ns);
         if let Some(again_ns) = again_ns {
             self.queue.push(again_ns, ModelEvent::Issue(index).pack());
         }
         again_ns.is_some()
+    }
+
+    /// The partner of a controller that has left goes on with an I/O of the services that waited there.
+    #[cold]
+    pub(super) fn goes_to_partner(&mut self, index: u32, controller: u16) {
+        let again_ns = self.failover.again_at_ns(u32::from(controller), self.now_ns);
+        self.commands.get_mut(index).controller = self.failover.current_owner(u32::from(controller)) as u16;
+        self.queue.push(again_ns.unwrap_or(self.now_ns), ModelEvent::Start(index).pack());
     }
 
     /// The controller has seen to a command: caches answer it, or it goes to the drives.
@@ -107,13 +122,16 @@ impl Model {
         if self.failover.is_any_away() && self.goes_another_way(index, controller) {
             return;
         }
-        if !self.has_caches && direction != Direction::Trim {
+        if self.is_plain && direction != Direction::Trim {
             return self.enter_window(index);
+        }
+        if self.services.is_some() && self.commands.get(index).kind == TaskKind::Host {
+            return self.serve(index);
         }
         self.start_with_caches(index);
     }
 
-    fn start_with_caches(&mut self, index: u32) {
+    pub(super) fn start_with_caches(&mut self, index: u32) {
         let command = *self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
         let (address, length) = (state.address(command.offset_bytes), u64::from(command.length_bytes));
@@ -201,8 +219,13 @@ impl Model {
         }
         if let Some(buffer_ns) = self.buffer_answer_ns {
             (command.is_answered_early, command.ends) = (true, 2);
-            let sent_ns = self.fabric.send_to_host(self.now_ns + buffer_ns, command.link, None);
-            self.queue.push(sent_ns + self.answer_ns, ModelEvent::Answer(index).pack());
+            if command.kind == TaskKind::Data {
+                let at_ns = self.ends_at_ns(index, self.now_ns + buffer_ns);
+                self.queue.push(at_ns, ModelEvent::PartDone(index).pack());
+            } else {
+                let sent_ns = self.fabric.send_to_host(self.now_ns + buffer_ns, command.link, None);
+                self.queue.push(sent_ns + self.answer_ns, ModelEvent::Answer(index).pack());
+            }
         }
         self.begin_write(index);
     }
@@ -245,6 +268,9 @@ impl Model {
             return self.answer(index);
         }
         let command = *self.commands.get(index);
+        if command.kind == TaskKind::Internal {
+            return self.answer(index);
+        }
         let address = self.sets[usize::from(command.set)].address(command.offset_bytes);
         if let Some(cache) = &mut self.controllers[usize::from(command.owner)].read_cache {
             cache.keep(address, u64::from(command.length_bytes));
@@ -256,11 +282,11 @@ impl Model {
     pub(super) fn has_written(&mut self, index: u32) {
         let Command { kind, is_answered_early, owner, set, .. } = *self.commands.get(index);
         match kind {
-            TaskKind::Host if is_answered_early => {
+            TaskKind::Host | TaskKind::Data if is_answered_early => {
                 self.leave_window(index);
                 self.end(index);
             }
-            TaskKind::Host => self.answer(index),
+            TaskKind::Host | TaskKind::Data | TaskKind::Internal => self.answer(index),
             TaskKind::Verify => drop(self.commands.take(index)),
             TaskKind::Destage => self.has_destaged(index, owner),
             TaskKind::Rebuild => {
@@ -273,7 +299,7 @@ impl Model {
     /// Too much is lost for a command: a host's ends in an error, what a cache holds for it has nowhere to go.
     pub(super) fn lose(&mut self, index: u32) {
         let command = self.commands.get(index);
-        if command.kind == TaskKind::Host && !command.is_answered_early {
+        if command.kind.is_io() && !command.is_answered_early {
             self.commands.get_mut(index).is_lost = true;
             self.answer(index);
         } else {
@@ -290,6 +316,11 @@ impl Model {
     #[inline]
     pub(super) fn answer_at(&mut self, at_ns: u64, index: u32) {
         let command = self.commands.get(index);
+        if command.kind != TaskKind::Host {
+            let ends_ns = self.ends_at_ns(index, at_ns);
+            self.queue.push(ends_ns, ModelEvent::PartDone(index).pack());
+            return self.leave_window(index);
+        }
         let bytes = (command.direction == Direction::Read && !command.is_lost)
             .then_some(u64::from(command.length_bytes));
         let sent_ns = self.fabric.send_to_host(at_ns, command.link, bytes);
@@ -299,7 +330,7 @@ impl Model {
 
     /// A command's answer or its write is over, and with the later of the two the command.
     #[inline]
-    fn end(&mut self, index: u32) {
+    pub(super) fn end(&mut self, index: u32) {
         let command = self.commands.get_mut(index);
         command.ends -= 1;
         if command.ends == 0 {

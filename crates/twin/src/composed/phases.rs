@@ -54,7 +54,7 @@ impl Model {
     fn begin_planned_write(&mut self, index: u32) {
         let command = *self.commands.get(index);
         let has_parity = self.sets[usize::from(command.set)].has_parity;
-        let reads_nothing = has_parity && command.kind == TaskKind::Host && self.reads_nothing(&command);
+        let reads_nothing = has_parity && command.kind.is_io() && self.reads_nothing(&command);
         let (phase, direction) =
             if reads_nothing { (Phase::Write, Direction::Write) } else { (Phase::ReadOld, Direction::Read) };
         self.commands.get_mut(index).phase = phase;
@@ -79,7 +79,7 @@ impl Model {
         {
             return;
         }
-        let controller = (stripe % self.controllers.len() as u64) as u16;
+        let controller = (stripe % self.own_controllers as u64) as u16;
         let index = self.background(TaskKind::Verify, set, stripe, controller);
         self.carry_out(index, Direction::Read);
         if self.commands.get(index).left == 0 {
@@ -110,7 +110,7 @@ impl Model {
                 }
                 run(self);
             }
-            TaskKind::Host => {
+            TaskKind::Host | TaskKind::Data | TaskKind::Internal => {
                 let length_bytes = u64::from(command.length_bytes);
                 if !self.plan_write(command.set, command.offset_bytes, length_bytes, command.is_sequential) {
                     return false;
@@ -226,7 +226,7 @@ impl Model {
     pub(super) fn phase_done(&mut self, index: u32) {
         let Command { kind, phase, .. } = *self.commands.get(index);
         match phase {
-            Phase::Read if kind == TaskKind::Host && !self.computes_parity => return self.has_read(index),
+            Phase::Read if kind.is_io() && !self.computes_parity => return self.has_read(index),
             Phase::Write => return self.has_written(index),
             Phase::ReadOld => {
                 if let Some(done_ns) = self.modify_directly(index, Direction::Write) {

@@ -19,8 +19,9 @@ impl Rebuilds for SetView<'_> {
 
     fn rebuild_stripe(&mut self, stripe: u64) {
         // Controllers share the stripes of a rebuild; in a cluster those of the nodes do.
-        let count = self.model.controllers.len() as u64;
-        let controller = (stripe % count) as u16;
+        let count = self.model.own_controllers as u64;
+        let site = if self.set < self.model.own_sets { 0 } else { count };
+        let controller = (site + stripe % count) as u16;
         let index = self.model.background(TaskKind::Rebuild, self.set, stripe, controller);
         self.model.begin_write(index);
     }

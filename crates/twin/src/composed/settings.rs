@@ -10,7 +10,7 @@ const OWN: [Setting; 2] = [
     Setting {
         name: "condition",
         takes: CONDITIONS,
-        says: "state of solid-state drives; fresh: erased; filled: written once, in order; steady: as after hours of random writes",
+        says: "state of solid-state drives; fresh: erased, and of thin volumes nothing allocated; filled: written once, in order; steady: as after hours of random writes",
     },
     Setting {
         name: "volume",
@@ -45,13 +45,18 @@ switches! {
         reordering => "off: hard disks serve commands in the order of their arrival",
         drive_buffer => "off: hard disks do not read ahead",
         limits => "off: volumes have no limits",
+        thin => "off: all capacity is allocated, and finding it takes no time",
+        reduction => "off: data is stored as it comes",
+        snapshots => "off: no snapshots are taken",
+        drive_cache => "off: nothing is kept on the drives of the read cache",
+        mirror => "off: writes are not sent to the second array",
         failover => "off: a controller goes on working while it is updated",
         verification => "off: after an update nothing reads the stripes",
     }
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 25] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 30] = all_of(&OWN, Switches::SETTINGS);
 
 /// What can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -79,6 +84,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "read_cache" => cache.read.get() > 0,
         "mirroring" => cache.write_back.get() > 0 && cache.mirrored.is_on() && has_peer,
         "backend" => array.groups.iter().any(|group| group.backend.is_some()),
+        "condition" if array.thin.is_some() => true,
         "condition" | "gc" => has(|drives| matches!(drives, array::Drives::SolidState(_))),
         "interference" | "bandwidth" => has(|drives| matches!(drives, array::Drives::FlashModule(_))),
         "prefetch" => {
@@ -89,6 +95,11 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
             has(|drives| matches!(drives, array::Drives::HardDisk(_)))
         }
         "limits" => array.volumes.iter().any(|volume| volume.limit.is_some()),
+        "thin" => array.thin.is_some(),
+        "reduction" => array.reduction.is_some(),
+        "snapshots" => array.snapshots.is_some(),
+        "drive_cache" => array.drive_cache.is_some(),
+        "mirror" => array.mirror.is_some(),
         "failover" => has_peer && !is_cluster,
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
         _ => true,

@@ -1,7 +1,7 @@
 //! Volumes: where each lies, and its limits.
 
 use super::rates::rate;
-use crate::engine::{Rate, Server};
+use crate::engine::Rate;
 
 /// One volume.
 #[derive(Debug, Clone)]
@@ -15,31 +15,85 @@ pub(crate) struct VolumeState {
     pub limiter: Option<Limiter>,
 }
 
-/// Limits of a volume: I/Os begin one after the other at no more than its rates.
+/// Limits of a volume: I/Os begin one after the other at no more than its rates, or, while a bucket has credits, its burst rates.
 #[derive(Debug, Clone)]
 pub(crate) struct Limiter {
+    ios: Bucket,
+    bytes: Bucket,
     io_ns: u64,
+    burst_io_ns: u64,
     rate: Rate,
-    ios: Server,
-    bytes: Server,
+    burst_rate: Rate,
+}
+
+/// Token bucket by the generic cell rate algorithm (ITU-T I.371, annex A): one moment says how full it is.
+#[derive(Debug, Clone, Default)]
+struct Bucket {
+    /// Time at the rate of the limit that a full bucket pays for.
+    depth_ns: u64,
+    /// When the bucket is full again.
+    full_at_ns: u64,
+    /// When the next may begin at the burst rate.
+    next_ns: u64,
+    /// What the last took of it.
+    last_ns: u64,
+}
+
+impl Bucket {
+    /// When something may begin that takes `cost_ns` at the rate of the limit and `spacing_ns` at the burst rate.
+    fn starts_at_ns(&mut self, now_ns: u64, cost_ns: u64, spacing_ns: u64) -> u64 {
+        let starts_ns = now_ns.max(self.next_ns).max(self.full_at_ns.saturating_sub(self.depth_ns));
+        self.full_at_ns = self.full_at_ns.max(starts_ns) + cost_ns;
+        self.next_ns = starts_ns + spacing_ns;
+        self.last_ns = cost_ns;
+        starts_ns
+    }
+
+    fn is_steady(&self, now_ns: u64) -> bool {
+        let is_full = self.full_at_ns <= now_ns + self.last_ns;
+        let is_empty = self.full_at_ns + self.last_ns >= now_ns + self.depth_ns;
+        self.depth_ns == 0 || is_full || is_empty
+    }
 }
 
 impl Limiter {
     pub fn new(limit: &array::Limit) -> Limiter {
+        let io_ns = 1_000_000_000 / limit.iops.get();
+        let (burst_iops, burst_bandwidth) = (limit.burst_iops.get(), limit.burst_bandwidth.get());
+        let of_limit = rate(limit.bandwidth.get(), true);
+        // Without bursts a bucket has no depth, and the two rates are one.
+        let depth_ns = |has_bursts: bool, depth_ns: u64| if has_bursts { depth_ns } else { 0 };
         Limiter {
-            io_ns: 1_000_000_000 / limit.iops.get(),
-            rate: rate(limit.bandwidth.get(), true),
-            ios: Server::default(),
-            bytes: Server::default(),
+            ios: Bucket {
+                depth_ns: depth_ns(burst_iops > 0, limit.io_credits.get().saturating_mul(io_ns)),
+                ..Bucket::default()
+            },
+            bytes: Bucket {
+                depth_ns: depth_ns(burst_bandwidth > 0, of_limit.duration_ns(limit.byte_credits.get())),
+                ..Bucket::default()
+            },
+            io_ns,
+            burst_io_ns: 1_000_000_000u64
+                .checked_div(burst_iops)
+                .map_or(io_ns, |burst_ns| burst_ns.min(io_ns)),
+            rate: of_limit,
+            burst_rate: if burst_bandwidth > 0 { rate(burst_bandwidth, true) } else { of_limit },
         }
     }
 
     /// When an I/O that is handed over now may begin.
     pub fn starts_at_ns(&mut self, now_ns: u64, bytes: u32) -> u64 {
-        let transfer_ns = self.rate.duration_ns(u64::from(bytes));
-        let by_ios_ns = self.ios.serve(now_ns, self.io_ns) - self.io_ns;
-        let by_bytes_ns = self.bytes.serve(now_ns, transfer_ns) - transfer_ns;
+        let bytes = u64::from(bytes);
+        let cost_ns = self.rate.duration_ns(bytes);
+        let spacing_ns = self.burst_rate.duration_ns(bytes).min(cost_ns);
+        let by_ios_ns = self.ios.starts_at_ns(now_ns, self.io_ns, self.burst_io_ns);
+        let by_bytes_ns = self.bytes.starts_at_ns(now_ns, cost_ns, spacing_ns);
         by_ios_ns.max(by_bytes_ns)
+    }
+
+    /// Whether each bucket has no depth, is full, or is empty: in between it fills or drains.
+    pub fn is_steady(&self, now_ns: u64) -> bool {
+        [&self.ios, &self.bytes].into_iter().all(|bucket| bucket.is_steady(now_ns))
     }
 }
 

@@ -1,0 +1,420 @@
+//! Data services of composed arrays: the law of each, and of any two together.
+
+use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
+use serde_json::{Map, Value};
+use std::ops::ControlFlow;
+use twin::Twin;
+
+const ARRAY: &str = "title: small
+controllers: { use: midrange-2023, count: 2 }
+groups: [{ name: g, drives: { use: nvme-3840-tlc, count: 6 }, layout: raid5, segment: 64KiB }]
+volumes: { name: v, on: g, size: 1GiB }
+";
+
+/// Twin of the small array with more keys.
+fn twin(more: &str, settings: &[(&str, &str)]) -> Twin {
+    twin_of(&format!("{ARRAY}{more}\n"), settings)
+}
+
+fn twin_of(text: &str, settings: &[(&str, &str)]) -> Twin {
+    let array = plan::parse_array("array.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let settings: Map<String, Value> =
+        settings.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
+    Twin::build(&array, &settings, 1).unwrap()
+}
+
+fn load(pattern: Pattern, bs_bytes: u32, iodepth: u32, runtime_ms: u64) -> LoadSpec {
+    LoadSpec {
+        pattern,
+        rwmixread: pattern.fixed_read_share().unwrap_or(70),
+        bs_bytes,
+        numjobs: 1,
+        iodepth,
+        offset_bytes: 0,
+        size_bytes: None,
+        rate_iops: None,
+        ramp_ns: 0,
+        runtime_ns: runtime_ms * 1_000_000,
+        interval_ns: runtime_ms * 1_000_000,
+        seed: 3,
+        shape: LoadShape::default(),
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Total {
+    ios: u64,
+    errors: u64,
+    least_ns: u64,
+    most_ns: u64,
+    sum_ns: f64,
+}
+
+impl Total {
+    fn mean_ns(self) -> f64 {
+        self.sum_ns / self.ios.max(1) as f64
+    }
+}
+
+fn run(twin: &mut Twin, load: &LoadSpec) -> Total {
+    let mut total = Total { least_ns: u64::MAX, ..Total::default() };
+    run_simulated(twin, load, &mut |_, sample: Sample| {
+        for direction in [&sample.read, &sample.write] {
+            total.ios += direction.ios;
+            total.errors += direction.errors;
+            if direction.ios > 0 {
+                total.least_ns = total.least_ns.min(direction.latency.min_ns());
+                total.most_ns = total.most_ns.max(direction.latency.max_ns());
+                total.sum_ns += direction.latency.mean_ns() * direction.ios as f64;
+            }
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    total
+}
+
+fn count(twin: &Twin, entity: &str, name: &str) -> u64 {
+    let counters = twin.counters();
+    let found = counters.iter().find(|counter| counter.entity == entity && counter.name == name);
+    found.unwrap_or_else(|| panic!("no counter {entity} {name}: {counters:?}")).value
+}
+
+/// Sum of a counter over the drives of a range of numbers.
+fn of_drives(twin: &Twin, drives: std::ops::Range<u32>, name: &str) -> u64 {
+    drives.map(|drive| count(twin, &format!("drive-{drive}"), name)).sum()
+}
+
+/// Proves that a first write to a unit allocates it once, that it takes longer than an overwrite, that a read of what was never
+/// written asks no drive, and that a full array allocates nothing.
+#[test]
+fn a_unit_is_allocated_once() {
+    let thin = "thin: { unit: 64KiB }";
+    let mut fresh = twin(thin, &[("condition", "fresh")]);
+    let reads = run(&mut fresh, &load(Pattern::Randread, 4096, 4, 20));
+    assert!(reads.ios > 1000 && count(&fresh, "thin", "unallocated_reads") >= reads.ios);
+    assert_eq!(of_drives(&fresh, 0..6, "reads"), 0);
+    let units = 1000;
+    let pass = LoadSpec { size_bytes: Some(units * 65_536), ..load(Pattern::Write, 65_536, 1, 2000) };
+    let first = run(&mut fresh, &pass);
+    assert!(first.ios > 2 * units, "all is written more than once: {}", first.ios);
+    assert_eq!(count(&fresh, "thin", "allocations"), units);
+    let again = run(&mut fresh, &pass);
+    assert_eq!(count(&fresh, "thin", "allocations"), units);
+    let mut full = twin(thin, &[]);
+    let over = run(&mut full, &load(Pattern::Randwrite, 4096, 1, 100));
+    assert_eq!(count(&full, "thin", "allocations"), 0);
+    let mut once = twin(thin, &[("condition", "fresh")]);
+    let under = run(&mut once, &load(Pattern::Randwrite, 4096, 1, 20));
+    assert!(under.mean_ns() > over.mean_ns() + 20_000.0, "{} {}", under.mean_ns(), over.mean_ns());
+    assert!(again.errors + over.errors + under.errors == 0);
+}
+
+/// Proves that units come free by a trim and are allocated anew.
+#[test]
+fn trimmed_units_are_free() {
+    let mut twin = twin("thin: { unit: 64KiB }", &[]);
+    let before = count(&twin, "thin", "fill_allocated_bytes");
+    let shape = LoadShape { trim_percent: 100, ..LoadShape::default() };
+    let trims = LoadSpec { rwmixread: 0, shape, ..load(Pattern::Randrw, 65_536, 1, 5) };
+    run(&mut twin, &trims);
+    let freed = count(&twin, "thin", "freed_units");
+    assert!(freed > 10);
+    assert_eq!(count(&twin, "thin", "fill_allocated_bytes"), before - freed * 65_536);
+}
+
+/// Proves that stored bytes are those of the load's declared content within 1 %: compressible shares, duplicates, both, none; and
+/// that content which does not reduce is stored whole.
+#[test]
+fn stored_bytes_are_the_declared_share() {
+    for (compress_percent, dedupe_percent) in [(0, 0), (50, 0), (0, 30), (75, 50), (37, 11), (100, 0)] {
+        let mut twin = twin("reduction: { block: 8KiB }", &[]);
+        let shape =
+            LoadShape { content: Content { compress_percent, dedupe_percent }, ..LoadShape::default() };
+        let spec = LoadSpec { shape, ..load(Pattern::Randwrite, 32_768, 16, 500) };
+        let total = run(&mut twin, &spec);
+        let (taken, stored) =
+            (count(&twin, "reduction", "taken_bytes"), count(&twin, "reduction", "stored_bytes"));
+        assert!(taken >= total.ios * 32_768 && total.ios > 5000, "{total:?}");
+        let wanted = (1.0 - f64::from(compress_percent) / 100.0) * (1.0 - f64::from(dedupe_percent) / 100.0);
+        let found = stored as f64 / taken as f64;
+        assert!((found - wanted).abs() < 0.01, "{compress_percent} {dedupe_percent}: {found} of {wanted}");
+        // Each byte of data, and one of parity, is on the drives, but for what is under way or reads first.
+        let written = of_drives(&twin, 0..6, "host_units") * 4096;
+        assert!(written as f64 >= stored as f64 * 1.1, "{written} {stored}");
+        assert!(
+            written as f64 <= stored as f64 * 2.5 + 1e7 + total.ios as f64 * 16_384.0,
+            "{written} {stored}"
+        );
+    }
+}
+
+/// Proves that a snapshot by copying copies each extent once, at its first write, that a second one copies each once more, and that
+/// without snapshots nothing is copied.
+#[test]
+fn copies_are_made_once_a_snapshot() {
+    for method in ["copy-on-write", "redirect-on-write"] {
+        let mut twin = twin(&format!("snapshots: {{ method: {method}, extent: 64KiB }}"), &[]);
+        let pass = LoadSpec { size_bytes: Some(1 << 26), ..load(Pattern::Write, 16_384, 4, 1000) };
+        let plain = run(&mut twin, &pass);
+        assert_eq!(count(&twin, "snapshots", "kept_extents"), 0);
+        for snapshot in 1..=2u64 {
+            let now_ns = load::Device::now_ns(&twin);
+            twin.act(now_ns, "snapshot", &Map::new()).unwrap();
+            let total = run(&mut twin, &pass);
+            assert!(total.ios > 2 * (1 << 26) / 16_384, "{total:?}");
+            assert_eq!(count(&twin, "snapshots", "kept_extents"), snapshot * (1 << 26) / 65_536, "{method}");
+            assert!(total.ios < plain.ios, "{method}");
+        }
+        assert_eq!(count(&twin, "snapshots", "fill_snapshots"), 2);
+    }
+}
+
+/// Proves that a full reserve deletes the oldest snapshots, and says so, and that a snapshot too many deletes the oldest.
+#[test]
+fn the_oldest_are_deleted() {
+    // 19 MB for extents of 64 KiB.
+    let mut full = twin("snapshots: { method: copy-on-write, reserve: 0.0001%, every: 20ms }", &[]);
+    let total = run(&mut full, &load(Pattern::Randwrite, 4096, 16, 400));
+    assert!(total.ios > 1000 && total.errors == 0);
+    assert!(count(&full, "snapshots", "fill_bytes") <= 20_000_000);
+    assert!(count(&full, "snapshots", "deleted") > 0);
+    assert!(full.take_notes().iter().any(|note| note.says.contains("reserve of snapshots is full")));
+    let mut many = twin("snapshots: { every: 20ms, keep: 3 }", &[]);
+    run(&mut many, &load(Pattern::Randwrite, 4096, 4, 200));
+    assert_eq!(count(&many, "snapshots", "fill_snapshots"), 3);
+    assert!(count(&many, "snapshots", "taken") >= 9);
+}
+
+/// Proves that an array without snapshots refuses to take one.
+#[test]
+fn an_array_without_snapshots_takes_none() {
+    let mut without = twin("", &[]);
+    let refused = without.act(0, "snapshot", &Map::new()).unwrap_err().to_string();
+    assert!(refused.contains("snapshots"), "{refused}");
+}
+
+/// Proves that the share of hits of a read cache on drives under uniform reads is the share that fits, within 2 points, that hits are
+/// read from its drives alone, and that a write takes what it overwrites out of the cache.
+#[test]
+fn hits_are_the_share_that_fits() {
+    let text = "title: hybrid
+controllers: { use: midrange-2023, count: 1 }
+groups:
+  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
+  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
+volumes: { name: v, on: bulk, size: 1GiB }
+drive_cache: { on: flash, block: 64KiB, share: 0.007% }
+";
+    let mut twin = twin_of(text, &[]);
+    let kept = 3.84e12 * 0.00007;
+    let warm_up = load(Pattern::Randread, 65_536, 32, 1500);
+    run(&mut twin, &warm_up);
+    let before = (count(&twin, "drive_cache", "hits"), count(&twin, "drive_cache", "misses"));
+    run(&mut twin, &LoadSpec { seed: 9, ..warm_up });
+    let hits = (count(&twin, "drive_cache", "hits") - before.0) as f64;
+    let misses = (count(&twin, "drive_cache", "misses") - before.1) as f64;
+    let (share, fits) = (hits / (hits + misses), kept / (1u64 << 30) as f64);
+    assert!((share - fits).abs() < 0.02, "{share} of {fits}");
+    assert!(count(&twin, "drive-0", "reads") > 0 && count(&twin, "drive-0", "host_units") > 0);
+    run(&mut twin, &load(Pattern::Write, 65_536, 8, 2000));
+    let before = count(&twin, "drive_cache", "hits");
+    run(&mut twin, &load(Pattern::Randread, 4096, 1, 5));
+    assert_eq!(count(&twin, "drive_cache", "hits"), before, "all was overwritten");
+}
+
+/// Proves that a lost cache loses no data: reads go to where the data belongs.
+#[test]
+fn a_lost_cache_loses_nothing() {
+    let text = "title: hybrid
+controllers: { use: midrange-2023, count: 1 }
+groups:
+  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
+  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
+volumes: { name: v, on: bulk, size: 1GiB }
+drive_cache: { on: flash, block: 64KiB, share: 1% }
+";
+    let mut twin = twin_of(text, &[]);
+    let reads = load(Pattern::Randread, 65_536, 32, 500);
+    run(&mut twin, &reads);
+    assert!(count(&twin, "drive_cache", "hits") > 100);
+    let now_ns = load::Device::now_ns(&twin);
+    twin.schedule(now_ns, twin::Event::DriveFailure).unwrap();
+    let total = run(&mut twin, &reads);
+    assert!(total.errors == 0 && total.ios > 1000, "{total:?}");
+}
+
+/// Proves that a mirrored write takes at least its round trips over the fibre and both arrays have it, that reads take no longer, and
+/// that a part of the distance is a part of the time.
+#[test]
+fn a_mirrored_write_takes_the_round_trip() {
+    let writes = load(Pattern::Randwrite, 4096, 1, 50);
+    let reads = load(Pattern::Randread, 4096, 1, 50);
+    let alone = run(&mut twin("", &[]), &writes);
+    let mut means = Vec::new();
+    for (distance_km, round_trips) in [(0u64, 1u64), (50, 1), (50, 2), (100, 2)] {
+        let mut mirrored = twin(
+            &format!("mirror: {{ use: fc-16g, distance_km: {distance_km}, round_trips: {round_trips} }}"),
+            &[],
+        );
+        let total = run(&mut mirrored, &writes);
+        let trip_ns = round_trips * 2 * distance_km * array::FIBRE_NS_PER_KM;
+        assert!(total.least_ns > trip_ns && total.mean_ns() > alone.mean_ns(), "{total:?} {trip_ns}");
+        means.push(total.mean_ns());
+        let (here, there) =
+            (of_drives(&mirrored, 0..6, "host_units"), of_drives(&mirrored, 6..12, "host_units"));
+        assert!(here.abs_diff(there) <= 4, "{here} {there}");
+        let (own, with) = (run(&mut twin("", &[]), &reads), run(&mut mirrored, &reads));
+        assert!((with.mean_ns() / own.mean_ns() - 1.0).abs() < 0.05, "{own:?} {with:?}");
+    }
+    let km_ns = 2.0 * array::FIBRE_NS_PER_KM as f64;
+    assert!(((means[1] - means[0]) / (50.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
+    assert!(((means[3] - means[2]) / (100.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
+}
+
+/// Proves that bursts go on until the bucket is empty and at its rate, that an empty bucket holds the volume to its limit, that no
+/// interval has more than bucket and limit allow, and that an idle bucket fills no higher than its depth.
+#[test]
+fn credits_never_exceed_their_bucket() {
+    let text = ARRAY
+        .replace("size: 1GiB }", "size: 1GiB, limit: { iops: 1000, burst_iops: 10000, io_credits: 9000 } }");
+    let mut twin = twin_of(&text, &[]);
+    // 9,000 credits at 10,000 − 1,000 a second: a second of bursts.
+    let mut rates = Vec::new();
+    let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 4096, 32, 3000) };
+    run_simulated(&mut twin, &spec, &mut |_, sample: Sample| {
+        rates.push(sample.read.ios * 10);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(rates[..9].iter().all(|rate| (9_900..=10_330).contains(rate)), "{rates:?}");
+    assert!(rates[12..].iter().all(|rate| (980..=1_010).contains(rate)), "{rates:?}");
+    let total: u64 = rates.iter().sum::<u64>() / 10;
+    assert!((11_900..=12_050).contains(&total), "9,000 credits and 3 s at the limit: {total}");
+    // Ten seconds fill the bucket to 9,000, an hour does not fill it further.
+    for idle_s in [10u64, 3600] {
+        let now_ns = load::Device::now_ns(&twin);
+        load::Device::next_completion(&mut twin, now_ns + idle_s * 1_000_000_000);
+        let total = run(&mut twin, &load(Pattern::Randread, 4096, 32, 3000));
+        assert!((11_900..=12_060).contains(&total.ios), "{idle_s}: {total:?}");
+    }
+}
+
+/// Proves that credits last as the published rule of AWS's `gp2` says for a volume of 100 GiB: 300 I/Os a second, bursts of 3,000, 5.4 million
+/// credits (2,000 s with what the bucket takes in meanwhile, 1,800 without), here a hundredth of it, within 1 %.
+#[test]
+fn credits_last_as_the_published_rule_says() {
+    let text = ARRAY
+        .replace("size: 1GiB }", "size: 1GiB, limit: { iops: 300, burst_iops: 3000, io_credits: 54000 } }");
+    let mut rates = Vec::new();
+    let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 16_384, 32, 30_000) };
+    run_simulated(&mut twin_of(&text, &[]), &spec, &mut |_, sample: Sample| {
+        rates.push(sample.read.ios);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    let burst_s = rates.iter().take_while(|&&ios| ios > 200).count() as f64 / 10.0;
+    assert!((burst_s / 20.0 - 1.0).abs() < 0.01, "{burst_s} s");
+}
+
+/// One of the services, as a random array has it.
+fn drawn_service(random: &mut Random, number: u64) -> String {
+    match number {
+        0 => format!(
+            "thin: {{ unit: {}KiB, map_cache: {} }}",
+            16 << random.below(4),
+            ["16GiB", "0B"][random.below(2) as usize]
+        ),
+        1 => format!(
+            "reduction: {{ block: {}KiB, index_cache: {} }}",
+            4 << random.below(4),
+            ["64GiB", "0B"][random.below(2) as usize]
+        ),
+        2 => format!(
+            "snapshots: {{ method: {}, extent: {}KiB, every: {}ms }}",
+            ["copy-on-write", "redirect-on-write"][random.below(2) as usize],
+            16 << random.below(5),
+            3 + random.below(20)
+        ),
+        3 => format!(
+            "drive_cache: {{ on: cache, block: 64KiB, admit: {}, share: 1% }}",
+            ["first-read", "second-read"][random.below(2) as usize]
+        ),
+        _ => {
+            format!("mirror: {{ distance_km: {}, round_trips: {} }}", random.below(200), 1 + random.below(2))
+        }
+    }
+}
+
+/// Proves for random arrays with two services each that nothing panics and no I/O fails, that what is outstanding is rate times latency,
+/// that the same seed gives the same counters, and that services switched off are as if they were not there.
+#[test]
+fn any_two_services_keep_the_laws() {
+    let arrays = if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 };
+    let mut random = Random::from_seed(20);
+    for number in 0..arrays {
+        let (first, second) = (number % 5, (number / 5 % 4 + 1 + number % 5) % 5);
+        let layout = ["raid0", "raid5", "raid6", "raid10"][random.below(4) as usize];
+        let cache = ["{}", "{ write_back: 64MiB }", "{ read: 16MiB }", "{ buffered: true }"]
+            [random.below(4) as usize];
+        let drive = ["nvme-3840-tlc", "sata-960-mixed", "flash-module-2tb"][random.below(3) as usize];
+        let cache_group = if first == 3 || second == 3 {
+            "  - { name: cache, drives: { use: nvme-1600-mixed, count: 2 }, layout: raid0 }\n"
+        } else {
+            ""
+        };
+        let plain = format!(
+            "title: drawn\ncontrollers: {{ use: midrange-2023, count: {} }}\ncache: {cache}\ngroups:\n  - {{ name: g, drives: {{ use: {drive}, count: {} }}, layout: {layout} }}\n{cache_group}volumes: {{ name: v, on: g, count: 2, size: 2GiB }}\n",
+            1 + random.below(2),
+            4 + 2 * random.below(4)
+        );
+        let services =
+            format!("{}\n{}\n", drawn_service(&mut random, first), drawn_service(&mut random, second));
+        let text = format!("{plain}{services}");
+        let content =
+            Content { compress_percent: random.below(101) as u8, dedupe_percent: random.below(101) as u8 };
+        let pattern = [Pattern::Randread, Pattern::Randwrite, Pattern::Randrw, Pattern::Write]
+            [random.below(4) as usize];
+        let bs_bytes = [4096, 8192, 16_384, 131_072, 4608][random.below(5) as usize];
+        let spec = LoadSpec {
+            numjobs: 1 + random.below(4) as u32,
+            seed: 1 + random.below(1000),
+            shape: LoadShape { content, ..LoadShape::default() },
+            ..load(pattern, bs_bytes, 1 + random.below(16) as u32, 40)
+        };
+        let condition = ["fresh", "filled"][random.below(2) as usize];
+        let settings = [("host", "off"), ("condition", condition)];
+        let settings = if drive == "flash-module-2tb" && first != 0 && second != 0 {
+            &settings[..1]
+        } else {
+            &settings[..]
+        };
+        let mut one = twin_of(&text, settings);
+        let total = run(&mut one, &spec);
+        let mut two = twin_of(&text, settings);
+        assert_eq!(run(&mut two, &spec), total, "{number}\n{text}{spec:?}");
+        assert_eq!(one.counters(), two.counters(), "{number}\n{text}");
+        assert_eq!(total.errors, 0, "{number}\n{text}");
+        let outstanding = f64::from(spec.numjobs * spec.iodepth);
+        if total.ios as f64 > 100.0 * outstanding {
+            let found = total.ios as f64 / spec.runtime_ns as f64 * total.mean_ns();
+            // I/Os that have not ended when the load does are not in the mean.
+            let cut = total.most_ns as f64 / spec.runtime_ns as f64;
+            assert!(
+                (found / outstanding - 1.0).abs() < 0.03 + cut,
+                "{number}: {found} of {outstanding}\n{text}{spec:?}"
+            );
+        }
+        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror"];
+        let off: Vec<(&str, &str)> = settings
+            .iter()
+            .copied()
+            .chain([(names[first as usize], "off"), (names[second as usize], "off")])
+            .collect();
+        if first != 2 && second != 2 {
+            let without = run(&mut twin_of(&text, &off), &spec);
+            let never = run(&mut twin_of(&plain, &settings[..1.max(settings.len())]), &spec);
+            assert_eq!(without, never, "{number}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Data services: what a host's command needs beside its data, and where its data really goes.
+//!
+//! A served command is made of I/Os in stages ([`request::Stage`]); each service adds its own. `docs/models/services.md` has the
+//! equations and what is left out.
+
+mod mirror;
+mod path;
+mod reduction;
+mod request;
+mod snapshots;
+mod sparse;
+mod thin;
+
+use load::{Content, Direction, Random};
+
+use super::set::SetState;
+use super::settings::{Condition, Settings};
+use crate::cache::{DriveCache, ReadCache};
+use crate::part::Counters;
+use mirror::Mirror;
+use reduction::{Reduced, Reduction};
+use request::{Io, Served, Stage};
+pub(crate) use snapshots::SnapshotTask;
+use snapshots::Snapshots;
+use thin::Thin;
+
+/// What is read of an index or a map at once.
+const METADATA_BYTES: u32 = 4096;
+/// What a cache on drives keeps.
+const CACHE_SECTOR_BYTES: u64 = 4096;
+
+/// Streams of random numbers of the services, far from those of the drives.
+const RANDOM_STREAM: u64 = 0x5e41_0000;
+
+/// Read cache on the drives of a group.
+#[derive(Debug, Clone)]
+struct CacheOnDrives {
+    set: u16,
+    kept: DriveCache,
+    /// Blocks that were read once, where the second read is the one that is kept.
+    seen: Option<ReadCache>,
+    is_lost: bool,
+    hits: u64,
+    misses: u64,
+    admitted_bytes: u64,
+}
+
+/// Data services of an array.
+#[derive(Debug, Clone)]
+pub(crate) struct Services {
+    thin: Option<Thin>,
+    reduction: Option<Reduction>,
+    pub snapshots: Option<Snapshots>,
+    cache: Option<CacheOnDrives>,
+    mirror: Option<Mirror>,
+    random: Random,
+    /// Where metadata lies.
+    places: Random,
+    /// Bytes of each set of the first array.
+    set_bytes: Vec<u64>,
+    /// By command.
+    served: Vec<Served>,
+    /// Jobs from a number on, and the content that was declared for them.
+    contents: Vec<(u32, Content)>,
+}
+
+/// Host's command, as the services see it.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    direction: Direction,
+    set: u16,
+    offset_bytes: u64,
+    length_bytes: u64,
+    /// Of the first byte among all sets.
+    address: u64,
+    /// Memory of the controller has it.
+    is_in_memory: bool,
+}
+
+impl Services {
+    /// The services that an array has and that are not switched off; `None` for none.
+    pub fn new(
+        array: &array::Array,
+        settings: &Settings,
+        sets: &[SetState],
+        seed: u64,
+    ) -> Option<Box<Services>> {
+        let on = settings.on;
+        let cache_group = array.cache_group();
+        let own = &sets[..sets.len() / array_sites(array, settings)];
+        let volume_bytes: u64 = own
+            .iter()
+            .filter(|state| Some(state.set.group) != cache_group)
+            .map(|state| array::volume_bytes(array, &state.set))
+            .sum();
+        let services = Services {
+            thin: array
+                .thin
+                .as_ref()
+                .filter(|_| on.thin)
+                .map(|thin| Thin::new(thin, volume_bytes, settings.condition != Condition::Fresh)),
+            reduction: array
+                .reduction
+                .as_ref()
+                .filter(|_| on.reduction)
+                .map(|reduction| Reduction::new(reduction, volume_bytes)),
+            snapshots: array.snapshots.as_ref().filter(|_| on.snapshots).map(|snapshots| {
+                let rooms = own.iter().map(|state| {
+                    let first_bytes = array::volume_bytes(array, &state.set);
+                    (first_bytes, state.set.layout.capacity_bytes() - first_bytes)
+                });
+                Snapshots::new(snapshots, rooms)
+            }),
+            cache: array.drive_cache.as_ref().filter(|_| on.drive_cache).and_then(|cache| {
+                let set = own.iter().position(|state| Some(state.set.group) == cache_group)?;
+                let bytes = (own[set].set.layout.capacity_bytes() as f64 * cache.share.share()) as u64;
+                Some(CacheOnDrives {
+                    set: set as u16,
+                    kept: DriveCache::new(bytes, cache.block.get()),
+                    seen: (cache.admit.get() == 1).then(|| ReadCache::new(bytes, cache.block.get())),
+                    is_lost: false,
+                    hits: 0,
+                    misses: 0,
+                    admitted_bytes: 0,
+                })
+            }),
+            mirror: array.mirror.as_ref().filter(|_| on.mirror).map(Mirror::new),
+            random: Random::from_seed_and_stream(seed, RANDOM_STREAM),
+            places: Random::from_seed_and_stream(seed, RANDOM_STREAM + 1),
+            set_bytes: own.iter().map(|state| state.set.layout.capacity_bytes()).collect(),
+            served: Vec::new(),
+            contents: Vec::new(),
+        };
+        let has_any = services.thin.is_some()
+            || services.reduction.is_some()
+            || services.snapshots.is_some()
+            || services.cache.is_some()
+            || services.mirror.is_some();
+        has_any.then(|| Box::new(services))
+    }
+
+    pub fn declare_content(&mut self, first_job: u32, content: Content) {
+        self.contents.retain(|(job, _)| *job < first_job);
+        self.contents.push((first_job, content));
+    }
+
+    fn content_of(&self, job: u32) -> Content {
+        let declared = self.contents.iter().rev().find(|(first, _)| *first <= job);
+        declared.map_or(Content::default(), |(_, content)| *content)
+    }
+
+    /// A command of a job is made.
+    pub fn begin(&mut self, index: u32, job: u32) {
+        if index as usize >= self.served.len() {
+            self.served.resize(index as usize + 1, Served::default());
+        }
+        let content = self.content_of(job);
+        let served = &mut self.served[index as usize];
+        served.clear();
+        served.content = content;
+    }
+
+    /// Units that are trimmed are free.
+    fn trim(&mut self, request: Request) {
+        if let Some(thin) = &mut self.thin {
+            thin.trim(request.address, request.length_bytes);
+        }
+    }
+
+    /// Plans the I/Os of a command; returns the processor time before the first, and how many snapshots had to go for it.
+    fn plan(&mut self, index: u32, request: Request, now_ns: u64) -> (u64, u32) {
+        let mut served = std::mem::take(&mut self.served[index as usize]);
+        let planned = match request.direction {
+            Direction::Read => (self.plan_read(&mut served, request), 0),
+            _ => self.plan_write(&mut served, request, now_ns),
+        };
+        served.order();
+        self.served[index as usize] = served;
+        planned
+    }
+
+    /// Processor time of metadata of a command, and whether there is data to read.
+    fn look_up(&mut self, served: &mut Served, request: Request) -> (u64, bool) {
+        let Some(thin) = &mut self.thin else { return (0, true) };
+        let (set_bytes, set) = (self.set_bytes[usize::from(request.set)], request.set);
+        let place = || metadata(set, set_bytes, &mut self.places);
+        let (address, length) = (request.address, request.length_bytes);
+        match request.direction {
+            Direction::Read => {
+                let (time_ns, is_empty) = thin.read(address, length, served, &mut self.random, place);
+                (time_ns, !is_empty)
+            }
+            _ => (thin.write(address, length, served, &mut self.random, place), true),
+        }
+    }
+
+    fn plan_read(&mut self, served: &mut Served, request: Request) -> u64 {
+        let (time_ns, has_data) = self.look_up(served, request);
+        if !has_data {
+            return time_ns;
+        }
+        if let Some(cache) = self.cache.as_mut().filter(|cache| !request.is_in_memory && !cache.is_lost) {
+            let set = cache.set;
+            let is_hit =
+                cache.kept.find(request.address, request.length_bytes, |offset_bytes, length_bytes| {
+                    served.add(
+                        Stage::Data,
+                        Io {
+                            direction: Direction::Read,
+                            set,
+                            offset_bytes,
+                            length_bytes: length_bytes as u32,
+                            is_cached: false,
+                            is_cache_hit: true,
+                        },
+                    );
+                });
+            if is_hit {
+                cache.hits += 1;
+                return time_ns;
+            }
+            cache.misses += 1;
+            cache.admit(served, request);
+        }
+        let (offset_bytes, length_bytes) = match &self.reduction {
+            Some(reduction) => {
+                let (first, bytes) = reduction.blocks(request.offset_bytes, request.length_bytes);
+                served.after_ns = reduction.decompress_ns(bytes);
+                (first, reduction.stored(bytes, served.content))
+            }
+            None => (request.offset_bytes, request.length_bytes),
+        };
+        self.add_data(served, Direction::Read, request, offset_bytes, length_bytes);
+        time_ns
+    }
+
+    fn plan_write(&mut self, served: &mut Served, request: Request, now_ns: u64) -> (u64, u32) {
+        let (mut time_ns, _) = self.look_up(served, request);
+        let (mut offset_bytes, mut length_bytes) = (request.offset_bytes, request.length_bytes);
+        if let Some(cache) = &mut self.cache {
+            cache.kept.forget(request.address, request.length_bytes);
+        }
+        if let Some(reduction) = &mut self.reduction {
+            let (first, bytes) = reduction.blocks(offset_bytes, length_bytes);
+            if (first, bytes) != (offset_bytes, length_bytes) {
+                // A part of a block: the rest is read, and the block written anew.
+                let stored = reduction.stored(bytes, served.content);
+                time_ns += reduction.decompress_ns(bytes);
+                served.add(Stage::Before, internal(Direction::Read, request.set, first, stored));
+            }
+            let Reduced { stored_bytes, index_reads, time_ns: reducing_ns } =
+                reduction.write(bytes, served.content, &mut self.random);
+            for _ in 0..index_reads {
+                let place = metadata(request.set, self.set_bytes[usize::from(request.set)], &mut self.places);
+                let read = Io { direction: Direction::Read, length_bytes: METADATA_BYTES, ..place };
+                served.add(Stage::Before, read);
+            }
+            time_ns += reducing_ns;
+            (offset_bytes, length_bytes) = (first, stored_bytes);
+        }
+        let deleted = self.keep_extents(served, request, now_ns);
+        self.add_data(served, Direction::Write, request, offset_bytes, length_bytes);
+        served.is_mirrored = self.mirror.is_some();
+        (time_ns, deleted)
+    }
+
+    /// Extents that snapshots still need are copied away, or the write goes elsewhere. Returns how many snapshots had to go.
+    fn keep_extents(&mut self, served: &mut Served, request: Request, now_ns: u64) -> u32 {
+        let Some(snapshots) = &mut self.snapshots else { return 0 };
+        let extent_bytes = snapshots.extent_bytes;
+        let set = usize::from(request.set);
+        let set_address = request.address - request.offset_bytes;
+        let mut deleted = 0;
+        let (first, end) = (request.address / extent_bytes, request.address + request.length_bytes);
+        for extent in first..end.div_ceil(extent_bytes) {
+            let address = extent * extent_bytes;
+            let (must_keep, gone) = snapshots.must_keep(address, set, now_ns);
+            deleted += gone;
+            if !must_keep {
+                continue;
+            }
+            let stored = match &self.reduction {
+                Some(reduction) => reduction.stored(extent_bytes, served.content),
+                None => extent_bytes,
+            };
+            let home = address.saturating_sub(set_address);
+            let old = snapshots.moved_to(address).unwrap_or(home);
+            let place = snapshots.place(set);
+            let covered = end.min(address + extent_bytes) - request.address.max(address);
+            if snapshots.redirects {
+                // What the host does not write of the extent moves with it.
+                snapshots.move_to(address, place);
+                if covered < extent_bytes {
+                    let rest = (stored as f64 * (1.0 - covered as f64 / extent_bytes as f64)) as u64;
+                    let rest = rest.div_ceil(512).max(1) * 512;
+                    served.add(Stage::Before, internal(Direction::Read, request.set, old, rest));
+                    served.add(Stage::Copy, internal(Direction::Write, request.set, place, rest));
+                }
+            } else {
+                served.add(Stage::Before, internal(Direction::Read, request.set, old, stored));
+                served.add(Stage::Copy, internal(Direction::Write, request.set, place, stored));
+            }
+            if snapshots.record_bytes > 0 {
+                let place = metadata(request.set, self.set_bytes[set], &mut self.places);
+                let length_bytes = snapshots.record_bytes;
+                served.add(Stage::Record, Io { direction: Direction::Write, length_bytes, ..place });
+            }
+        }
+        deleted
+    }
+
+    /// The host's data, extent by extent where some lie elsewhere.
+    fn add_data(
+        &mut self,
+        served: &mut Served,
+        direction: Direction,
+        request: Request,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) {
+        let mut add = |offset_bytes: u64, length_bytes: u64| {
+            let is_cached = true;
+            let io = Io { is_cached, ..internal(direction, request.set, offset_bytes, length_bytes) };
+            served.add(Stage::Data, io);
+        };
+        if length_bytes == 0 {
+            return;
+        }
+        let Some(snapshots) = self.snapshots.as_ref().filter(|snapshots| snapshots.redirects) else {
+            return add(offset_bytes, length_bytes);
+        };
+        let set_address = request.address - request.offset_bytes;
+        let (mut at, end) = (offset_bytes, offset_bytes + length_bytes);
+        // Neighbours that lie together are one I/O.
+        let mut run: Option<(u64, u64)> = None;
+        while at < end {
+            let address = set_address + at;
+            let within = address % snapshots.extent_bytes;
+            let length = (snapshots.extent_bytes - within).min(end - at);
+            let place = snapshots.moved_to(address).map_or(at, |place| place + within);
+            run = match run {
+                Some((first, bytes)) if first + bytes == place => Some((first, bytes + length)),
+                Some((first, bytes)) => {
+                    add(first, bytes);
+                    Some((place, length))
+                }
+                None => Some((place, length)),
+            };
+            at += length;
+        }
+        if let Some((first, bytes)) = run {
+            add(first, bytes);
+        }
+    }
+
+    /// Whether what commands need stays as it is.
+    pub fn is_steady(&self) -> bool {
+        self.thin.as_ref().is_none_or(Thin::is_steady)
+            && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
+            && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
+    }
+
+    /// When a service does something by itself.
+    pub fn next_ns(&self) -> u64 {
+        self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns)
+    }
+
+    pub fn skip_time(&mut self, duration_ns: u64) {
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.skip_time(duration_ns);
+        }
+    }
+
+    pub fn count_into(&self, counters: &mut Counters) {
+        if let Some(thin) = &self.thin {
+            thin.count_into(counters);
+        }
+        if let Some(reduction) = &self.reduction {
+            reduction.count_into(counters);
+        }
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.count_into(counters);
+        }
+        if let Some(cache) = &self.cache {
+            for (name, value) in [
+                ("hits", cache.hits),
+                ("misses", cache.misses),
+                ("admitted_bytes", cache.admitted_bytes),
+                ("fill_bytes", cache.kept.filled_bytes()),
+            ] {
+                counters.add("drive_cache", name, value);
+            }
+        }
+        if let Some(mirror) = &self.mirror {
+            mirror.count_into(counters);
+        }
+    }
+}
+
+impl CacheOnDrives {
+    /// What is read from elsewhere is kept, after the answer.
+    fn admit(&mut self, served: &mut Served, request: Request) {
+        let first = request.address.div_ceil(CACHE_SECTOR_BYTES) * CACHE_SECTOR_BYTES;
+        let end = (request.address + request.length_bytes) / CACHE_SECTOR_BYTES * CACHE_SECTOR_BYTES;
+        if first >= end {
+            return;
+        }
+        if let Some(seen) = &mut self.seen {
+            let was_seen = seen.has_seen(request.address);
+            if !was_seen {
+                return;
+            }
+        }
+        let (set, mut admitted_bytes) = (self.set, 0);
+        self.kept.keep(first, end - first, |offset_bytes, length_bytes| {
+            admitted_bytes += length_bytes;
+            served.add(Stage::After, internal(Direction::Write, set, offset_bytes, length_bytes));
+        });
+        self.admitted_bytes += admitted_bytes;
+    }
+}
+
+/// Arrays that are simulated: two with a mirror.
+pub(crate) fn array_sites(array: &array::Array, settings: &Settings) -> usize {
+    if array.mirror.is_some() && settings.on.mirror { 2 } else { 1 }
+}
+
+/// I/O of a service at the drives.
+fn internal(direction: Direction, set: u16, offset_bytes: u64, length_bytes: u64) -> Io {
+    let length_bytes = length_bytes as u32;
+    Io { direction, set, offset_bytes, length_bytes, is_cached: false, is_cache_hit: false }
+}
+
+/// A place of metadata, anywhere in a set.
+fn metadata(set: u16, set_bytes: u64, random: &mut Random) -> Io {
+    let blocks = (set_bytes / u64::from(METADATA_BYTES)).max(1);
+    let offset_bytes = random.below(blocks) * u64::from(METADATA_BYTES);
+    internal(Direction::Read, set, offset_bytes, u64::from(METADATA_BYTES))
+}

@@ -1,0 +1,246 @@
+//! Path of a served command: its stages, one after the other, and its answer.
+
+use load::Direction;
+
+use super::super::Model;
+use super::super::command::{Command, ModelEvent, Phase, TaskKind};
+use super::request::Stage;
+use super::{Io, METADATA_BYTES, Request, SnapshotTask, internal, metadata};
+
+/// I/O that no command waits for.
+const NO_PARENT: u32 = u32::MAX;
+
+impl Model {
+    /// A host's command is at its controller: what the services make of it begins.
+    pub(in super::super) fn serve(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let state = &self.sets[usize::from(command.set)];
+        let (address, length_bytes) = (state.address(command.offset_bytes), u64::from(command.length_bytes));
+        let controller = &self.controllers[usize::from(command.owner)];
+        let is_in_memory =
+            controller.write_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes))
+                || controller.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes));
+        let request = Request {
+            direction: command.direction,
+            set: command.set,
+            offset_bytes: command.offset_bytes,
+            length_bytes,
+            address,
+            is_in_memory,
+        };
+        let Some(services) = &mut self.services else { return };
+        if command.direction == Direction::Trim {
+            services.trim(request);
+            return self.start_with_caches(index);
+        }
+        let (time_ns, deleted) = services.plan(index, request, self.now_ns);
+        if deleted > 0 {
+            self.note(format!("the reserve of snapshots is full; {deleted} of the oldest are deleted"));
+        }
+        if time_ns == 0 {
+            return self.next_stage(index);
+        }
+        let ready_ns = self.controllers[usize::from(command.controller)].process(self.now_ns, time_ns);
+        self.queue.push(ready_ns, ModelEvent::NextStage(index).pack());
+    }
+
+    /// The I/Os of the next stage begin; after the last the command is answered.
+    pub(in super::super) fn next_stage(&mut self, index: u32) {
+        let Some(services) = &mut self.services else { return };
+        let served = &mut services.served[index as usize];
+        let Some(stage) = served.next_stage() else {
+            if served.is_mirrored {
+                return self.mirror_alone(index);
+            }
+            return self.serve_ends(index);
+        };
+        // The stage itself is pending until all its I/Os have begun: some end at once.
+        served.pending = 1;
+        let is_mirrored = stage == Stage::Data && std::mem::take(&mut served.is_mirrored);
+        let arrives_ns = is_mirrored.then(|| self.send_to_mirror(index));
+        while let Some(io) = self.next_io(index, stage) {
+            self.begin_io(index, io, None);
+            if let Some(at_ns) = arrives_ns {
+                self.begin_io(index, io, Some(at_ns));
+            }
+        }
+        self.io_ends(index);
+    }
+
+    fn next_io(&mut self, index: u32, stage: Stage) -> Option<Io> {
+        let services = self.services.as_mut()?;
+        let served = &mut services.served[index as usize];
+        let io = served.next_of(stage)?;
+        served.pending += 1;
+        Some(io)
+    }
+
+    /// Sends the data of a command to the second array; returns when it is there.
+    fn send_to_mirror(&mut self, index: u32) -> u64 {
+        let bytes = u64::from(self.commands.get(index).length_bytes);
+        let now_ns = self.now_ns;
+        let mirror = self.services.as_mut().and_then(|services| services.mirror.as_mut());
+        mirror.map_or(now_ns, |mirror| mirror.send(now_ns, bytes))
+    }
+
+    /// A write of which nothing is stored is acknowledged by the second array's controller.
+    fn mirror_alone(&mut self, index: u32) {
+        let at_ns = self.send_to_mirror(index);
+        let Some(services) = &mut self.services else { return };
+        let served = &mut services.served[index as usize];
+        (served.is_mirrored, served.pending) = (false, 1);
+        let way_ns = services.mirror.as_ref().map_or(0, |mirror| mirror.way_ns());
+        self.queue.push(at_ns + way_ns, ModelEvent::Acknowledged(index).pack());
+    }
+
+    /// Begins an I/O of a command, here or, where it arrives there at a moment, at the second array.
+    fn begin_io(&mut self, parent: u32, io: Io, arrives_ns: Option<u64>) {
+        let command = *self.commands.get(parent);
+        if arrives_ns.is_some()
+            && let Some(services) = &mut self.services
+        {
+            services.served[parent as usize].pending += 1;
+        }
+        let index = self.make_io(command.owner, command.controller, parent, io);
+        match arrives_ns {
+            Some(at_ns) => {
+                let (own_sets, own_controllers) = (self.own_sets as u16, self.own_controllers as u16);
+                let remote = self.commands.get_mut(index);
+                remote.set += own_sets;
+                remote.owner += own_controllers;
+                remote.controller = remote.owner;
+                self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
+            }
+            None if io.is_cached => self.start_with_caches(index),
+            None => self.begin_internal(index),
+        }
+    }
+
+    fn make_io(&mut self, owner: u16, controller: u16, parent: u32, io: Io) -> u32 {
+        let kind = if io.is_cached { TaskKind::Data } else { TaskKind::Internal };
+        self.commands.keep(Command {
+            issued_at_ns: self.now_ns,
+            offset_bytes: io.offset_bytes,
+            length_bytes: io.length_bytes,
+            tag: parent,
+            set: io.set,
+            controller,
+            owner,
+            direction: io.direction,
+            kind,
+            phase: Phase::Read,
+            is_part: io.is_cache_hit,
+            ..Command::BLANK
+        })
+    }
+
+    /// I/Os of services go to the drives as those of a rebuild do.
+    fn begin_internal(&mut self, index: u32) {
+        match self.commands.get(index).direction {
+            Direction::Read => self.begin_read(index),
+            _ => self.begin_write(index),
+        }
+    }
+
+    /// When the end of an I/O is known to its command: that of the second array has its way back.
+    pub(in super::super) fn ends_at_ns(&self, index: u32, at_ns: u64) -> u64 {
+        let is_remote = usize::from(self.commands.get(index).set) >= self.own_sets;
+        let mirror = self.services.as_ref().and_then(|services| services.mirror.as_ref());
+        at_ns + mirror.filter(|_| is_remote).map_or(0, |mirror| mirror.way_ns())
+    }
+
+    /// An I/O of a command is done.
+    pub(in super::super) fn part_done(&mut self, index: u32) {
+        let Command { tag, is_lost, is_part, .. } = *self.commands.get(index);
+        self.end(index);
+        let Some(services) = self.services.as_mut().filter(|_| tag != NO_PARENT) else { return };
+        let served = &mut services.served[tag as usize];
+        if is_lost && is_part {
+            served.has_lost_cache = true;
+            if let Some(cache) = &mut services.cache {
+                cache.is_lost = true;
+            }
+        } else {
+            served.is_lost |= is_lost;
+        }
+        self.io_ends(tag);
+    }
+
+    /// One I/O less is pending; with the last the next stage begins.
+    pub(in super::super) fn io_ends(&mut self, index: u32) {
+        let Some(services) = &mut self.services else { return };
+        let served = &mut services.served[index as usize];
+        served.pending -= 1;
+        if served.pending > 0 {
+            return;
+        }
+        if std::mem::take(&mut served.has_lost_cache) {
+            // The cache is gone: the data is read from where it belongs.
+            let command = *self.commands.get(index);
+            served.pending = 1;
+            let length_bytes = u64::from(command.length_bytes);
+            let io = internal(Direction::Read, command.set, command.offset_bytes, length_bytes);
+            return self.begin_io(index, Io { is_cached: true, ..io }, None);
+        }
+        self.next_stage(index);
+    }
+
+    /// A served command is answered; what follows the answer begins.
+    fn serve_ends(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        let Some(services) = &mut self.services else { return };
+        let served = &mut services.served[index as usize];
+        let (after_ns, is_lost) = (served.after_ns, served.is_lost);
+        self.begin_after(index, command);
+        self.commands.get_mut(index).is_lost = is_lost;
+        let at_ns = match after_ns {
+            0 => self.now_ns,
+            _ => self.controllers[usize::from(command.controller)].process(self.now_ns, after_ns),
+        };
+        self.answer_at(at_ns, index);
+    }
+
+    fn begin_after(&mut self, index: u32, command: Command) {
+        while let Some(io) =
+            self.services.as_mut().and_then(|services| services.served[index as usize].next_of(Stage::After))
+        {
+            let after = self.make_io(command.owner, command.controller, NO_PARENT, io);
+            self.begin_internal(after);
+        }
+    }
+
+    /// A snapshot is taken.
+    pub(in super::super) fn take_snapshot(&mut self) {
+        let now_ns = self.now_ns;
+        let snapshots = self.services.as_mut().and_then(|services| services.snapshots.as_mut());
+        if let Some(number) = snapshots.map(|snapshots| snapshots.take(now_ns)) {
+            self.note(format!("snapshot {number} is taken"));
+        }
+    }
+
+    /// The oldest snapshot is deleted.
+    pub(in super::super) fn delete_snapshot(&mut self) {
+        let now_ns = self.now_ns;
+        let snapshots = self.services.as_mut().and_then(|services| services.snapshots.as_mut());
+        match snapshots.and_then(|snapshots| snapshots.delete_oldest(now_ns)) {
+            Some(number) => self.note(format!("snapshot {number} is deleted")),
+            None => self.note("there is no snapshot to delete".to_owned()),
+        }
+    }
+
+    /// What services do by themselves at this moment.
+    pub(in super::super) fn run_services(&mut self) {
+        let now_ns = self.now_ns;
+        let Some(services) = &mut self.services else { return };
+        match services.snapshots.as_mut().and_then(|snapshots| snapshots.due(now_ns)) {
+            Some(SnapshotTask::Take) => self.take_snapshot(),
+            Some(SnapshotTask::DeletionRecord) => {
+                let place = metadata(0, services.set_bytes[0], &mut services.places);
+                let io = Io { direction: Direction::Write, length_bytes: METADATA_BYTES, ..place };
+                let record = self.make_io(0, 0, NO_PARENT, io);
+                self.begin_internal(record);
+            }
+            None => {}
+        }
+    }
+}

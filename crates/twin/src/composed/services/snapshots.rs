@@ -1,0 +1,200 @@
+//! Snapshots: extents that are kept as they were, by copying them away or by writing elsewhere.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::sparse::Sparse;
+use crate::part::Counters;
+
+/// Extents whose metadata is written at once when a snapshot is deleted.
+const EXTENTS_A_RECORD: u64 = 256;
+
+/// Snapshot that is kept.
+#[derive(Debug, Clone, Copy)]
+struct Snapshot {
+    number: u32,
+    /// Extents that are kept for it.
+    extents: u64,
+}
+
+/// Room for kept extents in one set.
+#[derive(Debug, Clone)]
+struct Reserve {
+    first_bytes: u64,
+    extents: u64,
+    next: u64,
+    used: u64,
+}
+
+/// Snapshots of all volumes of an array.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshots {
+    pub extent_bytes: u64,
+    pub record_bytes: u32,
+    pub redirects: bool,
+    keep: usize,
+    every_ns: u64,
+    delete_pause_ns: u64,
+    /// By extent: the newest snapshot when it was kept last.
+    kept_at: Sparse,
+    /// Where extents lie that were written elsewhere, in their sets.
+    moved: BTreeMap<u64, u64>,
+    taken: u32,
+    all: VecDeque<Snapshot>,
+    reserves: Vec<Reserve>,
+    due_ns: u64,
+    /// Metadata writes that deletions still make, and when the next is.
+    deletions: u64,
+    deletion_ns: u64,
+    pub copies: u64,
+    deleted: u64,
+}
+
+/// What is due by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SnapshotTask {
+    Take,
+    DeletionRecord,
+}
+
+impl Snapshots {
+    /// With room in each set from its first free byte on.
+    pub fn new(snapshots: &array::Snapshots, rooms: impl Iterator<Item = (u64, u64)>) -> Snapshots {
+        let extent_bytes = snapshots.extent.get();
+        let every_ns = snapshots.every.get();
+        Snapshots {
+            extent_bytes,
+            record_bytes: snapshots.record.get() as u32,
+            redirects: snapshots.method.get() == 1,
+            keep: snapshots.keep.count() as usize,
+            every_ns,
+            delete_pause_ns: snapshots.delete_pause.get(),
+            kept_at: Sparse::default(),
+            moved: BTreeMap::new(),
+            taken: 0,
+            all: VecDeque::new(),
+            reserves: rooms
+                .map(|(first_bytes, bytes)| Reserve {
+                    first_bytes,
+                    extents: bytes / extent_bytes,
+                    next: 0,
+                    used: 0,
+                })
+                .collect(),
+            due_ns: if every_ns > 0 { every_ns } else { u64::MAX },
+            deletions: 0,
+            deletion_ns: u64::MAX,
+            copies: 0,
+            deleted: 0,
+        }
+    }
+
+    /// A snapshot of all volumes is taken; of too many the oldest is deleted.
+    pub fn take(&mut self, now_ns: u64) -> u32 {
+        self.taken += 1;
+        self.all.push_back(Snapshot { number: self.taken, extents: 0 });
+        while self.all.len() > self.keep {
+            self.delete_oldest(now_ns);
+        }
+        self.taken
+    }
+
+    /// The oldest snapshot is deleted: its metadata is written bit by bit.
+    pub fn delete_oldest(&mut self, now_ns: u64) -> Option<u32> {
+        let kept = self.all.pop_front()?;
+        self.deleted += 1;
+        self.deletions += kept.extents.div_ceil(EXTENTS_A_RECORD);
+        if self.deletions > 0 && self.deletion_ns == u64::MAX {
+            self.deletion_ns = now_ns + self.delete_pause_ns;
+        }
+        let mut freed = kept.extents;
+        for reserve in &mut self.reserves {
+            let part = freed.min(reserve.used);
+            reserve.used -= part;
+            freed -= part;
+        }
+        Some(kept.number)
+    }
+
+    /// Whether the extent of an address has to be kept before it is written, which is noted. Where there is no room the oldest
+    /// snapshots are deleted, which the second value counts.
+    pub fn must_keep(&mut self, address: u64, set: usize, now_ns: u64) -> (bool, u32) {
+        let Some(newest) = self.all.back().map(|kept| kept.number) else { return (false, 0) };
+        let extent = address / self.extent_bytes;
+        if self.kept_at.get(extent) >= newest {
+            return (false, 0);
+        }
+        let mut deleted = 0;
+        while self.reserves[set].used >= self.reserves[set].extents {
+            deleted += 1;
+            if self.delete_oldest(now_ns).is_none() {
+                return (false, deleted);
+            }
+        }
+        let Some(last) = self.all.back_mut() else { return (false, deleted) };
+        last.extents += 1;
+        self.kept_at.set(extent, newest);
+        self.copies += 1;
+        (true, deleted)
+    }
+
+    /// A place for a kept or moved extent, in the set.
+    pub fn place(&mut self, set: usize) -> u64 {
+        let reserve = &mut self.reserves[set];
+        let place = reserve.first_bytes + reserve.next * self.extent_bytes;
+        reserve.next = (reserve.next + 1) % reserve.extents.max(1);
+        reserve.used += 1;
+        place
+    }
+
+    /// Where the extent of an address lies, if elsewhere.
+    pub fn moved_to(&self, address: u64) -> Option<u64> {
+        self.moved.get(&(address / self.extent_bytes)).copied()
+    }
+
+    /// The extent of an address lies elsewhere from now on.
+    pub fn move_to(&mut self, address: u64, place: u64) {
+        self.moved.insert(address / self.extent_bytes, place);
+    }
+
+    /// When something is due by itself.
+    pub fn next_ns(&self) -> u64 {
+        self.due_ns.min(self.deletion_ns)
+    }
+
+    /// What is due now.
+    pub fn due(&mut self, now_ns: u64) -> Option<SnapshotTask> {
+        if self.due_ns <= now_ns {
+            self.due_ns += self.every_ns;
+            return Some(SnapshotTask::Take);
+        }
+        (self.deletion_ns <= now_ns).then(|| {
+            self.deletions -= 1;
+            self.deletion_ns = if self.deletions > 0 { now_ns + self.delete_pause_ns } else { u64::MAX };
+            SnapshotTask::DeletionRecord
+        })
+    }
+
+    /// Whether writes keep nothing, because there is no snapshot, and no deletion goes on.
+    pub fn is_steady(&self) -> bool {
+        self.all.is_empty() && self.deletions == 0
+    }
+
+    /// Time passes that is not simulated.
+    pub fn skip_time(&mut self, duration_ns: u64) {
+        if self.due_ns != u64::MAX {
+            self.due_ns = self.due_ns.saturating_sub(duration_ns);
+        }
+    }
+
+    pub fn count_into(&self, counters: &mut Counters) {
+        for (name, value) in [
+            ("taken", u64::from(self.taken)),
+            ("deleted", self.deleted),
+            ("kept_extents", self.copies),
+            ("fill_snapshots", self.all.len() as u64),
+            ("fill_bytes", self.reserves.iter().map(|reserve| reserve.used).sum::<u64>() * self.extent_bytes),
+        ] {
+            counters.add("snapshots", name, value);
+        }
+    }
+}
