@@ -105,6 +105,18 @@ fn lacking(text: &str) -> Vec<Cited> {
     }
     if has(plan::RESOLVED) {
         lines.push(cited!("The model has no nodes that fail, no read-ahead of controllers and no wear."));
+        let has_service = |service: &str| {
+            text.lines().any(|line| line.starts_with(&format!("{}{service}.", plan::RESOLVED)))
+        };
+        if has_service("reduction") || has_service("snapshots") {
+            lines.push(cited!(
+                "Its stored data stays at its address: the model has no log-structured placement and no cleaning, which slow arrays that \
+                 write so as they fill."
+            ));
+        }
+        if has_service("mirror") {
+            lines.push(cited!("The model has no loss of the mirror and no resynchronisation."));
+        }
         if has_modules(text) {
             lines.push(cited!(
                 "Its flash modules have no garbage collection: they cannot show a write cliff, and writes that go on for hours would \

@@ -30,19 +30,32 @@ pub struct Topology {
 
 /// Topology of an array of parts.
 pub(super) fn of_parts(array: &array::Array) -> Topology {
-    let controllers = match &array.nodes {
+    let mut controllers = match &array.nodes {
         None => vec![TopologyPart::new(&array.controllers.label.text, array.controllers.count.count())],
         Some(nodes) => vec![
             TopologyPart::new(&nodes.label.text, nodes.count.count()),
             TopologyPart::new(&array.controllers.label.text, array.controller_count()),
         ],
     };
-    let drives = array.groups.iter().flat_map(|group| {
+    let services = [
+        ("thin provisioning", array.thin.is_some()),
+        ("data reduction", array.reduction.is_some()),
+        ("snapshots", array.snapshots.is_some()),
+    ];
+    controllers.extend(
+        services.into_iter().filter(|(_, is_there)| *is_there).map(|(label, _)| TopologyPart::new(label, 1)),
+    );
+    let cache_group = array.cache_group();
+    let second = array.mirror.as_ref().map(|mirror| {
+        TopologyPart::new(&format!("second array of the same parts, {} km away", mirror.distance_km.get()), 1)
+    });
+    let drives = array.groups.iter().enumerate().flat_map(|(index, group)| {
         let (model, count, spares) =
             (group.drives.label(), array.drives_of(group), group.keys.spares.count());
         let of_nodes = if group.is_per_node { array.node_count() } else { 1 };
         let spares = spares.saturating_mul(of_nodes).min(count);
-        let set = TopologyPart::new(&format!("{model}, {}", group.layout().title()), count - spares);
+        let role = if cache_group == Some(index) { ", read cache" } else { "" };
+        let set = TopologyPart::new(&format!("{model}, {}{role}", group.layout().title()), count - spares);
         let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
         [Some(set), spares].into_iter().flatten()
     });
@@ -50,6 +63,6 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
         hosts: vec![TopologyPart::new(&array.hosts.label.text, array.hosts.count.count())],
         links: vec![TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count())],
         controllers,
-        drives: drives.collect(),
+        drives: drives.chain(second).collect(),
     }
 }
