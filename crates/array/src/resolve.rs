@@ -341,5 +341,8 @@ fn fabric_of(network: &Network, nodes: u64, controllers: &Controllers) -> Fabric
         command: network.command.clone(),
         latency: network.latency.clone(),
         paths: Parameter { text: "shared".into(), ..derived(0) },
+        // The ports are paid for, and draw their power, once.
+        price_usd: derived(0),
+        watts: derived(0),
     }
 }
