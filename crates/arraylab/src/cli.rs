@@ -293,6 +293,9 @@ pub struct SizeArgs {
     /// States that are looked at [default: all; with --space only healthy]
     #[arg(long, value_name = "STATE", value_parser = ["healthy", "drive-lost", "rebuilding", "controller-lost", "cache-off", "full"])]
     pub state: Vec<String>,
+    /// Search all of a space of more than 32 designs, also what cannot be on the Pareto front
+    #[arg(long)]
+    pub exhaustive: bool,
     /// Simulations of each point, with seeds from 1 on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub seeds: u32,

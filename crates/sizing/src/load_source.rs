@@ -21,6 +21,8 @@ pub struct LoadSource {
     pub not_carried: Vec<String>,
     /// Bytes that the workload stores, where its file says so.
     pub capacity_bytes: Option<u64>,
+    /// Bytes that it writes in a day, where its file says so.
+    pub written_bytes_per_day: Option<u64>,
 }
 
 impl LoadSource {
@@ -36,9 +38,13 @@ impl LoadSource {
         }
         if let Some(workload) = workload_of(source)? {
             let case = workload.case(source)?;
-            let capacity_bytes = workload.capacity_bytes;
-            let not_carried = workload.not_known;
-            return Ok(LoadSource { text: text.to_owned(), case, not_carried, capacity_bytes });
+            return Ok(LoadSource {
+                text: text.to_owned(),
+                case,
+                not_carried: workload.not_known,
+                capacity_bytes: workload.capacity_bytes,
+                written_bytes_per_day: workload.written_bytes_per_day,
+            });
         }
         let loaded = plan::load_plan(source)?;
         let Some(case) = case else {
@@ -55,6 +61,7 @@ impl LoadSource {
             case: named(text, &cases, case)?,
             not_carried: Vec::new(),
             capacity_bytes: None,
+            written_bytes_per_day: None,
         })
     }
 
@@ -163,7 +170,13 @@ fn of_settings(text: &str, settings: &str) -> Result<LoadSource, SizingError> {
     let cases = plan::expand(&plan, &Selection::default())?;
     let case =
         cases.into_iter().next().ok_or_else(|| SizingError::question("there is no load", "name one"))?;
-    Ok(LoadSource { text: text.to_owned(), case, not_carried: Vec::new(), capacity_bytes: None })
+    Ok(LoadSource {
+        text: text.to_owned(),
+        case,
+        not_carried: Vec::new(),
+        capacity_bytes: None,
+        written_bytes_per_day: None,
+    })
 }
 
 fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource, SizingError> {
@@ -190,5 +203,11 @@ fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource,
         }
     };
     let not_carried = imported.not_carried.iter().map(ToString::to_string).collect();
-    Ok(LoadSource { text: text.to_owned(), case, not_carried, capacity_bytes: None })
+    Ok(LoadSource {
+        text: text.to_owned(),
+        case,
+        not_carried,
+        capacity_bytes: None,
+        written_bytes_per_day: None,
+    })
 }

@@ -114,6 +114,7 @@ pub fn workload_of_recording(name: &str, input: &mut dyn BufRead) -> Result<Work
         source: format!("arraylab record: {name}"),
         not_known,
         capacity_bytes: None,
+        written_bytes_per_day: None,
         streams,
     })
 }
@@ -207,6 +208,7 @@ pub fn workload_of_trace(name: &str, trace: &Trace) -> Result<Workload, SizingEr
             "popularity: all of the working set is taken as equally busy".into(),
         ],
         capacity_bytes: None,
+        written_bytes_per_day: None,
         streams,
     })
 }
