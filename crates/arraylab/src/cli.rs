@@ -337,10 +337,11 @@ pub struct RecordArgs {
 /// Arguments of `workload`.
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
-    /// Recordings of `arraylab record`, and traces: blkparse, fio iolog, MSR Cambridge, SPC
+    /// Recordings of `arraylab record`; traces: blkparse, fio iolog, MSR Cambridge, SPC; output of iostat -x, sar -d, sadf -j,
+    /// esxtop -b, perfmon (CSV) and Prometheus (query_range of node_exporter)
     #[arg(required = true, value_name = "FROM")]
     pub from: Vec<PathBuf>,
-    /// Disk, file or ASU of a trace that has several
+    /// Disk, file or ASU of a trace or output that has several
     #[arg(long, value_name = "NAME")]
     pub unit: Option<String>,
     /// The workload file, which is not there yet [default: stdout]

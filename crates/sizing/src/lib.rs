@@ -19,6 +19,7 @@ mod simulation;
 mod size;
 mod space;
 mod state;
+mod tool_output;
 mod wear;
 mod what_if;
 mod workload;
@@ -39,6 +40,9 @@ pub use simulation::Effort;
 pub use size::{Growth, LeftOut, SizePoint, SizeQuestion, SizeRow, SizeVerdict};
 pub use space::{Axis, designs};
 pub use state::State;
+pub use tool_output::is_tool_output;
 pub use what_if::{Row, what_if};
 pub use workload::{Stream, Workload};
-pub use workload_source::{joined_workload, workload_of_recording, workload_of_trace};
+pub use workload_source::{
+    joined_workload, workload_of_recording, workload_of_tool_output, workload_of_trace,
+};

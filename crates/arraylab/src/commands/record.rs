@@ -6,7 +6,10 @@ use crate::failure::Failure;
 use crate::output::{print, print_notice, write_new};
 use load::Trace;
 use probe::{RecordError, RecordSettings};
-use sizing::{Workload, joined_workload, workload_of_recording, workload_of_trace};
+use sizing::{
+    Workload, is_tool_output, joined_workload, workload_of_recording, workload_of_tool_output,
+    workload_of_trace,
+};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter};
 use std::path::Path;
@@ -18,6 +21,8 @@ use std::time::Duration;
 const LENGTH_LIMIT: Duration = Duration::from_secs(31 * 24 * 3600);
 /// Most sources of a workload.
 const SOURCES_LIMIT: usize = 64;
+/// Beginning of a source by which its kind is known.
+const HEAD_BYTES: usize = 64 << 10;
 /// Beginning of a recording.
 const RECORDING: &[u8] = b"{\"recording\":";
 
@@ -90,12 +95,15 @@ pub fn workload(arguments: &WorkloadArgs) -> Result<ExitCode, Failure> {
 fn workload_of(source: &Path, unit: Option<&str>) -> Result<Workload, Failure> {
     let unreadable =
         |error: std::io::Error| Failure::refused(format!("cannot read {}: {error}", source.display()));
-    let mut input = BufReader::new(File::open(source).map_err(unreadable)?);
+    let mut input = BufReader::with_capacity(HEAD_BYTES, File::open(source).map_err(unreadable)?);
     let name = source
         .file_name()
         .map_or_else(|| source.display().to_string(), |name| name.to_string_lossy().into_owned());
     if input.fill_buf().map_err(unreadable)?.starts_with(RECORDING) {
         return Ok(workload_of_recording(&name, &mut input)?);
+    }
+    if is_tool_output(input.fill_buf().map_err(unreadable)?) {
+        return Ok(workload_of_tool_output(&name, &mut input, unit)?);
     }
     let trace = Trace::read(&name, &mut input, unit).map_err(|error| Failure::Refused(Box::new(error)))?;
     Ok(workload_of_trace(&name, &trace)?)

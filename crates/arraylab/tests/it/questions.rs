@@ -337,6 +337,27 @@ fn a_recording_becomes_a_workload() {
     assert!((answered["iops"].as_f64().unwrap() / 110.0 - 1.0).abs() < 0.05, "{answered}");
 }
 
+/// Proves that iostat's output becomes a workload file of the device that is named, with what it does not tell.
+#[test]
+fn output_of_iostat_becomes_a_workload() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("iostat.txt");
+    let text = "Linux 6.8.0 (db3) \t11/23/2026 \t_x86_64_\t(8 CPU)\n\n\
+                Device r/s rkB/s w/s wkB/s\nsda 9 9 9 9\nsdb 9 9 9 9\n\n\
+                Device r/s rkB/s w/s wkB/s\nsda 100 800 50 800\nsdb 7 56 0 0\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let printed = succeed(&["workload", file, "--unit", "sda"]);
+    assert!(printed.contains("source: \"iostat: iostat.txt\"") && printed.contains("iops: 100"), "{printed}");
+    assert!(printed.contains("bs: 8192") && printed.contains("bs: 16384"), "{printed}");
+    assert!(!printed.contains("sdb") && printed.contains("not_known:"), "{printed}");
+    assert_eq!(printed, succeed(&["workload", file, "--unit", "sda"]));
+    std::fs::write(file, text.replace("800", "8k")).unwrap();
+    let (status, message) = refuse(&["workload", file]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("iostat.txt: line") && message.contains("hint"), "{message}");
+}
+
 /// Proves that a trace becomes a workload whose twin does what the twin does with the trace itself, within a tenth.
 #[test]
 fn a_trace_becomes_a_workload() {
