@@ -69,7 +69,7 @@ pub enum Command {
     Record(RecordArgs),
     /// Make a workload of recordings and traces, for `size` and `what-if`
     #[command(
-        after_help = "Examples:\n  arraylab workload week.rec --out oltp.yaml\n  arraylab workload trace.iolog --out traced.yaml"
+        after_help = "Examples:\n  arraylab workload week.rec --out peak.yaml\n  arraylab workload oltp --out mine.yaml\n  arraylab workload trace.iolog --out traced.yaml"
     )]
     Workload(WorkloadArgs),
     /// Print a shipped plan, array or part as YAML, to read or to start one's own from
@@ -276,7 +276,7 @@ pub struct WhatIfArgs {
 /// Arguments of `size`.
 #[derive(Debug, Args)]
 pub struct SizeArgs {
-    /// A workload file, or a load that says its rate: PLAN:STAGE/CASE, fio:rw=…,rate_iops=…, FILE.fio
+    /// A workload file, a named workload (`arraylab workload --list`), or a load that says its rate: PLAN:STAGE/CASE, fio:rw=…,rate_iops=…, FILE.fio
     pub workload: String,
     /// A shipped array's name, or a file; repeat for several
     #[arg(long, value_name = "ARRAY", required = true)]
@@ -337,10 +337,13 @@ pub struct RecordArgs {
 /// Arguments of `workload`.
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
-    /// Recordings of `arraylab record`; traces: blkparse, fio iolog, MSR Cambridge, SPC; output of iostat -x, sar -d, sadf -j,
+    /// Named workloads (--list); recordings of `arraylab record`; traces: blkparse, fio iolog, MSR Cambridge, SPC; output of iostat -x, sar -d, sadf -j,
     /// esxtop -b, perfmon (CSV) and Prometheus (query_range of node_exporter)
-    #[arg(required = true, value_name = "FROM")]
+    #[arg(required_unless_present = "list", value_name = "FROM")]
     pub from: Vec<PathBuf>,
+    /// Print the named workloads
+    #[arg(long, conflicts_with = "from")]
+    pub list: bool,
     /// Disk, file or ASU of a trace or output that has several
     #[arg(long, value_name = "NAME")]
     pub unit: Option<String>,

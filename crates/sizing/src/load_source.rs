@@ -1,6 +1,7 @@
 //! Loads of questions: a plan's case, fio's settings, a fio job file.
 
 use crate::SizingError;
+use crate::named_workload::named_workload;
 use crate::workload::{self, Workload, asked_iops};
 use plan::{Case, Selection};
 use std::path::Path;
@@ -26,7 +27,7 @@ pub struct LoadSource {
 }
 
 impl LoadSource {
-    /// Reads `PLAN:STAGE/CASE`, `fio:rw=…,bs=…`, a workload file, or `FILE.fio`, of which `FILE.fio:STAGE/CASE` names one of several
+    /// Reads `PLAN:STAGE/CASE`, `fio:rw=…,bs=…`, a workload file or its name, or `FILE.fio`, of which `FILE.fio:STAGE/CASE` names one of several
     /// loads.
     pub fn read(text: &str) -> Result<LoadSource, SizingError> {
         if let Some(settings) = text.strip_prefix(FIO) {
@@ -77,10 +78,10 @@ impl LoadSource {
     }
 }
 
-/// Workload in a file; `None` where it is no workload file.
+/// Workload in a file, or that ships under this name; `None` where it is neither.
 fn workload_of(source: &str) -> Result<Option<Workload>, SizingError> {
     if !Path::new(source).is_file() {
-        return Ok(None);
+        return named_workload(source).map(|named| Workload::parse(named.name, named.text)).transpose();
     }
     let text = plan::read_text(Path::new(source), plan::FILE_BYTES_LIMIT)?;
     let is_workload = plan::parse_yaml::<serde_json::Value>(source, &text)?.get("streams").is_some();

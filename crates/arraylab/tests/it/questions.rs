@@ -337,6 +337,20 @@ fn a_recording_becomes_a_workload() {
     assert!((answered["iops"].as_f64().unwrap() / 110.0 - 1.0).abs() < 0.05, "{answered}");
 }
 
+/// Proves that named workloads are listed, printed with the sources of their numbers, and refused beside `--list`.
+#[test]
+fn named_workloads_are_printed() {
+    let list = succeed(&["workload", "--list"]);
+    assert!(list.contains("etcd-wal") && list.contains("Boot storm"), "{list}");
+    let printed = succeed(&["workload", "etcd-wal"]);
+    assert!(printed.contains("iops: 500") && printed.contains("# \"For heavy loaded clusters"), "{printed}");
+    let joined = succeed(&["workload", "etcd-wal", "oltp"]);
+    assert!(joined.contains("1-wal") && joined.contains("2-data"), "{joined}");
+    for arguments in [vec!["workload"], vec!["workload", "oltp", "--list"], vec!["workload", "no-such"]] {
+        assert_eq!(refuse(&arguments).0, Some(2), "{arguments:?}");
+    }
+}
+
 /// Proves that iostat's output becomes a workload file of the device that is named, with what it does not tell.
 #[test]
 fn output_of_iostat_becomes_a_workload() {
