@@ -20,6 +20,9 @@ const MISSES_LEAST: f64 = 0.9;
 const PROFILED: [&str; 10] =
     ["count", "ports", "layout", "processors", "copy", "parity", "rate", "write_back", "read", "write"];
 
+/// Sections whose effect is not.
+const ELSEWHERE: [&str; 5] = ["hosts", "volumes", "pools", "rebuild", "failover"];
+
 /// What each I/O of a workload demands of each kind of part of an array, and what the array caches.
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
@@ -33,7 +36,10 @@ impl Profile {
     /// Profile of a design; `None` where something else than demands decides how fast it is.
     pub fn of(configuration: &Configuration, case: &Case) -> Option<Profile> {
         let parts = configuration.description.composed.as_deref()?;
-        let is_profiled = |key: &String| PROFILED.iter().any(|end| key.rsplit('.').next() == Some(*end));
+        let is_profiled = |key: &String| {
+            let is_elsewhere = ELSEWHERE.iter().any(|section| key.starts_with(section));
+            !is_elsewhere && PROFILED.iter().any(|end| key.rsplit('.').next() == Some(*end))
+        };
         if !configuration.settings.is_empty() || !configuration.changed.keys().all(is_profiled) {
             return None;
         }

@@ -3,8 +3,10 @@
 //! The front needs few headrooms. A design that fails at a multiple which another carries for no more is not on it, and one simulated
 //! point shows that; where its ceilings lie below the multiple, none is needed. Neither is a whole point needed of a design whose I/Os
 //! demand at least as much of every part as those of another with no smaller caches: a short simulation of both, with the same random
-//! numbers, shows whether arithmetic has missed something (common random numbers: Law and Kelton 2000, 11.2). Bounds and points are of the same grid of multiples on
-//! which headrooms are searched for, so that what is left out exceeds what is found by no more than a step of it (2.2 %).
+//! numbers, shows whether arithmetic has missed something (common random numbers: Law and Kelton 2000, 11.2).
+//!
+//! Points are of the grid of multiples on which headrooms are searched for, so that a design that is left out by its bound or by a point
+//! exceeds what is found by no more than a step of it (2.2 %). The comparison is a judgement.
 
 use crate::answer::in_parallel;
 use crate::bound::{Profile, most_times};
@@ -110,7 +112,7 @@ pub fn size_front(
                 measured.push(Measured { index: one.index, cost: one.cost, fails_at });
             }
         }
-        pending = survivors(designs, pending, &measured, question, &profiles, &mut found, on_answer)?;
+        pending = survivors(designs, &pending, &measured, question, &profiles, &mut found, on_answer)?;
     }
     let mut rows: Vec<SizeRow> = found.into_iter().flatten().collect();
     mark_pareto(&mut rows);
@@ -163,7 +165,7 @@ fn take_of_each_range(pending: &mut Vec<Pending>) -> Vec<Pending> {
 /// Pending designs that carry what those known carry for no more. The others get their rows.
 fn survivors(
     designs: &[Configuration],
-    pending: Vec<Pending>,
+    pending: &[Pending],
     measured: &[Measured],
     question: &SizeQuestion,
     profiles: &[Option<Profile>],

@@ -537,6 +537,12 @@ const NODE_COUNTERS: [&str; 4] = [
     "node_disk_written_bytes_total",
 ];
 
+/// Rates of one device at one second, with the seconds since the values before.
+struct CounterRates {
+    of: [Option<f64>; 4],
+    seconds: f64,
+}
+
 fn prometheus(name: &str, text: &str) -> Result<ToolOutput, SizingError> {
     const HINT: &str = "ask query_range for {__name__=~\"node_disk_(reads_completed|writes_completed|read_bytes|written_bytes)_total\"}, without rate()";
     let document: Value = serde_json::from_str(text).map_err(|error| wrong(name, error, HINT))?;
@@ -546,8 +552,7 @@ fn prometheus(name: &str, text: &str) -> Result<ToolOutput, SizingError> {
         Some(one.get("metric")?.get(label)?.as_str()?.to_owned())
     };
     let instances: BTreeSet<String> = series.iter().filter_map(|one| label(one, "instance")).collect();
-    // By device and second: the rates, and the seconds since the value before.
-    let mut rates: BTreeMap<(String, u64), ([Option<f64>; 4], f64)> = BTreeMap::new();
+    let mut rates: BTreeMap<(String, u64), CounterRates> = BTreeMap::new();
     for one in series {
         let Some(rate) =
             label(one, "__name__").and_then(|name| NODE_COUNTERS.iter().position(|known| *known == name))
@@ -571,8 +576,10 @@ fn prometheus(name: &str, text: &str) -> Result<ToolOutput, SizingError> {
             // A counter that went back was reset.
             let is_usable = seconds > 0.0 && at_s >= 0.0 && (0.0..=RATE_LIMIT).contains(&per_second);
             if is_usable {
-                let entry = rates.entry((device.clone(), at_s as u64)).or_insert(([None; 4], seconds));
-                entry.0[rate] = Some(per_second);
+                let entry = rates
+                    .entry((device.clone(), at_s as u64))
+                    .or_insert(CounterRates { of: [None; 4], seconds });
+                entry.of[rate] = Some(per_second);
             }
         }
         if rates.len() > SAMPLES_LIMIT {
@@ -581,8 +588,8 @@ fn prometheus(name: &str, text: &str) -> Result<ToolOutput, SizingError> {
     }
     let samples: Vec<ToolSample> = rates
         .into_iter()
-        .filter_map(|((device, at_s), (values, seconds))| {
-            let [read_iops, write_iops, read_bytes_per_s, written_bytes_per_s] = values;
+        .filter_map(|((device, at_s), CounterRates { of, seconds })| {
+            let [read_iops, write_iops, read_bytes_per_s, written_bytes_per_s] = of;
             Some(ToolSample {
                 device,
                 at_s,

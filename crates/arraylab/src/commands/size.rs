@@ -269,8 +269,9 @@ fn offer_table(rows: &[SizeRow]) -> String {
         }
         let own = || rows.iter().filter(|other| name_of(other) == name);
         let rebuilt = own().find(|row| row.state == State::Rebuilding).unwrap_or(row);
+        // Of the first state that has them, which is the healthy one as a rule.
         let amplification = own().find_map(|row| row.write_amplification);
-        let years = own().filter_map(|row| row.endurance_years).reduce(f64::min);
+        let years = own().find_map(|row| row.endurance_years);
         table.push(vec![
             name.clone(),
             row.usable_bytes.map_or_else(none, human_bytes),
