@@ -128,6 +128,74 @@ fn drive_ns(group: &Group, ios: &DriveIos) -> f64 {
     }
 }
 
+/// Busy time that a random I/O costs all parts of each kind, in nanoseconds of all such parts together; what keeps nobody waiting is not
+/// in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Demand {
+    /// Links, in the direction of the data.
+    pub link_ns: f64,
+    /// Processors of controllers.
+    pub processor_ns: f64,
+    /// Memory of controllers.
+    pub copy_ns: f64,
+    /// Parity of controllers.
+    pub parity_ns: f64,
+    /// Buffer that a controller takes written data into.
+    pub buffer_ns: f64,
+    /// Network of the nodes; 0 where it is not used.
+    pub network_ns: f64,
+    /// Links to a second array; 0 without a mirror.
+    pub mirror_ns: f64,
+    /// Links of the drives; 0 where they limit nothing.
+    pub backend_ns: f64,
+    /// Drives.
+    pub drive_ns: f64,
+}
+
+/// Demand of a random I/O on the sets of one group or pool, of which this is one: no caches, no garbage collection.
+pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes: u64) -> Demand {
+    let group = &array.groups[set.group];
+    // Sets of one group on several nodes share the load.
+    let alike = sets.iter().filter(|other| other.group == set.group && other.pool == set.pool).count() as f64;
+    let ios = drive_ios(set, is_read, block_bytes);
+    let bytes = block_bytes as f64;
+    let fabric = &array.fabric;
+    let link_ns = fabric.command.get() as f64 + transfer_ns(bytes, fabric.rate.get());
+    let controllers = &array.controllers;
+    let count = f64::from(array.controller_count());
+    let command_ns =
+        (if is_read { controllers.read.get() } else { controllers.write.get() } + fabric.target.get()) as f64;
+    let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
+    let mirror_ns = array.mirror.as_ref().filter(|_| !is_read).map_or(0.0, |mirror| {
+        (mirror.command.get() as f64 + transfer_ns(bytes, mirror.rate.get())) / mirror.ports.get() as f64
+    });
+    let network_ns = match &array.network {
+        Some(network) if set.pool.is_some() => {
+            network_ns(network, &ios, is_read) / f64::from(array.node_count())
+        }
+        _ => 0.0,
+    };
+    let backend_ns = group.backend.as_ref().map_or(0.0, |backend| {
+        let moved_bytes = if is_read { ios.read_bytes } else { ios.read_bytes.max(ios.written_bytes) };
+        let commands = (ios.reads + ios.writes) / 2.0;
+        let busy_ns = transfer_ns(moved_bytes, backend.rate.get()) + commands * backend.command.get() as f64;
+        let nodes = if group.is_per_node { f64::from(array.node_count()) } else { 1.0 };
+        busy_ns / backend.ports.get() as f64 / nodes
+    });
+    let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
+    Demand {
+        link_ns: link_ns / fabric.ports.get() as f64,
+        processor_ns: (command_ns + service_ns) / controllers.processors.get() as f64 / count,
+        copy_ns: transfer_ns(bytes, controllers.copy.get()) / count,
+        parity_ns: transfer_ns(ios.parity_bytes, controllers.parity.get()) / count,
+        buffer_ns: buffer_ns / count,
+        network_ns,
+        mirror_ns,
+        backend_ns,
+        drive_ns: drive_ns(group, &ios) / (set.slots.len() as f64 * alike),
+    }
+}
+
 /// Ceilings of all kinds of parts for random reads and writes of each of [`BLOCK_SIZES`], for each group or pool.
 pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
     let mut all = Vec::new();
@@ -141,51 +209,25 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
             continue;
         }
         seen.push(on.clone());
-        // Sets of one group on several nodes share the load.
-        let alike =
-            sets.iter().filter(|other| other.group == set.group && other.pool == set.pool).count() as f64;
         for is_read in [true, false] {
             for block_bytes in BLOCK_SIZES {
-                let ios = drive_ios(set, is_read, block_bytes);
-                let mut add = |part: &'static str, busy_ns: f64| {
+                let demand = demand(array, sets, set, is_read, block_bytes);
+                let controller_ns =
+                    demand.processor_ns.max(demand.copy_ns).max(demand.parity_ns).max(demand.buffer_ns);
+                let parts = [
+                    ("links", demand.link_ns),
+                    ("controllers", controller_ns),
+                    ("network", demand.network_ns),
+                    ("mirror", demand.mirror_ns),
+                    ("backend", demand.backend_ns),
+                    ("drives", demand.drive_ns),
+                ];
+                for (part, busy_ns) in parts {
                     let iops = if busy_ns > 0.0 { 1e9 / busy_ns } else { f64::INFINITY };
                     if iops.is_finite() {
                         all.push(Ceiling { part, on: on.clone(), is_read, block_bytes, iops });
                     }
-                };
-                let bytes = block_bytes as f64;
-                let fabric = &array.fabric;
-                let link_ns = fabric.command.get() as f64 + transfer_ns(bytes, fabric.rate.get());
-                add("links", link_ns / fabric.ports.get() as f64);
-                let controllers = &array.controllers;
-                let count = f64::from(array.controller_count());
-                let command_ns = (if is_read { controllers.read.get() } else { controllers.write.get() }
-                    + fabric.target.get()) as f64;
-                let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
-                let processor_ns = (command_ns + service_ns) / controllers.processors.get() as f64;
-                let copy_ns = transfer_ns(bytes, controllers.copy.get());
-                let parity_ns = transfer_ns(ios.parity_bytes, controllers.parity.get());
-                let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
-                add("controllers", processor_ns.max(copy_ns).max(parity_ns).max(buffer_ns) / count);
-                if let Some(mirror) = array.mirror.as_ref().filter(|_| !is_read) {
-                    let busy_ns = mirror.command.get() as f64 + transfer_ns(bytes, mirror.rate.get());
-                    add("mirror", busy_ns / mirror.ports.get() as f64);
                 }
-                if let Some(network) = &array.network
-                    && set.pool.is_some()
-                {
-                    add("network", network_ns(network, &ios, is_read) / f64::from(array.node_count()));
-                }
-                if let Some(backend) = &group.backend {
-                    let moved_bytes =
-                        if is_read { ios.read_bytes } else { ios.read_bytes.max(ios.written_bytes) };
-                    let commands = (ios.reads + ios.writes) / 2.0;
-                    let busy_ns = transfer_ns(moved_bytes, backend.rate.get())
-                        + commands * backend.command.get() as f64;
-                    let nodes = if group.is_per_node { f64::from(array.node_count()) } else { 1.0 };
-                    add("backend", busy_ns / backend.ports.get() as f64 / nodes);
-                }
-                add("drives", drive_ns(group, &ios) / (set.slots.len() as f64 * alike));
             }
         }
     }

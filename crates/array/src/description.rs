@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{DRIVE_LIMIT_BYTES, Drives, RATE_LIMIT, STEP_LIMIT_NS};
+use crate::drive::{
+    DRIVE_LIMIT_BYTES, Drives, POWER_LIMIT_MILLIWATTS, PRICE_LIMIT_CENTS, RATE_LIMIT, STEP_LIMIT_NS,
+};
 use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
 use crate::parameter::Parameter;
 use crate::quantity::Kind;
@@ -24,6 +26,8 @@ section! {
         submit: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Processor time of a job for one I/O before it goes out.";
         copy: Kind::Limit, 1000000..=RATE_LIMIT, default "12GB/s", "Rate at which a job copies data.";
         threads: Kind::Word(&["per-job", "per-io"]), 0..=1, default "per-job", "Whether a job hands its I/Os over one after the other, or each outstanding I/O has a thread.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one host in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one host under load.";
     }
 }
 
@@ -38,6 +42,8 @@ section! {
         initiator: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time that the protocol costs a job for one I/O, beside `submit` of the host.";
         target: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time that the protocol costs a controller for one command, beside `read` and `write`.";
         paths: Kind::Word(&["shared", "dedicated"]), 0..=1, default "shared", "Whether every host reaches every link, or each has links of its own to every controller.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
     }
 }
 
@@ -49,6 +55,8 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "25Gbit/s", "Bytes a second of a port in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a message holds a port beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Time of one way that keeps nobody waiting.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one port in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one port under load.";
     }
 }
 
@@ -67,6 +75,8 @@ section! {
         window_bytes: Kind::Bytes, 512..=CACHE_LIMIT_BYTES, default "1TiB", "Bytes of the commands of one controller at the drives at once; a larger command goes alone.";
         streams: Kind::Count, 0..=1048576, default "0", "Sequential streams that are followed at once: their reads cost modules less, and their writes gather whole stripes.";
         ownership: Kind::Word(&["luns", "active-active"]), 0..=1, default "luns", "Whether a volume has one controller, or all serve it.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one controller in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one controller under load.";
     }
 }
 
@@ -84,6 +94,8 @@ section! {
         block: Kind::Bytes, 512..=1048576, default "4KiB", "Bytes that the cache counts as one.";
         destage: Kind::Count, 1..=65536, default "64", "Stripes that are written to the drives at once.";
         destage_from: Kind::Share, 0..=1000000, default "50%", "Fill from which the cache is emptied.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of the cache of one controller in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of the cache of one controller under load.";
     }
 }
 
@@ -95,6 +107,8 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.2GB/s", "Bytes a second of a link in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a command holds a link beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time of one way that keeps nobody waiting.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
     }
 }
 

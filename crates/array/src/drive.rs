@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
-use crate::quantity::Kind;
+use crate::quantity::{Endurance, Kind};
 use crate::section::section;
 
 /// Longest time of one step.
@@ -12,6 +12,10 @@ pub(crate) const STEP_LIMIT_NS: u64 = 1_000_000_000;
 pub(crate) const RATE_LIMIT: u64 = 1_000_000_000_000;
 /// Largest drive.
 pub(crate) const DRIVE_LIMIT_BYTES: u64 = 1 << 50;
+/// Dearest part: a billion US dollars, in cents.
+pub(crate) const PRICE_LIMIT_CENTS: u64 = 100_000_000_000;
+/// Largest power of a part: a megawatt.
+pub(crate) const POWER_LIMIT_MILLIWATTS: u64 = 1_000_000_000;
 
 section! {
     /// Hard disk: seeks, rotation, zones, a queue that it orders, and a read-ahead buffer.
@@ -30,6 +34,9 @@ section! {
         age_limit: Kind::Time, 0..=STEP_LIMIT_NS, default "0", "A command that has waited longer is next; 0 for never.";
         segments: Kind::Count, 0..=1024, default "16", "Segments of the read-ahead buffer; 0 for no read-ahead.";
         segment: Kind::Bytes, 4096..=1073741824, default "512KiB", "Bytes read ahead into a segment.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one drive in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one drive under load.";
+        endurance: Kind::Endurance, 0..=0, default "unknown", "Rated writes: drive writes a day over years (`1DWPD/5y`), or bytes (`7PB`).";
     }
 }
 
@@ -55,6 +62,9 @@ section! {
         write_command: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time of the drive's controller for a write.";
         write_buffer: Kind::Bytes, 0..=1099511627776, default "64MiB", "Writes that are acknowledged before they are programmed.";
         reserve: Kind::Bytes, 0..=DRIVE_LIMIT_BYTES, default "0B", "Erased flash that an idle drive collects for.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one drive in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one drive under load.";
+        endurance: Kind::Endurance, 0..=0, default "unknown", "Rated writes: drive writes a day over years (`1DWPD/5y`), or bytes (`7PB`).";
     }
 }
 
@@ -72,6 +82,9 @@ section! {
         write_interference: Kind::Share, 0..=10000000, default "0%", "Share of a read's time that a write takes of the read path.";
         read_latency: Kind::Time, 0..=STEP_LIMIT_NS, default "80us", "Time of a read that keeps nobody waiting.";
         write_latency: Kind::Time, 0..=STEP_LIMIT_NS, default "30us", "Time of a write that keeps nobody waiting.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one module in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one module under load.";
+        endurance: Kind::Endurance, 0..=0, default "unknown", "Rated writes: drive writes a day over years (`1DWPD/5y`), or bytes (`7PB`).";
     }
 }
 
@@ -98,6 +111,20 @@ impl Drives {
             Drives::SolidState(drive) => drive.capacity.get(),
             Drives::FlashModule(drive) => drive.capacity.get(),
         }
+    }
+
+    /// Price, power and rated endurance of one.
+    pub(crate) fn offer(&self) -> (&Parameter, &Parameter, &Parameter) {
+        match self {
+            Drives::HardDisk(drive) => (&drive.price_usd, &drive.watts, &drive.endurance),
+            Drives::SolidState(drive) => (&drive.price_usd, &drive.watts, &drive.endurance),
+            Drives::FlashModule(drive) => (&drive.price_usd, &drive.watts, &drive.endurance),
+        }
+    }
+
+    /// Bytes that may be written to one in its life, as rated; `None` where nobody states it.
+    pub fn rated_bytes(&self) -> Option<f64> {
+        Endurance::of(self.offer().2.get()).map(|rated| rated.rated_bytes(self.capacity_bytes()))
     }
 
     /// Name in drawings.

@@ -3,6 +3,7 @@
 
 #![doc = include_str!("../README.md")]
 
+mod bill;
 mod capacity;
 mod ceilings;
 mod change;
@@ -24,8 +25,9 @@ mod suggest;
 mod value;
 mod warnings;
 
+pub use bill::{Bill, bill};
 pub use capacity::{Capacity, capacity};
-pub use ceilings::{BLOCK_SIZES, Ceiling, ceilings};
+pub use ceilings::{BLOCK_SIZES, Ceiling, Demand, ceilings, demand};
 pub use description::{
     Array, Backend, Cache, Controllers, DriveCount, Erasure, Fabric, Failover, Group, GroupKeys, Hosts,
     LayoutKind, Limit, Network, Nodes, Pool, PoolKeys, Rebuild, Volume, VolumeKeys,
@@ -34,7 +36,7 @@ pub use drive::{Drives, FlashModule, HardDisk, SolidState};
 pub use node::{Content, Node, Place};
 pub use parameter::{Origin, Parameter, SetBy};
 pub use problem::Problem;
-pub use quantity::{Kind, UNLIMITED};
+pub use quantity::{Endurance, Kind, UNKNOWN, UNLIMITED};
 pub use resolve::{PART_KINDS, PartSource, is_array, resolve, resolve_part};
 pub use section::{Key, Section};
 pub use services::{DriveCache, FIBRE_NS_PER_KM, Mirror, Reduction, Snapshots, Thin};

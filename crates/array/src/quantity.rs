@@ -3,6 +3,85 @@
 /// Rate of what takes no time.
 pub const UNLIMITED: u64 = u64::MAX;
 
+/// Price, power or endurance that nobody states.
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// Word for [`UNKNOWN`].
+const UNKNOWN_WORD: &str = "unknown";
+/// Mark of an [`Endurance`] in drive writes a day; without it the number is bytes.
+const PER_DAY: u64 = 1 << 63;
+/// Bits of the years in an [`Endurance`] in drive writes a day.
+const YEARS_BITS: u32 = 8;
+/// Most drive writes a day, in thousandths: beyond what any data sheet states.
+const DRIVE_WRITES_LIMIT: u64 = 1_000_000;
+/// Most years of such a rating.
+const RATED_YEARS_LIMIT: u64 = 20;
+/// Largest rating in bytes: 2^62.
+const RATED_BYTES_LIMIT: u64 = 1 << 62;
+/// Days of a year of a rating.
+const DAYS_PER_YEAR: f64 = 365.0;
+
+/// Rated endurance of a drive, as its data sheet states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endurance {
+    /// Bytes that may be written in all.
+    Bytes(u64),
+    /// Times its capacity that may be written each day for some years.
+    DriveWrites {
+        /// Thousandths of the capacity a day.
+        per_day_thousandths: u64,
+        /// Years.
+        years: u64,
+    },
+}
+
+impl Endurance {
+    /// Reads `7PB` or `1DWPD/5y`; `None` where the text is neither.
+    fn parse(text: &str) -> Option<Endurance> {
+        let Some((per_day, years)) = text.split_once("DWPD/") else {
+            let bytes = scaled(text, BYTE_UNITS, 1)?;
+            return (1..=RATED_BYTES_LIMIT).contains(&bytes).then_some(Endurance::Bytes(bytes));
+        };
+        let per_day_thousandths = scaled_number(per_day.trim_end(), 1000, 1)?;
+        let years = Kind::Count.parse(years.strip_suffix('y')?)?;
+        let is_possible = (1..=DRIVE_WRITES_LIMIT).contains(&per_day_thousandths)
+            && (1..=RATED_YEARS_LIMIT).contains(&years);
+        is_possible.then_some(Endurance::DriveWrites { per_day_thousandths, years })
+    }
+
+    /// The rating that a parameter's number stands for; `None` for [`UNKNOWN`].
+    pub fn of(value: u64) -> Option<Endurance> {
+        match value {
+            UNKNOWN => None,
+            bytes if bytes & PER_DAY == 0 => Some(Endurance::Bytes(bytes)),
+            marked => Some(Endurance::DriveWrites {
+                per_day_thousandths: (marked & !PER_DAY) >> YEARS_BITS,
+                years: marked & ((1 << YEARS_BITS) - 1),
+            }),
+        }
+    }
+
+    fn number(self) -> u64 {
+        match self {
+            Endurance::Bytes(bytes) => bytes,
+            Endurance::DriveWrites { per_day_thousandths, years } => {
+                PER_DAY | per_day_thousandths << YEARS_BITS | years
+            }
+        }
+    }
+
+    /// Bytes that may be written to a drive of this capacity.
+    pub fn rated_bytes(self, capacity_bytes: u64) -> f64 {
+        match self {
+            Endurance::Bytes(bytes) => bytes as f64,
+            Endurance::DriveWrites { per_day_thousandths, years } => {
+                let writes = per_day_thousandths as f64 / 1000.0 * DAYS_PER_YEAR * years as f64;
+                writes * capacity_bytes as f64
+            }
+        }
+    }
+}
+
 /// Kind of quantity that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -22,6 +101,12 @@ pub enum Kind {
     Switch,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// An amount in US dollars, in cents, or `unknown`, which is [`UNKNOWN`].
+    Dollars,
+    /// Electrical power in watts, in milliwatts, or `unknown`.
+    Power,
+    /// An [`Endurance`], or `unknown`.
+    Endurance,
     /// Any text.
     Text,
 }
@@ -72,6 +157,11 @@ impl Kind {
             Kind::Share => "a percentage, as `7%`".into(),
             Kind::Switch => "`true` or `false`".into(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
+            Kind::Dollars => "an amount in US dollars, as `479.99`, or `unknown`".into(),
+            Kind::Power => "watts, as `12.5`, or `unknown`".into(),
+            Kind::Endurance => {
+                "drive writes a day over years, as `1DWPD/5y`, bytes written, as `7PB`, or `unknown`".into()
+            }
             Kind::Text => "a text".into(),
         }
     }
@@ -105,8 +195,17 @@ impl Kind {
                 _ => None,
             },
             Kind::Word(words) => words.iter().position(|word| *word == text).map(|index| index as u64),
+            Kind::Dollars | Kind::Power | Kind::Endurance if text == UNKNOWN_WORD => Some(UNKNOWN),
+            Kind::Dollars => scaled_number(text, 100, 1),
+            Kind::Power => scaled_number(text, 1000, 1),
+            Kind::Endurance => Endurance::parse(text).map(Endurance::number),
             Kind::Text => Some(0),
         }
+    }
+
+    /// Whether `unknown` is a value of it: nothing simulates it, it is only added up.
+    pub fn may_be_unknown(self) -> bool {
+        matches!(self, Kind::Dollars | Kind::Power | Kind::Endurance)
     }
 
     /// Prints a number so that `parse` reads exactly it again, with a smaller unit where it must be.
@@ -116,7 +215,7 @@ impl Kind {
             return printed;
         }
         match self {
-            Kind::Bytes => format!("{value}B"),
+            Kind::Bytes | Kind::Endurance => format!("{value}B"),
             Kind::Time => format!("{value}ns"),
             Kind::Rate | Kind::Limit => format!("{value}B/s"),
             _ => printed,
@@ -141,6 +240,16 @@ impl Kind {
             Kind::Share => format!("{}%", value as f64 / 10_000.0),
             Kind::Switch => if value == 0 { "false" } else { "true" }.to_owned(),
             Kind::Word(words) => words.get(value as usize).copied().unwrap_or(text).to_owned(),
+            kind if kind.may_be_unknown() && value == UNKNOWN => UNKNOWN_WORD.into(),
+            Kind::Dollars => format!("{}", value as f64 / 100.0),
+            Kind::Power => format!("{}", value as f64 / 1000.0),
+            Kind::Endurance => match Endurance::of(value) {
+                Some(Endurance::DriveWrites { per_day_thousandths, years }) => {
+                    format!("{}DWPD/{years}y", per_day_thousandths as f64 / 1000.0)
+                }
+                Some(Endurance::Bytes(bytes)) => Kind::Bytes.print(bytes, ""),
+                None => UNKNOWN_WORD.into(),
+            },
             Kind::Text => text.to_owned(),
         }
     }
@@ -220,11 +329,33 @@ mod tests {
         assert_eq!(Kind::Bytes.parse("99999999999999999999PiB"), None);
     }
 
+    /// Proves that prices, watts and ratings are read, that unknown ones stay unknown, and that a rating in drive writes a day is as
+    /// many bytes as the drive has times that.
+    #[test]
+    fn prices_watts_and_ratings_are_read() {
+        assert_eq!(Kind::Dollars.parse("479.99"), Some(47_999));
+        assert_eq!(Kind::Power.parse("12.5"), Some(12_500));
+        for kind in [Kind::Dollars, Kind::Power, Kind::Endurance] {
+            assert_eq!(kind.parse("unknown"), Some(UNKNOWN));
+            assert_eq!(kind.print_exactly(UNKNOWN), "unknown");
+            assert_eq!(kind.parse("-1"), None);
+        }
+        let rated = |text: &str| Endurance::of(Kind::Endurance.parse(text)?);
+        assert_eq!(rated("7PB"), Some(Endurance::Bytes(7_000_000_000_000_000)));
+        let daily = rated("1.3DWPD/5y").unwrap();
+        assert_eq!(daily, Endurance::DriveWrites { per_day_thousandths: 1300, years: 5 });
+        assert_eq!(Kind::Endurance.print_exactly(daily.number()), "1.3DWPD/5y");
+        assert!((daily.rated_bytes(1_000_000) - 1.3 * 365.0 * 5.0 * 1e6).abs() < 1.0);
+        for wrong in ["1DWPD", "0DWPD/5y", "1DWPD/0y", "1DWPD/21y", "9999DWPD/5y", "0B", "8EB", "5y", ""] {
+            assert_eq!(rated(wrong), None, "{wrong}");
+        }
+    }
+
     proptest! {
         /// Proves that no text makes the reader panic.
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,40}") {
-            for kind in [Kind::Count, Kind::Bytes, Kind::Time, Kind::Rate, Kind::Share, Kind::Switch, Kind::Word(&["a"]), Kind::Text] {
+            for kind in [Kind::Count, Kind::Bytes, Kind::Time, Kind::Rate, Kind::Share, Kind::Switch, Kind::Word(&["a"]), Kind::Dollars, Kind::Power, Kind::Endurance, Kind::Text] {
                 let _ = kind.parse(&text);
             }
         }
@@ -232,7 +363,7 @@ mod tests {
         /// Proves that what is printed of whole units is read back as it was.
         #[test]
         fn printed_counts_are_read_back(value in 0u64..1_000_000) {
-            for kind in [Kind::Count, Kind::Bytes, Kind::Time, Kind::Rate, Kind::Share] {
+            for kind in [Kind::Count, Kind::Bytes, Kind::Time, Kind::Rate, Kind::Share, Kind::Dollars, Kind::Power] {
                 prop_assert_eq!(kind.parse(&kind.print_exactly(value * 977)), Some(value * 977));
             }
             for (kind, factor) in [(Kind::Count, 1), (Kind::Bytes, 4096), (Kind::Time, 1000), (Kind::Rate, 1_000_000)] {

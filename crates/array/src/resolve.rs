@@ -362,5 +362,8 @@ fn fabric_of(network: &Network, nodes: u64, controllers: &Controllers) -> Fabric
         initiator: Parameter { text: "0us".into(), ..derived(0) },
         target: Parameter { text: "0us".into(), ..derived(0) },
         paths: Parameter { text: "shared".into(), ..derived(0) },
+        // The ports are paid for, and draw their power, once.
+        price_usd: derived(0),
+        watts: derived(0),
     }
 }

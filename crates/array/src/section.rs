@@ -1,7 +1,7 @@
 //! Sections of the language: tables of keys, and the structs of their values.
 
 use crate::parameter::Parameter;
-use crate::quantity::{Kind, UNLIMITED};
+use crate::quantity::{Kind, UNKNOWN, UNLIMITED};
 
 /// Key of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ impl Key {
         match self.kind {
             Kind::Text | Kind::Word(_) | Kind::Switch => true,
             Kind::Limit if value == UNLIMITED => true,
+            kind if kind.may_be_unknown() && value == UNKNOWN => true,
+            // What is read as a rating is in range.
+            Kind::Endurance => true,
             _ => (self.least..=self.most).contains(&value),
         }
     }

@@ -1,6 +1,6 @@
 //! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a mirror.
 
-use crate::drive::{RATE_LIMIT, STEP_LIMIT_NS};
+use crate::drive::{POWER_LIMIT_MILLIWATTS, PRICE_LIMIT_CENTS, RATE_LIMIT, STEP_LIMIT_NS};
 use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
 use crate::quantity::Kind;
 use crate::section::section;
@@ -69,6 +69,8 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.6GB/s", "Bytes a second of a link in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time that a command holds a link beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Time of one way beside the distance: adapters and switches.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
     }
 }
 

@@ -69,7 +69,7 @@ pub enum Command {
     Record(RecordArgs),
     /// Make a workload of recordings and traces, for `size` and `what-if`
     #[command(
-        after_help = "Examples:\n  arraylab workload week.rec --out oltp.yaml\n  arraylab workload trace.iolog --out traced.yaml"
+        after_help = "Examples:\n  arraylab workload week.rec --out peak.yaml\n  arraylab workload oltp --out mine.yaml\n  arraylab workload trace.iolog --out traced.yaml"
     )]
     Workload(WorkloadArgs),
     /// Print a shipped plan, array or part as YAML, to read or to start one's own from
@@ -276,7 +276,7 @@ pub struct WhatIfArgs {
 /// Arguments of `size`.
 #[derive(Debug, Args)]
 pub struct SizeArgs {
-    /// A workload file, or a load that says its rate: PLAN:STAGE/CASE, fio:rw=…,rate_iops=…, FILE.fio
+    /// A workload file, a named workload (`arraylab workload --list`), or a load that says its rate: PLAN:STAGE/CASE, fio:rw=…,rate_iops=…, FILE.fio
     pub workload: String,
     /// A shipped array's name, or a file; repeat for several
     #[arg(long, value_name = "ARRAY", required = true)]
@@ -293,6 +293,9 @@ pub struct SizeArgs {
     /// States that are looked at [default: all; with --space only healthy]
     #[arg(long, value_name = "STATE", value_parser = ["healthy", "drive-lost", "rebuilding", "controller-lost", "cache-off", "full"])]
     pub state: Vec<String>,
+    /// Search all of a space of more than 32 designs, also what cannot be on the Pareto front
+    #[arg(long)]
+    pub exhaustive: bool,
     /// Simulations of each point, with seeds from 1 on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub seeds: u32,
@@ -334,10 +337,14 @@ pub struct RecordArgs {
 /// Arguments of `workload`.
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
-    /// Recordings of `arraylab record`, and traces: blkparse, fio iolog, MSR Cambridge, SPC
-    #[arg(required = true, value_name = "FROM")]
+    /// Named workloads (--list); recordings of `arraylab record`; traces: blkparse, fio iolog, MSR Cambridge, SPC; output of iostat -x, sar -d, sadf -j,
+    /// esxtop -b, perfmon (CSV) and Prometheus (query_range of node_exporter)
+    #[arg(required_unless_present = "list", value_name = "FROM")]
     pub from: Vec<PathBuf>,
-    /// Disk, file or ASU of a trace that has several
+    /// Print the named workloads
+    #[arg(long, conflicts_with = "from")]
+    pub list: bool,
+    /// Disk, file or ASU of a trace or output that has several
     #[arg(long, value_name = "NAME")]
     pub unit: Option<String>,
     /// The workload file, which is not there yet [default: stdout]

@@ -147,10 +147,12 @@ pub(crate) fn as_json(array: &ArrayDescription) -> Result<Value, FitError> {
 
 /// All numbers of an array of parts, as [`collect`] finds them.
 fn collect_parts(parts: &array::Array, found: &mut Vec<(String, Value, bool)>) {
-    use array::Kind::{Switch, Text, Word};
+    use array::Kind::{Dollars, Endurance, Power, Switch, Text, Word};
     for (section, keys, values) in parts.sections() {
         for (key, own) in keys.iter().zip(values) {
-            let is_number = !matches!(key.kind, Text | Word(_) | Switch) && own.get() != array::UNLIMITED;
+            // Prices, watts and ratings have no part in what is measured.
+            let is_number = !matches!(key.kind, Text | Word(_) | Switch | Dollars | Power | Endurance)
+                && own.get() != array::UNLIMITED;
             if is_number {
                 let is_fitted = own.origin == array::Origin::Fitted;
                 found.push((format!("{section}.{}", key.name), Value::from(own.get()), is_fitted));

@@ -55,10 +55,17 @@ fn of_key(key: &Key) -> Value {
     let value = match key.kind {
         array::Kind::Count => json!({ "type": "integer", "minimum": key.least, "maximum": key.most }),
         array::Kind::Share => json!({ "type": ["string", "number"] }),
+        array::Kind::Dollars | array::Kind::Power => {
+            json!({ "anyOf": [{ "type": "number", "minimum": 0 }, { "const": "unknown" }] })
+        }
         array::Kind::Switch => json!({ "type": "boolean" }),
         array::Kind::Word(words) => json!({ "enum": words }),
         array::Kind::Time => json!({ "type": ["string", "integer"] }),
-        array::Kind::Bytes | array::Kind::Rate | array::Kind::Limit | array::Kind::Text => {
+        array::Kind::Bytes
+        | array::Kind::Rate
+        | array::Kind::Limit
+        | array::Kind::Endurance
+        | array::Kind::Text => {
             json!({ "type": "string" })
         }
     };

@@ -37,6 +37,17 @@ impl HeadroomPoint {
     pub fn kept_up(&self) -> bool {
         self.level.iops() >= KEPT_UP * self.asked_iops
     }
+
+    /// The rate is delivered and every requirement holds.
+    pub fn holds(&self, requirements: &[Requirement]) -> bool {
+        self.kept_up() && self.tightest(requirements) <= 1.0
+    }
+
+    /// Latency by its bound, of the requirement that is closest to it or furthest beyond.
+    pub fn tightest(&self, requirements: &[Requirement]) -> f64 {
+        let share = |one: &Requirement| one.latency_of(&self.level.latency(one.side)) / one.latency_ns as f64;
+        requirements.iter().map(share).fold(0.0, f64::max)
+    }
 }
 
 /// Headroom of one array in one state.
@@ -46,8 +57,8 @@ pub(crate) struct Headroom {
     pub times: f64,
     /// Range of that: model and sampling together.
     pub times_95: [f64; 2],
-    /// Even [`TIMES_LIMIT`] times are carried.
-    pub is_open: bool,
+    /// Smallest simulated multiple that is not carried; infinite where even [`TIMES_LIMIT`] times are.
+    pub fails_at: f64,
     /// Simulated points, by rising multiple.
     pub points: Vec<HeadroomPoint>,
 }
@@ -64,11 +75,8 @@ pub(crate) fn headroom(
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut next = 1.0;
     while points.len() < POINTS_LIMIT && high > low * (1.0 + TOLERANCE) {
-        let point = point(configuration, case, effort, next)?;
-        let holds = point.kept_up()
-            && requirements
-                .iter()
-                .all(|one| one.latency_of(&point.level.latency(one.side)) <= one.latency_ns as f64);
+        let point = point(configuration, case, requirements, effort, next)?;
+        let holds = point.holds(requirements);
         points.push(point);
         if holds {
             low = next;
@@ -86,8 +94,7 @@ pub(crate) fn headroom(
     }
     points.sort_by(|one, other| one.times.total_cmp(&other.times));
     let exact = ModelError { over: 0.0, under: 0.0 };
-    let is_open = high.is_infinite();
-    let mut found = if is_open { TIMES_LIMIT } else { high };
+    let mut found = if high.is_infinite() { TIMES_LIMIT } else { high };
     let mut times_95 = [TIMES_LIMIT, TIMES_LIMIT];
     for requirement in requirements {
         found = found.min(crossings(&points, requirement, exact)[0]);
@@ -98,18 +105,19 @@ pub(crate) fn headroom(
     let (rates, _) = model_error(configuration, &["iops"]);
     // What the simulation found lies in its own range.
     times_95 = [times_95[0].min(found) / (1.0 + rates.over), times_95[1].max(found) / (1.0 - rates.under)];
-    Ok(Headroom { times: found, times_95, is_open, points })
+    Ok(Headroom { times: found, times_95, fails_at: high, points })
 }
 
 /// The simulated point of a multiple.
-fn point(
+pub(crate) fn point(
     configuration: &Configuration,
     case: &Case,
+    requirements: &[Requirement],
     effort: &Effort,
     factor: f64,
 ) -> Result<HeadroomPoint, SizingError> {
     let case = times(case, factor);
-    let level = simulation::simulate(configuration, &case, effort)?;
+    let level = simulation::simulate_within(configuration, &case, effort, requirements)?;
     let asked_iops = asked_iops(&case).unwrap_or(0.0);
     Ok(HeadroomPoint { times: factor, asked_iops, level })
 }

@@ -4,33 +4,47 @@
 
 mod answer;
 mod bottleneck;
+mod bound;
 mod configuration;
 mod curve;
 mod error;
 mod headroom;
 mod load_source;
 mod model_error;
+mod named_workload;
+mod pareto;
 mod part;
 mod requirement;
+mod search;
 mod simulation;
 mod size;
+mod space;
 mod state;
+mod tool_output;
+mod wear;
 mod what_if;
 mod workload;
 mod workload_source;
 
 pub use answer::{Answer, Elasticity, Latency, PartBusy, STEP, answer, answer_with_elasticity};
 pub use bottleneck::{Bottleneck, find_bottleneck};
+pub use bound::most_times;
 pub use configuration::{Change, Configuration, change_texts, value_text};
 pub use curve::{CurvePoint, curve};
 pub use error::SizingError;
 pub use load_source::LoadSource;
 pub use model_error::{ModelError, Validated, model_error};
+pub use named_workload::{NamedWorkload, named_workload, named_workloads};
 pub use part::Part;
 pub use requirement::{Requirement, Side};
+pub use search::{size, size_front};
 pub use simulation::Effort;
-pub use size::{Axis, Growth, SizePoint, SizeQuestion, SizeRow, SizeVerdict, designs, size};
+pub use size::{Growth, LeftOut, SizePoint, SizeQuestion, SizeRow, SizeVerdict};
+pub use space::{Axis, designs};
 pub use state::State;
+pub use tool_output::is_tool_output;
 pub use what_if::{Row, what_if};
 pub use workload::{Stream, Workload};
-pub use workload_source::{joined_workload, workload_of_recording, workload_of_trace};
+pub use workload_source::{
+    joined_workload, workload_of_recording, workload_of_tool_output, workload_of_trace,
+};

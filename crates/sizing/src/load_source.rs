@@ -1,6 +1,7 @@
 //! Loads of questions: a plan's case, fio's settings, a fio job file.
 
 use crate::SizingError;
+use crate::named_workload::named_workload;
 use crate::workload::{self, Workload, asked_iops};
 use plan::{Case, Selection};
 use std::path::Path;
@@ -21,10 +22,12 @@ pub struct LoadSource {
     pub not_carried: Vec<String>,
     /// Bytes that the workload stores, where its file says so.
     pub capacity_bytes: Option<u64>,
+    /// Bytes that it writes in a day, where its file says so.
+    pub written_bytes_per_day: Option<u64>,
 }
 
 impl LoadSource {
-    /// Reads `PLAN:STAGE/CASE`, `fio:rw=…,bs=…`, a workload file, or `FILE.fio`, of which `FILE.fio:STAGE/CASE` names one of several
+    /// Reads `PLAN:STAGE/CASE`, `fio:rw=…,bs=…`, a workload file or its name, or `FILE.fio`, of which `FILE.fio:STAGE/CASE` names one of several
     /// loads.
     pub fn read(text: &str) -> Result<LoadSource, SizingError> {
         if let Some(settings) = text.strip_prefix(FIO) {
@@ -36,9 +39,13 @@ impl LoadSource {
         }
         if let Some(workload) = workload_of(source)? {
             let case = workload.case(source)?;
-            let capacity_bytes = workload.capacity_bytes;
-            let not_carried = workload.not_known;
-            return Ok(LoadSource { text: text.to_owned(), case, not_carried, capacity_bytes });
+            return Ok(LoadSource {
+                text: text.to_owned(),
+                case,
+                not_carried: workload.not_known,
+                capacity_bytes: workload.capacity_bytes,
+                written_bytes_per_day: workload.written_bytes_per_day,
+            });
         }
         let loaded = plan::load_plan(source)?;
         let Some(case) = case else {
@@ -55,6 +62,7 @@ impl LoadSource {
             case: named(text, &cases, case)?,
             not_carried: Vec::new(),
             capacity_bytes: None,
+            written_bytes_per_day: None,
         })
     }
 
@@ -70,10 +78,10 @@ impl LoadSource {
     }
 }
 
-/// Workload in a file; `None` where it is no workload file.
+/// Workload in a file, or that ships under this name; `None` where it is neither.
 fn workload_of(source: &str) -> Result<Option<Workload>, SizingError> {
     if !Path::new(source).is_file() {
-        return Ok(None);
+        return named_workload(source).map(|named| Workload::parse(named.name, named.text)).transpose();
     }
     let text = plan::read_text(Path::new(source), plan::FILE_BYTES_LIMIT)?;
     let is_workload = plan::parse_yaml::<serde_json::Value>(source, &text)?.get("streams").is_some();
@@ -163,7 +171,13 @@ fn of_settings(text: &str, settings: &str) -> Result<LoadSource, SizingError> {
     let cases = plan::expand(&plan, &Selection::default())?;
     let case =
         cases.into_iter().next().ok_or_else(|| SizingError::question("there is no load", "name one"))?;
-    Ok(LoadSource { text: text.to_owned(), case, not_carried: Vec::new(), capacity_bytes: None })
+    Ok(LoadSource {
+        text: text.to_owned(),
+        case,
+        not_carried: Vec::new(),
+        capacity_bytes: None,
+        written_bytes_per_day: None,
+    })
 }
 
 fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource, SizingError> {
@@ -190,5 +204,11 @@ fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource,
         }
     };
     let not_carried = imported.not_carried.iter().map(ToString::to_string).collect();
-    Ok(LoadSource { text: text.to_owned(), case, not_carried, capacity_bytes: None })
+    Ok(LoadSource {
+        text: text.to_owned(),
+        case,
+        not_carried,
+        capacity_bytes: None,
+        written_bytes_per_day: None,
+    })
 }

@@ -23,6 +23,8 @@ pub enum Part {
     Window,
     /// Network between nodes.
     Network,
+    /// Links to a second array.
+    Mirror,
     /// Links between controllers and drives.
     Backend,
     /// Drives.
@@ -33,7 +35,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, from the host to the drives.
-    pub const ALL: [Part; 10] = [
+    pub const ALL: [Part; 11] = [
         Part::Hosts,
         Part::Links,
         Part::Controllers,
@@ -41,6 +43,7 @@ impl Part {
         Part::Cache,
         Part::Window,
         Part::Network,
+        Part::Mirror,
         Part::Backend,
         Part::Drives,
         Part::Limits,
@@ -56,6 +59,7 @@ impl Part {
             Part::Cache => "cache",
             Part::Window => "window",
             Part::Network => "network",
+            Part::Mirror => "mirror",
             Part::Backend => "backend",
             Part::Drives => "drives",
             Part::Limits => "limits",
@@ -73,6 +77,7 @@ impl Part {
         match (Part::kind_of(entity), name) {
             (_, "parity_engine_busy_ns") => Part::Parity,
             (_, "mirror_busy_ns" | "write_buffer_busy_ns") | ("cache" | "write-buffer", _) => Part::Cache,
+            ("mirror", _) => Part::Mirror,
             ("drive-links", _) => Part::Backend,
             ("network" | "nic", _) | (_, "sent_busy_ns" | "received_busy_ns") => Part::Network,
             ("link" | "port", _) => Part::Links,
@@ -119,6 +124,7 @@ impl Part {
             }
             Part::Cache => scale(&mut array.cache, factor, |key| key != "block"),
             Part::Network => array.network.as_mut().is_some_and(|network| scale(network, factor, |_| true)),
+            Part::Mirror => array.mirror.as_mut().is_some_and(|mirror| scale(mirror, factor, |_| true)),
             Part::Backend => {
                 let backends = array.groups.iter_mut().filter_map(|group| group.backend.as_mut());
                 backends.fold(false, |any, backend| scale(backend, factor, |_| true) | any)

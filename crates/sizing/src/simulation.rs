@@ -4,7 +4,7 @@
 //! the caches take no more than they pass on, at most for its runtime and for [`Effort::most_ios`] I/Os.
 
 use crate::part::Part;
-use crate::requirement::Side;
+use crate::requirement::{Requirement, Side};
 use crate::workload::asked_iops;
 use crate::{Configuration, SizingError};
 use load::{DirectionSample, Histogram, Sample};
@@ -31,6 +31,11 @@ const T_QUANTILE: f64 = 2.365;
 const SAME_LEVEL: f64 = 0.02;
 /// As `SAME_LEVEL`, of mean latencies.
 const SAME_LATENCY: f64 = 0.05;
+/// Latencies beyond so many times a bound are out of reach of it, if they still grow.
+const OUT_OF_REACH: f64 = 10.0;
+/// Latencies grow where the mean of the last third is so many times that of the second: a queue that grows evenly has 1.67, one that
+/// a cache begins to drain less.
+const GROWS: f64 = 1.5;
 /// Share of written bytes that caches may take up without passing them on.
 const IN_BALANCE: f64 = 0.03;
 /// Setting of a twin that says in which state its drives begin, and the state of drives in use.
@@ -81,6 +86,8 @@ struct Batch {
     write: DirectionSample,
     /// Counters at its end.
     counters: Vec<TwinCounter>,
+    /// Share of a rebuild that is done at its end.
+    rebuilt_share: Option<f64>,
 }
 
 impl Batch {
@@ -98,6 +105,7 @@ impl Batch {
         self.read.merge(&later.read);
         self.write.merge(&later.write);
         self.counters = later.counters;
+        self.rebuilt_share = later.rebuilt_share;
     }
 
     fn mean_latency_ns(&self) -> f64 {
@@ -107,6 +115,25 @@ impl Batch {
 
     fn iops(&self) -> f64 {
         self.ios() as f64 * NANOS_PER_SECOND as f64 / self.duration_ns.max(1) as f64
+    }
+}
+
+/// Writes of one drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct DriveWrites {
+    /// Bytes that it was given; of a drive with a flash translation layer none.
+    pub bytes: u64,
+    /// Mapping units that it was given.
+    pub units: u64,
+    /// Mapping units that garbage collection moved.
+    pub moved_units: u64,
+}
+
+impl DriveWrites {
+    pub fn add(&mut self, other: DriveWrites) {
+        self.bytes += other.bytes;
+        self.units += other.units;
+        self.moved_units += other.moved_units;
     }
 }
 
@@ -123,6 +150,10 @@ pub(crate) struct Level {
     pub p99_half_width: f64,
     /// Share of the counted time that each kind of part was busy, the busiest of its resources.
     pub busy: BTreeMap<Part, f64>,
+    /// Writes that each drive took in the counted time, by its name among the twin's counters.
+    pub drive_writes: BTreeMap<String, DriveWrites>,
+    /// Time of a whole rebuild at the pace of the counted time, in nanoseconds; `None` where none ran.
+    pub rebuild_ns: Option<f64>,
     /// The level did not change any more.
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
@@ -163,6 +194,16 @@ pub(crate) fn simulate(
     case: &Case,
     effort: &Effort,
 ) -> Result<Level, SizingError> {
+    simulate_within(configuration, case, effort, &[])
+}
+
+/// Simulates a case on a configuration, no further than until a requirement is out of reach.
+pub(crate) fn simulate_within(
+    configuration: &Configuration,
+    case: &Case,
+    effort: &Effort,
+    requirements: &[Requirement],
+) -> Result<Level, SizingError> {
     let mut settings = configuration.settings.clone();
     let has = |name: &str| Twin::settings(&configuration.description).iter().any(|one| one.name == name);
     let is_given = |name: &str| {
@@ -181,7 +222,7 @@ pub(crate) fn simulate(
     case.settings.retain(|name, _| !configuration.changed.contains_key(name));
     let mut levels = Vec::new();
     for seed in 1..=u64::from(effort.seeds.max(1)) {
-        levels.push(one_seed(configuration, &settings, &case, effort, seed)?);
+        levels.push(one_seed(configuration, &settings, &case, effort, seed, requirements)?);
     }
     Ok(joined(&levels, began_steady))
 }
@@ -189,6 +230,8 @@ pub(crate) fn simulate(
 struct Counted {
     batches: Vec<Batch>,
     busy: BTreeMap<Part, f64>,
+    drive_writes: BTreeMap<String, DriveWrites>,
+    rebuild_ns: Option<f64>,
     is_steady: bool,
 }
 
@@ -198,6 +241,7 @@ fn one_seed(
     case: &Case,
     effort: &Effort,
     seed: u64,
+    requirements: &[Requirement],
 ) -> Result<Counted, SizingError> {
     let mut case = case.clone();
     campaign::mix_seed(&mut case, seed);
@@ -222,7 +266,7 @@ fn one_seed(
     let mut batches: Vec<Batch> = Vec::new();
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
-    let mut is_steady = false;
+    let (mut is_steady, mut is_hopeless) = (false, false);
     campaign::simulate_case(&configuration.description, settings, &case, &mut |twin, number, sample| {
         if is_whole && sample.is_ramp {
             return false;
@@ -240,6 +284,7 @@ fn one_seed(
         }
         looks = 0;
         current.counters = twin.counters();
+        current.rebuilt_share = twin.rebuilt_share();
         batches.push(std::mem::take(&mut current));
         if batches.len() >= 2 * BATCHES {
             looks_per_batch *= 2;
@@ -249,15 +294,50 @@ fn one_seed(
             return false;
         }
         is_steady = batches.len() >= BATCHES / 2 && ios >= effort.ios && is_level(&batches);
-        is_steady || ios >= effort.most_ios
+        // As long as a level is looked for: a cold cache may let a queue grow that it then drains.
+        is_hopeless =
+            batches.len() >= BATCHES / 2 && ios >= effort.ios && is_out_of_reach(&batches, requirements);
+        is_steady || is_hopeless || ios >= effort.most_ios
     })?;
     if current.duration_ns > 0 && batches.is_empty() {
         batches.push(current);
     }
-    is_steady = is_steady || is_level(&batches);
+    is_steady = is_steady || (!is_hopeless && is_level(&batches));
     let warm_up = if is_whole { 0 } else { batches.len() / 3 };
     let busy = busy(&batches, warm_up);
-    Ok(Counted { batches: batches.split_off(warm_up), busy, is_steady })
+    let drive_writes = drive_writes(&batches, warm_up);
+    let rebuild_ns = rebuild_ns(&batches, warm_up);
+    Ok(Counted { batches: batches.split_off(warm_up), busy, drive_writes, rebuild_ns, is_steady })
+}
+
+/// Writes of each drive from a batch on.
+fn drive_writes(batches: &[Batch], from: usize) -> BTreeMap<String, DriveWrites> {
+    let mut writes: BTreeMap<String, DriveWrites> = BTreeMap::new();
+    let Some(end) = batches.last() else { return writes };
+    let before: BTreeMap<(&str, &str), u64> = batches[..from]
+        .last()
+        .map(|batch| batch.counters.iter().map(|one| ((one.entity.as_str(), one.name), one.value)).collect())
+        .unwrap_or_default();
+    for counter in &end.counters {
+        let was = before.get(&(counter.entity.as_str(), counter.name)).copied().unwrap_or(0);
+        let more = counter.value.saturating_sub(was);
+        let own = match counter.name {
+            "written_bytes" => DriveWrites { bytes: more, ..DriveWrites::default() },
+            "host_units" => DriveWrites { units: more, ..DriveWrites::default() },
+            "moved_units" => DriveWrites { moved_units: more, ..DriveWrites::default() },
+            _ => continue,
+        };
+        writes.entry(counter.entity.clone()).or_default().add(own);
+    }
+    writes
+}
+
+/// Time of a whole rebuild at the pace from a batch on.
+fn rebuild_ns(batches: &[Batch], from: usize) -> Option<f64> {
+    let begin = batches[..from].last()?.rebuilt_share?;
+    let end = batches.last()?.rebuilt_share?;
+    let elapsed_ns: u64 = batches[from..].iter().map(|batch| batch.duration_ns).sum();
+    (end > begin).then(|| elapsed_ns as f64 / (end - begin))
 }
 
 fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
@@ -292,6 +372,35 @@ fn is_level(batches: &[Batch]) -> bool {
     kept.is_none_or(|(before, after)| {
         after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
     })
+}
+
+/// Whether latencies are far beyond a requirement in the second and the last third and grow from one to the other: I/Os arrive faster
+/// than they are answered, and however long that lasts, the requirement does not hold.
+fn is_out_of_reach(batches: &[Batch], requirements: &[Requirement]) -> bool {
+    let third = batches.len() / 3;
+    let parts = [&batches[third..2 * third], &batches[2 * third..]];
+    let [middle_ns, last_ns] = parts.map(|part| {
+        let ios: u64 = part.iter().map(Batch::ios).sum();
+        part.iter().map(|batch| batch.mean_latency_ns() * batch.ios() as f64).sum::<f64>() / ios.max(1) as f64
+    });
+    if last_ns < GROWS * middle_ns {
+        return false;
+    }
+    let latency = |part: &[Batch], requirement: &Requirement| {
+        let mut histogram = Histogram::new();
+        for batch in part {
+            if requirement.side != Side::Write {
+                histogram.merge(&batch.read.latency);
+            }
+            if requirement.side != Side::Read {
+                histogram.merge(&batch.write.latency);
+            }
+        }
+        requirement.latency_of(&histogram)
+    };
+    requirements
+        .iter()
+        .any(|one| parts.iter().all(|part| latency(part, one) > OUT_OF_REACH * one.latency_ns as f64))
 }
 
 /// Bytes that caches still have to write; `None` where nothing is cached. Blocks are counted by the smallest size that a cache has.
@@ -347,8 +456,12 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
     let (mut read, mut write) = (DirectionSample::default(), DirectionSample::default());
     let mut counted_ns = 0;
     let mut busy: BTreeMap<Part, f64> = BTreeMap::new();
+    let mut drive_writes: BTreeMap<String, DriveWrites> = BTreeMap::new();
     let seeds = of_seeds.len() as f64;
     for one in of_seeds {
+        for (drive, writes) in &one.drive_writes {
+            drive_writes.entry(drive.clone()).or_default().add(*writes);
+        }
         for batch in &one.batches {
             read.merge(&batch.read);
             write.merge(&batch.write);
@@ -374,6 +487,9 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         mean_half_width: half_width(&latencies(&|histogram| histogram.mean_ns())),
         p99_half_width: half_width(&latencies(&|histogram| histogram.percentile_ns(990_000) as f64)),
         busy,
+        drive_writes,
+        // The slowest: seeds differ little, and a pace that is too fast would promise too much.
+        rebuild_ns: of_seeds.iter().filter_map(|one| one.rebuild_ns).reduce(f64::max),
         is_steady: of_seeds.iter().all(|one| one.is_steady),
         began_steady,
         read,
@@ -410,4 +526,39 @@ fn half_width(values: &[f64]) -> f64 {
         return 1.0;
     }
     (T_QUANTILE * groups.standard_error / groups.mean).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batches(latencies_ms: &[u64]) -> Vec<Batch> {
+        let batch = |&milliseconds: &u64| {
+            let mut batch = Batch { duration_ns: 1_000_000_000, ..Batch::default() };
+            for _ in 0..100 {
+                batch.read.latency.record(milliseconds * 1_000_000);
+            }
+            batch.read.ios = 100;
+            batch
+        };
+        latencies_ms.iter().map(batch).collect()
+    }
+
+    /// Proves that a queue that grows evenly far beyond a bound ends a simulation, and that one which a cache drains, one that has ended its
+    /// growth, one near the bound and a question without a bound do not.
+    #[test]
+    fn a_queue_that_grows_without_end_is_seen() {
+        let bound = [Requirement::parse("mean<1ms").unwrap()];
+        let growing: Vec<u64> = (1..=24).map(|step| step * 100).collect();
+        assert!(is_out_of_reach(&batches(&growing), &bound));
+        assert!(!is_out_of_reach(&batches(&growing), &[]));
+        let drained: Vec<u64> =
+            growing.iter().map(|latency| latency.min(&(3000 - latency)).to_owned()).collect();
+        assert!(!is_out_of_reach(&batches(&drained), &bound));
+        assert!(!is_out_of_reach(&batches(&[500; 24]), &bound));
+        let near: Vec<u64> = (1..=24).map(|step| step / 3 + 1).collect();
+        assert!(!is_out_of_reach(&batches(&near), &bound));
+        let writes = [Requirement::parse("write.mean<1ms").unwrap()];
+        assert!(!is_out_of_reach(&batches(&growing), &writes), "nothing is written");
+    }
 }

@@ -30,6 +30,9 @@ pub struct Workload {
     /// Bytes that are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
+    /// Bytes that it writes in a day, for the endurance of drives; without it the peak is taken to last all day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes_per_day: Option<u64>,
     /// Streams, all at once.
     pub streams: Vec<Stream>,
 }
@@ -81,6 +84,9 @@ impl Workload {
         }
         if let Some(bytes) = self.capacity_bytes {
             text.push_str(&format!("capacity_bytes: {bytes}\n"));
+        }
+        if let Some(bytes) = self.written_bytes_per_day {
+            text.push_str(&format!("written_bytes_per_day: {bytes}\n"));
         }
         text.push_str("streams:\n");
         for stream in &self.streams {
@@ -158,14 +164,18 @@ impl Workload {
 
 /// I/Os a second that a case asks for; `None` where a load of it has no rate.
 pub(crate) fn asked_iops(case: &Case) -> Option<f64> {
-    let of = |load: &load::LoadSpec| match load.shape.arrival.as_ref().map(|arrival| &arrival.rate) {
+    match case.loads.is_empty() {
+        true => load_iops(&case.load),
+        false => case.loads.iter().map(|load| load_iops(&load.load)).sum(),
+    }
+}
+
+/// I/Os a second that one load asks for; `None` where it has no rate, or one that changes.
+pub(crate) fn load_iops(load: &load::LoadSpec) -> Option<f64> {
+    match load.shape.arrival.as_ref().map(|arrival| &arrival.rate) {
         Some(RateCurve::Constant { iops }) => Some(*iops),
         Some(_) => None,
         None => load.rate_iops,
-    };
-    match case.loads.is_empty() {
-        true => of(&case.load),
-        false => case.loads.iter().map(|load| of(&load.load)).sum(),
     }
 }
 

@@ -4,19 +4,20 @@
 //! busiest minute.
 
 use crate::SizingError;
+use crate::tool_output::{OUTPUT_LIMIT_BYTES, read_tool_output};
 use crate::workload::{Stream, Workload};
 use load::{Direction, Trace, TraceRecord};
 use probe::{RECORDING_VERSION, RecordedDirection, RecordedMinute, RecordingHead};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 /// Longest line of a recording.
 const LINE_LIMIT_BYTES: u64 = 64 << 10;
 /// Most lines of a recording: a week of a hundred disks.
 const LINES_LIMIT: usize = 1_100_000;
-/// Minutes of the busiest hour.
-const HOUR: usize = 60;
+/// Seconds of the busiest hour.
+const HOUR_S: u64 = 3600;
 /// Share of the minutes whose rate is not sized for.
 const PERCENTILE: f64 = 0.95;
 /// Most sizes of a stream; rarer ones count as the next larger.
@@ -44,7 +45,7 @@ pub fn workload_of_recording(name: &str, input: &mut dyn BufRead) -> Result<Work
     let mut head: Option<RecordingHead> = None;
     for number in 1.. {
         let mut line = String::new();
-        let mut limited = std::io::Read::take(&mut *input, LINE_LIMIT_BYTES);
+        let mut limited = Read::take(&mut *input, LINE_LIMIT_BYTES);
         let read = limited.read_line(&mut line).map_err(|error| wrong(number, &error.to_string()))?;
         if read == 0 {
             break;
@@ -72,7 +73,60 @@ pub fn workload_of_recording(name: &str, input: &mut dyn BufRead) -> Result<Work
         }
     }
     let head = head.ok_or_else(|| wrong(1, "the recording is empty"))?;
-    let busiest = busiest_hour(&minutes);
+    let title = format!("Busiest hour of {name}, 95th percentile of its minutes");
+    workload_of_minutes(name, title, format!("arraylab record: {name}"), head.not_known, &minutes)
+}
+
+/// Workload of the output of a monitoring tool (iostat, sar, sadf, esxtop, perfmon, Prometheus with node_exporter), sized as a recording is;
+/// of one device where `unit` names it.
+pub fn workload_of_tool_output(
+    name: &str,
+    input: &mut dyn BufRead,
+    unit: Option<&str>,
+) -> Result<Workload, SizingError> {
+    let mut bytes = Vec::new();
+    let read = Read::take(input, OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| SizingError::question(format!("{name}: {error}"), "give a file that can be read"))?;
+    if bytes.len() as u64 == OUTPUT_LIMIT_BYTES {
+        return Err(SizingError::question(
+            format!("{name} is larger than {}", units::human_bytes(OUTPUT_LIMIT_BYTES)),
+            "give a shorter time, or fewer devices",
+        ));
+    }
+    let output = read_tool_output(name, &String::from_utf8_lossy(&bytes), unit)?;
+    let direction = |iops: f64, bytes_per_s: f64, seconds: f64| RecordedDirection {
+        ios: (iops * seconds).round() as u64,
+        bytes: (bytes_per_s * seconds).round() as u64,
+        ..RecordedDirection::default()
+    };
+    let minutes: Vec<RecordedMinute> = output
+        .samples
+        .iter()
+        .map(|sample| RecordedMinute {
+            device: sample.device.clone(),
+            at_s: sample.at_s,
+            seconds: sample.seconds,
+            read: direction(sample.read_iops, sample.read_bytes_per_s, sample.seconds),
+            write: direction(sample.write_iops, sample.written_bytes_per_s, sample.seconds),
+            flushes: 0,
+            busy: 0.0,
+            queue_depth: 0.0,
+            seconds_by_iops: Vec::new(),
+        })
+        .collect();
+    let title = format!("Busiest hour of {name}, 95th percentile of its reports");
+    workload_of_minutes(name, title, format!("{}: {name}", output.tool), output.not_known, &minutes)
+}
+
+/// Workload of the busiest hour of minutes, or of reports of another length.
+fn workload_of_minutes(
+    name: &str,
+    title: String,
+    source: String,
+    mut not_known: Vec<String>,
+    minutes: &[RecordedMinute],
+) -> Result<Workload, SizingError> {
+    let busiest = busiest_hour(minutes);
     let mut streams = Vec::new();
     let mut most_over_mean: f64 = 1.0;
     let devices: BTreeSet<&str> = busiest.iter().map(|minute| minute.device.as_str()).collect();
@@ -85,7 +139,9 @@ pub fn workload_of_recording(name: &str, input: &mut dyn BufRead) -> Result<Work
                 .filter(|minute| minute.device == device)
                 .map(|minute| (minute.seconds, of(minute)))
                 .collect();
-            let (ios, bytes) = own.iter().fold((0, 0), |sum, (_, one)| (sum.0 + one.ios, sum.1 + one.bytes));
+            let (ios, bytes) = own
+                .iter()
+                .fold((0, 0), |sum, (_, one)| (sum.0 + u128::from(one.ios), sum.1 + u128::from(one.bytes)));
             let iops =
                 percentile(own.iter().map(|(seconds, one)| one.ios as f64 / seconds.max(1.0)).collect());
             if ios == 0 || iops <= 0.0 {
@@ -94,28 +150,24 @@ pub fn workload_of_recording(name: &str, input: &mut dyn BufRead) -> Result<Work
             most_over_mean = own.iter().map(|(_, one)| one.most_iops / iops).fold(most_over_mean, f64::max);
             let mut settings = Map::new();
             settings.insert("rw".into(), format!("rand{word}").into());
-            settings.insert("bs".into(), json!(sectors(bytes / ios)));
+            let mean_bytes = u64::try_from(bytes / ios).unwrap_or(u64::MAX);
+            settings.insert("bs".into(), json!(sectors(mean_bytes)));
             streams.push(Stream::new(format!("{device}-{word}s"), rounded(iops), settings));
         }
     }
     if streams.is_empty() {
-        return Err(wrong(2, "no device did anything"));
+        return Err(SizingError::question(
+            format!("{name}: no device did anything"),
+            "give a time in which there was a load",
+        ));
     }
-    let mut not_known = head.not_known;
     not_known.push("order: all is taken as random, which no array does faster".into());
     if most_over_mean > 1.5 {
         not_known.push(format!(
             "bursts: the busiest second had {most_over_mean:.1} times the rate that is sized for"
         ));
     }
-    let title = format!("Busiest hour of {name}, 95th percentile of its minutes");
-    Ok(Workload {
-        title,
-        source: format!("arraylab record: {name}"),
-        not_known,
-        capacity_bytes: None,
-        streams,
-    })
+    Ok(Workload { title, source, not_known, capacity_bytes: None, written_bytes_per_day: None, streams })
 }
 
 fn direction(
@@ -124,18 +176,28 @@ fn direction(
     Box::new(of)
 }
 
-/// Lines of the sixty neighbouring minutes with the most I/Os.
+/// Lines of the hour with the most I/Os.
 fn busiest_hour(minutes: &[RecordedMinute]) -> Vec<&RecordedMinute> {
-    let mut ios: BTreeMap<u64, u64> = BTreeMap::new();
+    // Files of anybody may have numbers whose sums are beyond 64 bits.
+    let mut ios: BTreeMap<u64, u128> = BTreeMap::new();
     for minute in minutes {
-        *ios.entry(minute.at_s).or_default() += minute.read.ios + minute.write.ios;
+        *ios.entry(minute.at_s).or_default() += u128::from(minute.read.ios) + u128::from(minute.write.ios);
     }
-    let by_time: Vec<(u64, u64)> = ios.into_iter().collect();
-    let busiest = by_time
-        .windows(HOUR.min(by_time.len().max(1)))
-        .max_by_key(|hour| (hour.iter().map(|(_, ios)| *ios).sum::<u64>(), std::cmp::Reverse(hour[0].0)));
-    let Some(busiest) = busiest else { return Vec::new() };
-    let (first, last) = (busiest[0].0, busiest[busiest.len() - 1].0);
+    let by_time: Vec<(u64, u128)> = ios.into_iter().collect();
+    let (mut best, mut best_ios) = (None, 0);
+    let (mut end, mut sum) = (0, 0);
+    for &(first_s, own) in &by_time {
+        while end < by_time.len() && by_time[end].0 < first_s.saturating_add(HOUR_S) {
+            sum += by_time[end].1;
+            end += 1;
+        }
+        // Of equals the first.
+        if best.is_none() || sum > best_ios {
+            (best, best_ios) = (Some((first_s, by_time[end - 1].0)), sum);
+        }
+        sum -= own;
+    }
+    let Some((first, last)) = best else { return Vec::new() };
     minutes.iter().filter(|minute| (first..=last).contains(&minute.at_s)).collect()
 }
 
@@ -147,7 +209,7 @@ fn percentile(mut values: Vec<f64>) -> f64 {
 
 /// A size in whole sectors, at least one.
 fn sectors(bytes: u64) -> u64 {
-    ((bytes + SECTOR_BYTES / 2) / SECTOR_BYTES).max(1) * SECTOR_BYTES
+    (bytes.saturating_add(SECTOR_BYTES / 2) / SECTOR_BYTES).max(1) * SECTOR_BYTES
 }
 
 fn rounded(iops: f64) -> f64 {
@@ -207,6 +269,7 @@ pub fn workload_of_trace(name: &str, trace: &Trace) -> Result<Workload, SizingEr
             "popularity: all of the working set is taken as equally busy".into(),
         ],
         capacity_bytes: None,
+        written_bytes_per_day: None,
         streams,
     })
 }

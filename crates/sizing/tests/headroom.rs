@@ -16,6 +16,7 @@ fn question(load: &str, require: &str, states: &[State]) -> SizeQuestion {
     SizeQuestion {
         case: load.case,
         capacity_bytes: None,
+        written_bytes_per_day: None,
         requirements: vec![Requirement::parse(require).unwrap()],
         growth: Some(Growth::parse("30%/y:3y").unwrap()),
         states: states.to_vec(),

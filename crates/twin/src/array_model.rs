@@ -63,6 +63,11 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// Cumulative counts of every part.
     fn counters(&self) -> Vec<TwinCounter>;
 
+    /// Share of a rebuild that is done; `None` where none runs, or a kind does not say.
+    fn rebuilt_share(&self) -> Option<f64> {
+        None
+    }
+
     /// As [`load::FastForward::begin_window`]; a kind without fast-forward does nothing.
     fn begin_window(&mut self) {}
 

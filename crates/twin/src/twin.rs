@@ -270,6 +270,11 @@ impl Twin {
             .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.skipped_ns, ..note }));
     }
 
+    /// Share of a rebuild that is done; `None` where none runs, or a kind of array does not say.
+    pub fn rebuilt_share(&self) -> Option<f64> {
+        on_model!(&self.model, model => model.rebuilt_share())
+    }
+
     /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
     pub fn counters(&self) -> Vec<TwinCounter> {
         let mut counters = on_model!(&self.model, model => model.counters());

@@ -99,6 +99,12 @@ fn as_text(array: &Array, capacities: &[Capacity], ceilings: &[Ceiling], warning
     }
     text.push_str("\nCapacity\n");
     text.push_str(&capacity_table(capacities));
+    let bill = array::bill(array);
+    for (noun, sum, unit) in [("Price", bill.price_usd, "USD"), ("Power", bill.watts, "W")] {
+        if let Some(sum) = sum {
+            text.push_str(&format!("\n{noun} of all parts: {sum:.0} {unit}\n"));
+        }
+    }
     let mut seen: Vec<&str> = Vec::new();
     for ceiling in ceilings {
         if !seen.contains(&ceiling.on.as_str()) {

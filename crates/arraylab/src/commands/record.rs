@@ -4,9 +4,13 @@ use crate::cli::{RecordArgs, WorkloadArgs};
 use crate::commands::run::catch_signals;
 use crate::failure::Failure;
 use crate::output::{print, print_notice, write_new};
+use crate::table::{Align, render};
 use load::Trace;
 use probe::{RecordError, RecordSettings};
-use sizing::{Workload, joined_workload, workload_of_recording, workload_of_trace};
+use sizing::{
+    NamedWorkload, Workload, is_tool_output, joined_workload, named_workload, named_workloads,
+    workload_of_recording, workload_of_tool_output, workload_of_trace,
+};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter};
 use std::path::Path;
@@ -18,6 +22,8 @@ use std::time::Duration;
 const LENGTH_LIMIT: Duration = Duration::from_secs(31 * 24 * 3600);
 /// Most sources of a workload.
 const SOURCES_LIMIT: usize = 64;
+/// Beginning of a source by which its kind is known.
+const HEAD_BYTES: usize = 64 << 10;
 /// Beginning of a recording.
 const RECORDING: &[u8] = b"{\"recording\":";
 
@@ -64,6 +70,9 @@ pub fn record(arguments: &RecordArgs) -> Result<ExitCode, Failure> {
 
 /// `arraylab workload`
 pub fn workload(arguments: &WorkloadArgs) -> Result<ExitCode, Failure> {
+    if arguments.list {
+        return list();
+    }
     if arguments.from.len() > SOURCES_LIMIT {
         return Err(Failure::refused(format!("{} sources, at most {SOURCES_LIMIT}", arguments.from.len())));
     }
@@ -74,7 +83,11 @@ pub fn workload(arguments: &WorkloadArgs) -> Result<ExitCode, Failure> {
     let Some(workload) = joined_workload(workloads) else {
         return Err(Failure::refused("there is no source"));
     };
-    let text = workload.text();
+    // One that ships keeps its comments: the sources of its numbers.
+    let text = match &arguments.from[..] {
+        [lone] => named(lone).map_or_else(|| workload.text(), |named| named.text.to_owned()),
+        _ => workload.text(),
+    };
     match &arguments.out {
         Some(file) => write_new(file, |out| {
             out.write_all(text.as_bytes()).map_err(|error| Failure::Failed(Box::new(error)))
@@ -87,15 +100,37 @@ pub fn workload(arguments: &WorkloadArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Names and titles of the workloads that ship.
+fn list() -> Result<ExitCode, Failure> {
+    let mut rows = Vec::new();
+    for named in named_workloads() {
+        let workload = Workload::parse(named.name, named.text)?;
+        rows.push(vec![named.name.to_owned(), workload.title]);
+    }
+    print(&render(&[("name", Align::Left), ("workload", Align::Left)], &rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Workload that ships, where there is no file of that name.
+fn named(source: &Path) -> Option<&'static NamedWorkload> {
+    if source.exists() { None } else { named_workload(source.to_str()?) }
+}
+
 fn workload_of(source: &Path, unit: Option<&str>) -> Result<Workload, Failure> {
+    if let Some(named) = named(source) {
+        return Ok(Workload::parse(named.name, named.text)?);
+    }
     let unreadable =
         |error: std::io::Error| Failure::refused(format!("cannot read {}: {error}", source.display()));
-    let mut input = BufReader::new(File::open(source).map_err(unreadable)?);
+    let mut input = BufReader::with_capacity(HEAD_BYTES, File::open(source).map_err(unreadable)?);
     let name = source
         .file_name()
         .map_or_else(|| source.display().to_string(), |name| name.to_string_lossy().into_owned());
     if input.fill_buf().map_err(unreadable)?.starts_with(RECORDING) {
         return Ok(workload_of_recording(&name, &mut input)?);
+    }
+    if is_tool_output(input.fill_buf().map_err(unreadable)?) {
+        return Ok(workload_of_tool_output(&name, &mut input, unit)?);
     }
     let trace = Trace::read(&name, &mut input, unit).map_err(|error| Failure::Refused(Box::new(error)))?;
     Ok(workload_of_trace(&name, &trace)?)

@@ -6,14 +6,20 @@ use crate::output::{print, print_json_lines, print_notice, write_new};
 use crate::table::{Align, render};
 use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
-    Axis, Configuration, Effort, Growth, LoadSource, Requirement, SizeQuestion, SizeRow, SizeVerdict, State,
-    Validated,
+    Axis, Configuration, Effort, Growth, LeftOut, LoadSource, Requirement, SizeQuestion, SizeRow,
+    SizeVerdict, State, Validated,
 };
 use std::process::ExitCode;
-use units::{human_bytes, human_count, human_latency, human_rate};
+use units::{human_bytes, human_count, human_duration, human_latency, human_rate};
 
 /// I/Os of a point: a search takes a dozen of them in each state.
 const EFFORT: Effort = Effort { ios: 150_000, most_ios: 1_500_000, ..Effort::FULL };
+
+/// Designs that are described one by one.
+const DESCRIBED_LIMIT: usize = 8;
+
+/// Designs of a space that are all looked at; of a larger one those that can be on the Pareto front.
+const EXHAUSTIVE_LIMIT: usize = 32;
 
 /// Impossible designs that are named.
 const NAMED_LIMIT: usize = 5;
@@ -35,6 +41,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     let question = SizeQuestion {
         case: load.case.clone(),
         capacity_bytes: load.capacity_bytes,
+        written_bytes_per_day: load.written_bytes_per_day,
         requirements,
         growth: arguments.growth.as_deref().map(Growth::parse).transpose()?,
         states,
@@ -62,7 +69,9 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len}, {eta} left") {
         bar.set_style(style.progress_chars("=> "));
     }
-    let rows = sizing::size(&designs, &question, &|| bar.inc(1));
+    let is_pruned = !space.is_empty() && designs.len() > EXHAUSTIVE_LIMIT && !arguments.exhaustive;
+    let search = if is_pruned { sizing::size_front } else { sizing::size };
+    let rows = search(&designs, &question, &|| bar.inc(1));
     bar.finish_and_clear();
     let rows = rows?;
     let text = page(&rows, &question, &load);
@@ -95,17 +104,29 @@ fn page(rows: &[SizeRow], question: &SizeQuestion, load: &LoadSource) -> String 
     let mut names: Vec<String> = rows.iter().map(name_of).collect();
     names.dedup();
     // A space is read as a table, a few arrays by their sentences.
-    if names.len() <= 8 {
+    if names.len() <= DESCRIBED_LIMIT {
         for name in &names {
             let own: Vec<&SizeRow> = rows.iter().filter(|row| name_of(row) == *name).collect();
             text.push_str(&format!("{}\n", sentence(name, &own, question)));
         }
         text.push('\n');
     }
-    text.push_str(&table(rows));
-    text.push_str(&format!("\n{}\n", basis(rows)));
+    let is_shown = |row: &&SizeRow| row.left_out.is_none();
+    text.push_str(&table(&rows.iter().filter(is_shown).collect::<Vec<_>>()));
+    text.push('\n');
+    text.push_str(&left_out_text(rows, names.len()));
+    if names.len() <= DESCRIBED_LIMIT {
+        text.push_str(&offer_table(rows));
+        text.push('\n');
+        if question.written_bytes_per_day.is_none() && rows.iter().any(|row| row.endurance_years.is_some()) {
+            text.push_str("Endurance: as if the workload wrote at its rate all day.\n");
+        }
+    }
+    text.push_str(&missing_prices(rows));
+    text.push_str(&format!("{}\n", basis(rows)));
     let reasons: Vec<String> = rows
         .iter()
+        .filter(|row| row.left_out.is_none())
         .filter(|row| {
             row.headroom.is_none() || row.verdict == SizeVerdict::NotShown || row.headroom == Some(0.0)
         })
@@ -167,7 +188,36 @@ fn verb(verdict: SizeVerdict) -> &'static str {
     }
 }
 
-fn table(rows: &[SizeRow]) -> String {
+/// How many designs were left out, and why.
+fn left_out_text(rows: &[SizeRow], designs: usize) -> String {
+    let count = |by: LeftOut| {
+        let mut names: Vec<String> =
+            rows.iter().filter(|row| row.left_out == Some(by)).map(name_of).collect();
+        names.dedup();
+        names.len()
+    };
+    let grounds = [
+        (count(LeftOut::Arithmetic), "by their ceilings"),
+        (count(LeftOut::Comparison), "beside a design whose parts are no slower"),
+        (count(LeftOut::Simulation), "by one simulated point"),
+    ];
+    let sum: usize = grounds.iter().map(|(count, _)| count).sum();
+    if sum == 0 {
+        return String::new();
+    }
+    let texts: Vec<String> = grounds
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    format!(
+        "{sum} of {designs} designs left out: one that costs no more carries as much ({}). --json has them with their \
+         reasons, --exhaustive looks at all.\n",
+        texts.join(", ")
+    )
+}
+
+fn table(rows: &[&SizeRow]) -> String {
     let times = |value: f64| format!("{value:.2}");
     let table: Vec<Vec<String>> = rows
         .iter()
@@ -185,6 +235,7 @@ fn table(rows: &[SizeRow]) -> String {
                 peak.map_or_else(|| "-".into(), |point| human_latency(point.p99_ns as f64)),
                 row.usable_bytes.map_or_else(|| "-".into(), human_bytes),
                 row.drives.map_or_else(|| "-".into(), |drives| drives.to_string()),
+                row.cost_usd().map_or_else(|| "-".into(), |price| format!("{price:.0}")),
                 if row.pareto { "yes".into() } else { String::new() },
             ]
         })
@@ -200,9 +251,72 @@ fn table(rows: &[SizeRow]) -> String {
         ("p99", Align::Right),
         ("usable", Align::Right),
         ("drives", Align::Right),
+        ("price (USD)", Align::Right),
         ("Pareto", Align::Left),
     ];
     render(&columns, &table)
+}
+
+/// What each design offers beside its headroom: a row a design, of the state in which it was seen.
+fn offer_table(rows: &[SizeRow]) -> String {
+    let none = || "-".to_owned();
+    let mut table: Vec<Vec<String>> = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for row in rows {
+        let name = name_of(row);
+        if seen.contains(&name) {
+            continue;
+        }
+        let own = || rows.iter().filter(|other| name_of(other) == name);
+        let rebuilt = own().find(|row| row.state == State::Rebuilding).unwrap_or(row);
+        // Of the first state that has them, which is the healthy one as a rule.
+        let amplification = own().find_map(|row| row.write_amplification);
+        let years = own().find_map(|row| row.endurance_years);
+        table.push(vec![
+            name.clone(),
+            row.usable_bytes.map_or_else(none, human_bytes),
+            row.full_in_year.map_or_else(none, |year| year.to_string()),
+            row.cost_usd().map_or_else(none, |price| format!("{price:.0}")),
+            row.bill.as_ref().and_then(|bill| bill.watts).map_or_else(none, |watts| format!("{watts:.0}")),
+            amplification.map_or_else(none, |times| format!("{times:.2}")),
+            years.map_or_else(none, years_text),
+            rebuilt.rebuild_s.map_or_else(none, |seconds| human_duration((seconds * 1e9) as u64)),
+        ]);
+        seen.push(name);
+    }
+    let columns = [
+        ("array", Align::Left),
+        ("usable", Align::Right),
+        ("full in year", Align::Right),
+        ("price (USD)", Align::Right),
+        ("watts", Align::Right),
+        ("write amplification", Align::Right),
+        ("endurance", Align::Right),
+        ("rebuild of a drive", Align::Right),
+    ];
+    render(&columns, &table)
+}
+
+/// Endurance; beyond a century a figure would say more than a rating does.
+fn years_text(years: f64) -> String {
+    if years > 100.0 { "over 100 years".into() } else { format!("{years:.1} years") }
+}
+
+/// Which parts keep the price unknown, and what the front is over.
+fn missing_prices(rows: &[SizeRow]) -> String {
+    let mut without: Vec<&str> = Vec::new();
+    for path in rows.iter().filter_map(|row| row.bill.as_ref()).flat_map(|bill| &bill.without_price) {
+        if !without.contains(&path.as_str()) {
+            without.push(path);
+        }
+    }
+    match without[..] {
+        [] => String::new(),
+        _ => format!(
+            "Price not known: {} without `price_usd`; the Pareto front is over the number of drives.\n",
+            without.join(", ")
+        ),
+    }
 }
 
 fn basis(rows: &[SizeRow]) -> &'static str {

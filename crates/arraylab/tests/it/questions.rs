@@ -209,6 +209,72 @@ fn sizes_have_their_fields() {
     assert_eq!((line["verdict"].as_str(), line["headroom"].as_f64()), (Some("fails"), Some(0.0)));
 }
 
+/// Proves that price, watts, endurance and rebuild of an offer are printed, the price as the cost, and that a part without a price is named.
+#[test]
+fn offers_are_sized() {
+    let directory = tempfile::tempdir().unwrap();
+    let offer = directory.path().join("offer.yaml");
+    let text = "title: An offer\nfabric: { use: pcie-4x16, ports: 1, price_usd: 0, watts: 0 }\n\
+                controllers: { use: host-md, count: 1, price_usd: 0, watts: 300 }\n\
+                groups:\n  - { name: md0, layout: raid10, drives: { use: nvme-1600-mixed, count: 4, price_usd: 450, \
+                watts: 12.5, endurance: 3DWPD/5y } }\n";
+    std::fs::write(&offer, text).unwrap();
+    let arguments = [
+        "size",
+        "fio:rw=randrw,rwmixread=50,bs=16k,rate_iops=2000,numjobs=4,rate_process=poisson,size=100g",
+        "--array",
+        offer.to_str().unwrap(),
+        "--require",
+        "mean<2ms",
+        "--state",
+        "healthy",
+    ];
+    let line = &json_lines(&succeed(&[&arguments[..], &["--json"]].concat()))[0];
+    assert_eq!((line["cost"].as_f64(), line["watts"].as_f64()), (Some(1800.0), Some(350.0)));
+    // 8,000 I/Os a second, half of them writes of 16 KiB, twice, on four drives of 1.6 TB.
+    let tb_per_day = 4000.0 * 16_384.0 * 2.0 / 4.0 * 86_400.0 / 1e12;
+    let expected = 1.6 * 3.0 * 5.0 / tb_per_day;
+    let years = line["endurance_years"].as_f64().unwrap();
+    assert!((years / expected - 1.0).abs() < 0.05, "{years} {expected}");
+    assert!(line["rebuild_s"].as_f64().unwrap() > 0.0);
+    let page = succeed(&arguments);
+    assert!(page.contains("1800") && page.contains("years") && page.contains("all day"), "{page}");
+    std::fs::write(&offer, text.replace("price_usd: 450, ", "")).unwrap();
+    let page = succeed(&arguments);
+    assert!(page.contains("Price not known: groups[0].drives without `price_usd`"), "{page}");
+}
+
+/// Proves that of a large space what cannot be on the front is left out, which the page counts and JSON says with its reason.
+#[test]
+fn large_spaces_are_searched() {
+    let arguments = [
+        "size",
+        "fio:rw=randread,bs=8k,rate_iops=50,numjobs=2,rate_process=poisson,size=200g",
+        "--array",
+        "nas-raid5",
+        "--require",
+        "mean<25ms",
+        "--space",
+        "drives.count=4..6",
+        "--space",
+        "links.count=1..6",
+        "--space",
+        "groups[0].layout=raid5,raid6",
+    ];
+    let lines = json_lines(&succeed(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(lines.len(), 36);
+    let left_out: Vec<_> = lines.iter().filter(|line| !line["left_out"].is_null()).collect();
+    assert!(left_out.len() > 18, "{}", left_out.len());
+    for line in &left_out {
+        assert!(line["because"].as_str().unwrap().starts_with("left out: nas-raid5"), "{line}");
+        assert_eq!((&line["pareto"], &line["verdict"]), (&false.into(), &"not-shown".into()), "{line}");
+        assert!(line["headroom"].is_null() && line["headroom_below"].is_number(), "{line}");
+    }
+    assert!(lines.iter().any(|line| line["pareto"] == true));
+    let page = succeed(&arguments);
+    assert!(page.contains(&format!("{} of 36 designs left out", left_out.len())), "{page}");
+}
+
 /// Proves that wrong questions about sizes are refused with a hint.
 #[test]
 fn wrong_sizes_are_refused() {
@@ -269,6 +335,41 @@ fn a_recording_becomes_a_workload() {
     let answered = &json_lines(&succeed(&["what-if", "nas-raid5", "--load", &workload, "--json"]))[0];
     assert_eq!(answered["limit"], "rate", "{answered}");
     assert!((answered["iops"].as_f64().unwrap() / 110.0 - 1.0).abs() < 0.05, "{answered}");
+}
+
+/// Proves that named workloads are listed, printed with the sources of their numbers, and refused beside `--list`.
+#[test]
+fn named_workloads_are_printed() {
+    let list = succeed(&["workload", "--list"]);
+    assert!(list.contains("etcd-wal") && list.contains("Boot storm"), "{list}");
+    let printed = succeed(&["workload", "etcd-wal"]);
+    assert!(printed.contains("iops: 500") && printed.contains("# \"For heavy loaded clusters"), "{printed}");
+    let joined = succeed(&["workload", "etcd-wal", "oltp"]);
+    assert!(joined.contains("1-wal") && joined.contains("2-data"), "{joined}");
+    for arguments in [vec!["workload"], vec!["workload", "oltp", "--list"], vec!["workload", "no-such"]] {
+        assert_eq!(refuse(&arguments).0, Some(2), "{arguments:?}");
+    }
+}
+
+/// Proves that iostat's output becomes a workload file of the device that is named, with what it does not tell.
+#[test]
+fn output_of_iostat_becomes_a_workload() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("iostat.txt");
+    let text = "Linux 6.8.0 (db3) \t11/23/2026 \t_x86_64_\t(8 CPU)\n\n\
+                Device r/s rkB/s w/s wkB/s\nsda 9 9 9 9\nsdb 9 9 9 9\n\n\
+                Device r/s rkB/s w/s wkB/s\nsda 100 800 50 800\nsdb 7 56 0 0\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let printed = succeed(&["workload", file, "--unit", "sda"]);
+    assert!(printed.contains("source: \"iostat: iostat.txt\"") && printed.contains("iops: 100"), "{printed}");
+    assert!(printed.contains("bs: 8192") && printed.contains("bs: 16384"), "{printed}");
+    assert!(!printed.contains("sdb") && printed.contains("not_known:"), "{printed}");
+    assert_eq!(printed, succeed(&["workload", file, "--unit", "sda"]));
+    std::fs::write(file, text.replace("800", "8k")).unwrap();
+    let (status, message) = refuse(&["workload", file]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("iostat.txt: line") && message.contains("hint"), "{message}");
 }
 
 /// Proves that a trace becomes a workload whose twin does what the twin does with the trace itself, within a tenth.

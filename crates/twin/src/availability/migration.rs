@@ -38,6 +38,14 @@ impl Migration {
         self.moves.get(self.current)
     }
 
+    /// Share of the lost drive's pieces that have moved; `None` where none moves.
+    pub fn moved_share(&self, recovery: &Recovery) -> Option<f64> {
+        let stripes = self.stripes()?;
+        let whole_below = recovery.rebuild.as_ref()?.whole_below();
+        let own = whole_below.saturating_sub(stripes.start) as f64 / self.stripes_per_group.max(1) as f64;
+        Some((self.current as f64 + own) / self.moves.len() as f64)
+    }
+
     /// Stripes of the move in progress.
     fn stripes(&self) -> Option<std::ops::Range<u64>> {
         let first = self.current()?.group * self.stripes_per_group;

@@ -123,6 +123,12 @@ impl Recovery {
         self.rebuild.as_ref().is_some_and(RebuildScheduler::is_running)
     }
 
+    /// Share of the used stripes that a rebuild has behind it; `None` where none runs.
+    pub fn rebuilt_share(&self) -> Option<f64> {
+        let rebuild = self.rebuild.as_ref().filter(|rebuild| rebuild.is_running())?;
+        Some(rebuild.whole_below() as f64 / self.used_stripes.max(1) as f64)
+    }
+
     /// Plans a stripe of the rebuild: every lost drive counts, wherever the mark stands.
     pub fn plan_stripe(&self, stripe: u64, set: &Layout, plan: &mut IoList) -> bool {
         set.rebuild(stripe, self.loss.failed(), |place| place, plan).is_ok()

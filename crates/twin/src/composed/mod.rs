@@ -343,6 +343,15 @@ impl ArrayModel for Model {
         counters.into_list()
     }
 
+    fn rebuilt_share(&self) -> Option<f64> {
+        let of_set = |state: &SetState| match state.migration.is_pool {
+            true => state.migration.moved_share(&state.recovery),
+            false => state.recovery.rebuilt_share(),
+        };
+        // A drive in several sets is rebuilt in all of them.
+        self.sets.iter().filter_map(of_set).reduce(f64::min)
+    }
+
     fn begin_window(&mut self) {
         self.groups.drives.iter_mut().for_each(GroupDrives::begin_window);
         for controller in &mut self.controllers {
