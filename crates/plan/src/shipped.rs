@@ -42,6 +42,8 @@ const PLANS: &[(&str, &str)] = &[
     yaml!("plans", "e2700"),
     yaml!("plans", "storpool"),
     yaml!("plans", "acceptance"),
+    yaml!("plans", "purchase"),
+    yaml!("plans", "calibrate"),
     yaml!("plans", "snia-iops"),
     yaml!("plans", "snia-throughput"),
     yaml!("plans", "snia-latency"),

@@ -28,6 +28,8 @@ const PLANS: &[Shortened] = &[
     short("acceptance", "composite-flash", SHORT),
     short("quick", "composite-flash", SHORT),
     short("features", "reduced-flash", SHORT),
+    short("purchase", "all-nvme-raid6", SHORT),
+    short("calibrate", "all-nvme-raid6", SHORT),
     short("flashsystem-840", "flashsystem-840", SHORT),
     short("raid-levels", "raid-levels", SHORT),
     short("storpool", "storpool", SHORT),
