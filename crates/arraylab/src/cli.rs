@@ -425,6 +425,9 @@ pub struct RunArgs {
     /// where the plan has several loads at once
     #[arg(long = "target", value_name = "TARGET", required_unless_present = "resume")]
     pub targets: Vec<String>,
+    /// A vendor's promises: a YAML file with the key `require`, whose limits take the place of the plan's
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub promises: Option<PathBuf>,
     /// Directory of the run [default: runs/PLAN-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -39,6 +39,8 @@ const TARGETS_LIMIT: usize = 1024;
 pub struct Request {
     /// A shipped plan's name, or a file.
     pub plan: String,
+    /// A file whose limits take the place of the plan's (`--promises`).
+    pub promises: Option<PathBuf>,
     /// The targets, as typed.
     pub targets: Vec<String>,
     /// Which cases, and what is changed in them.
@@ -138,7 +140,10 @@ pub(crate) struct Checked {
 
 /// Checks a request and creates its run directory, and the file of a `file:` target.
 pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
-    let loaded = plan::load_plan(&request.plan)?;
+    let mut loaded = plan::load_plan(&request.plan)?;
+    if let Some(promises) = &request.promises {
+        loaded = loaded.with_promises(promises)?;
+    }
     let (hosts, common) = remote::of_request(&loaded.plan, &request.hosts, &request.targets)?;
     let is_twin = common.iter().any(|target| target.starts_with("twin:"));
     if is_twin && !request.hosts.is_empty() {

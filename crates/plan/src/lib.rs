@@ -20,6 +20,7 @@ mod library;
 mod part;
 mod parts;
 mod plan;
+mod promises;
 mod published;
 mod quantity;
 mod replace;

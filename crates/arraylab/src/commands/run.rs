@@ -78,6 +78,7 @@ fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
     };
     Ok(campaign::prepare(&Request {
         plan: plan.clone(),
+        promises: arguments.promises.clone(),
         targets: arguments.targets.clone(),
         selection: selection(&arguments.selection)?,
         directory,

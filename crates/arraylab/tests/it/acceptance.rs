@@ -77,3 +77,47 @@ fn on_a_loop_device() {
 fn on_an_nbd_address() {
     accept(&NbdServer::new("64M").uri, true);
 }
+
+/// Proves that the limits of a file of promises take the place of the plan's and are kept with the run, and that a mistake in it is
+/// shown at its line, before anything is run.
+#[test]
+fn promises_take_the_place_of_limits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let run_with = |promises: &str, name: &str| {
+        fs::write(path("promises.yaml"), promises).unwrap();
+        arraylab(&[
+            "run",
+            "acceptance",
+            "--target",
+            "twin:small-flash",
+            "--stage",
+            "latency",
+            "--set",
+            "runtime=0.5",
+            "--promises",
+            &path("promises.yaml"),
+            "--out",
+            &path(name),
+        ])
+    };
+    let promised = "# Offer of May, 4 KiB, one I/O at a time.\nrequire:\n  - { says: reads within 1 us, quantity: read.latency_ns.mean, at_most: 1us, stage: latency, cases: { rw: randread } }\n  - { says: writes within 1 s, quantity: write.latency_ns.mean, at_most: 1s, stage: latency, cases: { rw: randwrite } }\n";
+    let output = run_with(promised, "run");
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert_eq!((printed.matches("PASS").count(), printed.matches("FAIL").count()), (1, 1), "{printed}");
+    let page = fs::read_to_string(succeed(&["report", &path("run"), "--format", "md"]).trim()).unwrap();
+    assert!(page.contains("reads within 1 us") && !page.contains("no read fails"), "{page}");
+    for (wrong, words) in [
+        (promised.replace("1us", "1"), "promises.yaml:3:"),
+        (promised.replace("stage: latency", "stage: latencies"), "promises.yaml:3:"),
+        (format!("{promised}stages: {{}}\n"), "stages"),
+        ("limits: []\n".to_owned(), "promises nothing"),
+    ] {
+        let output = run_with(&wrong, "refused");
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        assert!(printed.contains(words) && printed.contains("hint: "), "{words}: {printed}");
+        assert!(!directory.path().join("refused").exists());
+    }
+}
