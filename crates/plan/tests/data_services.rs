@@ -186,6 +186,39 @@ fn the_oldest_are_deleted() {
     assert!(count(&many, "snapshots", "taken") >= 9);
 }
 
+/// Proves that what was never written is kept by no snapshot, and what was written since is.
+#[test]
+fn a_snapshot_keeps_nothing_of_empty_extents() {
+    let mut twin = twin("thin: { unit: 64KiB }\nsnapshots: { extent: 64KiB }", &[("condition", "fresh")]);
+    let pass = LoadSpec { size_bytes: Some(1 << 24), ..load(Pattern::Write, 16_384, 4, 500) };
+    for kept in [0, 256] {
+        let now_ns = load::Device::now_ns(&twin);
+        twin.act(now_ns, "snapshot", &Map::new()).unwrap();
+        let total = run(&mut twin, &pass);
+        assert!(total.ios > 2048 && total.errors == 0, "{total:?}");
+        assert_eq!(count(&twin, "snapshots", "kept_extents"), kept);
+    }
+}
+
+/// Proves that blocks and extents that are larger than stripes, and no multiple of them, are read and written up to the end of a set.
+#[test]
+fn small_stripes_bear_large_blocks() {
+    for snapshots in ["", "snapshots: { extent: 1MiB, every: 5ms, reserve: 0.1% }\n"] {
+        let text = format!(
+            "title: t\ngroups: [{{ name: g, drives: {{ use: sata-960-mixed, count: 4, capacity: 1.1GB }}, layout: raid5, segment: 512B }}]\nreduction: {{ block: 128KiB }}\n{snapshots}"
+        );
+        let mut twin = twin_of(&text, &[]);
+        let end_bytes = load::Device::capacity_bytes(&twin) / 512 * 512;
+        let last = LoadSpec {
+            offset_bytes: end_bytes - 65_536,
+            size_bytes: Some(65_536),
+            ..load(Pattern::Randrw, 512, 16, 300)
+        };
+        let total = run(&mut twin, &last);
+        assert!(total.ios > 100 && total.errors == 0, "{total:?}");
+    }
+}
+
 /// Proves that an array without snapshots refuses to take one.
 #[test]
 fn an_array_without_snapshots_takes_none() {

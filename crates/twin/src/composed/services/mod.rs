@@ -235,6 +235,8 @@ impl Services {
     }
 
     fn plan_write(&mut self, served: &mut Served, request: Request, now_ns: u64) -> (u64, u32) {
+        // What was never written is kept by no snapshot, so extents are looked at before this write allocates.
+        let deleted = self.keep_extents(served, request, now_ns);
         let (mut time_ns, _) = self.look_up(served, request);
         let (mut offset_bytes, mut length_bytes) = (request.offset_bytes, request.length_bytes);
         if let Some(cache) = &mut self.cache {
@@ -258,7 +260,6 @@ impl Services {
             time_ns += reducing_ns;
             (offset_bytes, length_bytes) = (first, stored_bytes);
         }
-        let deleted = self.keep_extents(served, request, now_ns);
         self.add_data(served, Direction::Write, request, offset_bytes, length_bytes);
         served.is_mirrored = self.mirror.is_some();
         (time_ns, deleted)
@@ -274,6 +275,10 @@ impl Services {
         let (first, end) = (request.address / extent_bytes, request.address + request.length_bytes);
         for extent in first..end.div_ceil(extent_bytes) {
             let address = extent * extent_bytes;
+            if self.thin.as_ref().is_some_and(|thin| thin.is_empty(address, extent_bytes)) {
+                snapshots.has_nothing(address);
+                continue;
+            }
             let (must_keep, gone) = snapshots.must_keep(address, set, now_ns);
             deleted += gone;
             if !must_keep {

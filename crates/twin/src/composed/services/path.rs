@@ -118,10 +118,13 @@ impl Model {
 
     fn make_io(&mut self, owner: u16, controller: u16, parent: u32, io: Io) -> u32 {
         let kind = if io.is_cached { TaskKind::Data } else { TaskKind::Internal };
+        // Blocks and extents may reach over the end of a set whose stripes are no multiple of them.
+        let room_bytes = self.sets[usize::from(io.set)].set.layout.capacity_bytes() - io.offset_bytes;
+        let length_bytes = u64::from(io.length_bytes).min(room_bytes) as u32;
         self.commands.keep(Command {
             issued_at_ns: self.now_ns,
             offset_bytes: io.offset_bytes,
-            length_bytes: io.length_bytes,
+            length_bytes,
             tag: parent,
             set: io.set,
             controller,

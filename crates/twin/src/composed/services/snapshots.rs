@@ -137,6 +137,13 @@ impl Snapshots {
         (true, deleted)
     }
 
+    /// The extent of an address holds nothing that a snapshot of now would need.
+    pub fn has_nothing(&mut self, address: u64) {
+        if let Some(newest) = self.all.back() {
+            self.kept_at.set(address / self.extent_bytes, newest.number);
+        }
+    }
+
     /// A place for a kept or moved extent, in the set.
     pub fn place(&mut self, set: usize) -> u64 {
         let reserve = &mut self.reserves[set];

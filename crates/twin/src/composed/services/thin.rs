@@ -57,6 +57,11 @@ impl Thin {
         (self.changed.get(address / self.unit_bytes) == 0) == self.began_allocated
     }
 
+    /// Whether nothing of a range is allocated.
+    pub fn is_empty(&self, address: u64, length: u64) -> bool {
+        !self.units_of(address, length).any(|unit| self.is_allocated(unit * self.unit_bytes))
+    }
+
     fn set_allocated(&mut self, unit: u64, is_allocated: bool) {
         self.changed.set(unit, u32::from(is_allocated != self.began_allocated));
     }
