@@ -16,6 +16,9 @@ import arraylab
 SHORTENED = [
     ("quick", "flashsystem-840", ["runtime=0.1", "ramp_time=0.02"], []),
     ("acceptance", "composite-flash", ["runtime=0.05", "ramp_time=0.01"], ["bs=4k,1m"]),
+    ("features", "reduced-flash", ["runtime=0.1", "ramp_time=0.02"], []),
+    ("purchase", "all-nvme-raid6", ["runtime=0.1", "ramp_time=0.02"], []),
+    ("calibrate", "all-nvme-raid6", ["runtime=0.1", "ramp_time=0.02"], ["bs=4k"]),
     ("flashsystem-840", "flashsystem-840", ["runtime=0.05", "ramp_time=0.01"], []),
     ("raid-levels", "raid-levels", ["runtime=0.2", "ramp_time=0.05"], ["disks=4,12"]),
     ("e2700", "e2700", ["runtime=0.2"], ["bs=4k,512k"]),
