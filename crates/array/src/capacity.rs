@@ -34,8 +34,7 @@ pub fn capacity(array: &Array, sets: &[Set]) -> Vec<Capacity> {
         let drives = (set.slots.len() + set.spares.len()) as u32;
         let drive_bytes = group.drives.capacity_bytes();
         let raw_bytes = (u64::from(drives) as f64 * drive_bytes as f64 * share) as u64;
-        let is_cache = set.pool.is_none() && array.cache_group() == Some(set.group);
-        let usable_bytes = if is_cache { 0 } else { crate::sets::volume_bytes(array, set) };
+        let usable_bytes = if array.is_cache(set.group) { 0 } else { crate::sets::volume_bytes(array, set) };
         if let Some(known) = all.iter_mut().find(|known| known.name == name) {
             known.drives += drives;
             known.raw_bytes += raw_bytes;

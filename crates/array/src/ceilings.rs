@@ -204,8 +204,7 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
         let group = &array.groups[set.group];
         let on =
             set.pool.map_or_else(|| group.name().to_owned(), |pool| array.pools[pool].keys.name.text.clone());
-        let holds_cache = set.pool.is_none() && array.cache_group() == Some(set.group);
-        if seen.contains(&on) || holds_cache {
+        if seen.contains(&on) || array.is_cache(set.group) {
             continue;
         }
         seen.push(on.clone());

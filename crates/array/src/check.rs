@@ -2,15 +2,7 @@
 
 use crate::description::{Array, DRIVE_COUNT_LIMIT, LayoutKind};
 use crate::drive::Drives;
-use crate::sets::Refusal;
-
-fn refuse<T>(
-    path: impl Into<String>,
-    message: impl Into<String>,
-    hint: impl Into<String>,
-) -> Result<T, Refusal> {
-    Err(Refusal { path: path.into(), message: message.into(), hint: hint.into() })
-}
+use crate::refusal::{Refusal, refuse};
 
 /// Refuses what no array can have.
 pub(crate) fn check(array: &Array) -> Result<(), Refusal> {

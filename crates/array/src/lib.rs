@@ -16,6 +16,7 @@ mod node;
 mod parameter;
 mod problem;
 mod quantity;
+mod refusal;
 mod resolve;
 mod section;
 mod service_check;

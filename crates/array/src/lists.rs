@@ -13,6 +13,32 @@ use crate::value::Layer;
 /// Groups, pools or entries of volumes in one array.
 const LIST_LIMIT: usize = 64;
 
+/// Why a layout of ZFS is not modelled, and what is nearest to it; `None` for any other word.
+fn not_modelled(layout: &str) -> Option<(&'static str, &'static str)> {
+    let (name, _) = layout.split_once(':').unwrap_or((layout, ""));
+    if name.starts_with("draid") {
+        return Some((
+            "ZFS never overwrites a block, and where its transaction groups place each anew over the distributed stripes \
+             is missing here",
+            "`layout: pool` with `stripe: 8+2` spreads stripes and spare capacity likewise, but overwrites in place",
+        ));
+    }
+    let nearest = match name {
+        "raidz" | "raidz1" => {
+            "`layout: raid5` has as much parity, but its stripes are fixed and are overwritten in place"
+        }
+        "raidz2" => {
+            "`layout: raid6` has as much parity, but its stripes are fixed and are overwritten in place"
+        }
+        "raidz3" => "no layout here has three parities; `layout: raid6` has two",
+        _ => return None,
+    };
+    Some((
+        "each block of ZFS is a stripe as wide as itself, written anew by a transaction group, and that placement is missing here",
+        nearest,
+    ))
+}
+
 impl Resolver<'_> {
     /// The items of a list, or the one map that stands for it.
     fn items<'n>(&self, document: &'n Node, key: &str) -> Result<Vec<(String, &'n Node)>, Problem> {
@@ -66,6 +92,13 @@ impl Resolver<'_> {
         }
         let mut groups = Vec::new();
         for (path, item) in items {
+            let layout = item.get("layout").map(|layout| layout.get("value").unwrap_or(layout));
+            if let Some(node) = layout
+                && let Some((why, hint)) = node.scalar().and_then(not_modelled)
+            {
+                let message = format!("`{}` is not modelled: {why}", node.scalar().unwrap_or_default());
+                return Err(own.problem(node.place, &format!("{path}.layout"), message, hint));
+            }
             let keys = self.section(Some(item), "", &path, &["drives", "per_node", "backend"])?;
             let (key, drives, is_per_node) = match (item.get("drives"), item.get("per_node")) {
                 (Some(drives), None) => ("drives", drives, false),

@@ -166,10 +166,6 @@ impl Resolver<'_> {
         let groups = self.groups(document)?;
         let pools = self.pools(document)?;
         let volumes = self.volumes(document, &groups, &pools)?;
-        let mirror = match document.get("mirror") {
-            Some(node) => Some(self.section(Some(node), "links", "mirror", &[])?),
-            None => None,
-        };
         Ok(Array {
             title: text("title"),
             about: text("about"),
@@ -182,19 +178,24 @@ impl Resolver<'_> {
             groups,
             pools,
             volumes,
-            thin: self.optional(document, "thin")?,
-            reduction: self.optional(document, "reduction")?,
-            snapshots: self.optional(document, "snapshots")?,
-            drive_cache: self.optional(document, "drive_cache")?,
-            mirror,
+            thin: self.optional(document, "thin", "")?,
+            reduction: self.optional(document, "reduction", "")?,
+            snapshots: self.optional(document, "snapshots", "")?,
+            drive_cache: self.optional(document, "drive_cache", "")?,
+            mirror: self.optional(document, "mirror", "links")?,
             rebuild: self.section(document.get("rebuild"), "", "rebuild", &[])?,
             failover: self.section(document.get("failover"), "", "failover", &[])?,
         })
     }
 
-    /// A section that an array may leave out.
-    fn optional<S: Section>(&self, document: &Node, key: &str) -> Result<Option<S>, Problem> {
-        document.get(key).map(|node| self.section(Some(node), "", key, &[])).transpose()
+    /// A section that an array may leave out, of parts of a kind.
+    fn optional<S: Section>(
+        &self,
+        document: &Node,
+        key: &str,
+        part_kind: &str,
+    ) -> Result<Option<S>, Problem> {
+        document.get(key).map(|node| self.section(Some(node), part_kind, key, &[])).transpose()
     }
 
     /// A section of which a map gives some keys, and the part that the map uses others.

@@ -1,7 +1,7 @@
 //! Data services that an array has, and what of them cannot be.
 
 use crate::description::Array;
-use crate::sets::Refusal;
+use crate::refusal::{Refusal, refuse};
 
 /// Most blocks of a read cache on drives: 16 bytes of memory for each.
 const CACHE_BLOCK_LIMIT: u64 = 1 << 24;
@@ -10,6 +10,11 @@ impl Array {
     /// Group that holds the read cache.
     pub fn cache_group(&self) -> Option<usize> {
         self.drive_cache.as_ref().and_then(|cache| self.group(&cache.on.text))
+    }
+
+    /// Whether a group holds the read cache, and no volumes.
+    pub fn is_cache(&self, group: usize) -> bool {
+        self.cache_group() == Some(group)
     }
 
     /// Names of the data services that it has.
@@ -25,10 +30,6 @@ impl Array {
         .filter_map(|(name, is_there)| is_there.then_some(name))
         .collect()
     }
-}
-
-fn refuse<T>(path: &str, message: impl Into<String>, hint: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal { path: path.to_owned(), message: message.into(), hint: hint.into() })
 }
 
 /// Refuses services that the array cannot have.

@@ -3,6 +3,7 @@
 use layout::{ClusterSpec, Layout, LayoutError, PoolSpec, Raid, Redundancy, Rotation};
 
 use crate::description::{Array, Erasure, Group, LayoutKind, Pool};
+use crate::refusal::{Refusal, refuse};
 
 /// Pieces of a drive beyond which the placement of a cluster pool is made coarser, so that large clusters are built quickly.
 const PIECES_LIMIT: u64 = 1024;
@@ -48,19 +49,8 @@ pub struct VolumePlace {
     pub bytes: u64,
 }
 
-/// A layout that cannot be: the path of its keys, what is wrong, and what would do.
-pub(crate) struct Refusal {
-    pub path: String,
-    pub message: String,
-    pub hint: String,
-}
-
-fn refuse(path: String, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
-    Refusal { path, message: message.into(), hint: hint.into() }
-}
-
 fn of_layout(path: String, error: &LayoutError) -> Refusal {
-    refuse(path, error.to_string(), "change the drives, the layout or its sizes")
+    Refusal::new(path, error.to_string(), "change the drives, the layout or its sizes")
 }
 
 /// Sets of an array that has been checked, and the places of its volumes.
@@ -136,7 +126,7 @@ fn local_layout(group: &Group, members: u32) -> Result<Layout, Refusal> {
         segment_bytes: group.keys.segment.get(),
     };
     if members == 0 {
-        return Err(refuse("spares".into(), "all drives are spares", "give fewer spares than drives"));
+        return refuse("spares", "all drives are spares", "give fewer spares than drives");
     }
     let built = match group.layout() {
         LayoutKind::Single | LayoutKind::Raid0 => Layout::raid0(raid),
@@ -146,8 +136,8 @@ fn local_layout(group: &Group, members: u32) -> Result<Layout, Refusal> {
         LayoutKind::Raid6 => Layout::raid6(raid, Rotation::LeftSymmetric),
         LayoutKind::Pool => {
             let stripe = erasure_of(&group.keys.stripe.text).ok_or_else(|| {
-                refuse(
-                    "stripe".into(),
+                Refusal::new(
+                    "stripe",
                     format!("`{}` is no stripe", group.keys.stripe.text),
                     "write data and parity pieces, as `8+2`",
                 )
@@ -188,18 +178,18 @@ fn pool_sets(
 ) -> Result<(), Refusal> {
     let count = group.count.count.count();
     if !group.is_per_node || array.nodes.is_none() {
-        return Err(refuse(
+        return refuse(
             format!("pools[{}].on", pools[0]),
             format!("the drives of `{}` are in no nodes", group.name()),
             "give the group `per_node:` instead of `drives:`, and the array `nodes:`",
-        ));
+        );
     }
     if group.layout() != LayoutKind::Single {
-        return Err(refuse(
+        return refuse(
             format!("groups[{index}].layout"),
             format!("a pool over nodes on {} inside each node is not modelled", group.layout().word()),
             "use `layout: single`",
-        ));
+        );
     }
     let slots: Vec<DriveSlot> = (0..array.drives_of(group))
         .map(|drive| DriveSlot { drive: first + drive, node: drive / count })
@@ -210,11 +200,11 @@ fn pool_sets(
         let pool = &array.pools[number];
         let bytes = (capacity_bytes as f64 * pool.keys.share.share()) as u64 / 4096 * 4096;
         if base_bytes + bytes > capacity_bytes {
-            return Err(refuse(
+            return refuse(
                 format!("pools[{number}].share"),
                 format!("the pools on `{}` have more than 100% of its drives", group.name()),
                 "give each pool a `share:`, in all at most 100%",
-            ));
+            );
         }
         sets.push(Set {
             name: pool.keys.name.text.clone(),
@@ -292,7 +282,7 @@ fn place_volumes(array: &Array, sets: &[Set]) -> Result<Vec<VolumePlace>, Refusa
                 let place = VolumePlace { entry, set, offset_bytes: used[set], bytes };
                 let end = used[set] + bytes.div_ceil(stripe_bytes) * stripe_bytes;
                 if bytes == 0 || end > room_bytes[set] {
-                    return Err(refuse(
+                    return refuse(
                         format!("volumes[{entry}].size"),
                         format!(
                             "{} volumes of {} do not fit on `{}`, which holds {}",
@@ -302,7 +292,7 @@ fn place_volumes(array: &Array, sets: &[Set]) -> Result<Vec<VolumePlace>, Refusa
                             units::human_bytes(room_bytes[set])
                         ),
                         "make them smaller or fewer, or leave `size` out for an equal share of all that is left",
-                    ));
+                    );
                 }
                 used[set] = end;
                 places.push(place);
@@ -320,10 +310,7 @@ fn volume_targets(array: &Array, sets: &[Set]) -> Result<Vec<Vec<usize>>, Refusa
         let on = &volume.keys.on.text;
         let is_on = |set: &Set| match set.pool {
             Some(pool) => on.is_empty() || array.pools[pool].keys.name.text == *on,
-            None => {
-                array.cache_group() != Some(set.group)
-                    && (on.is_empty() || array.groups[set.group].name() == on)
-            }
+            None => !array.is_cache(set.group) && (on.is_empty() || array.groups[set.group].name() == on),
         };
         let named: Vec<usize> = (0..sets.len()).filter(|&set| is_on(&sets[set])).collect();
         let path = || format!("volumes[{entry}].on");
@@ -335,18 +322,18 @@ fn volume_targets(array: &Array, sets: &[Set]) -> Result<Vec<Vec<usize>>, Refusa
             .collect();
         if named.is_empty() {
             let hint = crate::suggest::hint_of(on, names.iter().map(String::as_str));
-            return Err(refuse(path(), format!("there is no group or pool `{on}` for volumes"), hint));
+            return refuse(path(), format!("there is no group or pool `{on}` for volumes"), hint);
         }
         let is_ambiguous = on.is_empty()
             && named
                 .iter()
                 .any(|&set| sets[set].group != sets[named[0]].group || sets[set].pool != sets[named[0]].pool);
         if is_ambiguous {
-            return Err(refuse(
+            return refuse(
                 path(),
                 "the array has several groups or pools",
                 format!("say which: {}", names.join(", ")),
-            ));
+            );
         }
         all.push(named);
     }

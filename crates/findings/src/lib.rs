@@ -35,6 +35,7 @@ mod steady_state;
 mod summary;
 mod sustained;
 mod text;
+mod too_short;
 mod validation;
 mod words;
 mod write_cliff;

@@ -1,6 +1,6 @@
 //! Requirements against measurements: PASS, FAIL, or not shown.
 
-use crate::{add_sustained, find};
+use crate::{add_sustained, find, too_short};
 use plan::{Bound, Plan, Requirement};
 use serde::Serialize;
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, RunReader, StoreError};
@@ -13,7 +13,7 @@ pub enum RequirementVerdict {
     Pass,
     /// It does not.
     Fail,
-    /// It was not measured, or has no such quantity.
+    /// It was not measured, has no such quantity, or keeps it in a case that is too short to show that.
     NotShown,
 }
 
@@ -90,6 +90,14 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
                 Bound::AtLeast => (Some(requirement.value), None),
                 Bound::AtMost => (None, Some(requirement.value)),
             };
+            let is_kept = measured.map(|measured| requirement.is_kept_by(measured));
+            let because = match is_kept {
+                None => Some(why_not_shown(requirement, case, result)),
+                Some(true) => {
+                    result.and_then(|result| too_short::why(requirement, result)).map(str::to_owned)
+                }
+                Some(false) => None,
+            };
             rows.push(RequirementRow {
                 says: requirement.says.clone(),
                 stage: case.stage.clone(),
@@ -98,12 +106,12 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
                 at_least,
                 at_most,
                 measured,
-                verdict: match measured {
-                    Some(measured) if requirement.is_kept_by(measured) => RequirementVerdict::Pass,
-                    Some(_) => RequirementVerdict::Fail,
-                    None => RequirementVerdict::NotShown,
+                verdict: match is_kept {
+                    Some(false) => RequirementVerdict::Fail,
+                    Some(true) if because.is_none() => RequirementVerdict::Pass,
+                    _ => RequirementVerdict::NotShown,
                 },
-                because: measured.is_none().then(|| why_not_shown(requirement, case, result)),
+                because,
             });
         }
     }

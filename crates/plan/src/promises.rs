@@ -22,13 +22,10 @@ impl LoadedPlan {
         let own = without_requirements(&self.text);
         // The promises stand first, so that their lines are those of their file.
         let text = format!("{}\n{own}", promises.trim_end());
-        match parse_plan(&self.name, &self.source, &text) {
-            Ok(plan) => Ok(LoadedPlan { text, plan, ..self }),
-            Err(_) => match parse_plan(&self.name, &shown, &text) {
-                Err(of_promises) => Err(of_promises),
-                Ok(plan) => Ok(LoadedPlan { text, plan, ..self }),
-            },
-        }
+        // A mistake is shown in the file of the promises.
+        let plan =
+            parse_plan(&self.name, &self.source, &text).or_else(|_| parse_plan(&self.name, &shown, &text))?;
+        Ok(LoadedPlan { text, plan, ..self })
     }
 }
 

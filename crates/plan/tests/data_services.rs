@@ -11,6 +11,15 @@ groups: [{ name: g, drives: { use: nvme-3840-tlc, count: 6 }, layout: raid5, seg
 volumes: { name: v, on: g, size: 1GiB }
 ";
 
+/// Array whose first drive holds the read cache of the others.
+const HYBRID: &str = "title: hybrid
+controllers: { use: midrange-2023, count: 1 }
+groups:
+  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
+  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
+volumes: { name: v, on: bulk, size: 1GiB }
+";
+
 /// Twin of the small array with more keys.
 fn twin(more: &str, settings: &[(&str, &str)]) -> Twin {
     twin_of(&format!("{ARRAY}{more}\n"), settings)
@@ -186,6 +195,43 @@ fn the_oldest_are_deleted() {
     assert!(count(&many, "snapshots", "taken") >= 9);
 }
 
+/// Proves that a deleted snapshot frees the reserves of the sets where its extents lie, and no other set's.
+#[test]
+fn a_deletion_frees_the_reserves_of_its_own_sets() {
+    let text = "title: two groups
+controllers: { use: midrange-2023, count: 1 }
+groups:
+  - { name: a, drives: { use: nvme-3840-tlc, count: 6 }, layout: raid5, segment: 64KiB }
+  - { name: b, drives: { use: nvme-3840-tlc, count: 6 }, layout: raid5, segment: 64KiB }
+volumes:
+  - { name: a, on: a, size: 1GiB }
+  - { name: b, on: b, size: 1GiB }
+snapshots: { method: copy-on-write, extent: 64KiB, reserve: 0.0001% }
+";
+    // Each reserve holds 19.2 MB: 293 extents, fewer than twice 200.
+    let mut twin = twin_of(text, &[]);
+    let overwrite = |twin: &mut Twin, volume: &str| {
+        twin.attach(0, &Map::from_iter([("volume".to_owned(), Value::from(volume))])).unwrap();
+        let pass = LoadSpec { size_bytes: Some(200 * 65_536), ..load(Pattern::Write, 65_536, 1, 500) };
+        assert!(run(twin, &pass).ios > 200);
+    };
+    let act = |twin: &mut Twin, action: &str| {
+        let now_ns = load::Device::now_ns(twin);
+        twin.act(now_ns, action, &Map::new()).unwrap();
+    };
+    for volume in ["b", "a"] {
+        act(&mut twin, "snapshot");
+        overwrite(&mut twin, volume);
+    }
+    assert_eq!(count(&twin, "snapshots", "kept_extents"), 400);
+    act(&mut twin, "snapshot-deletion");
+    act(&mut twin, "snapshot");
+    overwrite(&mut twin, "b");
+    assert_eq!(count(&twin, "snapshots", "kept_extents"), 600);
+    assert_eq!(count(&twin, "snapshots", "deleted"), 1, "the second group's reserve was free");
+    assert_eq!(count(&twin, "snapshots", "fill_bytes"), 400 * 65_536);
+}
+
 /// Proves that what was never written is kept by no snapshot, and what was written since is.
 #[test]
 fn a_snapshot_keeps_nothing_of_empty_extents() {
@@ -231,15 +277,8 @@ fn an_array_without_snapshots_takes_none() {
 /// read from its drives alone, and that a write takes what it overwrites out of the cache.
 #[test]
 fn hits_are_the_share_that_fits() {
-    let text = "title: hybrid
-controllers: { use: midrange-2023, count: 1 }
-groups:
-  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
-  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
-volumes: { name: v, on: bulk, size: 1GiB }
-drive_cache: { on: flash, block: 64KiB, share: 0.007% }
-";
-    let mut twin = twin_of(text, &[]);
+    let mut twin =
+        twin_of(&format!("{HYBRID}drive_cache: {{ on: flash, block: 64KiB, share: 0.007% }}\n"), &[]);
     let kept = 3.84e12 * 0.00007;
     let warm_up = load(Pattern::Randread, 65_536, 32, 1500);
     run(&mut twin, &warm_up);
@@ -259,15 +298,7 @@ drive_cache: { on: flash, block: 64KiB, share: 0.007% }
 /// Proves that a lost cache loses no data: reads go to where the data belongs.
 #[test]
 fn a_lost_cache_loses_nothing() {
-    let text = "title: hybrid
-controllers: { use: midrange-2023, count: 1 }
-groups:
-  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
-  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
-volumes: { name: v, on: bulk, size: 1GiB }
-drive_cache: { on: flash, block: 64KiB, share: 1% }
-";
-    let mut twin = twin_of(text, &[]);
+    let mut twin = twin_of(&format!("{HYBRID}drive_cache: {{ on: flash, block: 64KiB, share: 1% }}\n"), &[]);
     let reads = load(Pattern::Randread, 65_536, 32, 500);
     run(&mut twin, &reads);
     assert!(count(&twin, "drive_cache", "hits") > 100);

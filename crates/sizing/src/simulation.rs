@@ -177,15 +177,25 @@ impl Level {
 
     /// Latencies of some of the I/Os.
     pub fn latency(&self, side: Side) -> Histogram {
-        let mut histogram = Histogram::new();
+        latency(side, [(&self.read, &self.write)])
+    }
+}
+
+/// Latencies of the reads, the writes or both of samples.
+fn latency<'a>(
+    side: Side,
+    samples: impl IntoIterator<Item = (&'a DirectionSample, &'a DirectionSample)>,
+) -> Histogram {
+    let mut histogram = Histogram::new();
+    for (read, write) in samples {
         if side != Side::Write {
-            histogram.merge(&self.read.latency);
+            histogram.merge(&read.latency);
         }
         if side != Side::Read {
-            histogram.merge(&self.write.latency);
+            histogram.merge(&write.latency);
         }
-        histogram
     }
+    histogram
 }
 
 /// Simulates a case on a configuration.
@@ -310,17 +320,24 @@ fn one_seed(
     Ok(Counted { batches: batches.split_off(warm_up), busy, drive_writes, rebuild_ns, is_steady })
 }
 
+/// Increase of a counter since the end of the batch before one, which the counters of a later batch are asked for.
+fn increases(batches: &[Batch], from: usize) -> impl Fn(&TwinCounter) -> u64 {
+    let counters = batches[..from].last().map_or(&[][..], |batch| &batch.counters);
+    let before: BTreeMap<(&str, &str), u64> =
+        counters.iter().map(|one| ((one.entity.as_str(), one.name), one.value)).collect();
+    move |later| {
+        let was = before.get(&(later.entity.as_str(), later.name)).copied().unwrap_or(0);
+        later.value.saturating_sub(was)
+    }
+}
+
 /// Writes of each drive from a batch on.
 fn drive_writes(batches: &[Batch], from: usize) -> BTreeMap<String, DriveWrites> {
     let mut writes: BTreeMap<String, DriveWrites> = BTreeMap::new();
     let Some(end) = batches.last() else { return writes };
-    let before: BTreeMap<(&str, &str), u64> = batches[..from]
-        .last()
-        .map(|batch| batch.counters.iter().map(|one| ((one.entity.as_str(), one.name), one.value)).collect())
-        .unwrap_or_default();
+    let increase = increases(batches, from);
     for counter in &end.counters {
-        let was = before.get(&(counter.entity.as_str(), counter.name)).copied().unwrap_or(0);
-        let more = counter.value.saturating_sub(was);
+        let more = increase(counter);
         let own = match counter.name {
             "written_bytes" => DriveWrites { bytes: more, ..DriveWrites::default() },
             "host_units" => DriveWrites { units: more, ..DriveWrites::default() },
@@ -386,21 +403,13 @@ fn is_out_of_reach(batches: &[Batch], requirements: &[Requirement]) -> bool {
     if last_ns < GROWS * middle_ns {
         return false;
     }
-    let latency = |part: &[Batch], requirement: &Requirement| {
-        let mut histogram = Histogram::new();
-        for batch in part {
-            if requirement.side != Side::Write {
-                histogram.merge(&batch.read.latency);
-            }
-            if requirement.side != Side::Read {
-                histogram.merge(&batch.write.latency);
-            }
-        }
-        requirement.latency_of(&histogram)
+    let latency_of = |part: &[Batch], requirement: &Requirement| {
+        let samples = part.iter().map(|batch| (&batch.read, &batch.write));
+        requirement.latency_of(&latency(requirement.side, samples))
     };
     requirements
         .iter()
-        .any(|one| parts.iter().all(|part| latency(part, one) > OUT_OF_REACH * one.latency_ns as f64))
+        .any(|one| parts.iter().all(|part| latency_of(part, one) > OUT_OF_REACH * one.latency_ns as f64))
 }
 
 /// Bytes that caches still have to write; `None` where nothing is cached. Blocks are counted by the smallest size that a cache has.
@@ -418,11 +427,8 @@ fn dirty_bytes(batch: &Batch) -> Option<u64> {
 /// resource.
 fn busy(batches: &[Batch], from: usize) -> BTreeMap<Part, f64> {
     let Some(end) = batches.last() else { return BTreeMap::new() };
-    let nothing = Vec::new();
-    let begin = if from == 0 { &nothing } else { &batches[from - 1].counters };
     let elapsed_ns: u64 = batches[from..].iter().map(|batch| batch.duration_ns).sum();
-    let before: BTreeMap<(&str, &str), u64> =
-        begin.iter().map(|counter| ((counter.entity.as_str(), counter.name), counter.value)).collect();
+    let increase = increases(batches, from);
     let level = |entity: &str, name: &str| {
         end.counters.iter().find(|one| one.entity == entity && one.name == name).map(|one| one.value)
     };
@@ -434,9 +440,7 @@ fn busy(batches: &[Batch], from: usize) -> BTreeMap<Part, f64> {
             _ => Some(1),
         };
         let Some(servers) = servers else { continue };
-        let was = before.get(&(counter.entity.as_str(), counter.name)).copied().unwrap_or(0);
-        let share =
-            counter.value.saturating_sub(was) as f64 / elapsed_ns.max(1) as f64 / servers.max(1) as f64;
+        let share = increase(counter) as f64 / elapsed_ns.max(1) as f64 / servers.max(1) as f64;
         if (1e-6..=1.05).contains(&share) {
             let part = Part::of_counter(&counter.entity, counter.name);
             let kind = Part::kind_of(&counter.entity);

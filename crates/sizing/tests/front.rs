@@ -162,6 +162,12 @@ fn bounds_lie_above_what_is_simulated() {
 
 const MIXED: &str = "fio:rw=randrw,rwmixread=70,bs=8k,rate_iops=25,numjobs=4,rate_process=poisson,size=200g";
 
+/// Designs of a NAS with read caches.
+fn nas_designs(caches: &str, links: &str) -> Vec<Configuration> {
+    let axes = ["drives.count=4..16/2", "groups[0].layout=raid5,raid6,raid10", caches, links];
+    space("nas-raid5", &axes)
+}
+
 /// Proves that 504 designs of a NAS with read caches are searched in under 3 minutes on two processors with the effort of `arraylab
 /// size`. Prints the time.
 #[test]
@@ -169,15 +175,7 @@ fn five_hundred_designs_take_minutes() {
     if std::env::var_os("ARRAYLAB_LONG").is_none() {
         return;
     }
-    let designs = space(
-        "nas-raid5",
-        &[
-            "drives.count=4..16/2",
-            "groups[0].layout=raid5,raid6,raid10",
-            "cache.read=1GiB,2GiB,4GiB,8GiB,12GiB,16GiB",
-            "links.count=1,2,3,4",
-        ],
-    );
+    let designs = nas_designs("cache.read=1GiB,2GiB,4GiB,8GiB,12GiB,16GiB", "links.count=1,2,3,4");
     assert_eq!(designs.len(), 504);
     let effort = Effort { ios: 150_000, most_ios: 1_500_000, threads: 2, ..Effort::FULL };
     let began = Instant::now();
@@ -196,15 +194,7 @@ fn a_sixth_of_them_has_the_front_of_all_of_it() {
     if std::env::var_os("ARRAYLAB_LONG").is_none() {
         return;
     }
-    let designs = space(
-        "nas-raid5",
-        &[
-            "drives.count=4..16/2",
-            "groups[0].layout=raid5,raid6,raid10",
-            "cache.read=1GiB,16GiB",
-            "links.count=1,4",
-        ],
-    );
+    let designs = nas_designs("cache.read=1GiB,16GiB", "links.count=1,4");
     assert_eq!(designs.len(), 84);
     let effort = Effort { ios: 18_750, most_ios: 187_500, ..Effort::FULL };
     compare(&designs, &question(MIXED, "mean<30ms", &[State::Healthy], effort));

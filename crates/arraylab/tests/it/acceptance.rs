@@ -16,14 +16,13 @@ fn accept(target: &str, needs_consent: bool) {
     let output = arraylab(&words);
     let printed_text = text(&output.stderr);
     // Whether the machine that runs the tests keeps 100 ms is not what is tested.
-    let keeps_all = !printed_text.contains("FAIL");
-    assert_eq!(output.status.code(), Some(if keeps_all { 0 } else { 1 }), "{printed_text}");
+    // Half a second shows neither that no I/O takes ten nor, on a slow one, percentiles.
+    assert_eq!(output.status.code(), Some(1), "{printed_text}");
+    assert!(printed_text.contains("not shown  no I/O of the mixed load takes 10 s"), "{printed_text}");
     assert!(printed_text.contains("left out: long-write"), "{printed_text}");
-    assert_eq!(
-        printed_text.matches("PASS").count() + printed_text.matches("FAIL").count(),
-        10,
-        "{printed_text}"
-    );
+    let is_verdict =
+        |line: &&str| ["PASS  ", "FAIL  ", "not shown  "].iter().any(|word| line.starts_with(word));
+    assert_eq!(printed_text.lines().filter(is_verdict).count(), 10, "{printed_text}");
     let results = results(run.as_ref());
     assert_eq!(results.len(), 8);
     for result in &results {

@@ -22,8 +22,8 @@ fn plan(requirement: &str) -> String {
 }
 
 /// Proves that a limit that cannot be judged is no pass (exit status 1, with the limit and the reason), that a limit on a
-/// direction which no case of its stage has is refused before the start, and that one on a direction is about the cases that
-/// have it.
+/// direction which no case of its stage has is refused before the start, that one on a direction is about the cases that
+/// have it, and that a percentile of a case with few I/Os is not shown until the case is longer.
 #[test]
 fn limits_that_cannot_be_judged() {
     let (code, printed_text) =
@@ -37,8 +37,11 @@ fn limits_that_cannot_be_judged() {
         run_plan(&plan("{ quantity: write.latency_ns.p99, at_most: 10s, stage: reads }"), &[]);
     assert_eq!(code, Some(2), "{printed_text}");
     assert!(printed_text.contains("limits.yaml:9:"), "{printed_text}");
-    let (code, printed_text) =
-        run_plan(&plan("{ quantity: write.latency_ns.p99, at_most: 10s, stage: both }"), &[]);
+    let of_writes = plan("{ quantity: write.latency_ns.p99, at_most: 10s, stage: both }");
+    let (code, printed_text) = run_plan(&of_writes, &[]);
+    assert_eq!(code, Some(1), "{printed_text}");
+    assert!(printed_text.contains("the case is too short: fewer than a hundred"), "{printed_text}");
+    let (code, printed_text) = run_plan(&of_writes, &["--set", "runtime=200"]);
     assert_eq!(code, Some(0), "{printed_text}");
     assert_eq!(printed_text.matches("PASS").count(), 1, "{printed_text}");
 }

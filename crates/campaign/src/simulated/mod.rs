@@ -3,6 +3,7 @@
 mod case_run;
 mod concurrent;
 mod timed_events;
+mod unwritten;
 
 use crate::CampaignError;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
@@ -20,6 +21,7 @@ use store::{CaseOutcome, CaseStatus, LoadOutcome};
 use target::TwinSpec;
 use twin::{ArrayDescription, Twin};
 use units::human_duration;
+use unwritten::UnwrittenReads;
 
 /// The setting of a twin that says in which state it begins.
 const CONDITION: &str = "condition";
@@ -294,7 +296,9 @@ impl Simulator {
         let measured = self.twin_for(case, cases, job, stop).and_then(|mut twin| {
             let begun_ns = twin.time_ns();
             let clock = start();
+            let mut unwritten = UnwrittenReads::of(&twin);
             let ran = case_run::run(&mut twin, case, &mut |twin, number, sample| {
+                unwritten.look(twin, sample.is_ramp);
                 if !self.keep_time(&clock, sample.end_ns, stop) {
                     return true;
                 }
@@ -318,7 +322,7 @@ impl Simulator {
             if cases.get(index + 1).is_some_and(|next| next.continues) {
                 self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(job.case_index, twin);
             }
-            ran
+            ran.map(|ran| (ran, unwritten))
         });
         if stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
@@ -329,12 +333,13 @@ impl Simulator {
         }
         outcome.loads = measured_loads;
         match measured {
-            Ok(ran) => {
+            Ok((ran, unwritten)) => {
                 if ran.extrapolation.carried_ns > 0 {
                     outcome.warnings.push(in_words(&ran.extrapolation));
                     outcome.extrapolation = Some(ran.extrapolation);
                 }
                 outcome.warnings.extend(ran.missed);
+                outcome.warnings.extend(unwritten.in_words(&outcome.loads));
             }
             Err(error) => {
                 outcome.status = CaseStatus::Failed;

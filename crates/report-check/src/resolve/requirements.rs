@@ -42,11 +42,38 @@ impl<'a> Resolver<'a> {
                 };
                 let is_kept =
                     least.is_none_or(|least| measured >= least) && most.is_none_or(|most| measured <= most);
-                verdicts.push((if is_kept { "pass" } else { "fail" }, case, quantity));
+                let verdict = match is_kept {
+                    false => "fail",
+                    true if most.is_some_and(|most| is_too_short(case, quantity, most)) => "not-shown",
+                    true => "pass",
+                };
+                verdicts.push((verdict, case, quantity));
             }
         }
         verdicts
     }
+}
+
+/// Whether a latency that is kept shows nothing: fewer than 100 I/Os beyond a percentile, a largest one in a case that lasts no longer
+/// than the limit, or more than 1 % of the I/Os of an open load of one rate (and more than chance) still waiting at its end.
+fn is_too_short(case: &Case, quantity: &str, limit_ns: f64) -> bool {
+    let Some((direction, measure)) = quantity.split_once(".latency_ns.") else { return false };
+    let ios = case.totals[usize::from(direction == "write")].ios as f64;
+    if let Some(percent) = measure.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok())
+        && ios * (100.0 - percent) / 100.0 < 100.0 - 1e-6
+    {
+        return true;
+    }
+    if measure == "max" && case.duration_s * 1e9 <= limit_ns {
+        return true;
+    }
+    let has = |name: &str| case.settings.contains_key(name);
+    let is_steady = !["rate_burst_iops", "rate_ramp_from", "rate_profile", "rwmixtrim"].into_iter().any(has);
+    let is_open = has("rate_process") && is_steady && case.loads.is_empty();
+    let Some(rate) = case.number("rate_iops").filter(|_| is_open) else { return false };
+    let arrived = rate * case.number("numjobs").unwrap_or(1.0) * case.duration_s;
+    let ended: u64 = case.totals.iter().map(|totals| totals.ios + totals.errors).sum();
+    arrived - ended as f64 > (0.01 * arrived).max(5.0 * arrived.sqrt())
 }
 
 /// Whether a case has reads, or writes, where a quantity is about them.

@@ -98,7 +98,7 @@ fn not_tested(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Ve
     if unseen > 0 {
         let from = findings::Source::other("requirements", "not-shown");
         missing.push(cited!(
-            "{} of the plan: the cases that would show them have no result.",
+            "{} of the plan: the cases that would show them have no result, or are too short.",
             Quantity::new(unseen as f64, Unit::Count, from).count("limit")
         ));
     }

@@ -61,7 +61,9 @@ fn cells(plan: &plan::Plan, row: &RequirementRow) -> Vec<Cited> {
         RequirementVerdict::Fail => "✗ FAIL",
         RequirementVerdict::NotShown => "– not shown",
     };
-    let measured = row.measured.map(|measured| {
+    // A figure that shows nothing is left to the results.
+    let shown = row.measured.filter(|_| row.because.is_none());
+    let measured = shown.map(|measured| {
         let from = findings::Source::result(&row.stage, &row.case, row.quantity);
         kind.print(Quantity::new(measured, kind.base(), from))
     });

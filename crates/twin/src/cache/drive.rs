@@ -1,26 +1,17 @@
 //! Read cache on drives: which 4 KiB of which blocks are kept, and where on the drives.
 
-/// Places among which a block may lie.
-const WAYS: usize = 8;
+use super::ways::Ways;
+
 /// Bytes that are kept or not.
-const SECTOR_BYTES: u64 = 4096;
+pub(crate) const SECTOR_BYTES: u64 = 4096;
 
-/// Block that is kept.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// Number of the block + 1, or 0.
-    block: u64,
-    /// Sectors of it that are kept.
-    sectors: u64,
-}
-
-/// Blocks in one of eight places each, which their addresses name; the place filled longest ago is filled next.
+/// Blocks with the sectors of them that are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct DriveCache {
     block_bytes: u64,
-    places: Box<[Place]>,
-    next: Box<[u8]>,
-    filled: u64,
+    ways: Ways,
+    /// By place: sectors of its block that are kept.
+    sectors: Box<[u64]>,
 }
 
 /// Sectors of a block from one byte of it to another.
@@ -33,24 +24,9 @@ fn sectors(from: u64, to: u64) -> u64 {
 impl DriveCache {
     /// Cache of so many bytes in blocks of a power of two, at most 64 sectors.
     pub fn new(bytes: u64, block_bytes: u64) -> DriveCache {
-        let sets = (bytes / block_bytes / WAYS as u64) as usize;
-        DriveCache {
-            block_bytes,
-            places: vec![Place::default(); sets * WAYS].into(),
-            next: vec![0; sets].into(),
-            filled: 0,
-        }
-    }
-
-    fn set(&self, block: u64) -> Option<usize> {
-        let sets = self.next.len() as u64;
-        let mixed = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (sets > 0).then(|| ((u128::from(mixed) * u128::from(sets)) >> 64) as usize)
-    }
-
-    fn place_of(&self, block: u64) -> Option<usize> {
-        let set = self.set(block)?;
-        (set * WAYS..(set + 1) * WAYS).find(|&place| self.places[place].block == block + 1)
+        let ways = Ways::new(bytes / block_bytes);
+        let sectors = vec![0; ways.len()].into();
+        DriveCache { block_bytes, ways, sectors }
     }
 
     /// Calls with each block that a range touches: its number, and the bytes of it.
@@ -70,12 +46,11 @@ impl DriveCache {
         let mut is_kept = length > 0;
         self.for_each_block(offset, length, |block, from, to| {
             let wanted = sectors(from, to);
-            is_kept &=
-                self.place_of(block).is_some_and(|place| self.places[place].sectors & wanted == wanted);
+            is_kept &= self.ways.find(block).is_some_and(|place| self.sectors[place] & wanted == wanted);
         });
         if is_kept {
             self.for_each_block(offset, length, |block, from, to| {
-                if let Some(place) = self.place_of(block) {
+                if let Some(place) = self.ways.find(block) {
                     run(place as u64 * self.block_bytes + from, to - from);
                 }
             });
@@ -88,19 +63,15 @@ impl DriveCache {
         let mut touched = Vec::new();
         self.for_each_block(offset, length, |block, from, to| touched.push((block, from, to)));
         for (block, from, to) in touched {
-            let place = match self.place_of(block) {
+            let place = match self.ways.find(block) {
                 Some(place) => place,
                 None => {
-                    let Some(set) = self.set(block) else { return };
-                    let way = &mut self.next[set];
-                    let place = set * WAYS + usize::from(*way);
-                    *way = (*way + 1) % WAYS as u8;
-                    self.filled += u64::from(self.places[place].block == 0);
-                    self.places[place] = Place { block: block + 1, sectors: 0 };
+                    let Some(place) = self.ways.insert(block) else { return };
+                    self.sectors[place] = 0;
                     place
                 }
             };
-            self.places[place].sectors |= sectors(from, to);
+            self.sectors[place] |= sectors(from, to);
             run(place as u64 * self.block_bytes + from, to - from);
         }
     }
@@ -109,21 +80,21 @@ impl DriveCache {
     pub fn forget(&mut self, offset: u64, length: u64) {
         let mut touched = Vec::new();
         self.for_each_block(offset, length, |block, from, to| {
-            touched.extend(self.place_of(block).map(|place| (place, sectors(from, to))));
+            touched.extend(self.ways.find(block).map(|place| (place, sectors(from, to))));
         });
         for (place, given_up) in touched {
-            self.places[place].sectors &= !given_up;
+            self.sectors[place] &= !given_up;
         }
     }
 
     /// Whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
-        self.filled >= self.places.len() as u64 / 20 * 19
+        self.ways.is_full()
     }
 
     /// Bytes of the blocks that have a place.
     pub fn filled_bytes(&self) -> u64 {
-        self.filled * self.block_bytes
+        self.ways.filled() * self.block_bytes
     }
 }
 

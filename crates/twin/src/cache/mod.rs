@@ -2,12 +2,13 @@
 
 mod drive;
 mod read;
+mod ways;
 mod write_back;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use drive::DriveCache;
+pub(crate) use drive::{DriveCache, SECTOR_BYTES};
 pub(crate) use read::ReadCache;
 pub(crate) use write_back::WriteCache;
 

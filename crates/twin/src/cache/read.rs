@@ -1,67 +1,44 @@
 //! Read cache: data that was read before and is still in memory.
 
-/// Places among which a block may lie.
-const WAYS: usize = 8;
+use super::ways::Ways;
 
-/// Blocks of one controller, each in one of eight places that its address names; the place filled longest ago is
-/// filled next. Only blocks that were read whole are kept.
+/// Blocks of one controller. Only blocks that were read whole are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadCache {
     block_bytes: u64,
-    /// Number of the block + 1, or 0.
-    places: Box<[u64]>,
-    next: Box<[u8]>,
-    filled_blocks: u64,
+    ways: Ways,
 }
 
 impl ReadCache {
     pub fn new(bytes: u64, block_bytes: u64) -> ReadCache {
-        let sets = (bytes / block_bytes / WAYS as u64) as usize;
-        ReadCache {
-            block_bytes,
-            places: vec![0; sets * WAYS].into(),
-            next: vec![0; sets].into(),
-            filled_blocks: 0,
-        }
-    }
-
-    fn set(&self, block: u64) -> Option<usize> {
-        let sets = self.next.len() as u64;
-        // Fibonacci hashing, then the high word of a product instead of a division.
-        let mixed = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (sets > 0).then(|| ((u128::from(mixed) * u128::from(sets)) >> 64) as usize)
-    }
-
-    fn has(&self, block: u64) -> bool {
-        self.set(block).is_some_and(|set| self.places[set * WAYS..(set + 1) * WAYS].contains(&(block + 1)))
+        ReadCache { block_bytes, ways: Ways::new(bytes / block_bytes) }
     }
 
     /// Places that hold a block.
     pub fn filled_blocks(&self) -> u64 {
-        self.filled_blocks
+        self.ways.filled()
     }
 
     /// Everything is gone.
     pub fn forget(&mut self) {
-        self.places.fill(0);
-        self.filled_blocks = 0;
+        self.ways.clear();
     }
 
     /// Whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
-        self.filled_blocks >= self.places.len() as u64 / 20 * 19
+        self.ways.is_full()
     }
 
     /// Whether all of a range is there.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
         let (first, last) = (offset / self.block_bytes, (offset + length - 1) / self.block_bytes);
-        (first..=last).all(|block| self.has(block))
+        (first..=last).all(|block| self.ways.has(block))
     }
 
     /// Whether the block of a byte is there; from now on it is.
     pub fn has_seen(&mut self, offset: u64) -> bool {
         let block = offset / self.block_bytes;
-        let is_there = self.has(block);
+        let is_there = self.ways.has(block);
         self.keep(block * self.block_bytes, self.block_bytes);
         is_there
     }
@@ -71,13 +48,8 @@ impl ReadCache {
         let first = offset.div_ceil(self.block_bytes);
         let end = (offset + length) / self.block_bytes;
         for block in first..end {
-            let Some(set) = self.set(block) else { return };
-            if !self.has(block) {
-                let way = &mut self.next[set];
-                let place = &mut self.places[set * WAYS + usize::from(*way)];
-                self.filled_blocks += u64::from(*place == 0);
-                *place = block + 1;
-                *way = (*way + 1) % WAYS as u8;
+            if !self.ways.has(block) && self.ways.insert(block).is_none() {
+                return;
             }
         }
     }

@@ -93,6 +93,12 @@ impl Controller {
         ready_ns
     }
 
+    /// Whether its caches have all of a range.
+    pub fn holds(&self, address: u64, length_bytes: u64) -> bool {
+        self.write_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes))
+            || self.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes))
+    }
+
     /// When a processor has worked on a command for so long.
     pub fn process(&mut self, now_ns: u64, service_ns: u64) -> u64 {
         self.processors.serve(now_ns, service_ns)

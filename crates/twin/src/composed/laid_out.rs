@@ -28,17 +28,22 @@ impl LaidOut {
         for place in &places {
             used[place.set] = used[place.set].max(place.offset_bytes + place.bytes);
         }
+        let drives: u32 = array.groups.iter().map(|group| array.drives_of(group)).sum();
         let mut states = Vec::new();
         let mut first_address = 0u64;
-        for (set, used_bytes) in sets.into_iter().zip(used) {
-            let stripe_bytes = set.layout.stripe_bytes();
-            first_address = first_address.div_ceil(stripe_bytes) * stripe_bytes;
-            let bytes = set.layout.capacity_bytes();
-            states.push(SetState::new(array, set, first_address, used_bytes));
-            first_address += bytes;
-        }
-        if services::array_sites(array, settings) > 1 {
-            mirror(array, &mut states, first_address);
+        // The drives and groups of a second array are numbered behind those of the first.
+        let sites = services::array_sites(array, settings);
+        for (site, sets) in std::iter::repeat_n(sets, sites).enumerate() {
+            for (mut set, used_bytes) in sets.into_iter().zip(&used) {
+                set.slots.iter_mut().for_each(|slot| slot.drive += site as u32 * drives);
+                set.spares.iter_mut().for_each(|spare| *spare += site as u32 * drives);
+                let (stripe_bytes, bytes) = (set.layout.stripe_bytes(), set.layout.capacity_bytes());
+                first_address = first_address.div_ceil(stripe_bytes) * stripe_bytes;
+                let mut state = SetState::new(array, set, first_address, *used_bytes);
+                state.set.group += site * array.groups.len();
+                states.push(state);
+                first_address += bytes;
+            }
         }
         let mut entries = vec![Entry { volumes: Vec::new(), bytes: 0 }; array.volumes.len()];
         let mut volumes = Vec::new();
@@ -56,21 +61,5 @@ impl LaidOut {
             });
         }
         Ok(LaidOut { sets: states, volumes, entries })
-    }
-}
-
-/// Adds the sets of the second array, on drives that are numbered behind those of the first.
-fn mirror(array: &array::Array, states: &mut Vec<SetState>, mut first_address: u64) {
-    let drives: u32 = array.groups.iter().map(|group| array.drives_of(group)).sum();
-    for own in states.clone() {
-        let (mut set, used_bytes) = (own.set, own.used_bytes);
-        set.slots.iter_mut().for_each(|slot| slot.drive += drives);
-        set.spares.iter_mut().for_each(|spare| *spare += drives);
-        let (stripe_bytes, bytes) = (set.layout.stripe_bytes(), set.layout.capacity_bytes());
-        first_address = first_address.div_ceil(stripe_bytes) * stripe_bytes;
-        let mut state = SetState::new(array, set, first_address, used_bytes);
-        state.set.group += array.groups.len();
-        states.push(state);
-        first_address += bytes;
     }
 }

@@ -147,11 +147,9 @@ impl Model {
                 self.answer(index);
             }
             Direction::Read => {
-                let cache = &mut self.controllers[owner];
-                let is_hit = cache.write_cache.as_ref().is_some_and(|cache| cache.holds(address, length))
-                    || cache.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length));
-                if is_hit {
-                    cache.hits += 1;
+                let controller = &mut self.controllers[owner];
+                if controller.holds(address, length) {
+                    controller.hits += 1;
                     self.answer(index);
                 } else {
                     self.enter_window(index);

@@ -14,8 +14,6 @@ pub(crate) struct SetState {
     pub set: array::Set,
     /// Where its addresses begin among those of all sets, a multiple of its stripe.
     pub first_address: u64,
-    /// Bytes from its first on that volumes lie on.
-    pub used_bytes: u64,
     pub recovery: Recovery,
     pub migration: Migration,
     pub has_parity: bool,
@@ -42,7 +40,6 @@ impl SetState {
             .numbered_from(set.slots.first().map_or(0, |slot| slot.drive));
         SetState {
             first_address,
-            used_bytes,
             recovery,
             migration: Migration::new(&set.layout),
             has_parity: matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..)),

@@ -45,7 +45,6 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
     controllers.extend(
         services.into_iter().filter(|(_, is_there)| *is_there).map(|(label, _)| TopologyPart::new(label, 1)),
     );
-    let cache_group = array.cache_group();
     let second = array.mirror.as_ref().map(|mirror| {
         TopologyPart::new(&format!("second array of the same parts, {} km away", mirror.distance_km.get()), 1)
     });
@@ -54,7 +53,7 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
             (group.drives.label(), array.drives_of(group), group.keys.spares.count());
         let of_nodes = if group.is_per_node { array.node_count() } else { 1 };
         let spares = spares.saturating_mul(of_nodes).min(count);
-        let role = if cache_group == Some(index) { ", read cache" } else { "" };
+        let role = if array.is_cache(index) { ", read cache" } else { "" };
         let set = TopologyPart::new(&format!("{model}, {}{role}", group.layout().title()), count - spares);
         let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
         [Some(set), spares].into_iter().flatten()

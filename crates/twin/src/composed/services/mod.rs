@@ -3,6 +3,7 @@
 //! A served command is made of I/Os in stages ([`request::Stage`]); each service adds its own. `docs/models/services.md` has the
 //! equations and what is left out.
 
+mod metadata;
 mod mirror;
 mod path;
 mod reduction;
@@ -11,26 +12,19 @@ mod snapshots;
 mod sparse;
 mod thin;
 
-use load::{Content, Direction, Random};
+use load::{Content, Direction};
 
 use super::set::SetState;
 use super::settings::{Condition, Settings};
-use crate::cache::{DriveCache, ReadCache};
+use crate::cache::{DriveCache, ReadCache, SECTOR_BYTES};
 use crate::part::Counters;
+use metadata::Metadata;
 use mirror::Mirror;
 use reduction::{Reduced, Reduction};
 use request::{Io, Served, Stage};
 pub(crate) use snapshots::SnapshotTask;
 use snapshots::Snapshots;
 use thin::Thin;
-
-/// What is read of an index or a map at once.
-const METADATA_BYTES: u32 = 4096;
-/// What a cache on drives keeps.
-const CACHE_SECTOR_BYTES: u64 = 4096;
-
-/// Streams of random numbers of the services, far from those of the drives.
-const RANDOM_STREAM: u64 = 0x5e41_0000;
 
 /// Read cache on the drives of a group.
 #[derive(Debug, Clone)]
@@ -53,11 +47,7 @@ pub(crate) struct Services {
     pub snapshots: Option<Snapshots>,
     cache: Option<CacheOnDrives>,
     mirror: Option<Mirror>,
-    random: Random,
-    /// Where metadata lies.
-    places: Random,
-    /// Bytes of each set of the first array.
-    set_bytes: Vec<u64>,
+    metadata: Metadata,
     /// By command.
     served: Vec<Served>,
     /// Jobs from a number on, and the content that was declared for them.
@@ -73,8 +63,15 @@ struct Request {
     length_bytes: u64,
     /// Of the first byte among all sets.
     address: u64,
-    /// Memory of the controller has it.
+    /// Memory of the controller has it, which only a cache on drives asks.
     is_in_memory: bool,
+}
+
+impl Request {
+    /// Address and length.
+    fn range(&self) -> (u64, u64) {
+        (self.address, self.length_bytes)
+    }
 }
 
 impl Services {
@@ -86,11 +83,10 @@ impl Services {
         seed: u64,
     ) -> Option<Box<Services>> {
         let on = settings.on;
-        let cache_group = array.cache_group();
         let own = &sets[..sets.len() / array_sites(array, settings)];
         let volume_bytes: u64 = own
             .iter()
-            .filter(|state| Some(state.set.group) != cache_group)
+            .filter(|state| !array.is_cache(state.set.group))
             .map(|state| array::volume_bytes(array, &state.set))
             .sum();
         let services = Services {
@@ -112,7 +108,7 @@ impl Services {
                 Snapshots::new(snapshots, rooms)
             }),
             cache: array.drive_cache.as_ref().filter(|_| on.drive_cache).and_then(|cache| {
-                let set = own.iter().position(|state| Some(state.set.group) == cache_group)?;
+                let set = own.iter().position(|state| array.is_cache(state.set.group))?;
                 let bytes = (own[set].set.layout.capacity_bytes() as f64 * cache.share.share()) as u64;
                 Some(CacheOnDrives {
                     set: set as u16,
@@ -125,9 +121,10 @@ impl Services {
                 })
             }),
             mirror: array.mirror.as_ref().filter(|_| on.mirror).map(Mirror::new),
-            random: Random::from_seed_and_stream(seed, RANDOM_STREAM),
-            places: Random::from_seed_and_stream(seed, RANDOM_STREAM + 1),
-            set_bytes: own.iter().map(|state| state.set.layout.capacity_bytes()).collect(),
+            metadata: Metadata::new(
+                seed,
+                own.iter().map(|state| state.set.layout.capacity_bytes()).collect(),
+            ),
             served: Vec::new(),
             contents: Vec::new(),
         };
@@ -137,6 +134,11 @@ impl Services {
             || services.cache.is_some()
             || services.mirror.is_some();
         has_any.then(|| Box::new(services))
+    }
+
+    /// Whether a cache on drives answers what memory does not.
+    fn has_drive_cache(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| !cache.is_lost)
     }
 
     pub fn declare_content(&mut self, first_job: u32, content: Content) {
@@ -179,41 +181,21 @@ impl Services {
         planned
     }
 
-    /// Processor time of metadata of a command, and whether there is data to read.
-    fn look_up(&mut self, served: &mut Served, request: Request) -> (u64, bool) {
-        let Some(thin) = &mut self.thin else { return (0, true) };
-        let (set_bytes, set) = (self.set_bytes[usize::from(request.set)], request.set);
-        let place = || metadata(set, set_bytes, &mut self.places);
-        let (address, length) = (request.address, request.length_bytes);
-        match request.direction {
-            Direction::Read => {
-                let (time_ns, is_empty) = thin.read(address, length, served, &mut self.random, place);
-                (time_ns, !is_empty)
-            }
-            _ => (thin.write(address, length, served, &mut self.random, place), true),
-        }
-    }
-
     fn plan_read(&mut self, served: &mut Served, request: Request) -> u64 {
-        let (time_ns, has_data) = self.look_up(served, request);
-        if !has_data {
-            return time_ns;
+        let mut time_ns = 0;
+        if let Some(thin) = &mut self.thin {
+            let (lookup_ns, is_empty) = thin.read(request.range(), request.set, served, &mut self.metadata);
+            if is_empty {
+                return lookup_ns;
+            }
+            time_ns = lookup_ns;
         }
         if let Some(cache) = self.cache.as_mut().filter(|cache| !request.is_in_memory && !cache.is_lost) {
             let set = cache.set;
             let is_hit =
                 cache.kept.find(request.address, request.length_bytes, |offset_bytes, length_bytes| {
-                    served.add(
-                        Stage::Data,
-                        Io {
-                            direction: Direction::Read,
-                            set,
-                            offset_bytes,
-                            length_bytes: length_bytes as u32,
-                            is_cached: false,
-                            is_cache_hit: true,
-                        },
-                    );
+                    let read = Io::internal(Direction::Read, set, offset_bytes, length_bytes);
+                    served.add(Stage::Data, Io { is_cache_hit: true, ..read });
                 });
             if is_hit {
                 cache.hits += 1;
@@ -237,7 +219,10 @@ impl Services {
     fn plan_write(&mut self, served: &mut Served, request: Request, now_ns: u64) -> (u64, u32) {
         // What was never written is kept by no snapshot, so extents are looked at before this write allocates.
         let deleted = self.keep_extents(served, request, now_ns);
-        let (mut time_ns, _) = self.look_up(served, request);
+        let mut time_ns = match &mut self.thin {
+            Some(thin) => thin.write(request.range(), request.set, served, &mut self.metadata),
+            None => 0,
+        };
         let (mut offset_bytes, mut length_bytes) = (request.offset_bytes, request.length_bytes);
         if let Some(cache) = &mut self.cache {
             cache.kept.forget(request.address, request.length_bytes);
@@ -248,14 +233,12 @@ impl Services {
                 // A part of a block: the rest is read, and the block written anew.
                 let stored = reduction.stored(bytes, served.content);
                 time_ns += reduction.decompress_ns(bytes);
-                served.add(Stage::Before, internal(Direction::Read, request.set, first, stored));
+                served.add(Stage::Before, Io::internal(Direction::Read, request.set, first, stored));
             }
             let Reduced { stored_bytes, index_reads, time_ns: reducing_ns } =
-                reduction.write(bytes, served.content, &mut self.random);
+                reduction.write(bytes, served.content, &mut self.metadata);
             for _ in 0..index_reads {
-                let place = metadata(request.set, self.set_bytes[usize::from(request.set)], &mut self.places);
-                let read = Io { direction: Direction::Read, length_bytes: METADATA_BYTES, ..place };
-                served.add(Stage::Before, read);
+                served.add(Stage::Before, self.metadata.read(request.set));
             }
             time_ns += reducing_ns;
             (offset_bytes, length_bytes) = (first, stored_bytes);
@@ -298,17 +281,16 @@ impl Services {
                 if covered < extent_bytes {
                     let rest = (stored as f64 * (1.0 - covered as f64 / extent_bytes as f64)) as u64;
                     let rest = rest.div_ceil(512).max(1) * 512;
-                    served.add(Stage::Before, internal(Direction::Read, request.set, old, rest));
-                    served.add(Stage::Copy, internal(Direction::Write, request.set, place, rest));
+                    served.add(Stage::Before, Io::internal(Direction::Read, request.set, old, rest));
+                    served.add(Stage::Copy, Io::internal(Direction::Write, request.set, place, rest));
                 }
             } else {
-                served.add(Stage::Before, internal(Direction::Read, request.set, old, stored));
-                served.add(Stage::Copy, internal(Direction::Write, request.set, place, stored));
+                served.add(Stage::Before, Io::internal(Direction::Read, request.set, old, stored));
+                served.add(Stage::Copy, Io::internal(Direction::Write, request.set, place, stored));
             }
             if snapshots.record_bytes > 0 {
-                let place = metadata(request.set, self.set_bytes[set], &mut self.places);
-                let length_bytes = snapshots.record_bytes;
-                served.add(Stage::Record, Io { direction: Direction::Write, length_bytes, ..place });
+                let record = self.metadata.write(request.set, snapshots.record_bytes);
+                served.add(Stage::Record, record);
             }
         }
         deleted
@@ -324,9 +306,8 @@ impl Services {
         length_bytes: u64,
     ) {
         let mut add = |offset_bytes: u64, length_bytes: u64| {
-            let is_cached = true;
-            let io = Io { is_cached, ..internal(direction, request.set, offset_bytes, length_bytes) };
-            served.add(Stage::Data, io);
+            let io = Io::internal(direction, request.set, offset_bytes, length_bytes);
+            served.add(Stage::Data, Io { is_cached: true, ..io });
         };
         if length_bytes == 0 {
             return;
@@ -405,21 +386,18 @@ impl Services {
 impl CacheOnDrives {
     /// What is read from elsewhere is kept, after the answer.
     fn admit(&mut self, served: &mut Served, request: Request) {
-        let first = request.address.div_ceil(CACHE_SECTOR_BYTES) * CACHE_SECTOR_BYTES;
-        let end = (request.address + request.length_bytes) / CACHE_SECTOR_BYTES * CACHE_SECTOR_BYTES;
+        let first = request.address.div_ceil(SECTOR_BYTES) * SECTOR_BYTES;
+        let end = (request.address + request.length_bytes) / SECTOR_BYTES * SECTOR_BYTES;
         if first >= end {
             return;
         }
-        if let Some(seen) = &mut self.seen {
-            let was_seen = seen.has_seen(request.address);
-            if !was_seen {
-                return;
-            }
+        if self.seen.as_mut().is_some_and(|seen| !seen.has_seen(request.address)) {
+            return;
         }
         let (set, mut admitted_bytes) = (self.set, 0);
         self.kept.keep(first, end - first, |offset_bytes, length_bytes| {
             admitted_bytes += length_bytes;
-            served.add(Stage::After, internal(Direction::Write, set, offset_bytes, length_bytes));
+            served.add(Stage::After, Io::internal(Direction::Write, set, offset_bytes, length_bytes));
         });
         self.admitted_bytes += admitted_bytes;
     }
@@ -428,17 +406,4 @@ impl CacheOnDrives {
 /// Arrays that are simulated: two with a mirror.
 pub(crate) fn array_sites(array: &array::Array, settings: &Settings) -> usize {
     if array.mirror.is_some() && settings.on.mirror { 2 } else { 1 }
-}
-
-/// I/O of a service at the drives.
-fn internal(direction: Direction, set: u16, offset_bytes: u64, length_bytes: u64) -> Io {
-    let length_bytes = length_bytes as u32;
-    Io { direction, set, offset_bytes, length_bytes, is_cached: false, is_cache_hit: false }
-}
-
-/// A place of metadata, anywhere in a set.
-fn metadata(set: u16, set_bytes: u64, random: &mut Random) -> Io {
-    let blocks = (set_bytes / u64::from(METADATA_BYTES)).max(1);
-    let offset_bytes = random.below(blocks) * u64::from(METADATA_BYTES);
-    internal(Direction::Read, set, offset_bytes, u64::from(METADATA_BYTES))
 }

@@ -5,7 +5,7 @@ use load::Direction;
 use super::super::Model;
 use super::super::command::{Command, ModelEvent, Phase, TaskKind};
 use super::request::Stage;
-use super::{Io, METADATA_BYTES, Request, SnapshotTask, internal, metadata};
+use super::{Io, Request, SnapshotTask};
 
 /// I/O that no command waits for.
 const NO_PARENT: u32 = u32::MAX;
@@ -16,19 +16,16 @@ impl Model {
         let command = *self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
         let (address, length_bytes) = (state.address(command.offset_bytes), u64::from(command.length_bytes));
-        let controller = &self.controllers[usize::from(command.owner)];
-        let is_in_memory =
-            controller.write_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes))
-                || controller.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes));
+        let Some(services) = &mut self.services else { return };
         let request = Request {
             direction: command.direction,
             set: command.set,
             offset_bytes: command.offset_bytes,
             length_bytes,
             address,
-            is_in_memory,
+            is_in_memory: services.has_drive_cache()
+                && self.controllers[usize::from(command.owner)].holds(address, length_bytes),
         };
-        let Some(services) = &mut self.services else { return };
         if command.direction == Direction::Trim {
             services.trim(request);
             return self.start_with_caches(index);
@@ -54,25 +51,19 @@ impl Model {
             }
             return self.serve_ends(index);
         };
-        // The stage itself is pending until all its I/Os have begun: some end at once.
-        served.pending = 1;
         let is_mirrored = stage == Stage::Data && std::mem::take(&mut served.is_mirrored);
         let arrives_ns = is_mirrored.then(|| self.send_to_mirror(index));
+        // None of them ends before all have begun: ends are events.
         while let Some(io) = self.next_io(index, stage) {
             self.begin_io(index, io, None);
-            if let Some(at_ns) = arrives_ns {
-                self.begin_io(index, io, Some(at_ns));
+            if arrives_ns.is_some() {
+                self.begin_io(index, io, arrives_ns);
             }
         }
-        self.io_ends(index);
     }
 
     fn next_io(&mut self, index: u32, stage: Stage) -> Option<Io> {
-        let services = self.services.as_mut()?;
-        let served = &mut services.served[index as usize];
-        let io = served.next_of(stage)?;
-        served.pending += 1;
-        Some(io)
+        self.services.as_mut()?.served[index as usize].next_of(stage)
     }
 
     /// Sends the data of a command to the second array; returns when it is there.
@@ -96,9 +87,7 @@ impl Model {
     /// Begins an I/O of a command, here or, where it arrives there at a moment, at the second array.
     fn begin_io(&mut self, parent: u32, io: Io, arrives_ns: Option<u64>) {
         let command = *self.commands.get(parent);
-        if arrives_ns.is_some()
-            && let Some(services) = &mut self.services
-        {
+        if let Some(services) = &mut self.services {
             services.served[parent as usize].pending += 1;
         }
         let index = self.make_io(command.owner, command.controller, parent, io);
@@ -180,9 +169,8 @@ impl Model {
         if std::mem::take(&mut served.has_lost_cache) {
             // The cache is gone: the data is read from where it belongs.
             let command = *self.commands.get(index);
-            served.pending = 1;
             let length_bytes = u64::from(command.length_bytes);
-            let io = internal(Direction::Read, command.set, command.offset_bytes, length_bytes);
+            let io = Io::internal(Direction::Read, command.set, command.offset_bytes, length_bytes);
             return self.begin_io(index, Io { is_cached: true, ..io }, None);
         }
         self.next_stage(index);
@@ -194,22 +182,16 @@ impl Model {
         let Some(services) = &mut self.services else { return };
         let served = &mut services.served[index as usize];
         let (after_ns, is_lost) = (served.after_ns, served.is_lost);
-        self.begin_after(index, command);
+        while let Some(io) = self.next_io(index, Stage::After) {
+            let after = self.make_io(command.owner, command.controller, NO_PARENT, io);
+            self.begin_internal(after);
+        }
         self.commands.get_mut(index).is_lost = is_lost;
         let at_ns = match after_ns {
             0 => self.now_ns,
             _ => self.controllers[usize::from(command.controller)].process(self.now_ns, after_ns),
         };
         self.answer_at(at_ns, index);
-    }
-
-    fn begin_after(&mut self, index: u32, command: Command) {
-        while let Some(io) =
-            self.services.as_mut().and_then(|services| services.served[index as usize].next_of(Stage::After))
-        {
-            let after = self.make_io(command.owner, command.controller, NO_PARENT, io);
-            self.begin_internal(after);
-        }
     }
 
     /// A snapshot is taken.
@@ -237,9 +219,8 @@ impl Model {
         let Some(services) = &mut self.services else { return };
         match services.snapshots.as_mut().and_then(|snapshots| snapshots.due(now_ns)) {
             Some(SnapshotTask::Take) => self.take_snapshot(),
-            Some(SnapshotTask::DeletionRecord) => {
-                let place = metadata(0, services.set_bytes[0], &mut services.places);
-                let io = Io { direction: Direction::Write, length_bytes: METADATA_BYTES, ..place };
+            Some(SnapshotTask::DeletionRecord(set)) => {
+                let io = services.metadata.deletion(set);
                 let record = self.make_io(0, 0, NO_PARENT, io);
                 self.begin_internal(record);
             }

@@ -1,11 +1,12 @@
 //! Data reduction: blocks are deduplicated and compressed before they go to caches and drives.
 
-use load::{Content, Random};
+use load::Content;
 
 use crate::engine::Rate;
 use crate::part::Counters;
 
 use super::super::rates::rate;
+use super::metadata::{Metadata, share_in_memory};
 
 /// What drives address.
 const SECTOR_BYTES: u64 = 512;
@@ -13,7 +14,7 @@ const SECTOR_BYTES: u64 = 512;
 /// Reducer of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduction {
-    pub block_bytes: u64,
+    block_bytes: u64,
     compress: Rate,
     decompress: Rate,
     fingerprint: Rate,
@@ -24,7 +25,7 @@ pub(crate) struct Reduction {
     /// Hundredths of bytes that were not written yet, because sectors are whole.
     owed: u64,
     taken_bytes: u64,
-    pub stored_bytes: u64,
+    stored_bytes: u64,
     duplicate_blocks: u64,
     index_reads: u64,
 }
@@ -38,6 +39,11 @@ pub(crate) struct Reduced {
     pub time_ns: u64,
 }
 
+/// Share of a block that compression leaves, in percent.
+fn kept_percent(content: Content) -> u64 {
+    100 - u64::from(content.compress_percent.min(100))
+}
+
 impl Reduction {
     /// Of so many bytes of volumes.
     pub fn new(reduction: &array::Reduction, volume_bytes: u64) -> Reduction {
@@ -49,7 +55,7 @@ impl Reduction {
             fingerprint: rate(reduction.fingerprint.get(), true),
             deduplicates: reduction.deduplicate.is_on(),
             lookup_ns: reduction.lookup.get(),
-            in_memory: (reduction.index_cache.get() as f64 / index_bytes.max(1.0)).min(1.0),
+            in_memory: share_in_memory(reduction.index_cache.get(), index_bytes),
             owed: 0,
             taken_bytes: 0,
             stored_bytes: 0,
@@ -66,24 +72,23 @@ impl Reduction {
 
     /// Bytes on the drives of stored blocks, in whole sectors.
     pub fn stored(&self, bytes: u64, content: Content) -> u64 {
-        let kept = 100 - u64::from(content.compress_percent.min(100));
-        ((bytes * kept).div_ceil(100)).div_ceil(SECTOR_BYTES).max(1) * SECTOR_BYTES
+        (bytes * kept_percent(content)).div_ceil(100).div_ceil(SECTOR_BYTES).max(1) * SECTOR_BYTES
     }
 
     /// Whole blocks are written.
-    pub fn write(&mut self, bytes: u64, content: Content, random: &mut Random) -> Reduced {
+    pub fn write(&mut self, bytes: u64, content: Content, metadata: &mut Metadata) -> Reduced {
         let blocks = bytes / self.block_bytes;
         let (mut unique, mut index_reads, mut time_ns) = (blocks, 0, 0);
         if self.deduplicates {
             time_ns += self.fingerprint.duration_ns(bytes) + blocks * self.lookup_ns;
             for _ in 0..blocks {
-                unique -= u64::from(random.below(100) < u64::from(content.dedupe_percent));
-                index_reads += u64::from(self.in_memory < 1.0 && random.unit_open() >= self.in_memory);
+                unique -= u64::from(metadata.random.below(100) < u64::from(content.dedupe_percent));
+                index_reads += u64::from(metadata.misses(self.in_memory));
             }
         }
         let unique_bytes = unique * self.block_bytes;
         time_ns += self.compress.duration_ns(unique_bytes);
-        self.owed += unique_bytes * (100 - u64::from(content.compress_percent.min(100)));
+        self.owed += unique_bytes * kept_percent(content);
         let stored_bytes = (self.owed / 100 / SECTOR_BYTES * SECTOR_BYTES).min(bytes);
         self.owed -= stored_bytes * 100;
         self.taken_bytes += bytes;

@@ -31,6 +31,14 @@ pub(crate) struct Io {
     pub is_cache_hit: bool,
 }
 
+impl Io {
+    /// I/O of a service at the drives.
+    pub fn internal(direction: Direction, set: u16, offset_bytes: u64, length_bytes: u64) -> Io {
+        let length_bytes = length_bytes as u32;
+        Io { direction, set, offset_bytes, length_bytes, is_cached: false, is_cache_hit: false }
+    }
+}
+
 /// Command under way in the services.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Served {

@@ -9,11 +9,11 @@ use crate::part::Counters;
 const EXTENTS_A_RECORD: u64 = 256;
 
 /// Snapshot that is kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Snapshot {
     number: u32,
-    /// Extents that are kept for it.
-    extents: u64,
+    /// By set: extents that are kept for it.
+    extents: Vec<u64>,
 }
 
 /// Room for kept extents in one set.
@@ -42,10 +42,10 @@ pub(crate) struct Snapshots {
     all: VecDeque<Snapshot>,
     reserves: Vec<Reserve>,
     due_ns: u64,
-    /// Metadata writes that deletions still make, and when the next is.
-    deletions: u64,
+    /// By set: metadata writes that deletions still make. When the next of any is.
+    deletions: Vec<u64>,
     deletion_ns: u64,
-    pub copies: u64,
+    copies: u64,
     deleted: u64,
 }
 
@@ -53,7 +53,8 @@ pub(crate) struct Snapshots {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SnapshotTask {
     Take,
-    DeletionRecord,
+    /// In a set.
+    DeletionRecord(u16),
 }
 
 impl Snapshots {
@@ -61,6 +62,14 @@ impl Snapshots {
     pub fn new(snapshots: &array::Snapshots, rooms: impl Iterator<Item = (u64, u64)>) -> Snapshots {
         let extent_bytes = snapshots.extent.get();
         let every_ns = snapshots.every.get();
+        let reserves: Vec<Reserve> = rooms
+            .map(|(first_bytes, bytes)| Reserve {
+                first_bytes,
+                extents: bytes / extent_bytes,
+                next: 0,
+                used: 0,
+            })
+            .collect();
         Snapshots {
             extent_bytes,
             record_bytes: snapshots.record.get() as u32,
@@ -72,16 +81,9 @@ impl Snapshots {
             moved: BTreeMap::new(),
             taken: 0,
             all: VecDeque::new(),
-            reserves: rooms
-                .map(|(first_bytes, bytes)| Reserve {
-                    first_bytes,
-                    extents: bytes / extent_bytes,
-                    next: 0,
-                    used: 0,
-                })
-                .collect(),
+            deletions: vec![0; reserves.len()],
+            reserves,
             due_ns: if every_ns > 0 { every_ns } else { u64::MAX },
-            deletions: 0,
             deletion_ns: u64::MAX,
             copies: 0,
             deleted: 0,
@@ -91,26 +93,25 @@ impl Snapshots {
     /// A snapshot of all volumes is taken; of too many the oldest is deleted.
     pub fn take(&mut self, now_ns: u64) -> u32 {
         self.taken += 1;
-        self.all.push_back(Snapshot { number: self.taken, extents: 0 });
+        self.all.push_back(Snapshot { number: self.taken, extents: vec![0; self.reserves.len()] });
         while self.all.len() > self.keep {
             self.delete_oldest(now_ns);
         }
         self.taken
     }
 
-    /// The oldest snapshot is deleted: its metadata is written bit by bit.
+    /// The oldest snapshot is deleted: its extents are free, and its metadata is written bit by bit, in the sets where they lie.
     pub fn delete_oldest(&mut self, now_ns: u64) -> Option<u32> {
         let kept = self.all.pop_front()?;
         self.deleted += 1;
-        self.deletions += kept.extents.div_ceil(EXTENTS_A_RECORD);
-        if self.deletions > 0 && self.deletion_ns == u64::MAX {
-            self.deletion_ns = now_ns + self.delete_pause_ns;
+        for ((reserve, deletions), extents) in
+            self.reserves.iter_mut().zip(&mut self.deletions).zip(kept.extents)
+        {
+            reserve.used -= extents;
+            *deletions += extents.div_ceil(EXTENTS_A_RECORD);
         }
-        let mut freed = kept.extents;
-        for reserve in &mut self.reserves {
-            let part = freed.min(reserve.used);
-            reserve.used -= part;
-            freed -= part;
+        if self.is_deleting() && self.deletion_ns == u64::MAX {
+            self.deletion_ns = now_ns + self.delete_pause_ns;
         }
         Some(kept.number)
     }
@@ -131,7 +132,7 @@ impl Snapshots {
             }
         }
         let Some(last) = self.all.back_mut() else { return (false, deleted) };
-        last.extents += 1;
+        last.extents[set] += 1;
         self.kept_at.set(extent, newest);
         self.copies += 1;
         (true, deleted)
@@ -174,16 +175,22 @@ impl Snapshots {
             self.due_ns += self.every_ns;
             return Some(SnapshotTask::Take);
         }
-        (self.deletion_ns <= now_ns).then(|| {
-            self.deletions -= 1;
-            self.deletion_ns = if self.deletions > 0 { now_ns + self.delete_pause_ns } else { u64::MAX };
-            SnapshotTask::DeletionRecord
-        })
+        if self.deletion_ns > now_ns {
+            return None;
+        }
+        let set = self.deletions.iter().position(|left| *left > 0)?;
+        self.deletions[set] -= 1;
+        self.deletion_ns = if self.is_deleting() { now_ns + self.delete_pause_ns } else { u64::MAX };
+        Some(SnapshotTask::DeletionRecord(set as u16))
+    }
+
+    fn is_deleting(&self) -> bool {
+        self.deletions.iter().any(|left| *left > 0)
     }
 
     /// Whether writes keep nothing, because there is no snapshot, and no deletion goes on.
     pub fn is_steady(&self) -> bool {
-        self.all.is_empty() && self.deletions == 0
+        self.all.is_empty() && !self.is_deleting()
     }
 
     /// Time passes that is not simulated.

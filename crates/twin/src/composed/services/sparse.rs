@@ -17,9 +17,9 @@ impl Sparse {
         self.pages.get(&(index / PAGE as u64)).map_or(0, |page| page[(index % PAGE as u64) as usize])
     }
 
-    /// Sets the number of an index; returns the one before.
-    pub fn set(&mut self, index: u64, value: u32) -> u32 {
+    /// Sets the number of an index.
+    pub fn set(&mut self, index: u64, value: u32) {
         let page = self.pages.entry(index / PAGE as u64).or_insert_with(|| Box::new([0; PAGE]));
-        std::mem::replace(&mut page[(index % PAGE as u64) as usize], value)
+        page[(index % PAGE as u64) as usize] = value;
     }
 }

@@ -1,13 +1,9 @@
 //! Thin provisioning: a unit is allocated with the first write to it.
 
-use load::Random;
-
-use super::request::{Io, Served, Stage};
+use super::metadata::{Metadata, share_in_memory};
+use super::request::{Served, Stage};
 use super::sparse::Sparse;
 use crate::part::Counters;
-
-/// Bytes of the map that are read at once.
-const MAP_READ_BYTES: u32 = 4096;
 
 /// Units of an array, by address.
 #[derive(Debug, Clone)]
@@ -40,7 +36,7 @@ impl Thin {
             allocate_ns: thin.allocate.get(),
             lookup_ns: thin.lookup.get(),
             record_bytes: thin.record.get() as u32,
-            in_memory: (thin.map_cache.get() as f64 / map_bytes.max(1.0)).min(1.0),
+            in_memory: share_in_memory(thin.map_cache.get(), map_bytes),
             changed: Sparse::default(),
             began_allocated,
             units,
@@ -53,7 +49,7 @@ impl Thin {
     }
 
     /// Whether the unit of an address is allocated.
-    pub fn is_allocated(&self, address: u64) -> bool {
+    fn is_allocated(&self, address: u64) -> bool {
         (self.changed.get(address / self.unit_bytes) == 0) == self.began_allocated
     }
 
@@ -70,57 +66,41 @@ impl Thin {
         address / self.unit_bytes..=(address + length - 1) / self.unit_bytes
     }
 
-    /// Looks units up; the part of the map that is not in memory is read first. Returns the processor time.
-    fn look_up(
-        &mut self,
-        count: u64,
-        served: &mut Served,
-        random: &mut Random,
-        map_place: &mut impl FnMut() -> Io,
-    ) -> u64 {
-        for _ in 0..count {
-            if self.in_memory < 1.0 && random.unit_open() >= self.in_memory {
-                self.map_reads += 1;
-                served.add(
-                    Stage::Before,
-                    Io { direction: load::Direction::Read, length_bytes: MAP_READ_BYTES, ..map_place() },
-                );
-            }
+    /// Looks a unit up; the part of the map that is not in memory is read first. Returns the processor time.
+    fn look_up(&mut self, set: u16, served: &mut Served, metadata: &mut Metadata) -> u64 {
+        if metadata.misses(self.in_memory) {
+            self.map_reads += 1;
+            served.add(Stage::Before, metadata.read(set));
         }
-        count * self.lookup_ns
+        self.lookup_ns
     }
 
     /// A read of a range: its processor time, and whether nothing of it is allocated, so that no drive is asked.
     pub fn read(
         &mut self,
-        address: u64,
-        length: u64,
+        (address, length): (u64, u64),
+        set: u16,
         served: &mut Served,
-        random: &mut Random,
-        mut map_place: impl FnMut() -> Io,
+        metadata: &mut Metadata,
     ) -> (u64, bool) {
+        let is_empty = self.is_empty(address, length);
+        self.unallocated_reads += u64::from(is_empty);
         let units = self.units_of(address, length);
-        let allocated = units.clone().filter(|unit| self.is_allocated(unit * self.unit_bytes)).count() as u64;
-        if allocated == 0 {
-            self.unallocated_reads += 1;
-        }
-        let count = units.end() - units.start() + 1;
-        (self.look_up(count, served, random, &mut map_place), allocated == 0)
+        (units.map(|_| self.look_up(set, served, metadata)).sum(), is_empty)
     }
 
     /// A write to a range: units that are not allocated become so, each with its record. Returns the processor time.
     pub fn write(
         &mut self,
-        address: u64,
-        length: u64,
+        (address, length): (u64, u64),
+        set: u16,
         served: &mut Served,
-        random: &mut Random,
-        mut map_place: impl FnMut() -> Io,
+        metadata: &mut Metadata,
     ) -> u64 {
         let mut time_ns = 0;
         for unit in self.units_of(address, length) {
             if self.is_allocated(unit * self.unit_bytes) {
-                time_ns += self.look_up(1, served, random, &mut map_place);
+                time_ns += self.look_up(set, served, metadata);
                 continue;
             }
             self.set_allocated(unit, true);
@@ -128,9 +108,7 @@ impl Thin {
             self.allocated += 1;
             time_ns += self.allocate_ns;
             if self.record_bytes > 0 {
-                let record =
-                    Io { direction: load::Direction::Write, length_bytes: self.record_bytes, ..map_place() };
-                served.add(Stage::Record, record);
+                served.add(Stage::Record, metadata.write(set, self.record_bytes));
             }
         }
         time_ns

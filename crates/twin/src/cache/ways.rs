@@ -1,0 +1,73 @@
+//! Places of a cache that is set-associative with eight ways, replaced first in, first out.
+
+/// Ways of a set: places among which a block may lie.
+const WAYS: usize = 8;
+
+/// Blocks, each in one of the eight places of the set that its number names by a hash; the place filled longest ago is filled
+/// next.
+#[derive(Debug, Clone)]
+pub(super) struct Ways {
+    /// Number of the block + 1, or 0.
+    places: Box<[u64]>,
+    /// By set: the way that is filled next.
+    next: Box<[u8]>,
+    filled: u64,
+}
+
+impl Ways {
+    /// Room for so many blocks, in whole sets.
+    pub fn new(blocks: u64) -> Ways {
+        let sets = (blocks / WAYS as u64) as usize;
+        Ways { places: vec![0; sets * WAYS].into(), next: vec![0; sets].into(), filled: 0 }
+    }
+
+    /// Places in all.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Places that hold a block.
+    pub fn filled(&self) -> u64 {
+        self.filled
+    }
+
+    fn set(&self, block: u64) -> Option<usize> {
+        let sets = self.next.len() as u64;
+        // Fibonacci hashing, then the high word of a product instead of a division.
+        let mixed = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (sets > 0).then(|| ((u128::from(mixed) * u128::from(sets)) >> 64) as usize)
+    }
+
+    /// Whether a block has a place.
+    pub fn has(&self, block: u64) -> bool {
+        self.set(block).is_some_and(|set| self.places[set * WAYS..(set + 1) * WAYS].contains(&(block + 1)))
+    }
+
+    /// The place of a block, if it has one.
+    pub fn find(&self, block: u64) -> Option<usize> {
+        let set = self.set(block)?;
+        (set * WAYS..(set + 1) * WAYS).find(|&place| self.places[place] == block + 1)
+    }
+
+    /// Gives a block that has no place one, which whatever it held leaves; `None` where there are no places.
+    pub fn insert(&mut self, block: u64) -> Option<usize> {
+        let set = self.set(block)?;
+        let way = &mut self.next[set];
+        let place = set * WAYS + usize::from(*way);
+        *way = (*way + 1) % WAYS as u8;
+        self.filled += u64::from(self.places[place] == 0);
+        self.places[place] = block + 1;
+        Some(place)
+    }
+
+    /// All places are empty.
+    pub fn clear(&mut self) {
+        self.places.fill(0);
+        self.filled = 0;
+    }
+
+    /// Whether hardly a place is empty.
+    pub fn is_full(&self) -> bool {
+        self.filled >= self.places.len() as u64 / 20 * 19
+    }
+}
