@@ -935,6 +935,9 @@ pub enum BenchKind {
 pub struct BenchArgs {
     /// What to measure
     pub kind: BenchKind,
+    /// For serve, only the scenarios whose name contains this, for example `randwrite`
+    #[arg(long, value_name = "TEXT")]
+    pub scenario: Option<String>,
     /// For sim, also the time that each shipped plan takes on its twin with two threads: many minutes
     #[arg(long)]
     pub plans: bool,

@@ -2,6 +2,7 @@
 
 use crate::run::{bench_error, serve_array};
 use crate::{Options, ServeError, Served, ServedArray};
+use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,8 +14,7 @@ use tempfile::TempDir;
 /// What is read: large enough to be no processor's cache, small enough for /dev/shm.
 const EXPORT_BYTES: u64 = 256 << 20;
 /// RAID 5 over seven drives, as the FlashSystem 840 has it.
-const ARRAY: &str = "flashsystem-840,capacity=64m";
-const ROUNDS: usize = 3;
+pub(crate) const ARRAY: &str = "flashsystem-840,capacity=64m";
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// One line of `bench serve --json`.
@@ -22,24 +22,58 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 pub struct BenchRow {
     /// What was done.
     pub scenario: String,
-    /// I/Os a second of a served array.
+    /// I/Os a second of a served array, the median of the rounds.
     pub ours: f64,
     /// Of nbdkit's memory plugin.
     pub nbdkit: f64,
-    /// Ours by nbdkit's.
+    /// Ours by nbdkit's, the median of the rounds' ratios.
     pub ratio: f64,
+    /// The least and the most of the rounds' ratios.
+    pub ratio_spread: [f64; 2],
+    /// Processor time of the server a request, the median of the rounds: what fio takes does not count.
+    pub ours_processor_us: f64,
+    /// Of nbdkit.
+    pub nbdkit_processor_us: f64,
 }
 
-/// Random reads and writes of 4 KiB at depth 64 and 1, side by side, `seconds` each, the median of three rounds
-/// that take turns.
-pub fn bench(seconds: u32) -> Result<Vec<BenchRow>, ServeError> {
+/// Their names, and what fio does in a round.
+const SCENARIOS: [(&str, &[&str]); 8] = [
+    ("randread-4k-qd64", &["--rw=randread", "--bs=4k", "--iodepth=64"]),
+    ("randread-4k-qd1", &["--rw=randread", "--bs=4k", "--iodepth=1"]),
+    ("randwrite-4k-qd64", &["--rw=randwrite", "--bs=4k", "--iodepth=64"]),
+    ("randwrite-4k-qd1", &["--rw=randwrite", "--bs=4k", "--iodepth=1"]),
+    ("read-1m-qd4", &["--rw=read", "--bs=1m", "--iodepth=4"]),
+    ("write-1m-qd4", &["--rw=write", "--bs=1m", "--iodepth=4"]),
+    ("randread-4k-4x16", &["--rw=randread", "--bs=4k", "--iodepth=16", "--numjobs=4"]),
+    ("randwrite-4k-4x16", &["--rw=randwrite", "--bs=4k", "--iodepth=16", "--numjobs=4"]),
+];
+
+/// The names of what [`bench`] measures.
+pub fn scenarios() -> impl Iterator<Item = &'static str> {
+    SCENARIOS.iter().map(|(scenario, _)| *scenario)
+}
+
+/// Random 4 KiB at depth 64 and 1 and by four connections, and sequential MiB, of a served array and of nbdkit,
+/// `seconds` each, in `rounds` rounds in which they take turns; of the scenarios those that `is_wanted` names.
+pub fn bench(
+    seconds: u32,
+    rounds: usize,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<BenchRow>, ServeError> {
+    let scenarios: Vec<_> = SCENARIOS.into_iter().filter(|(scenario, _)| is_wanted(scenario)).collect();
+    if scenarios.is_empty() {
+        return Ok(Vec::new());
+    }
     let directory = quick_directory().map_err(ServeError::io("make a directory"))?;
     let theirs = directory.path().join("nbdkit");
     let options = Options::untimed(ARRAY, directory.path());
     let ours = directory.path().join("nbd");
     let array = ServedArray::parse(ARRAY)?;
-    let _nbdkit = Nbdkit::start(&theirs)?;
-    served_meanwhile(array, &options, || measure(&ours, &theirs, seconds)).map(|(rows, _)| rows)
+    let nbdkit = Nbdkit::start(&theirs)?;
+    served_meanwhile(array, &options, || {
+        measure([&ours, &theirs], &nbdkit, &scenarios, seconds, rounds.max(1))
+    })
+    .map(|(rows, _)| rows)
 }
 
 /// A directory whose syncs are quick, for what is thrown away: in `/dev/shm` where there is one.
@@ -76,47 +110,101 @@ pub(crate) fn served_meanwhile<T>(
     })
 }
 
-fn measure(ours: &Path, theirs: &Path, seconds: u32) -> Result<Vec<BenchRow>, ServeError> {
+fn measure(
+    [ours, theirs]: [&Path; 2],
+    nbdkit: &Nbdkit,
+    scenarios: &[(&str, &[&str])],
+    seconds: u32,
+    rounds: usize,
+) -> Result<Vec<BenchRow>, ServeError> {
     // Both are full of bytes before anything is read.
     for socket in [ours, theirs] {
         fio(socket, &["--rw=write", "--bs=1m", "--iodepth=4"])?;
     }
     let runtime = format!("--runtime={seconds}");
     let mut rows = Vec::new();
-    for (scenario, arguments) in [
-        ("randread-4k-qd64", ["--rw=randread", "--iodepth=64"]),
-        ("randread-4k-qd1", ["--rw=randread", "--iodepth=1"]),
-        ("randwrite-4k-qd64", ["--rw=randwrite", "--iodepth=64"]),
-    ] {
-        let arguments = [arguments[0], arguments[1], "--bs=4k", "--time_based", &runtime];
-        let mut rates = [Vec::new(), Vec::new()];
-        for _ in 0..ROUNDS {
-            for (rates, socket) in rates.iter_mut().zip([ours, theirs]) {
-                rates.push(fio(socket, &arguments)?);
-            }
+    for (scenario, arguments) in scenarios {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--time_based", &runtime]).collect();
+        let mut figures = Figures::default();
+        for _ in 0..rounds {
+            // fio is a process of its own: what this one takes meanwhile is the server's.
+            let began_ns = processor_ns(ClockId::ProcessCPUTime);
+            let done = fio(ours, &arguments)?;
+            figures.ours.push(done.iops);
+            figures
+                .ours_processor_us
+                .push((processor_ns(ClockId::ProcessCPUTime) - began_ns) as f64 / 1e3 / done.requests);
+            let began_ns = nbdkit.processor_ns()?;
+            let done = fio(theirs, &arguments)?;
+            figures.nbdkit.push(done.iops);
+            figures
+                .nbdkit_processor_us
+                .push((nbdkit.processor_ns()? - began_ns) as f64 / 1e3 / done.requests);
         }
-        let [ours, nbdkit] = rates.map(|mut rates| {
-            rates.sort_by(f64::total_cmp);
-            rates[ROUNDS / 2]
-        });
-        rows.push(BenchRow { scenario: scenario.to_owned(), ours, nbdkit, ratio: ours / nbdkit });
+        rows.push(figures.row(scenario));
     }
     Ok(rows)
 }
 
-/// Runs fio and returns its I/Os a second.
-fn fio(socket: &Path, arguments: &[&str]) -> Result<f64, ServeError> {
+/// What each round gave.
+#[derive(Default)]
+struct Figures {
+    ours: Vec<f64>,
+    nbdkit: Vec<f64>,
+    ours_processor_us: Vec<f64>,
+    nbdkit_processor_us: Vec<f64>,
+}
+
+impl Figures {
+    fn row(self, scenario: &str) -> BenchRow {
+        let mut ratios: Vec<f64> =
+            self.ours.iter().zip(&self.nbdkit).map(|(ours, nbdkit)| ours / nbdkit).collect();
+        ratios.sort_by(f64::total_cmp);
+        BenchRow {
+            scenario: scenario.to_owned(),
+            ours: median(self.ours),
+            nbdkit: median(self.nbdkit),
+            ratio_spread: [ratios[0], ratios[ratios.len() - 1]],
+            ratio: median(ratios),
+            ours_processor_us: median(self.ours_processor_us),
+            nbdkit_processor_us: median(self.nbdkit_processor_us),
+        }
+    }
+}
+
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// Processor time by the clock of this thread, or of this process with threads that have ended.
+pub(crate) fn processor_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// What a run of fio did.
+struct Done {
+    iops: f64,
+    requests: f64,
+}
+
+/// Runs fio on a socket.
+fn fio(socket: &Path, arguments: &[&str]) -> Result<Done, ServeError> {
     let mut command = Command::new("fio");
     command
         .args(["--name=bench", "--ioengine=nbd", "--output-format=json", "--randrepeat=0"])
+        .arg("--group_reporting")
         .arg(format!("--uri=nbd+unix:///?socket={}", socket.display()))
         .arg(format!("--size={EXPORT_BYTES}"))
         .args(arguments);
     let report = wait_for_fio(&mut command)?;
     let job = &report["jobs"][0];
-    let rate = |direction: &str| job[direction]["iops"].as_f64().unwrap_or(0.0);
-    match rate("read") + rate("write") {
-        iops if iops > 0.0 => Ok(iops),
+    let sum = |field: &str| {
+        ["read", "write"].iter().map(|direction| job[direction][field].as_f64().unwrap_or(0.0)).sum()
+    };
+    match (sum("iops"), sum("total_ios")) {
+        (iops, requests) if iops > 0.0 && requests > 0.0 => Ok(Done { iops, requests }),
         _ => Err(bench_error("run fio", "it did nothing")),
     }
 }
@@ -156,6 +244,19 @@ impl Nbdkit {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(nbdkit)
+    }
+
+    /// Processor time of the process, with threads that have ended, in the kernel's ticks of 10 ms (`proc(5)`).
+    fn processor_ns(&self) -> Result<u64, ServeError> {
+        let path = format!("/proc/{}/stat", self.0.id());
+        let stat = std::fs::read_to_string(&path).map_err(ServeError::io("read nbdkit's processor time"))?;
+        // Fields 14 and 15, counted from behind the name, which may hold anything.
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+        let ticks: Vec<u64> = fields.skip(11).take(2).filter_map(|ticks| ticks.parse().ok()).collect();
+        match ticks[..] {
+            [user, system] => Ok((user + system) * 1_000_000_000 / rustix::param::clock_ticks_per_second()),
+            _ => Err(bench_error("read nbdkit's processor time", format!("{path} has no such fields"))),
+        }
     }
 }
 

@@ -35,14 +35,16 @@ mod ublk;
 mod verbs;
 mod view;
 mod volumes;
+mod write_bench;
 
 pub use array::ServedArray;
-pub use bench::{BenchRow, bench, quick_directory};
+pub use bench::{BenchRow, bench, quick_directory, scenarios};
 pub use ctl::ctl;
 pub use error::ServeError;
 pub use options::{Endpoint, Options, parse_speed};
 pub use paced::{PacingErrorReport, TwinSpec};
 pub use paced_bench::{PACED_POINTS, PacedPoint, PacedRow, bench_paced};
-pub use parity_bench::{ParityRow, bench_parity};
+pub use parity_bench::{PARITY_SCENARIOS, ParityRow, bench_parity};
 pub use run::{Announcement, Outcome, Served, run, serve_array};
 pub use view::view;
+pub use write_bench::{WRITE_SCENARIOS, WriteRow, bench_writes};

@@ -85,12 +85,9 @@ impl LiveArray {
     ) -> Result<T, ExportError> {
         let off = || ExportError::new(Errno::Io, "the array's power is off");
         let volume = self.volume().ok_or_else(off)?;
-        let broken_before = self.broken_drives.load(Ordering::Acquire);
-        // Another request may have found the same drive broken, and failed it.
-        let is_one_less =
-            || self.fail_broken_drives(&volume) || self.broken_drives.load(Ordering::Acquire) > broken_before;
+        let broken_before = self.broken_drives();
         let outcome = match request(&volume) {
-            Err(VolumeError::Io { .. }) if is_one_less() => request(&volume),
+            Err(VolumeError::Io { .. }) if self.has_fewer_drives(&volume, broken_before) => request(&volume),
             outcome => outcome,
         };
         outcome.map_err(|error| {
@@ -100,12 +97,23 @@ impl LiveArray {
         })
     }
 
+    /// How many drives were failed because they refused a write.
+    pub(crate) fn broken_drives(&self) -> u64 {
+        self.broken_drives.load(Ordering::Acquire)
+    }
+
+    /// Whether more of them are failed than before, now that something met an error: it is worth another try.
+    pub(crate) fn has_fewer_drives(&self, volume: &Volume, broken_before: u64) -> bool {
+        // Another request may have found the same drive broken, and failed it.
+        self.fail_broken_drives(volume) || self.broken_drives() > broken_before
+    }
+
     /// Fails the drives that have refused a write, as far as the redundancy bears it; `true` if there was one.
     pub(crate) fn fail_broken_drives(&self, volume: &Volume) -> bool {
         let _alone = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut has_failed = false;
         for (drive, problem) in self.store.take_failures() {
-            self.note(&format!("drive {drive}: {problem}"));
+            self.note(&problem);
             if self.bears_a_loss(volume) && volume.fail_drive(drive).is_ok() {
                 self.broken_drives.fetch_add(1, Ordering::AcqRel);
                 has_failed = true;
@@ -147,20 +155,15 @@ impl LiveArray {
         if self.volume().is_none() {
             return Err(io_error(io::Error::other("the power is off already")));
         }
-        let mut state = seed;
-        let cut = self.store.cut(|| {
-            // SplitMix64 (Steele, Lea and Flood 2014).
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (mixed ^ (mixed >> 31)) & 1 == 0
-        });
+        let mut random = load::Random::from_seed(seed);
+        let cut = self.store.cut(|| random.below(2) == 0);
         // Without the lock below: what is under way needs it, and ends by itself now that the drives are dark.
         hang_up();
         let mut slot = self.volume.write().unwrap_or_else(PoisonError::into_inner);
         let Some(volume) = slot.take() else {
             return Err(io_error(io::Error::other("the power is off already")));
         };
+        volume.end_destaging();
         let deadline = Instant::now() + POWER_OFF_LIMIT;
         while Arc::strong_count(&volume) > 1 {
             if Instant::now() > deadline {

@@ -21,22 +21,40 @@ pub(crate) fn look_after(controlled: &Controlled, is_stopping: &AtomicBool) {
     let live = &*controlled.live;
     let mut upkeep =
         Maintenance { controlled, live, resync_stripes: 16, rebuild_stripes: 16, scrub_stripes: 16 };
+    repeat(live, is_stopping, |volume| upkeep.step(volume));
+}
+
+/// Brings what was written to the drives, beside those who write, until it is told to stop.
+pub(crate) fn destage(live: &LiveArray, is_stopping: &AtomicBool) {
+    // It waits by itself for something to bring.
+    repeat(live, is_stopping, |volume| volume.destage_for(LOOK_EVERY).map(|()| true));
+}
+
+/// Does one step after another; waits if there is no more to do, and after an error that no broken drive explains.
+fn repeat(
+    live: &LiveArray,
+    is_stopping: &AtomicBool,
+    mut step: impl FnMut(&Volume) -> Result<bool, VolumeError>,
+) {
     while !is_stopping.load(Ordering::Acquire) {
         let Some(volume) = live.volume() else {
             live.wait(LOOK_EVERY);
             continue;
         };
-        match upkeep.step(&volume) {
-            Ok(true) => {}
-            Ok(false) => {
-                drop(volume);
-                live.wait(LOOK_EVERY);
-            }
+        let broken_before = live.broken_drives();
+        let pause = match step(&volume) {
+            Ok(true) => None,
+            Ok(false) => Some(LOOK_EVERY),
+            Err(VolumeError::Io { .. }) if live.has_fewer_drives(&volume, broken_before) => None,
             Err(error) => {
-                drop(volume);
                 live.note(&crate::live::export_error(&error).message);
-                live.wait(PAUSE_AFTER_ERROR);
+                Some(PAUSE_AFTER_ERROR)
             }
+        };
+        // Who cuts the power waits until nobody uses the volume.
+        drop(volume);
+        if let Some(pause) = pause {
+            live.wait(pause);
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Parity benchmark: computation and reconstruction on one core.
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::bench::processor_ns;
+use rustix::time::ClockId;
 use volume::parity::{make_parity, recover};
 
 /// As a pool of the E2700 has it.
 const DATA: usize = 8;
 const SEGMENT_BYTES: usize = 128 << 10;
 const STRIPES: usize = 400;
+
+/// The names of what [`bench_parity`] measures.
+pub const PARITY_SCENARIOS: [&str; 3] = ["parity-p-8", "parity-pq-8", "recover-two-of-8+2"];
 
 /// One line of `bench serve --json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -23,12 +27,13 @@ pub fn bench_parity() -> Vec<ParityRow> {
         (0..DATA + 2).map(|member| vec![member as u8 * 17 + 3; SEGMENT_BYTES]).collect();
     let mut rows = Vec::new();
     let mut measure = |scenario: &str, step: &mut dyn FnMut(&mut [Vec<u8>])| {
-        let began_ns = processor_ns();
+        // What other programs take does not count.
+        let began_ns = processor_ns(ClockId::ThreadCPUTime);
         for _ in 0..STRIPES {
             step(&mut members);
             std::hint::black_box(&members);
         }
-        let took_s = (processor_ns() - began_ns).max(1) as f64 / 1e9;
+        let took_s = (processor_ns(ClockId::ThreadCPUTime) - began_ns).max(1) as f64 / 1e9;
         let bytes_per_s = (STRIPES * DATA * SEGMENT_BYTES) as f64 / took_s;
         rows.push(ParityRow { scenario: scenario.to_owned(), bytes_per_s });
     };
@@ -39,14 +44,9 @@ pub fn bench_parity() -> Vec<ParityRow> {
             make_parity(&data, p, with_q.then_some(&mut q[..]));
         }
     };
-    measure("parity-p-8", &mut |members| make(members, false));
-    measure("parity-pq-8", &mut |members| make(members, true));
-    measure("recover-two-of-8+2", &mut |members| recover(members, DATA, &[2, 5]));
+    let [p, pq, recovery] = PARITY_SCENARIOS;
+    measure(p, &mut |members| make(members, false));
+    measure(pq, &mut |members| make(members, true));
+    measure(recovery, &mut |members| recover(members, DATA, &[2, 5]));
     rows
-}
-
-/// Processor time of this thread: what other programs take does not count.
-fn processor_ns() -> u64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -76,7 +76,7 @@ impl PowerCutStore {
         })
     }
 
-    /// The drives that have refused a write since the last call, with the error.
+    /// The drives that have refused a write since the last call, each with an error that names it.
     pub(crate) fn take_failures(&self) -> Vec<(u16, String)> {
         let block_stores = self.block_stores();
         let failures = block_stores.iter().filter_map(|block_store| {
@@ -215,15 +215,16 @@ impl PowerCutBlockStore {
         Ok(())
     }
 
-    /// Remembers that a drive does not take writes. A full file system is not the drive's fault.
+    /// Remembers that a drive does not take writes, and names it in the error. A full file system is not the drive's
+    /// fault.
     fn note<T>(&self, outcome: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &outcome {
+        outcome.map_err(|error| {
             let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-            if !is_full && self.drive.is_some() {
-                *lock(&self.failure) = Some(error.to_string());
-            }
-        }
-        outcome
+            let Some(drive) = self.drive.filter(|_| !is_full) else { return error };
+            let problem = format!("drive {drive}: {error}");
+            *lock(&self.failure) = Some(problem.clone());
+            io::Error::new(error.kind(), problem)
+        })
     }
 
     fn refuse_if_broken(&self) -> io::Result<()> {

@@ -6,7 +6,7 @@ use crate::control::Controlled;
 use crate::control_session::accept;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
-use crate::maintenance::look_after;
+use crate::maintenance::{destage, look_after};
 use crate::monitoring::Monitoring;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
@@ -131,6 +131,7 @@ pub fn serve_array(
     let (answering, stopped) = UnixStream::pair().map_err(ServeError::io("make a pair of sockets"))?;
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| look_after(&controlled, &is_stopping));
+        scope.spawn(|| destage(&controlled.live, &is_stopping));
         scope.spawn(|| accept(&control, &controlled, &stopped));
         if metrics.is_some() {
             scope.spawn(|| monitoring.page.look_on(&is_stopping));
@@ -142,6 +143,9 @@ pub fn serve_array(
             Some(command) => run_command(command, (&address, device_path), &control_path, stop),
         };
         is_stopping.store(true, Ordering::Release);
+        if let Some(volume) = controlled.live.volume() {
+            volume.end_destaging();
+        }
         drop(answering);
         live.wake();
         outcome

@@ -7,21 +7,18 @@
 //! ```
 
 use crate::block_store::BlockStore;
-use crate::checksums::Checksums;
+use crate::checksums::{CHECKSUM_BYTES, Checksums, SECTOR_BYTES, checksum, checksums_of};
 use crate::error::{ErrorContext, VolumeError};
 use crate::stale_stripes::StaleStripes;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The unit of checksums, and of what a power cut tears.
-pub const SECTOR_BYTES: usize = 512;
 /// Where data begins on a drive.
 const DATA_OFFSET_BYTES: u64 = 1 << 20;
-const CHECKSUM_BYTES: u64 = 4;
 const SUPERBLOCK_MAGIC: &[u8; 8] = b"arraylab";
 /// Version of everything a volume stores. Another version is refused.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// Condition of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -91,7 +88,7 @@ impl Drive {
 
     /// How large a file or device must be for a drive of this capacity.
     pub(crate) fn size_bytes(capacity_bytes: u64) -> u64 {
-        checksums_offset(capacity_bytes) + capacity_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
+        checksums_offset(capacity_bytes) + capacity_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES as u64
     }
 
     pub(crate) fn serves(&self, stripe: u64) -> bool {
@@ -127,17 +124,18 @@ impl Drive {
         mut is_bad: impl FnMut(usize),
     ) -> io::Result<()> {
         self.block_store()?.read_at(DATA_OFFSET_BYTES + offset_bytes, buffer)?;
-        let sectors = buffer.len() / SECTOR_BYTES;
+        let sums_bytes = buffer.len() / SECTOR_BYTES * CHECKSUM_BYTES;
         let mut small = [0u8; 256];
         let mut large = Vec::new();
-        let sums = if sectors * 4 <= small.len() {
-            &mut small[..sectors * 4]
+        let sums = if sums_bytes <= small.len() {
+            &mut small[..sums_bytes]
         } else {
-            large.resize(sectors * 4, 0);
+            large.resize(sums_bytes, 0);
             &mut large[..]
         };
         self.checksums.read(self.block_store()?, checksum_at(offset_bytes), sums)?;
-        for (index, (sector, sum)) in buffer.chunks_exact(SECTOR_BYTES).zip(sums.chunks_exact(4)).enumerate()
+        for (index, (sector, sum)) in
+            buffer.chunks_exact(SECTOR_BYTES).zip(sums.chunks_exact(CHECKSUM_BYTES)).enumerate()
         {
             if checksum(sector).to_le_bytes() != sum {
                 is_bad(index);
@@ -152,11 +150,11 @@ impl Drive {
         self.checksums.write(self.block_store()?, checksum_at(offset_bytes), &checksums_of(bytes))
     }
 
-    /// As [`Drive::write`], with checksums that may reach the drive no sooner than [`Drive::sync`]: for changes
-    /// that the journal holds until then.
-    pub(crate) fn write_journalled(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+    /// As [`Drive::write`], with checksums that are known already and may reach the drive no sooner than
+    /// [`Drive::sync`]: for changes that the journal holds until then.
+    pub(crate) fn write_journalled(&self, offset_bytes: u64, sums: &[u8], bytes: &[u8]) -> io::Result<()> {
         self.block_store()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
-        self.checksums.put(self.block_store()?, checksum_at(offset_bytes), &checksums_of(bytes))
+        self.checksums.put(self.block_store()?, checksum_at(offset_bytes), sums)
     }
 
     /// From now on checksums are those on the drive, not those in memory.
@@ -187,7 +185,7 @@ impl Drive {
     /// Makes whole sectors zero and gives their space back. Checksums of zeros are zero.
     pub(crate) fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
         self.block_store()?.zero(DATA_OFFSET_BYTES + offset_bytes, length_bytes)?;
-        let length = length_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES;
+        let length = length_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES as u64;
         self.checksums.zero(self.block_store()?, checksum_at(offset_bytes), length)
     }
 
@@ -209,21 +207,11 @@ impl Drive {
 
 /// Where the checksum of a sector lies among the checksums.
 fn checksum_at(offset_bytes: u64) -> u64 {
-    offset_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES
-}
-
-fn checksums_of(bytes: &[u8]) -> Vec<u8> {
-    bytes.chunks_exact(SECTOR_BYTES).flat_map(|sector| checksum(sector).to_le_bytes()).collect()
+    offset_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES as u64
 }
 
 fn checksums_offset(capacity_bytes: u64) -> u64 {
     DATA_OFFSET_BYTES + capacity_bytes.next_multiple_of(4096)
-}
-
-/// CRC-32C of a sector, shifted so that the checksum of zeros is zero and a drive that was never written is sound.
-fn checksum(sector: &[u8]) -> u32 {
-    const OF_ZEROS: u32 = 0x30fc_edc0;
-    crc32c::crc32c(sector) ^ OF_ZEROS
 }
 
 impl Superblock {
@@ -269,18 +257,5 @@ impl Superblock {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Proves CRC-32C by the published check value of "123456789" (RFC 3720's polynomial), and that a sector that was never written is sound.
-    #[test]
-    fn checksum_is_crc32c_with_zeros_at_zero() {
-        assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
-        assert_eq!(checksum(&[0; SECTOR_BYTES]), 0);
-        assert_ne!(checksum(&[1; SECTOR_BYTES]), 0);
     }
 }

@@ -10,11 +10,14 @@
 mod block_store;
 mod checksums;
 mod destage;
+mod destaging;
 mod directory;
 mod drive;
 mod error;
 mod extents;
 mod journal;
+mod journal_record;
+mod lock;
 mod map;
 mod memory;
 mod migration;
@@ -32,8 +35,9 @@ mod volumes;
 mod zeroing;
 
 pub use block_store::{BackingStore, BlockStore, FileBlockStore};
+pub use checksums::SECTOR_BYTES;
 pub use directory::{Directory, NamedDrive};
-pub use drive::{DriveCondition, SECTOR_BYTES};
+pub use drive::DriveCondition;
 pub use error::VolumeError;
 pub use extents::{BLOCK_STATUS_EXTENTS_LIMIT, BlockExtent};
 pub use map::{

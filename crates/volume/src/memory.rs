@@ -1,10 +1,11 @@
 //! In-memory backing store with simulated power cuts, for tests of durability.
 
 use crate::block_store::{BackingStore, BlockStore};
-use crate::drive::SECTOR_BYTES;
+use crate::checksums::SECTOR_BYTES;
+use crate::lock::lock;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 type Sector = [u8; SECTOR_BYTES];
 
@@ -41,11 +42,11 @@ impl Content {
 
 impl MemoryBlockStore {
     fn content(&self) -> MutexGuard<'_, Content> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.content)
     }
 
     fn spend(&self) -> io::Result<()> {
-        match &mut *self.budget.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *lock(&self.budget) {
             None => Ok(()),
             Some(0) => Err(io::Error::new(io::ErrorKind::StorageFull, "no space is left on the shelf")),
             Some(left) => {
@@ -55,7 +56,7 @@ impl MemoryBlockStore {
         }
     }
 
-    fn cut_power(&self, keeps: &mut dyn FnMut() -> bool) {
+    pub(crate) fn cut_power(&self, keeps: &mut dyn FnMut() -> bool) {
         let mut content = self.content();
         let content = &mut *content;
         for (number, sector) in content.unsynced.drain(..) {
@@ -123,25 +124,20 @@ pub struct MemoryBackingStore {
 impl MemoryBackingStore {
     /// Cuts the power: of what was not synced, `keeps` says sector by sector what reached the medium.
     pub fn cut_power(&self, mut keeps: impl FnMut() -> bool) {
-        for block_store in self.block_stores.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for block_store in lock(&self.block_stores).values() {
             block_store.cut_power(&mut keeps);
         }
     }
 
     /// From now on `writes` writes and syncs succeed, and all after them fail as on a full disk; `None`: none fails.
     pub fn fail_writes_after(&self, writes: Option<u64>) {
-        *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = writes;
+        *lock(&self.budget) = writes;
     }
 
     fn block_store(&self, name: String) -> Arc<MemoryBlockStore> {
         let fresh =
             || Arc::new(MemoryBlockStore { budget: self.budget.clone(), ..MemoryBlockStore::default() });
-        self.block_stores
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(name)
-            .or_insert_with(fresh)
-            .clone()
+        lock(&self.block_stores).entry(name).or_insert_with(fresh).clone()
     }
 }
 
@@ -159,11 +155,11 @@ impl BackingStore for MemoryBackingStore {
     }
 
     fn read_record(&self) -> io::Result<Option<Vec<u8>>> {
-        Ok(self.record.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        Ok(lock(&self.record).clone())
     }
 
     fn write_record(&self, bytes: &[u8]) -> io::Result<()> {
-        *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes.to_vec());
+        *lock(&self.record) = Some(bytes.to_vec());
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::VolumeError;
 use crate::block_store::BackingStore;
-use crate::drive::{Drive, DriveCondition, SECTOR_BYTES, Superblock};
+use crate::checksums::SECTOR_BYTES;
+use crate::drive::{Drive, DriveCondition, Superblock};
 use crate::error::ErrorContext;
 use crate::journal::Journal;
 use crate::map::VolumeMap;

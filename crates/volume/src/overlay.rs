@@ -1,30 +1,130 @@
 //! Overlay of journalled writes that are not yet on the drives.
 //!
-//! The truth of a sector is here if it is here, and on the drive otherwise.
+//! The truth of a sector is here if it is here, and on the drive otherwise. There are two generations, as the journal
+//! has two halves: writes go to the younger one, while the older one, which changes no more, is brought to the drives.
+//! Where both have a sector the younger one counts.
 
-use crate::drive::SECTOR_BYTES;
+use crate::checksums::{CHECKSUM_BYTES, SECTOR_BYTES};
+use crate::journal_record::{Entry, Record};
+use crate::lock::lock;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The most bytes written at a time when whole stripes are brought to the drives.
 pub(crate) const RUN_BYTES_LIMIT: usize = 1 << 20;
 
-const PAGE_SECTORS: u64 = 8;
-const PAGE_BYTES: usize = PAGE_SECTORS as usize * SECTOR_BYTES;
+const PAGE_SECTORS: usize = 8;
+pub(crate) const PAGE_BYTES: usize = PAGE_SECTORS * SECTOR_BYTES;
+const PAGE_SUMS_BYTES: usize = PAGE_SECTORS * CHECKSUM_BYTES;
 const SHARDS: usize = 64;
+/// Memory of records that is kept for the next ones: as much as a generation of small writes has, …
+const SPARE_RECORDS_LIMIT: usize = 8192;
+/// … and none of large ones.
+const SPARE_BYTES_LIMIT: usize = 32 << 10;
 
-struct Page {
+/// Drive and number of a page.
+pub(crate) type PageAddress = (u16, u64);
+
+/// A page of a drive, as far as it is here.
+#[derive(Clone)]
+pub(crate) enum Page {
+    /// All of it, in the record that wrote it.
+    Whole { record: Arc<Record>, sums: usize, start: usize },
+    /// Sectors of several records.
+    Mixed(Arc<Sectors>),
+}
+
+#[derive(Clone)]
+pub(crate) struct Sectors {
     bytes: [u8; PAGE_BYTES],
+    sums: [u8; PAGE_SUMS_BYTES],
     /// Bit i: sector i of the page is here.
     present: u8,
 }
 
+impl Sectors {
+    const NONE: Sectors = Sectors { bytes: [0; PAGE_BYTES], sums: [0; PAGE_SUMS_BYTES], present: 0 };
+}
+
+impl Page {
+    fn present(&self) -> u8 {
+        match self {
+            Page::Whole { .. } => u8::MAX,
+            Page::Mixed(sectors) => sectors.present,
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Page::Whole { record, start, .. } => &record.bytes()[*start..*start + PAGE_BYTES],
+            Page::Mixed(sectors) => &sectors.bytes,
+        }
+    }
+
+    fn sums(&self) -> &[u8] {
+        match self {
+            Page::Whole { record, sums, .. } => &record.bytes()[*sums..*sums + PAGE_SUMS_BYTES],
+            Page::Mixed(sectors) => &sectors.sums,
+        }
+    }
+
+    /// Runs of sectors that are here, one behind the other.
+    fn runs(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let present = self.present();
+        let mut sector = 0;
+        std::iter::from_fn(move || {
+            while sector < PAGE_SECTORS && present >> sector & 1 == 0 {
+                sector += 1;
+            }
+            let start = sector;
+            while sector < PAGE_SECTORS && present >> sector & 1 == 1 {
+                sector += 1;
+            }
+            (start < sector).then_some(start..sector)
+        })
+    }
+
+    /// Copies to be changed.
+    fn sectors(&self) -> Sectors {
+        let mut sectors = Sectors { present: self.present(), ..Sectors::NONE };
+        sectors.bytes.copy_from_slice(self.bytes());
+        sectors.sums.copy_from_slice(self.sums());
+        sectors
+    }
+}
+
+/// Fibonacci hashing of a drive and a page (Knuth, The Art of Computer Programming 3, 6.4): both are ours, and no
+/// client gains by choosing them.
+#[derive(Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        // The table takes both ends of the word.
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+type Pages = HashMap<PageAddress, Page, BuildHasherDefault<PageHasher>>;
+
 #[derive(Default)]
 struct Shard {
-    pages: HashMap<(u16, u64), Box<Page>>,
-    /// Pages that were here before the last checkpoint, to be used again.
-    spare: Vec<Box<Page>>,
+    younger: Pages,
+    older: Pages,
 }
 
 /// Coverage of a range by the overlay.
@@ -40,47 +140,94 @@ pub(crate) enum Cover {
 
 pub(crate) struct Overlay {
     shards: Vec<Mutex<Shard>>,
-    pages: AtomicUsize,
+    younger_pages: AtomicUsize,
+    older_pages: AtomicUsize,
+    /// Memory of records that have gone.
+    spare: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Overlay {
     pub(crate) fn new() -> Self {
-        Overlay { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), pages: AtomicUsize::new(0) }
+        Overlay {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            younger_pages: AtomicUsize::new(0),
+            older_pages: AtomicUsize::new(0),
+            spare: Mutex::default(),
+        }
     }
 
+    /// Bytes of the generation that is written to.
+    pub(crate) fn younger_bytes(&self) -> usize {
+        self.younger_pages.load(Ordering::Acquire) * PAGE_BYTES
+    }
+
+    /// Bytes of both.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.pages.load(Ordering::Acquire) * PAGE_BYTES
+        self.younger_bytes() + self.older_pages.load(Ordering::Acquire) * PAGE_BYTES
     }
 
-    fn shard(&self, drive: u16, page: u64) -> MutexGuard<'_, Shard> {
+    fn is_empty(&self) -> bool {
+        self.younger_pages.load(Ordering::Acquire) == 0 && self.older_pages.load(Ordering::Acquire) == 0
+    }
+
+    fn shard(&self, (drive, page): PageAddress) -> MutexGuard<'_, Shard> {
         let index = (page as usize).wrapping_add(usize::from(drive) * 7) % SHARDS;
-        // A page is changed in one step that cannot panic half-way, so a poisoned shard is still whole.
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shards[index])
     }
 
-    pub(crate) fn insert(&self, drive: u16, offset_bytes: u64, bytes: &[u8]) {
-        for_each_page(offset_bytes, bytes.len(), |page, first, range| {
-            let mut shard = self.shard(drive, page);
-            let Shard { pages, spare } = &mut *shard;
-            let entry = pages.entry((drive, page)).or_insert_with(|| {
-                self.pages.fetch_add(1, Ordering::AcqRel);
-                spare.pop().unwrap_or_else(|| Box::new(Page { bytes: [0; PAGE_BYTES], present: 0 }))
-            });
-            let start = first * SECTOR_BYTES;
-            entry.bytes[start..start + range.len()].copy_from_slice(&bytes[range.clone()]);
-            for sector in first..first + range.len() / SECTOR_BYTES {
-                entry.present |= 1 << sector;
+    /// A record for a change of so many bytes of data.
+    pub(crate) fn record_for(&self, data_bytes: usize) -> Record {
+        let memory = if data_bytes < SPARE_BYTES_LIMIT { lock(&self.spare).pop() } else { None };
+        let mut record = Record::images_in(memory.unwrap_or_default());
+        record.reserve(data_bytes);
+        record
+    }
+
+    /// An image of a record that is in the journal.
+    pub(crate) fn insert(&self, record: &Arc<Record>, image: Entry) {
+        for_each_page(image.offset_bytes, image.length, |page, first, range| {
+            let (from, sectors) = (range.start / SECTOR_BYTES, range.len() / SECTOR_BYTES);
+            let (sums, start) = (image.sums + from * CHECKSUM_BYTES, image.start + range.start);
+            let mut shard = self.shard((image.drive, page));
+            let known = shard.younger.get_mut(&(image.drive, page));
+            if known.is_none() {
+                self.younger_pages.fetch_add(1, Ordering::AcqRel);
             }
+            if range.len() == PAGE_BYTES {
+                let whole = Page::Whole { record: record.clone(), sums, start };
+                let before = match known {
+                    Some(known) => Some(std::mem::replace(known, whole)),
+                    None => shard.younger.insert((image.drive, page), whole),
+                };
+                drop(shard);
+                drop(before);
+                return;
+            }
+            let change = |page: &mut Sectors| {
+                let sums_bytes = sectors * CHECKSUM_BYTES;
+                page.bytes[first * SECTOR_BYTES..][..range.len()]
+                    .copy_from_slice(&record.bytes()[start..start + range.len()]);
+                page.sums[first * CHECKSUM_BYTES..][..sums_bytes]
+                    .copy_from_slice(&record.bytes()[sums..sums + sums_bytes]);
+                page.present |= (u8::MAX >> (PAGE_SECTORS - sectors)) << first;
+            };
+            if let Some(Page::Mixed(known)) = known {
+                change(Arc::make_mut(known));
+                return;
+            }
+            let mut mixed = known.map_or(Sectors::NONE, |whole| whole.sectors());
+            change(&mut mixed);
+            shard.younger.insert((image.drive, page), Page::Mixed(Arc::new(mixed)));
         });
     }
 
     /// Reads what is here of a range; what is not, the buffer keeps.
     pub(crate) fn read(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8]) -> Cover {
-        if self.pages.load(Ordering::Acquire) == 0 {
+        if self.is_empty() {
             return Cover::None;
         }
         let (mut found, sectors) = (0, buffer.len() / SECTOR_BYTES);
-        self.lay_over(drive, offset_bytes, buffer, |_| found += 1);
+        self.lay_over(drive, offset_bytes, buffer, |covered| found += covered.len());
         match found {
             0 => Cover::None,
             _ if found == sectors => Cover::Whole,
@@ -90,84 +237,162 @@ impl Overlay {
 
     /// Lays what is here over what was read from the drive; takes the sectors it covers out of `bad`.
     pub(crate) fn patch(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], bad: &mut Vec<usize>) {
-        self.lay_over(drive, offset_bytes, buffer, |covered| bad.retain(|&index| index != covered));
+        self.lay_over(drive, offset_bytes, buffer, |covered| bad.retain(|index| !covered.contains(index)));
     }
 
-    /// Copies every sector of a range that is here into the buffer, and tells its index in it.
-    fn lay_over(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], mut covers: impl FnMut(usize)) {
+    /// Copies every sector of a range that is here into the buffer, and tells their indexes in it, each once.
+    fn lay_over(
+        &self,
+        drive: u16,
+        offset_bytes: u64,
+        buffer: &mut [u8],
+        mut covers: impl FnMut(std::ops::Range<usize>),
+    ) {
         for_each_page(offset_bytes, buffer.len(), |page, first, range| {
-            let shard = self.shard(drive, page);
-            let Some(entry) = shard.pages.get(&(drive, page)) else { return };
-            for (step, sector) in (first..first + range.len() / SECTOR_BYTES).enumerate() {
-                if entry.present >> sector & 1 == 1 {
-                    let to = range.start + step * SECTOR_BYTES;
-                    buffer[to..to + SECTOR_BYTES]
-                        .copy_from_slice(&entry.bytes[sector * SECTOR_BYTES..][..SECTOR_BYTES]);
-                    covers(to / SECTOR_BYTES);
+            let end = first + range.len() / SECTOR_BYTES;
+            let shard = self.shard((drive, page));
+            let mut copy = |from: &Page, sectors: std::ops::Range<usize>| {
+                let sectors = sectors.start.max(first)..sectors.end.min(end);
+                if sectors.is_empty() {
+                    return;
                 }
+                let to = range.start + (sectors.start - first) * SECTOR_BYTES;
+                let bytes = &from.bytes()[sectors.start * SECTOR_BYTES..sectors.end * SECTOR_BYTES];
+                buffer[to..to + bytes.len()].copy_from_slice(bytes);
+                covers(to / SECTOR_BYTES..(to + bytes.len()) / SECTOR_BYTES);
+            };
+            let younger = shard.younger.get(&(drive, page));
+            if let Some(page) = younger {
+                page.runs().for_each(|sectors| copy(page, sectors));
+            }
+            let present = younger.map_or(0, Page::present);
+            if present == u8::MAX {
+                return;
+            }
+            if let Some(page) = shard.older.get(&(drive, page)) {
+                let sectors = page.runs().flatten().filter(|sector| present >> sector & 1 == 0);
+                sectors.for_each(|sector| copy(page, sector..sector + 1));
             }
         });
     }
 
     /// Whether any sector of a range is here.
     pub(crate) fn touches(&self, drive: u16, offset_bytes: u64, length_bytes: u64) -> bool {
-        if self.pages.load(Ordering::Acquire) == 0 {
+        if self.is_empty() {
             return false;
         }
         let last = (offset_bytes + length_bytes - 1) / PAGE_BYTES as u64;
-        (offset_bytes / PAGE_BYTES as u64..=last)
-            .any(|page| self.shard(drive, page).pages.contains_key(&(drive, page)))
+        (offset_bytes / PAGE_BYTES as u64..=last).any(|page| {
+            let shard = self.shard((drive, page));
+            shard.younger.contains_key(&(drive, page)) || shard.older.contains_key(&(drive, page))
+        })
     }
 
-    /// Every page that is here, by drive and rising number.
-    pub(crate) fn pages(&self) -> Vec<(u16, u64)> {
-        let mut pages: Vec<(u16, u64)> = Vec::with_capacity(self.pages.load(Ordering::Acquire));
+    /// The younger generation becomes the older one, which is empty; nobody reads or writes meanwhile.
+    pub(crate) fn turn(&self) {
         for shard in &self.shards {
-            pages.extend(shard.lock().unwrap_or_else(PoisonError::into_inner).pages.keys());
+            let Shard { younger, older } = &mut *lock(shard);
+            debug_assert!(older.is_empty());
+            std::mem::swap(younger, older);
         }
-        pages.sort_unstable();
+        self.older_pages.store(self.younger_pages.swap(0, Ordering::AcqRel), Ordering::Release);
+    }
+
+    /// Every page of the older generation, by drive and rising number.
+    pub(crate) fn older_pages(&self) -> Vec<(PageAddress, Page)> {
+        let mut pages = Vec::with_capacity(self.older_pages.load(Ordering::Acquire));
+        for shard in &self.shards {
+            pages.extend(lock(shard).older.iter().map(|(&address, page)| (address, page.clone())));
+        }
+        pages.sort_unstable_by_key(|&(address, _)| address);
         pages
     }
 
-    /// Calls `visit` with every run of sectors in these pages, neighbouring ones joined up to `run_limit_bytes`.
-    pub(crate) fn for_each_run<E>(
-        &self,
-        pages: &[(u16, u64)],
-        run_limit_bytes: usize,
-        mut visit: impl FnMut(u16, u64, &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut run: (u16, u64, Vec<u8>) = (0, 0, Vec::new());
-        for &(drive, page) in pages {
-            let shard = self.shard(drive, page);
-            let Some(entry) = shard.pages.get(&(drive, page)) else { continue };
-            for sector in (0..PAGE_SECTORS).filter(|sector| entry.present >> sector & 1 == 1) {
-                let offset = (page * PAGE_SECTORS + sector) * SECTOR_BYTES as u64;
-                let continues =
-                    run.0 == drive && run.1 + run.2.len() as u64 == offset && run.2.len() < run_limit_bytes;
-                if !continues {
-                    if !run.2.is_empty() {
-                        visit(run.0, run.1, &run.2)?;
-                    }
-                    run = (drive, offset, std::mem::take(&mut run.2));
-                    run.2.clear();
-                }
-                run.2.extend_from_slice(&entry.bytes[sector as usize * SECTOR_BYTES..][..SECTOR_BYTES]);
-            }
-        }
-        if run.2.is_empty() { Ok(()) } else { visit(run.0, run.1, &run.2) }
+    /// Takes the older generation away, which is on the drives; nobody reads or writes meanwhile.
+    pub(crate) fn take_older(&self) -> OldPages {
+        self.older_pages.store(0, Ordering::Release);
+        OldPages(self.shards.iter().map(|shard| std::mem::take(&mut lock(shard).older)).collect())
     }
 
-    pub(crate) fn clear(&self) {
-        for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let Shard { pages, spare } = &mut *shard;
-            spare.extend(pages.drain().map(|(_, mut page)| {
-                page.present = 0;
-                page
-            }));
+    /// Keeps the memory of what was taken away for new records. Takes a while.
+    pub(crate) fn recycle(&self, old: OldPages) {
+        for page in old.0.into_iter().flatten() {
+            if let (_, Page::Whole { record, .. }) = page
+                && let Ok(record) = Arc::try_unwrap(record)
+            {
+                let memory = record.into_bytes();
+                let mut spare = lock(&self.spare);
+                if memory.capacity() <= SPARE_BYTES_LIMIT && spare.len() < SPARE_RECORDS_LIMIT {
+                    spare.push(memory);
+                }
+            }
         }
-        self.pages.store(0, Ordering::Release);
     }
+}
+
+/// A generation that counts no more.
+pub(crate) struct OldPages(Vec<Pages>);
+
+/// Calls `visit(drive, offset, checksums, bytes)` with every run of sectors in these pages, neighbouring ones joined up to
+/// [`RUN_BYTES_LIMIT`].
+pub(crate) fn for_each_run<E>(
+    pages: &[(PageAddress, Page)],
+    mut visit: impl FnMut(u16, u64, &[u8], &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (mut sums, mut bytes) = (Vec::new(), Vec::new());
+    let mut index = 0;
+    while let Some(((drive, number), page)) = pages.get(index) {
+        index += 1;
+        let at = number * PAGE_BYTES as u64;
+        if page.present() != u8::MAX {
+            for sectors in page.runs() {
+                let (start, end) = (sectors.start, sectors.end);
+                visit(
+                    *drive,
+                    at + (start * SECTOR_BYTES) as u64,
+                    &page.sums()[start * CHECKSUM_BYTES..end * CHECKSUM_BYTES],
+                    &page.bytes()[start * SECTOR_BYTES..end * SECTOR_BYTES],
+                )?;
+            }
+            continue;
+        }
+        let neighbours = pages[index..].iter().zip(1u64..).take(RUN_BYTES_LIMIT / PAGE_BYTES - 1);
+        let joined = neighbours
+            .take_while(|((address, page), distance)| {
+                *address == (*drive, number + distance) && page.present() == u8::MAX
+            })
+            .count();
+        let run = &pages[index - 1..index + joined];
+        index += joined;
+        // As they lie in their record, where they do.
+        if let Some((sums, bytes)) = as_one(run) {
+            visit(*drive, at, sums, bytes)?;
+            continue;
+        }
+        sums.clear();
+        bytes.clear();
+        for (_, page) in run {
+            sums.extend_from_slice(page.sums());
+            bytes.extend_from_slice(page.bytes());
+        }
+        visit(*drive, at, &sums, &bytes)?;
+    }
+    Ok(())
+}
+
+/// Checksums and bytes of whole pages that lie one behind the other in one record.
+fn as_one(run: &[(PageAddress, Page)]) -> Option<(&[u8], &[u8])> {
+    let Some((_, Page::Whole { record, sums, start })) = run.first() else { return None };
+    let lies_behind = |(index, (_, page)): (usize, &(PageAddress, Page))| match page {
+        Page::Whole { record: other, start: other_start, .. } => {
+            Arc::ptr_eq(record, other) && *other_start == start + index * PAGE_BYTES
+        }
+        Page::Mixed(_) => false,
+    };
+    let bytes = record.bytes();
+    run.iter().enumerate().all(lies_behind).then(|| {
+        (&bytes[*sums..sums + run.len() * PAGE_SUMS_BYTES], &bytes[*start..start + run.len() * PAGE_BYTES])
+    })
 }
 
 /// Calls `visit(page, first sector in it, range of the buffer)` for each page of a range of whole sectors.

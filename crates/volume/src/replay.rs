@@ -3,20 +3,20 @@
 use crate::VolumeError;
 use crate::drive::{Drive, DriveCondition};
 use crate::error::ErrorContext;
-use crate::journal::Change;
+use crate::journal_record::Change;
 use layout::Layout;
 
 /// Does to the drives what the journal says; durable, checksums included, after [`sync_drives`]. Doing it again changes
 /// nothing.
 pub(crate) fn carry_out(layout: &Layout, drives: &[Drive], change: &Change<'_>) -> Result<(), VolumeError> {
     match *change {
-        Change::Image { drive, offset_bytes, bytes } => match drives.get(usize::from(drive)) {
+        Change::Image { drive, offset_bytes, sums, bytes } => match drives.get(usize::from(drive)) {
             Some(drive) if !drive.holds(offset_bytes, bytes.len()) => Err(VolumeError::Damaged {
                 path: "the journal".to_owned(),
                 problem: format!("{} bytes at {offset_bytes} lie on no drive", bytes.len()),
             }),
             Some(drive) if drive.takes_writes() => {
-                drive.write_journalled(offset_bytes, bytes).context("write to a drive")
+                drive.write_journalled(offset_bytes, sums, bytes).context("write to a drive")
             }
             _ => Ok(()),
         },

@@ -3,12 +3,17 @@
 //! Every function here is called with the stripe's lock held: shared to read, alone to write.
 
 use crate::VolumeError;
-use crate::drive::{Drive, DriveCondition, SECTOR_BYTES};
-use crate::journal::Record;
+use crate::checksums::SECTOR_BYTES;
+use crate::drive::{Drive, DriveCondition};
+use crate::journal_record::Record;
 use crate::overlay::{Cover, Overlay};
 use crate::parity;
 use layout::{Band, Bands, Layout, Missing, Move, ParityUpdate, Place, Redundancy};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A thread keeps no more memory than this between writes.
+const CHANGES_BYTES_LIMIT: usize = 1 << 20;
 
 /// The array: how it is laid out and what its drives are like.
 pub(crate) struct Array {
@@ -316,28 +321,26 @@ impl Stripes<'_> {
     ) -> Result<(), VolumeError> {
         let data = self.array.layout.data_members();
         let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
-        let parity = match self.array.layout.parity_update(band, missing) {
-            ParityUpdate::Nothing => Vec::new(),
-            ParityUpdate::ReadModifyWrite => self.modified_parity(stripe, band, &data_of)?,
-            // To decode is to reconstruct with neighbours that must be computed first, which reading them does.
-            ParityUpdate::ReconstructWrite | ParityUpdate::DecodeWrite => {
-                let mut columns = vec![vec![0; length]; data as usize];
-                for (member, column) in columns.iter_mut().enumerate() {
-                    if band.covers(member as u32) {
-                        column.copy_from_slice(data_of(member as u32));
-                    } else {
-                        self.read_rows(stripe, member as u32, row, column)?;
-                    }
-                }
-                self.fresh_parity(&columns, length)
-            }
-        };
         for column in band.first..band.end {
             if let Some(place) = self.home(stripe, column) {
                 record.push(place.drive, place.offset_bytes + row, data_of(column));
             }
         }
-        for (index, bytes) in parity.iter().enumerate() {
+        match self.array.layout.parity_update(band, missing) {
+            ParityUpdate::Nothing => return Ok(()),
+            ParityUpdate::ReadModifyWrite => return self.modify_parity(stripe, band, &data_of, record),
+            // To decode is to reconstruct with neighbours that must be computed first, which reading them does.
+            ParityUpdate::ReconstructWrite | ParityUpdate::DecodeWrite => {}
+        }
+        let mut columns = vec![vec![0; length]; data as usize];
+        for (member, column) in columns.iter_mut().enumerate() {
+            if band.covers(member as u32) {
+                column.copy_from_slice(data_of(member as u32));
+            } else {
+                self.read_rows(stripe, member as u32, row, column)?;
+            }
+        }
+        for (index, bytes) in self.fresh_parity(&columns, length).iter().enumerate() {
             if let Some(place) = self.home(stripe, data + index as u32) {
                 record.push(place.drive, place.offset_bytes + row, bytes);
             }
@@ -345,32 +348,43 @@ impl Stripes<'_> {
         Ok(())
     }
 
-    fn modified_parity<'b>(
+    /// Reads what the parity and the columns of a band were, and puts the parity that follows into `record`.
+    fn modify_parity<'b>(
         &self,
         stripe: u64,
         band: &Band,
         data_of: impl Fn(u32) -> &'b [u8],
-    ) -> Result<Vec<Vec<u8>>, VolumeError> {
+        record: &mut Record,
+    ) -> Result<(), VolumeError> {
+        thread_local! {
+            /// What each column changes by: memory of the thread, so that a small write asks for none.
+            static CHANGES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+        }
         let data = self.array.layout.data_members();
         let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
-        let mut parity = vec![vec![0; length]; (self.array.layout.members() - data) as usize];
-        for (index, bytes) in parity.iter_mut().enumerate() {
-            if self.home(stripe, data + index as u32).is_some() {
-                self.read_rows(stripe, data + index as u32, row, bytes)?;
-            }
+        let mut changes = CHANGES.take();
+        changes.resize((band.end - band.first) as usize * length, 0);
+        for (column, change) in (band.first..).zip(changes.chunks_exact_mut(length)) {
+            self.read_rows(stripe, column, row, change)?;
+            parity::add(change, data_of(column));
         }
-        let mut delta = vec![0; length];
-        for column in band.first..band.end {
-            self.read_rows(stripe, column, row, &mut delta)?;
-            parity::add(&mut delta, data_of(column));
-            if let [p, rest @ ..] = &mut parity[..] {
-                parity::add(p, &delta);
-                if let [q] = rest {
-                    parity::add_product(q, &delta, parity::coefficient(column));
+        for member in data..self.array.layout.members() {
+            let Some(place) = self.home(stripe, member) else { continue };
+            record.push_made(place.drive, place.offset_bytes + row, length, |bytes| {
+                self.read_rows(stripe, member, row, bytes)?;
+                for (column, change) in (band.first..).zip(changes.chunks_exact(length)) {
+                    match member - data {
+                        0 => parity::add(bytes, change),
+                        _ => parity::add_product(bytes, change, parity::coefficient(column)),
+                    }
                 }
-            }
+                Ok(())
+            })?;
         }
-        Ok(parity)
+        if changes.capacity() <= CHANGES_BYTES_LIMIT {
+            CHANGES.set(changes);
+        }
+        Ok(())
     }
 
     fn fresh_parity(&self, columns: &[Vec<u8>], length: usize) -> Vec<Vec<u8>> {

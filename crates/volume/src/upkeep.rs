@@ -1,9 +1,10 @@
 //! Maintenance operations: faults, replacement, rebuild, scrub.
 
 use crate::VolumeError;
-use crate::drive::{DriveCondition, SECTOR_BYTES};
+use crate::checksums::SECTOR_BYTES;
+use crate::drive::DriveCondition;
 use crate::error::ErrorContext;
-use crate::journal::Record;
+use crate::journal_record::Record;
 use crate::opening::new_drive;
 use crate::overlay::RUN_BYTES_LIMIT;
 use crate::parity;
@@ -245,6 +246,8 @@ impl Volume {
         };
         let repaired_before = report.repaired_sectors;
         for stripe in first..end.min(stripes) {
+            // What it repairs is journalled as writes are.
+            self.make_room()?;
             self.scrub_stripe(&self.array(), stripe, report)?;
         }
         // What is reported as repaired must not be found bad again after a power cut.
@@ -333,7 +336,7 @@ impl Volume {
             }
         }
         let differs = !record.is_empty();
-        self.commit(array, &mut record)?;
+        self.commit(array, record)?;
         Ok(differs)
     }
 

@@ -2,9 +2,12 @@
 
 use crate::VolumeError;
 use crate::block_store::BackingStore;
-use crate::destage::destage;
-use crate::drive::{Drive, FORMAT_VERSION, SECTOR_BYTES};
-use crate::journal::{Change, Journal, Record};
+use crate::checksums::SECTOR_BYTES;
+use crate::destage::Destage;
+use crate::drive::{Drive, FORMAT_VERSION};
+use crate::journal::Journal;
+use crate::journal_record::Record;
+use crate::lock::lock;
 use crate::map::VolumeMap;
 use crate::overlay::Overlay;
 use crate::record::{ArrayRecord, DriveRecord, MapRecord, hexadecimal};
@@ -12,14 +15,11 @@ use crate::stripe::{Array, Stripes};
 use layout::{Layout, Move};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Stripes share this many locks.
 const STRIPE_LOCKS: usize = 1024;
-/// The overlay is brought to the drives when it holds this much.
-const OVERLAY_BYTES_LIMIT: usize = 64 << 20;
-/// The journal is emptied when it is this long.
-const JOURNAL_BYTES_LIMIT: u64 = 256 << 20;
+
 /// Specification of a volume.
 #[derive(Debug, Clone)]
 pub struct VolumeSpec {
@@ -54,13 +54,14 @@ pub struct Volume {
     map: Mutex<Option<VolumeMap>>,
     attributes: Mutex<Map<String, Value>>,
     /// Drives have missed writes that only the journal says so of.
-    has_missed: AtomicBool,
+    pub(crate) has_missed: AtomicBool,
     /// Groups before this one lie as they should.
     pub(crate) relocation_cursor: AtomicU64,
     pub(crate) relocated_pieces: AtomicU64,
     stripe_locks: Vec<RwLock<()>>,
     pub(crate) overlay: Overlay,
     pub(crate) journal: Journal,
+    pub(crate) destage: Destage,
     pub(crate) repaired_sectors: AtomicU64,
     capacity_bytes: u64,
 }
@@ -92,6 +93,7 @@ impl Volume {
             stripe_locks: (0..STRIPE_LOCKS).map(|_| RwLock::default()).collect(),
             overlay: Overlay::new(),
             journal,
+            destage: Destage::default(),
             repaired_sectors: AtomicU64::new(0),
             capacity_bytes,
         }
@@ -145,9 +147,9 @@ impl Volume {
                 let (stripe, from) = array.layout.stripe_of(offset_bytes + done as u64);
                 let count = (array.layout.stripe_bytes() - from).min((bytes.len() - done) as u64) as usize;
                 let _alone = self.lock_stripe(stripe);
-                let mut record = Record::images_for(count);
+                let mut record = self.overlay.record_for(count);
                 stripes.change(stripe, from, &bytes[done..done + count], &mut record)?;
-                self.commit(&array, &mut record)?;
+                self.commit(&array, record)?;
                 done += count;
             }
         }
@@ -164,50 +166,23 @@ impl Volume {
         self.checkpoint_locked(&self.array_alone())
     }
 
-    pub(crate) fn checkpoint_locked(&self, array: &Array) -> Result<(), VolumeError> {
-        if self.journal.size_bytes() == 0 {
-            return Ok(());
-        }
-        self.journal.sync()?;
-        destage(array, &self.overlay)?;
-        if self.has_missed.load(Ordering::Acquire) {
-            // Until now only the journal says so.
-            self.write_record(array)?;
-            self.has_missed.store(false, Ordering::Release);
-        }
-        self.journal.reset()?;
-        self.overlay.clear();
-        Ok(())
-    }
-
-    /// Keeps overlay and journal below their limits before more is added.
-    fn make_room(&self) -> Result<(), VolumeError> {
-        let is_full = || {
-            self.overlay.size_bytes() >= OVERLAY_BYTES_LIMIT
-                || self.journal.size_bytes() >= JOURNAL_BYTES_LIMIT
-        };
-        if is_full() {
-            let array = self.array_alone();
-            if is_full() {
-                return self.checkpoint_locked(&array);
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn commit(&self, array: &Array, record: &mut Record) -> Result<(), VolumeError> {
+    pub(crate) fn commit(&self, array: &Array, mut record: Record) -> Result<(), VolumeError> {
         if record.is_empty() {
             return Ok(());
         }
-        self.journal.append(record)?;
-        record.for_each(|change| match change {
-            Change::Image { drive, offset_bytes, bytes } => self.overlay.insert(drive, offset_bytes, bytes),
-            Change::StaleStripes { drive, stripe } => {
-                array.drives[usize::from(drive)].missed.add(stripe);
+        self.journal.append(&mut record)?;
+        let record = Arc::new(record);
+        // What this process has built is well-formed, or `push` is wrong and every test fails.
+        let is_sound = record.entries(|entry| {
+            if entry.is_image() {
+                self.overlay.insert(&record, entry);
+            } else {
+                array.drives[usize::from(entry.drive)].missed.add(entry.offset_bytes);
                 self.has_missed.store(true, Ordering::Release);
             }
-            Change::ZeroStripes { .. } => {}
+            true
         });
+        debug_assert!(is_sound);
         Ok(())
     }
 
@@ -254,15 +229,15 @@ impl Volume {
     }
 
     pub(crate) fn map(&self) -> MutexGuard<'_, Option<VolumeMap>> {
-        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.map)
     }
 
     pub(crate) fn attributes(&self) -> MutexGuard<'_, Map<String, Value>> {
-        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.attributes)
     }
 
     pub(crate) fn moves(&self) -> MutexGuard<'_, Vec<Move>> {
-        self.moves.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.moves)
     }
 
     pub(crate) fn stripes<'a>(&'a self, array: &'a Array) -> Stripes<'a> {

@@ -1,7 +1,7 @@
 //! Zeroing and discarding of ranges.
 
 use crate::VolumeError;
-use crate::journal::{Change, Record};
+use crate::journal_record::{Change, Record};
 use crate::overlay::RUN_BYTES_LIMIT;
 use crate::replay::{carry_out, sync_drives};
 use crate::volume::Volume;

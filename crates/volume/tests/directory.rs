@@ -222,7 +222,7 @@ fn strange_directories_are_refused_unharmed() {
         refusal(VolumeSpec { identity: "another".to_owned(), ..spec(6) }).contains("made for another array")
     );
     let record = fs::read_to_string(path.join("array.json")).unwrap();
-    fs::write(path.join("array.json"), record.replace("\"format\": 1", "\"format\": 9")).unwrap();
+    fs::write(path.join("array.json"), record.replace("\"format\": 2", "\"format\": 9")).unwrap();
     assert!(refusal(spec(6)).contains("format 9"));
     fs::write(path.join("array.json"), &record[..record.len() / 2]).unwrap();
     assert!(refusal(spec(6)).contains("is damaged"));

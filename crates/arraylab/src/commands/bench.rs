@@ -240,32 +240,64 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
     printed
 }
 
-/// Seconds of each round against nbdkit.
+/// Seconds of each round against nbdkit, and how many rounds.
 const SERVE_SECONDS: u32 = 2;
+const SERVE_ROUNDS: usize = 5;
 
 /// Seconds of each point of a paced array.
 const PACED_SECONDS: u32 = 10;
 
 /// A served array beside nbdkit's memory plugin.
 fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
-    let parity = serve::bench_parity();
-    let rows = serve::bench(SERVE_SECONDS)?;
-    let paced = serve::bench_paced(&serve::PACED_POINTS, None, PACED_SECONDS)?;
+    let is_wanted = |scenario: &str| arguments.scenario.as_ref().is_none_or(|part| scenario.contains(part));
+    let all: Vec<&str> = serve::scenarios()
+        .chain(serve::WRITE_SCENARIOS.map(|(scenario, _)| scenario))
+        .chain(serve::PACED_POINTS.map(|point| point.scenario))
+        .chain(serve::PARITY_SCENARIOS)
+        .collect();
+    if let Some(part) = arguments.scenario.as_ref().filter(|_| !all.iter().any(|name| is_wanted(name))) {
+        return Err(Failure::refused(format!(
+            "no scenario of `bench serve` has '{part}' in its name\nhint: there are {}",
+            all.join(", ")
+        )));
+    }
+    let mut parity = serve::bench_parity();
+    parity.retain(|row| is_wanted(&row.scenario));
+    let rows = serve::bench(SERVE_SECONDS, SERVE_ROUNDS, &is_wanted)?;
+    let writes = serve::bench_writes(&is_wanted)?;
+    let points: Vec<_> = serve::PACED_POINTS.into_iter().filter(|point| is_wanted(point.scenario)).collect();
+    let paced = serve::bench_paced(&points, None, PACED_SECONDS)?;
     if arguments.json {
-        let untimed = rows.iter().map(|row| {
-            json!({ "scenario": row.scenario, "ours": row.ours, "nbdkit": row.nbdkit, "ratio": row.ratio })
-        });
-        let parity = parity.iter().map(|row| json!(row));
-        return print_json_lines(untimed.chain(paced.iter().map(|row| json!(row))).chain(parity));
+        let lines = (rows.iter().map(|row| json!(row)))
+            .chain(writes.iter().map(|row| json!(row)))
+            .chain(paced.iter().map(|row| json!(row)))
+            .chain(parity.iter().map(|row| json!(row)));
+        return print_json_lines(lines);
     }
     let mut text = String::new();
     for row in &rows {
         text.push_str(&format!(
-            "{:<24} ours {:>10}  nbdkit {:>10}  ratio {:.2}\n",
+            "{:<24} ours {:>10}  nbdkit {:>10}  ratio {:.2} ({:.2} to {:.2})  processor time a request: {:.2} µs, \
+             nbdkit {:.2} µs\n",
             row.scenario,
             human_rate(row.ours),
             human_rate(row.nbdkit),
-            row.ratio
+            row.ratio,
+            row.ratio_spread[0],
+            row.ratio_spread[1],
+            row.ours_processor_us,
+            row.nbdkit_processor_us,
+        ));
+    }
+    for row in &writes {
+        text.push_str(&format!(
+            "{:<24} {:>10} a second, {:.2} µs of processor time each ({:.2} to {:.2}), the longest {:.1} ms\n",
+            row.scenario,
+            human_rate(row.writes_per_s),
+            row.processor_us,
+            row.processor_us_spread[0],
+            row.processor_us_spread[1],
+            row.longest_ns as f64 / 1e6,
         ));
     }
     for row in &parity {

@@ -152,14 +152,15 @@ fn server_samples() -> Vec<Vec<u8>> {
 }
 
 fn volume_samples() -> Vec<Vec<u8>> {
-    let record = r#"{"format":1,"volume":"00112233445566778899aabbccddeeff","identity":"fuzzed",
+    let record = r#"{"format":2,"volume":"00112233445566778899aabbccddeeff","identity":"fuzzed",
         "drive_capacity_bytes":[24576,24576,24576,24576],
         "drives":[{"condition":"present","generation":0,"rebuilt_below_stripe":0},
                   {"condition":"rebuilding","generation":1,"rebuilt_below_stripe":3},
                   {"condition":"failed","generation":0,"rebuilt_below_stripe":0},
                   {"condition":"pulled","generation":2,"rebuilt_below_stripe":0}],
         "moves":[[0,0,1,0,2,0]]}"#;
-    let image = [&1u16.to_le_bytes()[..], &[0; 2], &512u32.to_le_bytes(), &1024u64.to_le_bytes(), &[9; 512]];
+    let image =
+        [&1u16.to_le_bytes()[..], &[0; 2], &512u32.to_le_bytes(), &1024u64.to_le_bytes(), &[0; 4], &[9; 512]];
     let images = image.concat();
     let zeros = [1u64.to_le_bytes(), 3u64.to_le_bytes()].concat();
     // The first byte tells the decoder what the others are.

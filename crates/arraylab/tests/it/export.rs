@@ -1,6 +1,6 @@
 //! Plans and runs as other tools' files, checked with these tools.
 
-use crate::support::{json_lines, refuse, results, succeed, tool};
+use crate::support::{arraylab, json_lines, refuse, results, succeed, text, tool};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,9 @@ fn fio_issues_what_our_own_run_issues() {
     ] {
         let run = path(directory.path(), &format!("{plan}-run"));
         let own = format!("file:{},size=64m", path(directory.path(), &format!("{plan}.img")));
-        succeed(&[&["run", plan, "--target", &own, "--out", &run], &FIXED[..]].concat());
+        let output = arraylab(&[&["run", plan, "--target", &own, "--out", &run], &FIXED[..]].concat());
+        // Counts are compared, not verdicts: cases of 4 MiB show no limit to be kept.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{plan}: {}", text(&output.stderr));
         let files = path(directory.path(), &format!("{plan}-fio"));
         succeed(&[&["export", plan, "--format", "fio", "--out", &files], &FIXED[..]].concat());
         let jobs: Vec<Value> = stages
@@ -257,8 +259,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn what_is_not_exported_is_listed() {
     let chosen = ["--stage", "limits"];
-    let output =
-        crate::support::arraylab(&[&["export", "storpool", "--format", "fio"], &chosen[..]].concat());
+    let output = arraylab(&[&["export", "storpool", "--format", "fio"], &chosen[..]].concat());
     let (text, notes) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     for line in ["stage limits: events: ", "stage limits: volume: ", "plan: claims: "] {
@@ -307,8 +308,8 @@ fn loads_and_cases_without_measurements() {
     .unwrap();
     let run = path(directory.path(), "run");
     let image = format!("file:{},size=64m", path(directory.path(), "own.img"));
-    crate::support::arraylab(&["run", &plan, "--target", &image, "--out", &run]);
-    let output = crate::support::arraylab(&["export", &run, "--format", "fio-json"]);
+    arraylab(&["run", &plan, "--target", &image, "--out", &run]);
+    let output = arraylab(&["export", &run, "--format", "fio-json"]);
     let notes = String::from_utf8(output.stderr).unwrap();
     assert!(notes.contains("not exported: 2 cases without measurements"), "{notes}");
     let exported: Value = serde_json::from_slice(&output.stdout).unwrap();
