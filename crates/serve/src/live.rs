@@ -157,10 +157,11 @@ impl LiveArray {
         }
         let mut random = load::Random::from_seed(seed);
         let cut = self.store.cut(|| random.below(2) == 0);
-        // Without the lock below: what is under way needs it, and ends by itself now that the drives are dark.
         hang_up();
-        let mut slot = self.volume.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(volume) = slot.take() else {
+        // What is under way ends by itself now that the drives are dark. Nobody has to wait for that here: whoever uses the
+        // volume may ask for it once more before letting go, and finds that the power is off.
+        let volume = self.volume.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(volume) = volume else {
             return Err(io_error(io::Error::other("the power is off already")));
         };
         volume.end_destaging();
@@ -176,8 +177,8 @@ impl LiveArray {
         drop(volume);
         cut.map_err(io_error)?;
         self.store.switch_on();
-        *slot = Some(Arc::new(open(self.store.clone(), &self.array)?.0));
-        drop(slot);
+        let opened = Arc::new(open(self.store.clone(), &self.array)?.0);
+        *self.volume.write().unwrap_or_else(PoisonError::into_inner) = Some(opened);
         self.background().power_cuts = self.power_cuts.fetch_add(1, Ordering::Relaxed) + 1;
         self.wake();
         Ok(())

@@ -9,7 +9,7 @@ use serve::{ServedArray, serve_array};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 fn small() -> ServedArray {
@@ -88,6 +88,33 @@ fn power_cuts_lose_nothing_flushed() {
         load.check(&mut served.client(), true, &format!("after power cut {cut}"));
         is_clean(&served, &format!("after power cut {cut}"));
     }
+}
+
+/// Proves that a power cut does not wait for whoever asks the array for something meanwhile, nor they for it: 20 cuts beside a
+/// client of the control socket that fails and replaces a drive all the time.
+#[test]
+fn power_cuts_and_questions_do_not_wait_for_each_other() {
+    let directory = directory();
+    let served = serve(&ServedArray { spares: 0, ..small() }, directory.path());
+    let is_over = AtomicBool::new(false);
+    let longest = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                // While the power is off both are refused.
+                let _ = serve::ctl(&served.control, &["fail".to_owned(), "1".to_owned()]);
+                let _ = serve::ctl(&served.control, &["replace".to_owned(), "1".to_owned()]);
+            }
+        });
+        let cut = |cut: u32| {
+            let began = Instant::now();
+            let words = ["power-cut".to_owned(), cut.to_string()];
+            serve::ctl(&served.control, &words).map(|_| began.elapsed())
+        };
+        let outcomes: Vec<_> = (0..20).map(cut).collect();
+        is_over.store(true, Ordering::Release);
+        outcomes.into_iter().map(Result::unwrap).max().unwrap()
+    });
+    assert!(longest < Duration::from_secs(10), "a power cut took {longest:?}");
 }
 
 /// Proves that on every redundant layout as many drives as it may lose fail at random moments under load, are
