@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::drive::Slowness;
 use crate::settings::{Setting, unknown};
-use crate::{TwinCounter, TwinError, TwinNote};
+use crate::{Faults, TwinCounter, TwinError, TwinNote};
 
 /// Array model: a device with settings, events, drives and fast-forward.
 pub(crate) trait ArrayModel: Device + Sized {
@@ -30,6 +30,17 @@ pub(crate) trait ArrayModel: Device + Sized {
 
     /// The drive that a value names.
     fn find_drive(&self, value: &Value) -> Option<u32>;
+
+    /// The number by which events name the drive that is fitted in a place of the first set.
+    fn drive_in(&self, place: u32) -> u32 {
+        place
+    }
+
+    /// Faults that last.
+    fn faults(&self) -> Faults;
+
+    /// Begins with the faults of another model of the same array; false where they cannot be this one's, or it has no way to.
+    fn begin_with(&mut self, faults: &Faults) -> bool;
 
     /// The name of a drive among the counters.
     fn drive_entity(&self, drive: u32) -> String;

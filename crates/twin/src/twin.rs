@@ -13,7 +13,8 @@ use crate::description::Kind;
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
 use crate::{
-    ArrayDescription, Event, TwinCounter, TwinError, TwinNote, composed, disk_array, replicated, ssd_array,
+    ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote, composed, disk_array, replicated,
+    ssd_array,
 };
 
 /// The setting that every kind of array has beside its own.
@@ -234,6 +235,28 @@ impl Twin {
         let fitted = |drive| on_model!(&self.model, model => model.slowness(drive));
         let slow = self.slow.iter().filter(move |&(drive, _, slowness)| fitted(drive) == slowness);
         slow.map(|(drive, entity, slowness)| (drive, entity, slowness.thousandths()))
+    }
+
+    /// The number by which events name the drive that is fitted in a place of the array's first set: after a spare has taken
+    /// the place, the spare.
+    pub fn drive_in(&self, place: u32) -> u32 {
+        on_model!(&self.model, model => model.drive_in(place))
+    }
+
+    /// The name among the counters of the drive that is fitted in a place of the array's first set.
+    pub fn part_in(&self, place: u32) -> String {
+        on_model!(&self.model, model => model.drive_entity(model.drive_in(place)))
+    }
+
+    /// Faults that last, for another twin of the same array. Slow drives are not among them ([`Twin::slow_drives`]).
+    pub fn faults(&self) -> Faults {
+        on_model!(&self.model, model => model.faults())
+    }
+
+    /// Begins with the faults of another twin of the same array, before anything else: places are as they were, a rebuild, a
+    /// failover and an update go on. False, and nothing taken of what is refused, where they cannot be this array's.
+    pub fn begin_with(&mut self, faults: &Faults) -> bool {
+        on_model!(&mut self.model, model => model.begin_with(faults))
     }
 
     /// Makes operations of jobs from `first_job` on go to the volume and come from the host that `settings` name

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault_event::Capabilities;
 use crate::description::{PHASE_LIMIT_S, rate, refuse, whole, within};
+use crate::faults::{ControllerFaults, FailoverStep};
 use crate::{DescriptionError, Parameter};
 
 /// How a firmware update goes: each controller in turn leaves while its peers serve, then a pass over all RAID
@@ -53,17 +54,6 @@ enum Presence {
     Away {
         noticed_at_ns: u64,
     },
-}
-
-/// Next step of a failover or an update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FailoverStep {
-    /// Controller so-and-so leaves.
-    Leave(u32),
-    /// Controller so-and-so comes back.
-    Return(u32),
-    /// The verification reads the next stripe.
-    Verify,
 }
 
 /// Action that a step requires of the array model.
@@ -146,6 +136,46 @@ impl Failover {
             update_remedy: self.update.is_none().then_some(update_remedy),
             is_busy: self.next_step.is_some(),
         }
+    }
+
+    /// What is under way at a moment, for another model of the array.
+    pub fn faults(&self, now_ns: u64) -> Option<ControllerFaults> {
+        let (at_ns, next_step) = self.next_step?;
+        let noticed_in_ns = self.presence.iter().map(|presence| match presence {
+            Presence::Up => None,
+            Presence::Away { noticed_at_ns } => Some(noticed_at_ns.saturating_sub(now_ns)),
+        });
+        Some(ControllerFaults {
+            noticed_in_ns: noticed_in_ns.collect(),
+            next_step,
+            next_in_ns: at_ns.saturating_sub(now_ns),
+            stripes_left: self.stripes_left,
+            is_failover: self.is_failover,
+        })
+    }
+
+    /// Goes on with what was under way in another model of the array; with nothing where this one's controllers cannot leave so.
+    pub fn go_on_with(&mut self, now_ns: u64, faults: &ControllerFaults) {
+        let Some(update) = &self.update else { return };
+        let controllers = self.presence.len();
+        let is_controller = |index: u32| (index as usize) < controllers;
+        let is_possible = match faults.next_step {
+            FailoverStep::Leave(index) | FailoverStep::Return(index) => is_controller(index),
+            FailoverStep::Verify => faults.stripes_left <= update.stripes,
+        };
+        if !is_possible || faults.noticed_in_ns.len() != controllers {
+            return;
+        }
+        for (presence, noticed) in self.presence.iter_mut().zip(&faults.noticed_in_ns) {
+            *presence = match noticed {
+                None => Presence::Up,
+                Some(in_ns) => Presence::Away { noticed_at_ns: now_ns.saturating_add(*in_ns) },
+            };
+        }
+        self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
+        self.next_step = Some((now_ns.saturating_add(faults.next_in_ns), faults.next_step));
+        self.stripes_left = faults.stripes_left;
+        self.is_failover = faults.is_failover;
     }
 
     /// Begins an update at a moment.

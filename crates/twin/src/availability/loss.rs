@@ -59,7 +59,17 @@ impl Loss {
         self.filling.contains(drive)
     }
 
+    /// Places that are being filled.
+    pub fn filling(&self) -> &DriveSet {
+        &self.filling
+    }
+
     /// Stripes below this one are in the drives that fill places.
+    pub fn filled_below_stripe(&self) -> u64 {
+        self.filled_below_stripe
+    }
+
+    /// From now on stripes below this one are.
     pub fn filled_below(&mut self, stripe: u64) {
         self.filled_below_stripe = stripe;
     }

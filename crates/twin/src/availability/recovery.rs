@@ -6,6 +6,7 @@ use layout::{DriveIndex, IoList, Layout};
 use super::loss::Loss;
 use super::rebuild::{Rebuild, RebuildScheduler};
 use crate::TwinNote;
+use crate::faults::SetFaults;
 
 /// The drives of a set, lost and fitted, and the rebuild of what is lost.
 #[derive(Debug, Clone)]
@@ -62,6 +63,47 @@ impl Recovery {
         &self.fitted
     }
 
+    /// What has become of the drives, for another model of the array.
+    pub fn faults(&self) -> SetFaults {
+        let failed = self.loss.failed().iter();
+        SetFaults {
+            fitted: self.fitted.to_vec(),
+            spares: self.spares.clone(),
+            lost: failed.filter(|&place| self.loss.is_empty_place(place)).collect(),
+            rebuilding: self.loss.filling().iter().collect(),
+            rebuilt_below_stripe: if self.loss.filling().is_empty() {
+                0
+            } else {
+                self.loss.filled_below_stripe()
+            },
+        }
+    }
+
+    /// Whether this can have become of the drives of a set that is whole yet.
+    pub fn can_begin_with(&self, faults: &SetFaults) -> bool {
+        let places = self.fitted.len();
+        let drives = places + self.spares.len();
+        let is_drive = |&number: &u32| (number as usize) < drives;
+        let is_place = |&place: &DriveIndex| usize::from(place) < places;
+        faults.fitted.len() == places
+            && faults.fitted.iter().all(is_drive)
+            && faults.spares.iter().all(is_drive)
+            && faults.lost.iter().chain(&faults.rebuilding).all(is_place)
+    }
+
+    /// Begins with what had become of the drives in another model of the array.
+    pub fn begin_with(&mut self, faults: &SetFaults) {
+        self.fitted = faults.fitted.clone().into();
+        self.spares = faults.spares.clone();
+        for &place in faults.lost.iter().chain(&faults.rebuilding) {
+            self.loss.lose(place);
+        }
+        for &place in &faults.rebuilding {
+            self.loss.fill(place);
+        }
+        self.loss.filled_below(faults.rebuilt_below_stripe.min(self.used_stripes));
+    }
+
     /// A drive is lost; false where its place is empty already.
     pub fn lose(&mut self, now_ns: u64, place: DriveIndex, notes: &mut Vec<TwinNote>) -> bool {
         let is_new = self.loss.lose(place);
@@ -94,11 +136,12 @@ impl Recovery {
         is_taken
     }
 
-    /// Begins to fill the places that were taken, from the first stripe on, as far as what is left suffices. Returns when
-    /// the rebuild is to be asked for its turns, unless it is to be asked already.
+    /// Begins to fill the places that were taken, from a stripe on, as far as what is left suffices. Returns when the rebuild is
+    /// to be asked for its turns, unless it is to be asked already.
     pub fn fill_places(
         &mut self,
         now_ns: u64,
+        first_stripe: u64,
         set: &Layout,
         plan: &mut IoList,
         notes: &mut Vec<TwinNote>,
@@ -109,7 +152,9 @@ impl Recovery {
         let is_lost = set.rebuild(0, failed, |place| place, plan).is_err();
         let rebuild = self.rebuild.as_mut()?;
         if is_filling && !is_lost {
-            return rebuild.begin(now_ns, 0..self.used_stripes);
+            let begins_ns = rebuild.begin(now_ns, first_stripe..self.used_stripes)?;
+            // One that goes on had its wait before.
+            return Some(if first_stripe > 0 { now_ns } else { begins_ns });
         }
         rebuild.stop();
         if is_filling {

@@ -5,6 +5,7 @@ use layout::{DriveIndex, IoList, Layout};
 use super::rebuild::RebuildStep;
 use super::recovery::Recovery;
 use crate::TwinNote;
+use crate::faults::SetFaults;
 
 /// State of a rebuild, borrowed from its array.
 pub(crate) struct Refilling<'a> {
@@ -44,7 +45,7 @@ pub(crate) trait Refill: Rebuilds {
         if let Some(spare) = recovery.take_spare(place) {
             self.fit_spare(place, spare);
         }
-        self.fill_places();
+        self.fill_places(0);
     }
 
     /// A new drive takes the place of one that is lost.
@@ -53,14 +54,36 @@ pub(crate) trait Refill: Rebuilds {
         if recovery.take_new(now_ns, place, notes) {
             let number = recovery.fitted()[usize::from(place)];
             self.fit_new(place, number);
-            self.fill_places();
+            self.fill_places(0);
         }
     }
 
-    /// Begins to fill the places that were taken.
-    fn fill_places(&mut self) {
+    /// A spare had come into a place of the set and was filled, in another model of the array.
+    fn fit_filled(&mut self, _place: DriveIndex, _number: u32) {}
+
+    /// Begins with what had become of the drives in another model of the array, and goes on with its rebuild.
+    fn begin_set_with(&mut self, faults: &SetFaults) {
+        self.refilling().recovery.begin_with(faults);
+        for (place, &number) in faults.fitted.iter().enumerate() {
+            let place = place as DriveIndex;
+            let is_spare = number != u32::from(place);
+            match (faults.rebuilding.contains(&place), is_spare) {
+                (true, true) => self.fit_spare(place, number),
+                (true, false) => self.fit_new(place, number),
+                (false, true) => self.fit_filled(place, number),
+                (false, false) => {}
+            }
+        }
+        if !faults.rebuilding.is_empty() {
+            let first_stripe = self.refilling().recovery.loss.filled_below_stripe();
+            self.fill_places(first_stripe);
+        }
+    }
+
+    /// Begins to fill the places that were taken, from a stripe on.
+    fn fill_places(&mut self, first_stripe: u64) {
         let Refilling { now_ns, recovery, set, plan, notes } = self.refilling();
-        if let Some(begins_ns) = recovery.fill_places(now_ns, set, plan, notes) {
+        if let Some(begins_ns) = recovery.fill_places(now_ns, first_stripe, set, plan, notes) {
             self.rebuild_at(begins_ns);
         }
     }

@@ -26,17 +26,17 @@ mod streams;
 mod threads;
 mod volume;
 
-use layout::IoList;
+use layout::{DriveIndex, IoList};
 use load::Direction;
 use serde_json::{Map, Value};
 
 use crate::array_model::ArrayModel;
-use crate::availability::{Failover, FaultEvent, FirmwareUpdate};
+use crate::availability::{Failover, FaultEvent, FirmwareUpdate, Refill};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::part::{Counters, assumed};
 use crate::settings::{Setting, numbered, unknown};
-use crate::{TwinCounter, TwinError, TwinNote};
+use crate::{Faults, TwinCounter, TwinError, TwinNote};
 use command::{Command, Fault, ModelEvent, Parts};
 use controller::Controller;
 use drives::GroupDrives;
@@ -306,6 +306,32 @@ impl ArrayModel for Model {
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
         numbered(value, self.groups.count())
+    }
+
+    fn drive_in(&self, place: u32) -> u32 {
+        let set = self.sets.first().filter(|state| (place as usize) < state.set.slots.len());
+        set.map_or(place, |state| state.drive_in(place as DriveIndex))
+    }
+
+    fn faults(&self) -> Faults {
+        let has_pools = self.sets.iter().any(|state| state.migration.is_pool);
+        let sets = self.sets.iter().filter(|_| !has_pools).map(|state| state.recovery.faults());
+        Faults { sets: sets.collect(), controllers: self.failover.faults(self.now_ns) }
+    }
+
+    fn begin_with(&mut self, faults: &Faults) -> bool {
+        if let Some(controllers) = &faults.controllers {
+            self.failover.go_on_with(self.now_ns, controllers);
+        }
+        let mut pairs = self.sets.iter().zip(&faults.sets);
+        let is_possible = faults.sets.len() == self.sets.len()
+            && pairs.all(|(state, set)| !state.migration.is_pool && state.recovery.can_begin_with(set));
+        if is_possible {
+            for (index, set) in faults.sets.iter().enumerate() {
+                self.set_view(index).begin_set_with(set);
+            }
+        }
+        is_possible
     }
 
     fn drive_entity(&self, drive: u32) -> String {

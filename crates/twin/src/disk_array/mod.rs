@@ -32,7 +32,7 @@ use crate::engine::EventQueue;
 use crate::event_loop::{Clock, EventLoop};
 use crate::part::{DiskSwitches, Disks, switched_hard_disk};
 use crate::settings::{Setting, numbered};
-use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
+use crate::{DescriptionError, Faults, TwinCounter, TwinError, TwinNote};
 use arrangement::Arrangement;
 use controllers::Controller;
 use fabric::Fabric;
@@ -309,6 +309,23 @@ impl ArrayModel for Model {
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
         numbered(value, self.arrangement.layout.drives())
+    }
+
+    fn faults(&self) -> Faults {
+        let sets = if self.migration.is_pool { Vec::new() } else { vec![self.recovery.faults()] };
+        Faults { sets, controllers: self.failover.faults(self.now_ns) }
+    }
+
+    fn begin_with(&mut self, faults: &Faults) -> bool {
+        if let Some(controllers) = &faults.controllers {
+            self.failover.go_on_with(self.now_ns, controllers);
+        }
+        let [set] = faults.sets.as_slice() else { return false };
+        let is_possible = !self.migration.is_pool && self.recovery.can_begin_with(set);
+        if is_possible {
+            self.begin_set_with(set);
+        }
+        is_possible
     }
 
     fn drive_entity(&self, drive: u32) -> String {

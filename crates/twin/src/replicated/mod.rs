@@ -38,7 +38,7 @@ use crate::engine::{EventQueue, Slab};
 use crate::event_loop::{Clock, EventLoop};
 use crate::part::no_flash_drive;
 use crate::settings::Setting;
-use crate::{TwinCounter, TwinError, TwinNote};
+use crate::{Faults, TwinCounter, TwinError, TwinNote};
 use disk::{Disk, Outcome};
 use model_event::ModelEvent;
 use network::Network;
@@ -277,6 +277,15 @@ impl ArrayModel for Model {
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
         report::find_drive(&self.placement.drives, value)
+    }
+
+    /// What the placement has become is not among them: events make it anew.
+    fn faults(&self) -> Faults {
+        Faults::default()
+    }
+
+    fn begin_with(&mut self, _faults: &Faults) -> bool {
+        false
     }
 
     fn drive_entity(&self, drive: u32) -> String {

@@ -117,10 +117,19 @@ impl Drives {
 
     /// An erased drive, a spare or a new one, comes into a place of the set.
     pub fn fit(&mut self, place: DriveIndex, number: u32) {
+        self.put(place, number, Condition::Fresh);
+    }
+
+    /// A spare that was filled long ago, and is as the other drives.
+    pub fn fit_filled(&mut self, place: DriveIndex, number: u32) {
+        self.put(place, number, self.condition);
+    }
+
+    fn put(&mut self, place: DriveIndex, number: u32, condition: Condition) {
         self.prepare();
-        let fresh = self.prepared(number, u32::from(place), Condition::Fresh);
+        let drive = self.prepared(number, u32::from(place), condition);
         let index = usize::from(place);
-        let lost = std::mem::replace(&mut self.drives[index], fresh);
+        let lost = std::mem::replace(&mut self.drives[index], drive);
         self.retired.push((self.fitted[index], lost.counters()));
         self.fitted[index] = number;
         if let Some(units) = self.at_window.get_mut(index) {

@@ -25,6 +25,10 @@ impl Refill for Model {
     fn fit_new(&mut self, place: DriveIndex, number: u32) {
         self.drives.fit(place, number);
     }
+
+    fn fit_filled(&mut self, place: DriveIndex, number: u32) {
+        self.drives.fit_filled(place, number);
+    }
 }
 
 impl BackgroundRebuild for Model {

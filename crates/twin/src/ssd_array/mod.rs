@@ -25,13 +25,13 @@ use load::{Completion, Device, Operation};
 use serde_json::{Map, Value};
 
 use crate::array_model::ArrayModel;
-use crate::availability::{BackgroundRebuild, BackgroundTask, Failover, FaultEvent, Recovery};
+use crate::availability::{BackgroundRebuild, BackgroundTask, Failover, FaultEvent, Recovery, Refill};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::event_loop::{Clock, EventLoop};
 use crate::payload::number_in;
 use crate::settings::{Setting, numbered};
-use crate::{DescriptionError, TwinCounter, TwinError, TwinNote};
+use crate::{DescriptionError, Faults, TwinCounter, TwinError, TwinNote};
 use command::{Command, ModelEvent, Parts};
 use controller::{Controller, Timing};
 use drives::Drives;
@@ -193,6 +193,22 @@ impl ArrayModel for Model {
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
         numbered(value, self.set.drives())
+    }
+
+    fn faults(&self) -> Faults {
+        Faults { sets: vec![self.recovery.faults()], controllers: self.failover.faults(self.now_ns) }
+    }
+
+    fn begin_with(&mut self, faults: &Faults) -> bool {
+        if let Some(controllers) = &faults.controllers {
+            self.failover.go_on_with(self.now_ns, controllers);
+        }
+        let [set] = faults.sets.as_slice() else { return false };
+        let is_possible = self.recovery.can_begin_with(set);
+        if is_possible {
+            self.begin_set_with(set);
+        }
+        is_possible
     }
 
     fn drive_entity(&self, drive: u32) -> String {
