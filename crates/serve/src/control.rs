@@ -3,6 +3,7 @@
 use crate::events::Event;
 use crate::exports::ArrayExports;
 use crate::live::{LiveArray, Scrub};
+use crate::model_record::FaultsWritten;
 use crate::options::Options;
 use crate::paced::Pacer;
 use crate::replicated::drive_number;
@@ -29,6 +30,7 @@ pub(crate) struct Controlled {
     /// One change of the volumes at a time.
     pub changes: Mutex<()>,
     pub reported_losses: ReportedLosses,
+    pub faults_written: Mutex<FaultsWritten>,
     /// As it is served.
     pub options: Options,
 }

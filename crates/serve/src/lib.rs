@@ -17,6 +17,8 @@ mod events;
 mod exports;
 mod live;
 mod maintenance;
+mod model_record;
+mod model_record_updates;
 mod monitoring;
 mod named_drives;
 mod options;

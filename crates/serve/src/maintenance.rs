@@ -73,6 +73,7 @@ impl Maintenance<'_> {
         self.live.fail_broken_drives(volume);
         // Whoever found a drive broken may have been a client's request.
         self.controlled.report_losses();
+        self.controlled.write_faults_now_and_then(volume);
         self.put_spare_in(volume)?;
         let does_resync = self.resync(volume)?;
         let does_rebuild = self.rebuild(volume)?;

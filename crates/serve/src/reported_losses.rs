@@ -5,8 +5,8 @@ use crate::live::LiveArray;
 use crate::replicated::drive_name;
 use driver::Settings;
 use serde_json::Value;
-use std::sync::{Mutex, PoisonError};
-use volume::DriveStatus;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use volume::{DriveCondition, DriveStatus};
 
 /// Losses that were reported to the model.
 #[derive(Debug)]
@@ -16,10 +16,20 @@ pub(crate) struct ReportedLosses {
 }
 
 impl ReportedLosses {
-    /// Losses of a new model: none. Drives that were lost and replaced before are not reported.
-    pub(crate) fn none(live: &LiveArray) -> ReportedLosses {
+    /// Losses of a new model that begins as another one was left, to which so many of each drive were reported. Drives that
+    /// were lost and replaced before, and hold everything, are not reported.
+    pub(crate) fn left(live: &LiveArray, reported: &[u32]) -> ReportedLosses {
         let drives = live.volume().map_or_else(Vec::new, |volume| volume.status().drives);
-        ReportedLosses { by_drive: Mutex::new(drives.iter().map(|drive| drive.generation).collect()) }
+        let by_drive = drives.iter().enumerate().map(|(index, drive)| match reported.get(index) {
+            Some(&reported) if drive.condition != DriveCondition::Present => reported,
+            _ => drive.generation,
+        });
+        ReportedLosses { by_drive: Mutex::new(by_drive.collect()) }
+    }
+
+    /// Losses that were reported, by drive.
+    pub(crate) fn by_drive(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.by_drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -45,7 +55,7 @@ impl Controlled {
     /// Reports the losses since the last call to the model.
     pub(crate) fn report_losses(&self) {
         let Some(volume) = self.live.volume().filter(|_| self.pacer.is_some()) else { return };
-        let mut reported = self.reported_losses.by_drive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported_losses.by_drive();
         for (drive, reported) in volume.status().drives.iter().zip(reported.iter_mut()) {
             if losses(drive) > *reported {
                 *reported = losses(drive);

@@ -7,18 +7,20 @@ use crate::control_session::accept;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
 use crate::maintenance::{destage, look_after};
+use crate::model_record::{ModelFaults, faults_left, settings_left};
 use crate::monitoring::Monitoring;
 use crate::named_drives::named_drives;
 use crate::options::{Endpoint, Options};
-use crate::paced::{Model, Pacer, PacingErrorReport};
+use crate::paced::{Model, Pacer, PacingErrorReport, TwinSpec};
 use crate::page::Page;
 use crate::power::PowerCutStore;
-use crate::reported_losses::ReportedLosses;
+use crate::reported_losses::{ReportedLosses, lost_drives};
 use crate::ublk::{self, Attached};
 use crate::volumes::known;
 use load::Operation;
 use metrics::{AccessScope, MetricsError, MetricsListener, MetricsServer, Token};
 use nbd::{Exports as _, Listener, Server, TlsSettings};
+use serde_json::Map;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -30,6 +32,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use twin::Faults;
 use volume::{Directory, VolumeMap};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -93,8 +96,10 @@ pub fn serve_array(
     let directory = Directory::lock(&options.data, named).map_err(volume_error)?;
     let (live, map) = LiveArray::open(array, PowerCutStore::new(directory)).map_err(volume_error)?;
     let live = Arc::new(live);
+    let ModelFaults { faults, losses } =
+        live.volume().map_or_else(ModelFaults::default, |volume| faults_left(&volume, &lost_drives(&live)));
     let pacer = match options.speed_millionths {
-        Some(speed_millionths) => Some(Arc::new(start_pacer(&live, &map, speed_millionths)?)),
+        Some(speed_millionths) => Some(Arc::new(start_pacer(&live, &map, &faults, speed_millionths)?)),
         None => None,
     };
     if let (Some(pacer), expected @ 1..) = (&pacer, options.kept_arrivals) {
@@ -116,7 +121,8 @@ pub fn serve_array(
         server: server.clone(),
         pacer: pacer.clone(),
         changes: Mutex::default(),
-        reported_losses: ReportedLosses::none(&live),
+        reported_losses: ReportedLosses::left(&live, &losses),
+        faults_written: Mutex::default(),
         options: options.clone(),
     });
     controlled.restore_model_conditions();
@@ -158,6 +164,9 @@ pub fn serve_array(
     let kept = pacer.as_ref().filter(|_| options.kept_arrivals > 0);
     let kept = kept.and_then(|pacer| pacer.ask(|paced| paced.model.take_arrivals()).ok());
     let arrivals = kept.unwrap_or_default();
+    if let Some(volume) = live.volume() {
+        controlled.write_faults(&volume);
+    }
     // Before the server, which waits for replies that are held.
     let lateness = pacer.as_ref().and_then(|pacer| pacer.stop());
     server.stop();
@@ -191,6 +200,7 @@ fn serve_metrics(
 pub(crate) fn start_pacer(
     live: &LiveArray,
     map: &VolumeMap,
+    faults: &Faults,
     speed_millionths: u64,
 ) -> Result<Pacer, ServeError> {
     let array = &live.array;
@@ -203,7 +213,16 @@ pub(crate) fn start_pacer(
     // The exports number them in the same order.
     let number_of =
         |name: &str| map.volumes().iter().position(|volume| volume.name == name).map(|at| at as u32);
-    Pacer::start(Model::new(twin, &known(array, map, &number_of))?, speed_millionths)
+    let volumes = known(array, map, &number_of);
+    let left = live.volume().map_or_else(Map::new, |volume| settings_left(&volume, array));
+    let settings = twin.settings.clone().into_iter().chain(left).collect();
+    let as_left = Model::new(TwinSpec { settings, ..twin.clone() }, &volumes, faults);
+    let model = as_left.or_else(|error| {
+        // The array's description may have changed: it has other settings now.
+        live.note(&format!("settings of the model are as at the first start: {error}"));
+        Model::new(twin, &volumes, faults)
+    });
+    Pacer::start(model?, speed_millionths)
 }
 
 fn wait_for(stop: &AtomicBool) -> Result<Outcome, ServeError> {

@@ -17,7 +17,10 @@ impl Controlled {
         let (mut of_model, mut shaping) = (Settings::new(), Settings::new());
         let mut volume = None;
         for (key, value) in settings {
-            if array.settings.get(key).is_some_and(|own| own == value || text_of(own) == text_of(value)) {
+            let is_of_model = description.is_some_and(|description| is_of_model(description, key));
+            let is_as_served = || array.settings.get(key).is_some_and(|own| text_of(own) == text_of(value));
+            // A setting of the model may have been made otherwise since.
+            if (!is_of_model || SHAPING.contains(&key.as_str())) && is_as_served() {
                 continue;
             }
             if key == VOLUME && self.exports.has_named_volumes() {
@@ -28,7 +31,7 @@ impl Controlled {
                 volume = Some(name);
             } else if SHAPING.contains(&key.as_str()) {
                 shaping.insert(key.clone(), value.clone());
-            } else if description.is_some_and(|description| is_of_model(description, key)) {
+            } else if is_of_model {
                 of_model.insert(key.clone(), value.clone());
             } else {
                 return refused(format!("this array has no setting `{key}`"));
@@ -44,9 +47,11 @@ impl Controlled {
                 ));
             };
             let lost = lost_drives(&self.live);
-            let made = pacer.ask(move |paced| paced.rebuild(of_model, &lost));
+            let changes = of_model.clone();
+            let made = pacer.ask(move |paced| paced.rebuild(changes, &lost));
             made.map_err(|problem| refuse(ErrorKind::Failed, problem))?
                 .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
+            self.write_settings(&of_model)?;
         }
         if let Some(name) = volume {
             self.exports.choose(&name);

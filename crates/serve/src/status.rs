@@ -1,9 +1,9 @@
 //! Everything about a served array, as `status` has it.
 
-use crate::bounds::{bounds, parts_of_drives};
+use crate::bounds::{self, bounds};
 use crate::conditions::{redundancy, stopped_services};
 use crate::control::{Controlled, refuse};
-use crate::paced::Paced;
+use crate::paced::{Paced, TwinSpec};
 use crate::replicated::services;
 use crate::volumes::pieces_by_class;
 use driver::protocol::{ErrorKind, Ready, ResponseError};
@@ -37,11 +37,15 @@ impl Controlled {
         let bytes = volume.clone();
         let layout = &live.array.spec.layout;
         let background = live.background().clone();
+        let mut parts_of_drives = None;
         let model = match &self.pacer {
             None => Value::Null,
             Some(pacer) => {
                 let speed = pacer.speed_millionths() as f64 / load::REAL_SPEED as f64;
                 let requested = pacer.ask(move |paced| model_status(paced, speed));
+                let places = layout.drives();
+                let parts = pacer.ask(move |paced| paced.model.parts_of_drives(places));
+                parts_of_drives = parts.ok();
                 let mut model = requested.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
                 model["bounds"] =
                     live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));
@@ -50,8 +54,9 @@ impl Controlled {
         };
         let stopped = stopped_services(&volume);
         let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
-        let parts_of_drives =
-            live.array.twin.as_ref().map(|twin| parts_of_drives(&twin.description, layout.drives() as u16));
+        // Untimed no spare has another number than its place.
+        let described = |twin: &TwinSpec| bounds::parts_of_drives(&twin.description, layout.drives() as u16);
+        let parts_of_drives = parts_of_drives.or_else(|| live.array.twin.as_ref().map(described));
         let volumes: Vec<Value> = self
             .exports
             .volumes()

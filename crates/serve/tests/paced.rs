@@ -285,7 +285,12 @@ fn a_served_array_is_managed() {
     let notes = served.ctl("status")["model"]["notes"].to_string();
     assert!(notes.contains("controller-1 fails"), "{notes}");
     drop(served);
+    // The controller is away after a start as it was before; another array's are there.
     let served = serve_timed(&array("flashsystem-840,capacity=16m"), flash_directory.path());
+    assert!(refused(&served, "firmware-update").contains("has to wait"));
+    drop(served);
+    let other_directory = directory();
+    let served = serve_timed(&array("flashsystem-840,capacity=16m"), other_directory.path());
     served.ctl("firmware-update");
     served.client().write(0, &[1; 4096], false).unwrap();
     let notes = served.ctl("status")["model"]["notes"].to_string();

@@ -133,6 +133,66 @@ fn conditions_outlast_the_server() {
     assert!((0..64).all(|block| client.read(block * 4096, 4096).unwrap().iter().all(|&byte| byte == 7)));
 }
 
+/// What `status` says of the array's condition: all but counts, moments and who is connected.
+fn condition(status: &Value) -> Value {
+    let model = &status["model"];
+    let levels = |part: &Value| -> serde_json::Map<String, Value> {
+        let counters = part.as_object().unwrap().iter();
+        let states = counters.filter(|(name, _)| name.starts_with("fill_s"));
+        states.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let parts = model["parts"].as_object().unwrap().iter().map(|(name, part)| (name, levels(part)));
+    let slow: Vec<_> = parts.filter(|(_, levels)| !levels.is_empty()).collect();
+    json!({
+        "settings": model["settings"], "limits": model["limits"], "slow": slow, "parts_of_drives": status["parts_of_drives"],
+        "drives": status["volume"]["drives"], "services": status["services"],
+    })
+}
+
+/// Proves that spares which were used, a slow spare, settings and a slow drive outlast a stop of the server and a setting: a
+/// drive that is slowed after a spare took its place is the spare, `status` says the same before and after, a setting can be
+/// taken back, and what the command line says otherwise than before counts.
+#[test]
+fn spares_and_settings_outlast_the_server() {
+    for (name, spare) in [
+        ("flashsystem-840,capacity=16m", "module-7"),
+        ("raid-levels,raid=6,disks=11,capacity=16m", "drive-11"),
+    ] {
+        let directory = directory();
+        let array = array(name);
+        let served = serve_timed(&array, directory.path());
+        served.ctl("fail 3");
+        let status = served.wait_until("rebuilt onto the spare", common::is_whole);
+        assert_eq!(status["parts_of_drives"][3], spare, "{name}");
+        served.ctl("slow 3 20");
+        served.ctl("slow 1 4");
+        served.ctl("set exact=on");
+        let before = condition(&served.ctl("status"));
+        assert_eq!(before["parts_of_drives"][3], spare, "{name}, after a setting");
+        assert!(before["slow"].to_string().contains(spare), "{before}");
+        assert_eq!(before["settings"]["exact"], "on", "{before}");
+        served.stop();
+        let served = serve_timed(&array, directory.path());
+        assert_eq!(condition(&served.ctl("status")), before, "{name}");
+        // There is no other spare: the place stays empty.
+        served.ctl("fail 3");
+        served.ctl("slow 1 1");
+        served.ctl("set exact=off");
+        let before = condition(&served.ctl("status"));
+        assert_eq!((&before["drives"][3]["condition"], &before["slow"]), (&json!("failed"), &json!([])));
+        served.stop();
+        let served = serve_timed(&array, directory.path());
+        assert_eq!(condition(&served.ctl("status")), before, "{name}");
+        served.ctl("replace 3");
+        served.wait_until("rebuilt", common::is_whole);
+        served.ctl("set exact=on");
+        served.stop();
+        let otherwise = common::array(&format!("{name},exact=off"));
+        let served = serve_timed(&otherwise, directory.path());
+        assert_eq!(served.ctl("status")["model"]["settings"]["exact"], "off", "{name}");
+    }
+}
+
 /// Proves that a service there is none of is refused by name, and that an array without services has none to stop.
 #[test]
 fn what_is_no_service_is_refused() {

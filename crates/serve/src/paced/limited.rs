@@ -135,7 +135,12 @@ pub(super) mod tests {
                 limit: None,
             })
             .collect();
-        Model::new(TwinSpec { description, settings: Map::new(), seed: 1 }, &volumes).unwrap()
+        Model::new(
+            TwinSpec { description, settings: Map::new(), seed: 1 },
+            &volumes,
+            &twin::Faults::default(),
+        )
+        .unwrap()
     }
 
     fn limit(model: &mut Model, now_ns: u64, volume: &str, iops: u64) {

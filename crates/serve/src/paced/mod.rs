@@ -23,6 +23,7 @@ pub(crate) use twin_spec::KnownVolume;
 pub use twin_spec::TwinSpec;
 
 use crate::ServeError;
+use crate::array_settings::text_of;
 use inbox::{ArrivedRequest, Inbox};
 use nbd::{Arrival, HeldReply};
 use serde_json::{Map, Value};
@@ -54,8 +55,12 @@ impl Paced<'_> {
     /// Puts a twin with other settings in the place of this one. What is under way is answered now.
     pub(crate) fn rebuild(&mut self, changes: Map<String, Value>, lost: &[Value]) -> Result<(), ServeError> {
         let mut settings = self.model.settings().clone();
-        settings.extend(changes);
-        if settings != *self.model.settings() {
+        let is_other = |key: &str, value: &Value| {
+            settings.get(key).is_none_or(|before| text_of(before) != text_of(value))
+        };
+        let changes: Vec<_> = changes.into_iter().filter(|(key, value)| is_other(key, value)).collect();
+        if !changes.is_empty() {
+            settings.extend(changes);
             self.model.rebuild(settings, lost, self.now_ns)?;
             *self.forget = true;
         }

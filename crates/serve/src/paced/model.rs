@@ -7,13 +7,15 @@ use crate::ServeError;
 use load::{Completion, Device as _, Direction, Operation};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
-use twin::{Twin, TwinCounter, TwinNote};
+use twin::{Faults, Twin, TwinCounter, TwinNote};
 
 /// Connections are the twin's jobs: so many of each volume differ.
 pub(super) const JOBS_OF_VOLUME: u32 = 1024;
 
 /// The event that gives a volume another template, and what tells which.
 const TEMPLATE: &str = "template";
+/// What tells which drive an event is about.
+const DRIVE: &str = "drive";
 /// The last so many notes are kept.
 const NOTES_LIMIT: usize = 64;
 
@@ -47,7 +49,8 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(spec: TwinSpec, volumes: &[KnownVolume]) -> Result<Model, ServeError> {
+    /// A model that begins with the faults that another one left.
+    pub(crate) fn new(spec: TwinSpec, volumes: &[KnownVolume], faults: &Faults) -> Result<Model, ServeError> {
         let has_volumes = spec.has_volumes();
         let twin = described(&spec, volumes).build()?;
         let volumes = volumes.iter().cloned().map(Volume::new).collect();
@@ -62,7 +65,7 @@ impl Model {
             persistent_faults: PersistentFaults::default(),
             arrivals: None,
         };
-        model.restore(0)?;
+        model.restore(0, faults)?;
         Ok(model)
     }
 
@@ -206,10 +209,27 @@ impl Model {
         arguments: &Map<String, Value>,
     ) -> Result<(), String> {
         let at_ns = self.twin_ns(now_ns);
-        self.twin.act(at_ns, action, arguments).map_err(|error| error.to_string())?;
+        let mut arguments = arguments.clone();
+        // Drives of the bytes are places of the set; the twin's are the drives themselves, spares among them.
+        if let Some(drive) = arguments.get_mut(DRIVE)
+            && let Some(place) = drive.as_u64().and_then(|place| u32::try_from(place).ok())
+        {
+            *drive = self.twin.drive_in(place).into();
+        }
+        self.twin.act(at_ns, action, &arguments).map_err(|error| error.to_string())?;
         // It takes place before whatever comes in at the same moment.
         self.run_until(at_ns);
         Ok(())
+    }
+
+    /// Faults that last, as another model of the array is to begin with them.
+    pub(crate) fn faults(&self) -> Faults {
+        self.twin.faults()
+    }
+
+    /// By drive of the bytes: the name of the part that it is at present.
+    pub(crate) fn parts_of_drives(&self, drives: u32) -> Vec<String> {
+        (0..drives).map(|place| self.twin.part_in(place)).collect()
     }
 
     pub(crate) fn settings(&self) -> &Map<String, Value> {

@@ -7,17 +7,20 @@ use super::twin_spec::{KnownVolume, TwinSpec, described, limit_arguments};
 use crate::ServeError;
 use load::Device as _;
 use serde_json::{Map, Value};
-use twin::Twin;
+use twin::{Faults, Twin};
 
 impl Model {
-    /// Brings a twin that is new into the state that the one before it had.
-    pub(super) fn restore(&mut self, now_ns: u64) -> Result<(), ServeError> {
+    /// Brings a twin that is new into the state that the one before it had, which left these faults.
+    pub(super) fn restore(&mut self, now_ns: u64, faults: &Faults) -> Result<(), ServeError> {
         self.attach()?;
+        let with_losses = !self.twin.begin_with(faults);
         let limits: Vec<_> =
             self.volumes.iter().filter_map(|volume| limit_arguments(&volume.known)).collect();
         let limits =
             limits.into_iter().filter(|_| self.has_volumes).map(|arguments| (LIMIT.to_owned(), arguments));
-        for (action, arguments) in limits.chain(self.persistent_faults.actions()).collect::<Vec<_>>() {
+        for (action, arguments) in
+            limits.chain(self.persistent_faults.actions(with_losses)).collect::<Vec<_>>()
+        {
             // What this kind of array cannot do it could not do before.
             let _ = self.act_on_twin(now_ns, &action, &arguments);
         }
@@ -53,19 +56,29 @@ impl Model {
         let spec = TwinSpec { settings, ..self.spec.clone() };
         let known: Vec<KnownVolume> = self.volumes.iter().map(|volume| volume.known.clone()).collect();
         let twin = described(&spec, &known).build()?;
-        self.persistent_faults.lost(lost);
         self.spec = spec;
-        self.replace_twin(twin, known, now_ns)
+        self.replace_twin(twin, known, lost, now_ns)
     }
 
-    fn replace_twin(&mut self, twin: Twin, known: Vec<KnownVolume>, now_ns: u64) -> Result<(), ServeError> {
+    fn replace_twin(
+        &mut self,
+        twin: Twin,
+        known: Vec<KnownVolume>,
+        lost: &[Value],
+        now_ns: u64,
+    ) -> Result<(), ServeError> {
         // What the one before has said last is kept.
         self.recent_notes();
+        let mut faults = self.faults();
+        for set in &mut faults.sets {
+            set.lost.retain(|place| lost.contains(&Value::from(*place)));
+        }
+        self.persistent_faults.lost(lost);
         self.twin = twin;
         self.began_at_ns = now_ns;
         self.completed.clear();
         self.volumes = known.into_iter().map(Volume::new).collect();
-        self.restore(now_ns)
+        self.restore(now_ns, &faults)
     }
 
     /// The array has other volumes from now on. `true` where a new twin has taken the place of this one, so that what is
@@ -78,8 +91,7 @@ impl Model {
     ) -> Result<bool, ServeError> {
         if self.has_volumes {
             let twin = described(&self.spec, &known).build()?;
-            self.persistent_faults.lost(lost);
-            self.replace_twin(twin, known, now_ns)?;
+            self.replace_twin(twin, known, lost, now_ns)?;
             return Ok(true);
         }
         let mut before = std::mem::take(&mut self.volumes);

@@ -49,9 +49,12 @@ impl PersistentFaults {
         });
     }
 
-    /// All of it.
-    pub(super) fn actions(&self) -> impl Iterator<Item = (String, Map<String, Value>)> + '_ {
-        self.actions.iter().cloned()
+    /// All of it, or all but the losses of drives.
+    pub(super) fn actions(
+        &self,
+        with_losses: bool,
+    ) -> impl Iterator<Item = (String, Map<String, Value>)> + '_ {
+        self.actions.iter().filter(move |(action, _)| with_losses || action != DRIVE_FAILURE).cloned()
     }
 
     fn keep(&mut self, action: &str, arguments: &Map<String, Value>) {

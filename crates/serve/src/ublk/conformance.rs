@@ -133,7 +133,8 @@ fn serve(text: &str, is_paced: bool) -> BothWays {
     let store = PowerCutStore::new(Directory::lock(&directory.path().join("data"), Vec::new()).unwrap());
     let (live, map) = LiveArray::open(array, store).unwrap();
     let live = Arc::new(live);
-    let pacer = is_paced.then(|| Arc::new(start_pacer(&live, &map, load::REAL_SPEED).unwrap()));
+    let pacer = is_paced
+        .then(|| Arc::new(start_pacer(&live, &map, &twin::Faults::default(), load::REAL_SPEED).unwrap()));
     let exports = Arc::new(ArrayExports::new(&live, pacer.as_ref(), &map));
     let socket = directory.path().join("nbd");
     let listener = Listener::Unix(UnixListener::bind(&socket).unwrap());
