@@ -1,4 +1,4 @@
-//! Lasting faults: what has become of an array's drives and controllers, for another twin of it to begin with.
+//! Persistent faults: what has become of an array's drives and controllers, for another twin of it to begin with.
 
 use layout::DriveIndex;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,13 @@ impl Faults {
             as_made && set.lost.is_empty() && set.rebuilding.is_empty()
         };
         self.controllers.is_none() && self.sets.iter().all(is_whole)
+    }
+
+    /// Forgets losses of drives that have been replaced since: of the places that are empty those stay that `is_lost` names.
+    pub fn forget_replaced(&mut self, is_lost: impl Fn(DriveIndex) -> bool) {
+        for set in &mut self.sets {
+            set.lost.retain(|&place| is_lost(place));
+        }
     }
 
     /// Whether they differ from others in no more than how far a rebuild, a failover or an update has come.

@@ -1,4 +1,4 @@
-//! Lasting faults: a twin begins with those of another one of the same array.
+//! Persistent faults: a twin begins with those of another one of the same array.
 
 mod common;
 

@@ -154,9 +154,9 @@ impl Failover {
         })
     }
 
-    /// Goes on with what was under way in another model of the array; with nothing where this one's controllers cannot leave so.
-    pub fn go_on_with(&mut self, now_ns: u64, faults: &ControllerFaults) {
-        let Some(update) = &self.update else { return };
+    /// Continues what was under way in another model of the array; nothing where this one's controllers cannot leave so.
+    pub fn begin_with(&mut self, now_ns: u64, faults: Option<&ControllerFaults>) {
+        let (Some(update), Some(faults)) = (&self.update, faults) else { return };
         let controllers = self.presence.len();
         let is_controller = |index: u32| (index as usize) < controllers;
         let is_possible = match faults.next_step {

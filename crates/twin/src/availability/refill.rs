@@ -61,9 +61,14 @@ pub(crate) trait Refill: Rebuilds {
     /// A spare had come into a place of the set and was filled, in another model of the array.
     fn fit_filled(&mut self, _place: DriveIndex, _number: u32) {}
 
-    /// Begins with what had become of the drives in another model of the array, and goes on with its rebuild.
-    fn begin_set_with(&mut self, faults: &SetFaults) {
-        self.refilling().recovery.begin_with(faults);
+    /// Begins with what had become of the drives in another model of the array, and continues its rebuild; false, and nothing
+    /// is changed, where they cannot be this one's.
+    fn begin_set_with(&mut self, faults: &SetFaults) -> bool {
+        let recovery = self.refilling().recovery;
+        if !recovery.can_begin_with(faults) {
+            return false;
+        }
+        recovery.begin_with(faults);
         for (place, &number) in faults.fitted.iter().enumerate() {
             let place = place as DriveIndex;
             let is_spare = number != u32::from(place);
@@ -78,6 +83,7 @@ pub(crate) trait Refill: Rebuilds {
             let first_stripe = self.refilling().recovery.loss.filled_below_stripe();
             self.fill_places(first_stripe);
         }
+        true
     }
 
     /// Begins to fill the places that were taken, from a stripe on.

@@ -40,7 +40,7 @@ impl Ways {
 
     /// Whether a block has a place.
     pub fn has(&self, block: u64) -> bool {
-        self.set(block).is_some_and(|set| self.places[set * WAYS..(set + 1) * WAYS].contains(&(block + 1)))
+        self.find(block).is_some()
     }
 
     /// The place of a block, if it has one.

@@ -320,9 +320,7 @@ impl ArrayModel for Model {
     }
 
     fn begin_with(&mut self, faults: &Faults) -> bool {
-        if let Some(controllers) = &faults.controllers {
-            self.failover.go_on_with(self.now_ns, controllers);
-        }
+        self.failover.begin_with(self.now_ns, faults.controllers.as_ref());
         let mut pairs = self.sets.iter().zip(&faults.sets);
         let is_possible = faults.sets.len() == self.sets.len()
             && pairs.all(|(state, set)| !state.migration.is_pool && state.recovery.can_begin_with(set));

@@ -200,15 +200,8 @@ impl ArrayModel for Model {
     }
 
     fn begin_with(&mut self, faults: &Faults) -> bool {
-        if let Some(controllers) = &faults.controllers {
-            self.failover.go_on_with(self.now_ns, controllers);
-        }
-        let [set] = faults.sets.as_slice() else { return false };
-        let is_possible = self.recovery.can_begin_with(set);
-        if is_possible {
-            self.begin_set_with(set);
-        }
-        is_possible
+        self.failover.begin_with(self.now_ns, faults.controllers.as_ref());
+        matches!(faults.sets.as_slice(), [set] if self.begin_set_with(set))
     }
 
     fn drive_entity(&self, drive: u32) -> String {
