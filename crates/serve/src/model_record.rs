@@ -57,8 +57,6 @@ pub(crate) fn settings_left(volume: &Volume, array: &ServedArray) -> Map<String,
 /// meanwhile.
 pub(crate) fn faults_left(volume: &Volume, lost: &[Value]) -> ModelFaults {
     let mut left: ModelFaults = read(volume, MODEL_FAULTS);
-    for set in &mut left.faults.sets {
-        set.lost.retain(|place| lost.contains(&Value::from(*place)));
-    }
+    left.faults.forget_replaced(|place| lost.contains(&Value::from(place)));
     left
 }

@@ -42,11 +42,11 @@ impl Controlled {
             None => Value::Null,
             Some(pacer) => {
                 let speed = pacer.speed_millionths() as f64 / load::REAL_SPEED as f64;
-                let requested = pacer.ask(move |paced| model_status(paced, speed));
                 let places = layout.drives();
-                let parts = pacer.ask(move |paced| paced.model.parts_of_drives(places));
-                parts_of_drives = parts.ok();
-                let mut model = requested.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
+                let requested =
+                    pacer.ask(move |paced| (model_status(paced, speed), paced.model.parts_of_drives(places)));
+                let (mut model, parts) = requested.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
+                parts_of_drives = Some(parts);
                 model["bounds"] =
                     live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));
                 model

@@ -70,9 +70,7 @@ impl Model {
         // What the one before has said last is kept.
         self.recent_notes();
         let mut faults = self.faults();
-        for set in &mut faults.sets {
-            set.lost.retain(|place| lost.contains(&Value::from(*place)));
-        }
+        faults.forget_replaced(|place| lost.contains(&Value::from(place)));
         self.persistent_faults.lost(lost);
         self.twin = twin;
         self.began_at_ns = now_ns;
