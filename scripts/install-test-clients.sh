@@ -17,6 +17,7 @@ declare -A package_of=(
   [losetup]=mount
   [sfdisk]=fdisk
   [sqlite3]=sqlite3
+  [jq]=jq
   [python3]=python3
   [curl]=curl
   [promtool]=prometheus

@@ -13,6 +13,7 @@ mod docs_examples;
 mod documented_commands;
 mod drivers;
 mod evidence;
+mod examples;
 mod experiments;
 mod export;
 mod fits;
