@@ -4,7 +4,7 @@
 //! rate reaches the n-th value of the unit process (Çinlar 1975, inversion of the integrated rate). So a burst, a
 //! ramp and a day share one piece of code, and moments depend on the seed alone, never on answers.
 
-use crate::shape::out_of_range;
+use crate::error::out_of_range;
 use crate::{Random, SpecError};
 use serde::{Deserialize, Serialize};
 

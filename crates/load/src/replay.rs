@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::schedule::{NEVER_NS, PlannedIo};
-use crate::shape::out_of_range;
+use crate::error::out_of_range;
+use crate::planned_io::{NEVER_NS, PlannedIo};
 use crate::trace::Trace;
 use crate::{LoadSpec, Operation, SpecError};
 

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use crate::arrival::ArrivalStream;
 use crate::distribution::Sampler;
+use crate::error::out_of_range;
+use crate::planned_io::PlannedIo;
 use crate::replay::Replayed;
-use crate::shape::{SizeShare, out_of_range};
+use crate::shape::SizeShare;
 use crate::{Direction, Generator, LoadSpec, Operation, Random, SpecError};
 
 /// Streams of random numbers for sizes, far from those of addresses, directions and arrivals.
@@ -14,27 +16,6 @@ const SIZE_STREAMS: u64 = 1 << 41;
 const ORDER_STREAMS: u64 = 1 << 42;
 /// The stream that scatters hot blocks, the same for all jobs.
 const SCATTER_STREAM: u64 = 1 << 43;
-
-/// The moment of an I/O that never comes: a trace that is replayed has ended.
-pub const NEVER_NS: u64 = u64::MAX;
-
-/// The next I/O of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlannedIo {
-    /// What to issue.
-    pub operation: Operation,
-    /// Not before this moment since the start of the load. In open loop this is the intended arrival, from which
-    /// latency counts. [`NEVER_NS`] where the job has nothing more to do.
-    pub not_before_ns: u64,
-}
-
-impl PlannedIo {
-    /// Nothing more, for this job.
-    pub(crate) fn none(job: u32) -> PlannedIo {
-        let operation = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job };
-        PlannedIo { operation, not_before_ns: NEVER_NS }
-    }
-}
 
 /// The I/Os of all jobs of a load. Each job's are independent of the others' and of the answers.
 ///
@@ -109,6 +90,56 @@ impl Schedule {
                 shaped.jobs[job as usize].arrivals.as_mut().map_or(0, |arrivals| arrivals.skip_until(end_ns))
             }
             Source::Plain(_) | Source::Replayed(_) => 0,
+        }
+    }
+
+    /// Notes where each job writes next, where the load is plain and sequential; nothing elsewhere.
+    pub(crate) fn sequential_positions(&self, positions: &mut Vec<u64>) {
+        match &self.source {
+            Source::Plain(generator) => generator.sequential_positions(positions),
+            Source::Shaped(_) | Source::Replayed(_) => positions.clear(),
+        }
+    }
+
+    /// As [`Generator::skip_sequential`].
+    pub(crate) fn skip_sequential(
+        &mut self,
+        positions: &[u64],
+        duration_ns: u64,
+        stretch_ns: u64,
+        written: &mut dyn FnMut(u64, u64),
+    ) {
+        if let Source::Plain(generator) = &mut self.source {
+            generator.skip_sequential(positions, duration_ns, stretch_ns, written);
+        }
+    }
+
+    /// Draws the next `ios` operations of a closed loop over all jobs, in turn, and passes each written range to `written`.
+    pub(crate) fn skip_random(&mut self, ios: u64, numjobs: u64, written: &mut dyn FnMut(u64, u64)) {
+        if let Source::Plain(generator) = &mut self.source {
+            return generator.skip_random(ios, written);
+        }
+        for io in 0..ios {
+            let Operation { direction, offset_bytes, length_bytes, .. } =
+                self.next((io % numjobs) as u32).operation;
+            if direction == Direction::Write {
+                written(offset_bytes, u64::from(length_bytes));
+            }
+        }
+    }
+
+    /// As [`Generator::skip_limited`].
+    pub(crate) fn skip_limited(&mut self, duration_ns: u64, at_ns: u64, rate: f64) {
+        if let Source::Plain(generator) = &mut self.source {
+            generator.skip_limited(duration_ns, at_ns, rate);
+        }
+    }
+
+    /// As [`Generator::is_catching_up`]; false where the load is not plain.
+    pub(crate) fn is_catching_up(&self, ios: u64, duration_ns: u64, at_ns: u64) -> bool {
+        match &self.source {
+            Source::Plain(generator) => generator.is_catching_up(ios, duration_ns, at_ns),
+            Source::Shaped(_) | Source::Replayed(_) => false,
         }
     }
 

@@ -3,6 +3,7 @@
 //! The default is the plain load: closed loop, one block size, uniform addresses.
 
 use crate::arrival::{Arrival, RateCurve};
+use crate::error::out_of_range;
 use crate::replay::Replay;
 use crate::{LoadSpec, SpecError};
 use serde::{Deserialize, Serialize};
@@ -277,13 +278,4 @@ impl LoadShape {
         }
         self.sizes.iter().map(|size| size.bs_bytes).max().unwrap_or(bs_bytes)
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "callers hand over literals and formatted text alike")]
-pub(crate) fn out_of_range(
-    setting: &'static str,
-    value: impl ToString,
-    allowed: impl Into<String>,
-) -> SpecError {
-    SpecError::OutOfRange { setting, value: value.to_string(), allowed: allowed.into() }
 }

@@ -1,5 +1,7 @@
 //! Load specification, in fio's terms.
 
+use crate::SpecError;
+use crate::error::out_of_range;
 use crate::shape::LoadShape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,57 +92,35 @@ pub struct LoadSpec {
     pub shape: LoadShape,
 }
 
-/// A load that cannot be issued.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SpecError {
-    /// A setting out of its range.
-    #[error("`{setting}` is {value}, but must be {allowed}")]
-    OutOfRange {
-        /// fio's name of the setting.
-        setting: &'static str,
-        /// What it was.
-        value: String,
-        /// What it may be.
-        allowed: String,
-    },
-}
-
 impl LoadSpec {
     /// Checks every setting against its limit. Everything that issues a load calls this first.
     pub fn check(&self) -> Result<(), SpecError> {
-        let out_of_range =
-            |setting, value: String, allowed: String| Err(SpecError::OutOfRange { setting, value, allowed });
+        let refuse = |setting, value: &dyn ToString, allowed: String| {
+            Err(out_of_range(setting, value.to_string(), allowed))
+        };
         if self.bs_bytes == 0 || !self.bs_bytes.is_multiple_of(512) {
-            return out_of_range("bs", self.bs_bytes.to_string(), "a multiple of 512, at least 512".into());
+            return refuse("bs", &self.bs_bytes, "a multiple of 512, at least 512".into());
         }
         if self.rwmixread > 100 {
-            return out_of_range("rwmixread", self.rwmixread.to_string(), "0 to 100".into());
+            return refuse("rwmixread", &self.rwmixread, "0 to 100".into());
         }
         if self.numjobs == 0 || self.numjobs > NUMJOBS_LIMIT {
-            return out_of_range("numjobs", self.numjobs.to_string(), format!("1 to {NUMJOBS_LIMIT}"));
+            return refuse("numjobs", &self.numjobs, format!("1 to {NUMJOBS_LIMIT}"));
         }
         if self.iodepth == 0 || self.iodepth > IODEPTH_LIMIT {
-            return out_of_range("iodepth", self.iodepth.to_string(), format!("1 to {IODEPTH_LIMIT}"));
+            return refuse("iodepth", &self.iodepth, format!("1 to {IODEPTH_LIMIT}"));
         }
         if self.outstanding() > OUTSTANDING_LIMIT {
-            return out_of_range(
-                "numjobs × iodepth",
-                self.outstanding().to_string(),
-                format!("at most {OUTSTANDING_LIMIT}"),
-            );
+            return refuse("numjobs × iodepth", &self.outstanding(), format!("at most {OUTSTANDING_LIMIT}"));
         }
         if self.runtime_ns == 0 {
-            return out_of_range("runtime", "0".into(), "above 0".into());
+            return refuse("runtime", &0, "above 0".into());
         }
         if self.interval_ns == 0 {
-            return out_of_range("interval", "0".into(), "above 0".into());
+            return refuse("interval", &0, "above 0".into());
         }
         if self.rate_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-            return out_of_range(
-                "rate_iops",
-                format!("{:?}", self.rate_iops),
-                "above 0, at most 10^9".into(),
-            );
+            return refuse("rate_iops", &format!("{:?}", self.rate_iops), "above 0, at most 10^9".into());
         }
         self.shape.check(self)
     }

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::batch::{Batch, DIRECTIONS, P99, joined_latency, mean_ns_of, rate_of};
+use super::batch::{
+    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, P99, joined_latency, mean_ns_of, rate_of,
+};
 use super::estimate::{Estimate, Moments, wider};
-use super::level::{BEYOND_CLUSTER, BEYOND_IN_BATCH};
 use crate::{Histogram, Sample};
 
 /// Windows that are looked at together, besides each alone.

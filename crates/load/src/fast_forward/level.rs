@@ -5,7 +5,9 @@
 //! narrow. A load that is still on its way shows a difference between the first and the last batches; the first are then dropped
 //! (deletion of the initial transient).
 
-use super::batch::{Batch, DIRECTIONS, P99, P99_9, joined_latency, mean_ns_of, rate_of};
+use super::batch::{
+    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, P99, P99_9, joined_latency, mean_ns_of, rate_of,
+};
 use super::checks::Checks;
 use super::estimate::{Estimate, differ, student_975, surest_from, wider};
 use super::spread::{Estimates, LevelSpread, RATE_FLOOR, Spread};
@@ -29,12 +31,10 @@ const P99_9_SURE: f64 = 0.12;
 /// A load is longer than these by the length of a minute; its bounds are wider by the square root of how many, at the most this.
 const MINUTE_NS: f64 = 60e9;
 const TOLERANCE_MOST: f64 = 4.0;
-/// A percentile is asked of a load in which so many latencies lie beyond it, and of batches with so many beyond it.
+/// A percentile is asked of a load in which so many latencies lie beyond it.
 const BEYOND_LEAST: f64 = 100.0;
-pub(super) const BEYOND_IN_BATCH: f64 = 5.0;
-/// Where batches have fewer, all of them together have at least so many; latencies beyond come in clusters of this size.
+/// Where batches have fewer than [`BEYOND_IN_BATCH`], all of them together have at least so many.
 const BEYOND_IN_ALL: f64 = 6.0;
-pub(super) const BEYOND_CLUSTER: f64 = 3.0;
 /// A direction with a smaller share of the I/Os does not hold a level up.
 const DIRECTION_LEAST: f64 = 0.01;
 /// Turns of the queue in the batches of a level.

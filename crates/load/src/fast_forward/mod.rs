@@ -15,13 +15,12 @@ mod checks;
 mod estimate;
 mod level;
 mod progress;
+mod skip;
 mod spread;
 
 use std::ops::ControlFlow;
 
-use crate::recorder::Recorder;
-use crate::simulate::ClosedLoop;
-use crate::simulate_shaped::ShapedLoop;
+use crate::simulate::SimulatedLoad;
 use crate::{Device, LoadSpec, Sample, SpecError, run_simulated};
 use progress::Progress;
 
@@ -90,40 +89,6 @@ impl Extrapolation {
     }
 }
 
-/// The end of a window, for what is extrapolated from it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WindowEnd {
-    /// Length of the window.
-    pub window_ns: u64,
-    /// I/Os that were answered in it, errors too.
-    pub ios: u64,
-    /// I/Os a nanosecond of the level.
-    pub rate: f64,
-    /// Time that the load still has, with what is skipped now.
-    pub left_ns: u64,
-}
-
-/// A load in simulated time that can be stopped and gone on with.
-pub(crate) trait SimulatedLoad<D> {
-    fn device(&mut self) -> &mut D;
-
-    /// Issues the first I/Os.
-    fn begin(&mut self);
-
-    /// Simulates the next `duration_ns` and returns what completed.
-    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample;
-
-    /// True where the `ios` of the last `duration_ns` made up for what could not be issued before, or arrivals wait for a place
-    /// in the queue: such a rate does not last.
-    fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool;
-
-    /// Skips `duration_ns`; in open loop returns how many I/Os arrive in it.
-    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64>;
-
-    /// Waits for what is outstanding.
-    fn drain(&mut self);
-}
-
 /// Runs a load as [`run_simulated`] does, simulating as much of it as its results need. Loads that are short or whose demand
 /// changes with time (bursts, profiles, traces) are simulated whole, and sequential ones on a device without
 /// [`FastForward::can_skip_sequential`].
@@ -138,37 +103,10 @@ pub fn run_fast_forward<D: FastForward>(
         run_simulated(device, spec, on_sample)?;
         return Ok(Extrapolation::none(spec));
     }
-    if spec.shape.is_plain() {
-        Ok(run(ClosedLoop::new(device, spec)?, spec, on_sample))
-    } else {
-        Ok(run(ShapedLoop::new(device, spec)?, spec, on_sample))
-    }
-}
-
-fn run<D: FastForward, L: SimulatedLoad<D>>(
-    mut load: L,
-    spec: &LoadSpec,
-    on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
-) -> Extrapolation {
+    let mut load = SimulatedLoad::new(device, spec)?;
     load.begin();
     let mut progress = Progress::new(spec);
     let _ = progress.run(&mut load, on_sample);
     load.drain();
-    progress.extrapolation()
-}
-
-/// Simulates the next `duration_ns` of a load as one interval.
-pub(crate) fn simulate_window(
-    spec: &LoadSpec,
-    duration_ns: u64,
-    run: impl FnOnce(&mut Recorder, &mut dyn FnMut(Sample) -> ControlFlow<()>) -> ControlFlow<()>,
-) -> Sample {
-    let whole = LoadSpec { ramp_ns: 0, runtime_ns: duration_ns, interval_ns: duration_ns, ..spec.clone() };
-    let mut recorder = Recorder::new(&whole);
-    let mut window = Sample::default();
-    let _ = run(&mut recorder, &mut |sample| {
-        window = sample;
-        ControlFlow::Continue(())
-    });
-    window
+    Ok(progress.extrapolation())
 }
