@@ -1,12 +1,13 @@
 //! Path classification.
 
-use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
+use crate::block::{BlockDevice, classify_block_device};
 use crate::content::{Content, scan_content};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::lvm::active_volumes;
 use crate::roots::Roots;
 use crate::same_disk::OtherPath;
+use crate::sysfs::DeviceNumber;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;

@@ -1,7 +1,6 @@
 //! Disk identity, to tell whether two block devices are one disk.
 
-use crate::block::{attribute, kernel_name, serial, vendor_and_model};
-use crate::same_disk::wwn_of_multipath_map;
+use crate::sysfs::{attribute, kernel_name, serial, vendor_and_model};
 use std::fs;
 use std::path::Path;
 
@@ -166,4 +165,16 @@ fn scsi_target(device: &Path) -> Option<String> {
     let fields: Vec<&str> = address.split(':').collect();
     let is_address = fields.len() == 4 && fields.iter().all(|f| f.bytes().all(|b| b.is_ascii_digit()));
     is_address.then(|| fields[..3].join(":"))
+}
+
+/// The designator that a disk gives every path to it: `dm/uuid` of a multipath map is `mpath-` and the WWID of
+/// multipath-tools (the designator's type as a digit, then the designator).
+fn wwn_of_multipath_map(directory: &Path) -> Option<String> {
+    let wwid = attribute(directory, "dm/uuid")?.strip_prefix("mpath-")?.to_owned();
+    let kinds = [("3", "naa."), ("2", "eui."), ("1", "t10.")];
+    if wwid.contains('.') {
+        // NVMe: the map has the kernel's own wwid.
+        return Some(wwid);
+    }
+    kinds.iter().find_map(|(digit, prefix)| Some(format!("{prefix}{}", wwid.strip_prefix(digit)?)))
 }

@@ -1,9 +1,9 @@
 //! Disk by what it calls itself: the same LUN has another path on every host, and the same WWN on all.
 
-use crate::block::{attribute, entries};
 use crate::disk_identity::DiskIdentity;
 use crate::error::TargetError;
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries};
 use std::fmt;
 use std::path::{Path, PathBuf};
 

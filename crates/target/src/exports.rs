@@ -1,8 +1,8 @@
 //! Exports of the kernel's storage targets: nvmet and LIO open what they export without claiming it, so that no
 //! exclusive open tells of them. Who writes through an export may be another host, or this one over a network.
 
-use crate::block::{attribute, entries, kernel_name, serial};
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries, kernel_name, serial};
 use crate::usage::kernel_name_of_node;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -36,10 +36,11 @@ mod roots;
 mod same_disk;
 mod shared_users;
 mod spec;
+mod sysfs;
 mod usage;
 mod writers;
 
-pub use block::{BlockDevice, DeviceKind, DeviceNumber, MapperKind, classify_block_device};
+pub use block::{BlockDevice, classify_block_device};
 pub use classify::{Classification, classify};
 pub use content::{Content, Signature, scan_content};
 pub use disk_name::DiskName;
@@ -56,4 +57,5 @@ pub use roots::Roots;
 pub use same_disk::OtherPath;
 pub use shared_users::SharedUser;
 pub use spec::{SPEC_LIMIT_BYTES, StorageSpec, TargetSpec, TwinSpec};
+pub use sysfs::{DeviceKind, DeviceNumber, MapperKind};
 pub use usage::{Holder, Mount, Usage};

@@ -1,9 +1,9 @@
 //! Targets that answer from the host's memory: what is measured there is not storage.
 
-use crate::block::{attribute, entries, kernel_name, whole_device};
 use crate::classify::Classification;
 use crate::inspect::{Inspected, Subject};
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries, kernel_name, whole_device};
 use crate::usage::directory_of_node;
 use std::fs;
 use std::path::Path;

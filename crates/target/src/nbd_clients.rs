@@ -5,10 +5,10 @@
 //! when it is in use, has the size of the export, and somebody on this host is connected to the server. Two exports of
 //! one size on one server are taken for one: attaching the second as a device tells them apart.
 
-use crate::block::{attribute, entries, number_attribute};
 use crate::nbd_uri::NbdEndpoint;
 use crate::roots::Roots;
 use crate::shared_users::{Reach, shared_users};
+use crate::sysfs::{attribute, entries, number_attribute};
 use crate::usage::{block_directory, usage_of};
 use std::fs;
 use std::io;

@@ -1,6 +1,6 @@
 //! Permit: a target opened and held for a run.
 
-use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
+use crate::block::{BlockDevice, classify_block_device};
 use crate::classify::{Classification, claim_other_path, open_block};
 use crate::error::TargetError;
 use crate::file::RegularFile;
@@ -11,6 +11,7 @@ use crate::origin::{self, Origin};
 use crate::roots::Roots;
 use crate::same_disk::OtherPath;
 use crate::spec::StorageSpec;
+use crate::sysfs::DeviceNumber;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, TryLockError};

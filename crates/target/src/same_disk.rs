@@ -3,11 +3,11 @@
 //! A disk with two ports is two block devices until multipathd has made a map of them. The kernel knows nothing of
 //! that: it lets `/dev/sdh` be opened exclusively and written while a file system on `/dev/sdg` is mounted.
 
-use crate::block::{attribute, entries, kernel_name, number_attribute, whole_device};
 use crate::disk_identity::DiskIdentity;
 use crate::exports::{Export, exports};
 use crate::roots::Roots;
 use crate::shared_users::Reach;
+use crate::sysfs::{entries, kernel_name, number_attribute, whole_device};
 use crate::usage::{self, LoopDevice, Usage};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -260,16 +260,4 @@ impl OtherPath {
         }
         uses.into_iter().map(|one| format!("/dev/{} {} and {one}", self.kernel_name, self.because)).collect()
     }
-}
-
-/// The designator that a disk gives every path to it: `dm/uuid` of a multipath map is `mpath-` and the WWID of
-/// multipath-tools (the designator's type as a digit, then the designator).
-pub(crate) fn wwn_of_multipath_map(directory: &Path) -> Option<String> {
-    let wwid = attribute(directory, "dm/uuid")?.strip_prefix("mpath-")?.to_owned();
-    let kinds = [("3", "naa."), ("2", "eui."), ("1", "t10.")];
-    if wwid.contains('.') {
-        // NVMe: the map has the kernel's own wwid.
-        return Some(wwid);
-    }
-    kinds.iter().find_map(|(digit, prefix)| Some(format!("{prefix}{}", wwid.strip_prefix(digit)?)))
 }

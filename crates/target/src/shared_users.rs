@@ -1,8 +1,8 @@
 //! Users of a device's bytes that have not claimed it: processes that write, and exports of the kernel.
 
-use crate::block::{DeviceNumber, attribute};
 use crate::exports::{Export, exports};
 use crate::roots::Roots;
+use crate::sysfs::{DeviceNumber, attribute};
 use crate::usage::{block_directory, is_same_file};
 use crate::writers::{Wanted, writers};
 use serde::Serialize;

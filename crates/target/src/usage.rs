@@ -1,7 +1,7 @@
 //! Users of a block device: holders above it, mounts, swap, loop devices.
 
-use crate::block::{MapperKind, attribute, describe_holder, entries, kernel_name, whole_device};
 use crate::roots::Roots;
+use crate::sysfs::{MapperKind, attribute, describe_holder, entries, kernel_name, whole_device};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;

@@ -3,8 +3,8 @@
 //! A file that a process keeps only as a mapping, or only registered with io_uring, has no file descriptor and is not
 //! found; neither are processes of other users unless this one is root's.
 
-use crate::block::DeviceNumber;
 use crate::roots::Roots;
+use crate::sysfs::DeviceNumber;
 use crate::usage::kernel_name_of_node;
 use std::collections::BTreeSet;
 use std::fs;
