@@ -1,10 +1,10 @@
 //! Case: one point of a stage's matrix, with all its settings resolved.
 
+use crate::matrix::SettingValues;
 use crate::part::{
     Amount, EventCondition, Filesystem, HostChoice, LoadChoice, LoadSearch, LoadTarget, Preconditioning,
     Stripe,
 };
-use crate::plan::SettingValues;
 use crate::quantity::Quantity;
 use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
 use load::{ArrivalProcess, LoadSpec};

@@ -1,8 +1,9 @@
 //! Expansion of a plan and a selection into cases.
 
 use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, RateShare, mark_preconditioning};
+use crate::matrix::{Assignment, MatrixAxis, SettingValues};
 use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, Trigger};
-use crate::plan::{Assignment, MatrixAxis, Plan, SettingValues, Stage};
+use crate::plan::{Plan, Stage};
 use crate::setting::{SETTINGS, Setting, setting_or_error};
 use crate::source::Place;
 use crate::{PlanError, PlanErrorKind as Kind, convert, estimate};

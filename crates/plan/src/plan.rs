@@ -1,21 +1,17 @@
 //! Plan whose every value is checked.
 
 use crate::claim::Claim;
+use crate::matrix::{Assignment, Condition, Inclusion, MatrixAxis, SettingValues};
 use crate::part::{
     Chart, Continues, Declared, EventTemplate, FilesystemOptions, HostChoice, Image, InventoryCommand,
     JobShare, LoadChoice, LoadSearch, LoadTemplate, Pause, PlanHost, Preconditioning, Requirement, Rounds,
     Stripe, Table, VolumeShare, Watch,
 };
-use crate::published::PublishedTable;
-use crate::setting::Setting;
+use crate::published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable};
 use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind};
 use load::{RateCurve, Replay};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-
-/// The settings of a case by name, each as DESIGN.md fixes its type.
-pub type SettingValues = Map<String, Value>;
 
 /// A test plan.
 #[derive(Debug, Clone)]
@@ -106,50 +102,37 @@ pub struct Stage {
     pub(crate) exclude: Vec<Condition>,
 }
 
-/// A setting with its value.
-#[derive(Debug, Clone)]
-pub(crate) struct Assignment {
-    pub setting: &'static Setting,
-    pub value: Value,
-    pub place: Place,
-}
-
-/// A setting that varies.
-#[derive(Debug, Clone)]
-pub(crate) struct MatrixAxis {
-    pub setting: &'static Setting,
-    pub points: Vec<AxisPoint>,
-}
-
-/// One value of an axis and the settings that it brings.
-#[derive(Debug, Clone)]
-pub(crate) struct AxisPoint {
-    pub value: Value,
-    pub place: Place,
-    pub brings: Vec<Assignment>,
-}
-
-/// A further case beside the matrix.
-#[derive(Debug, Clone)]
-pub(crate) struct Inclusion {
-    pub assignments: Vec<Assignment>,
-    pub place: Place,
-}
-
-/// Settings that a case must have, each with one of some values.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Condition(pub Vec<(&'static str, Vec<Value>)>);
-
-impl Condition {
-    pub fn holds(&self, settings: &SettingValues) -> bool {
-        self.0.iter().all(|(name, values)| settings.get(*name).is_some_and(|value| values.contains(value)))
-    }
-}
-
 impl Plan {
     /// The stage of this name.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// The published figures of a case. A maximum or minimum over several cases is none of them
+    /// ([`Plan::published_extremes`]).
+    pub fn published_for(&self, stage: &str, settings: &SettingValues) -> Vec<PublishedFigure> {
+        let mut figures = Vec::new();
+        for table in &self.published {
+            for row in table.rows_for(stage, settings) {
+                let own = row.figures.iter().filter(|figure| figure.of == FigureOf::Each);
+                figures.extend(own.map(|figure| PublishedFigure {
+                    quantity: figure.quantity,
+                    value: figure.value,
+                    file: table.file.clone(),
+                    source: row.source.clone(),
+                }));
+            }
+        }
+        figures
+    }
+
+    /// The published rows whose figures are maxima or minima over several cases, each with its table;
+    /// [`PublishedTable::has_row_for`] tells which cases.
+    pub fn published_extremes(&self) -> impl Iterator<Item = (&PublishedTable, &PublishedRow)> {
+        self.published
+            .iter()
+            .flat_map(|table| table.rows.iter().map(move |row| (table, row)))
+            .filter(|(_, row)| row.has_extreme())
     }
 
     pub(crate) fn error_at(

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::document::{Assignments, AxisDocument, Conditions, MatrixDocument};
-use crate::plan::{Assignment, AxisPoint, Condition, Inclusion, MatrixAxis};
+use crate::matrix::{Assignment, AxisPoint, Condition, Inclusion, MatrixAxis};
 use crate::setting::{Setting, setting_or_error};
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};

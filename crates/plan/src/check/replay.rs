@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::document::ReplayDocument;
-use crate::plan::{Assignment, MatrixAxis};
+use crate::matrix::{Assignment, MatrixAxis};
 use crate::setting::setting_or_error;
 use crate::source::Place;
 use crate::yaml::Located;

@@ -4,7 +4,7 @@ mod shape;
 
 pub(crate) use shape::{COURSES_OF_RATES, Profiles};
 
-use crate::plan::SettingValues;
+use crate::matrix::SettingValues;
 use load::{LoadSpec, Pattern, SpecError};
 use serde_json::Value;
 use units::NANOS_PER_SECOND;

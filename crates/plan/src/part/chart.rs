@@ -1,7 +1,7 @@
 //! Charts and tables that a plan asks for.
 
 use super::Moment;
-use crate::plan::{Condition, SettingValues};
+use crate::matrix::{Condition, SettingValues};
 use crate::quantity::{QUANTITIES, Quantity};
 use crate::setting::SETTINGS;
 use schemars::JsonSchema;

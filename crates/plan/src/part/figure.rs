@@ -1,6 +1,7 @@
 //! Figures that results are held against: what the vendor declares, and what is required.
 
-use crate::plan::{Condition, Plan, SettingValues};
+use crate::matrix::{Condition, SettingValues};
+use crate::plan::Plan;
 use crate::quantity::Quantity;
 
 /// A figure that the vendor declares.

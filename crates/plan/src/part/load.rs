@@ -1,7 +1,7 @@
 //! Several loads at once.
 
 use super::{HostChoice, Moment};
-use crate::plan::Assignment;
+use crate::matrix::Assignment;
 use crate::source::Place;
 
 /// Target of a load.

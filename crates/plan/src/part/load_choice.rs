@@ -1,7 +1,7 @@
 //! Jobs and depth that an earlier stage's results choose.
 
 use super::Pick;
-use crate::plan::{Condition, SettingValues};
+use crate::matrix::{Condition, SettingValues};
 
 /// The jobs and the depth of a case of an earlier stage, chosen from its results.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! Pauses after cases.
 
-use crate::plan::Condition;
+use crate::matrix::Condition;
 use crate::quantity::Quantity;
 use crate::source::Place;
 

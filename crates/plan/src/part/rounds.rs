@@ -1,7 +1,7 @@
 //! Rounds of a stage, and when there are enough of them.
 
 use super::Amount;
-use crate::plan::{Condition, SettingValues};
+use crate::matrix::{Condition, SettingValues};
 use crate::quantity::Quantity;
 
 /// Number of rounds of a stage.
