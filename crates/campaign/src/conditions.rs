@@ -29,7 +29,7 @@ impl<'a> WatchedCondition<'a> {
         }
     }
 
-    /// Whether the condition holds after this sample. Samples of the ramp do not count.
+    /// Counts a sample and returns true if the condition holds now. Samples of the ramp do not count.
     pub fn holds_after(&mut self, sample: &Sample) -> bool {
         if sample.is_ramp {
             return false;

@@ -45,9 +45,9 @@ pub(crate) enum Message {
     Happened { case_index: u32, event: CaseEvent },
     /// A case's loads begin, or have ended: what is counted in between is counted under load.
     Loaded { case_index: u32, is_loaded: bool, at: Instant },
-    /// How much of a case is done, 0 to 1.
+    /// Progress of a case, 0 to 1.
     Progress { case_index: u32, share: f64 },
-    /// What a case waits for, for people.
+    /// Text for people on what a case waits for.
     Waiting { case_index: u32, text: String },
     /// A setting of the array or the host was changed or put back.
     Changed { case_index: Option<u32>, change: Change },

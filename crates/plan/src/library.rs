@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct LoadedPlan {
     /// The plan's name: that under which it ships, or its file's name without the ending.
     pub name: String,
-    /// Where the text comes from, as errors show it.
+    /// Source of the text, as errors show it.
     pub source: String,
     /// The YAML.
     pub text: String,
@@ -28,7 +28,7 @@ pub struct LoadedPlan {
 pub struct LoadedArray {
     /// The array's name: that under which it ships, or its file's name without the ending.
     pub name: String,
-    /// Where the text comes from, as errors show it.
+    /// Source of the text, as errors show it.
     pub source: String,
     /// The YAML.
     pub text: String,

@@ -12,7 +12,7 @@ pub struct ShippedPart {
     pub kind: &'static str,
     /// The name by which arrays use it.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: &'static str,
     /// Its YAML.
     pub text: &'static str,

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 pub struct Plan {
     /// The name by which results refer to it.
     pub name: String,
-    /// What is tested, in one line.
+    /// Subject of the test, in one line.
     pub title: String,
-    /// Who wrote it.
+    /// Author of the plan.
     pub author: Option<String>,
-    /// What the test is about; blank lines separate paragraphs.
+    /// Introduction to the test; blank lines separate paragraphs.
     pub intro: Option<String>,
     /// Remarks for the report.
     pub notes: Vec<String>,
@@ -34,13 +34,13 @@ pub struct Plan {
     pub read_only: bool,
     /// Length of a sample.
     pub interval_ns: u64,
-    /// What is counted beside the load.
+    /// Counters that are read beside the load.
     pub watch: Watch,
     /// Other hosts that issue the load.
     pub hosts: Vec<PlanHost>,
-    /// How hosts that see the same volume use it.
+    /// Use of a volume that several hosts see.
     pub share: Option<VolumeShare>,
-    /// Whether each host runs all jobs of a load.
+    /// Division of a load's jobs among hosts: all on each host, or shared out.
     pub jobs: JobShare,
     /// The rates over time that `rate_profile` names.
     pub profiles: BTreeMap<String, RateCurve>,
@@ -50,9 +50,9 @@ pub struct Plan {
     pub requirements: Vec<Requirement>,
     /// Conclusions that the run shows or refutes.
     pub claims: Vec<Claim>,
-    /// What the vendor declares.
+    /// Figures that the vendor declares.
     pub declared: Vec<Declared>,
-    /// What others have measured.
+    /// Measurements that others have published.
     pub published: Vec<PublishedTable>,
     /// The charts that the plan asks for.
     pub charts: Vec<Chart>,
@@ -66,13 +66,13 @@ pub struct Plan {
 pub struct Stage {
     /// Its name.
     pub name: String,
-    /// What it shows, in one line.
+    /// Subject of the stage, in one line.
     pub title: Option<String>,
     /// Remarks for the report.
     pub notes: Vec<String>,
-    /// How often the whole matrix is run, where it is repeated.
+    /// Rounds of the whole matrix, where it is repeated.
     pub repeats: Option<Rounds>,
-    /// Whether cases begin in the state in which those before them left the target.
+    /// Continuation of cases: in the state in which earlier cases left the target, or not.
     pub continues: Continues,
     /// Loads that run at once in each case; empty where a case is one load.
     pub loads: Vec<LoadTemplate>,
@@ -80,9 +80,9 @@ pub struct Stage {
     pub hosts: HostChoice,
     /// A stripe that the host makes over several targets.
     pub stripe: Option<Stripe>,
-    /// How file systems are made and mounted for cases that ask for one.
+    /// Options of making and mounting file systems, for cases that ask for one.
     pub filesystem: FilesystemOptions,
-    /// What each case searches for, instead of being one load.
+    /// Search of each case, instead of one load.
     pub find: Option<LoadSearch>,
     /// The jobs and depth of its cases, where an earlier stage's results choose them.
     pub load_of: Option<LoadChoice>,
@@ -92,7 +92,7 @@ pub struct Stage {
     pub pause: Pause,
     /// Writes before the first case and after each change of array settings.
     pub precondition: Option<Preconditioning>,
-    /// What is done to the target while each case runs.
+    /// Events while each case runs.
     pub events: Vec<EventTemplate>,
     pub(crate) name_place: Place,
     /// The plan's defaults, overridden by the stage's settings.

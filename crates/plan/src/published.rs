@@ -25,13 +25,13 @@ pub enum FigureOf {
 /// One published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedFigure {
-    /// Which quantity it is.
+    /// Quantity of the figure.
     pub quantity: Quantity,
     /// The figure, in the quantity's unit.
     pub value: f64,
     /// The table that it comes from.
     pub file: String,
-    /// What the table names as its source.
+    /// Source that the table names.
     pub source: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct PublishedTable {
 pub struct PublishedRow {
     /// Its figures, in the quantities' units.
     pub figures: Vec<PublishedValue>,
-    /// What the table names as its source.
+    /// Source that the table names.
     pub source: Option<String>,
     /// The settings of the cases that it belongs to.
     pub(crate) settings: Vec<(&'static str, Vec<CellPart>)>,
@@ -76,13 +76,13 @@ pub struct PublishedRow {
 /// A figure of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PublishedValue {
-    /// Which quantity it is.
+    /// Quantity of the figure.
     pub quantity: Quantity,
     /// The figure, in the quantity's unit.
     pub value: f64,
     /// Half of the last printed digit, in the quantity's unit: a printed 0.6 may be anything from 0.55 to 0.65.
     pub half_digit: f64,
-    /// What it is of the cases that the row belongs to.
+    /// Statistic that the figure is, over the cases that the row belongs to.
     pub of: FigureOf,
 }
 

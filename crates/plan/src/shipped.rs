@@ -5,7 +5,7 @@
 pub struct Shipped {
     /// The name by which it is asked for.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: &'static str,
     /// Its YAML.
     pub text: &'static str,

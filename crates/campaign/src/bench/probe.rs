@@ -121,7 +121,7 @@ fn record(host: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the kernel shows after so many seconds under load: every path carries some of it.
+/// Writes the kernel's counters after so many seconds under load: every path carries a share of it.
 fn write_readings(host: &Path, second: u64) -> io::Result<()> {
     let mut diskstats = String::new();
     let mut line = |minor: usize, name: &str, paths: u64| {

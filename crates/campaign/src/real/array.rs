@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-/// How often a person is told what an array is still doing.
+/// Interval of messages to a person on what an array is still doing.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 /// Array driver with the settings that it made last.
@@ -99,7 +99,7 @@ impl ArraySetter {
         }
     }
 
-    /// What the events of a case go through.
+    /// Returns the array driver, which carries out the events of a case.
     pub fn driver(&mut self) -> &mut dyn ArrayDriver {
         self.driver.as_mut()
     }

@@ -34,7 +34,7 @@ impl CommonStart {
     }
 }
 
-/// What differs where an agent carries cases out for a coordinator.
+/// Parameters of an agent, which carries cases out for a coordinator.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentParts {
     pub start: Arc<CommonStart>,

@@ -72,7 +72,7 @@ impl RealEngine {
     }
 }
 
-/// Whether the page cache is passed by, as it is where nobody says otherwise.
+/// Returns true if I/O bypasses the page cache, as it does unless `direct` is 0.
 pub(crate) fn is_direct(settings: &SettingValues) -> bool {
     settings.get("direct").and_then(Value::as_u64) != Some(0)
 }
@@ -126,7 +126,7 @@ pub(crate) fn fio_options(settings: &SettingValues, is_nbd: bool) -> Vec<(String
     options
 }
 
-/// Why fio cannot carry these settings out.
+/// Returns the reason why fio cannot carry these settings out.
 pub(crate) fn not_of_fio(settings: &SettingValues) -> Option<&'static str> {
     let zeroes = settings.get(TRIM_BY).and_then(Value::as_str) == Some("zeroes");
     zeroes.then_some("`trim_by` is `zeroes`: a trim of fio is a discard; use `--engine ring`")

@@ -16,7 +16,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// An event that is to come.
 #[derive(Debug)]
 struct ScheduledEvent<'a> {
-    /// When it takes place, at the latest; none where only its condition brings it about.
+    /// Time at which it takes place at the latest; `None` where only its condition triggers it.
     at_ns: Option<u64>,
     /// Looked at whenever a sample ends, until it has held.
     condition: Option<WatchedCondition<'a>>,

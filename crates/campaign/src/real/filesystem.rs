@@ -14,7 +14,7 @@ const FILE_NAME: &str = "arraylab.data";
 const FILE_UNIT_BYTES: u64 = 1 << 20;
 /// A smaller file is no load of a file system.
 const FILE_LEAST_BYTES: u64 = 4 * FILE_UNIT_BYTES;
-/// How often a file system that is still in use is asked to go.
+/// Attempts to unmount a file system that is still in use.
 const UNMOUNT_ATTEMPTS: u32 = 20;
 const UNMOUNT_PAUSE: std::time::Duration = std::time::Duration::from_millis(250);
 

@@ -18,7 +18,7 @@ pub(crate) struct WatchSettings {
     pub interval: Duration,
     /// Block devices; their drives are asked for their health.
     pub devices: DeviceSelection,
-    /// What the plan asks for beside the host.
+    /// Telemetry sources that the plan names beside the host.
     pub plan: Watch,
 }
 
@@ -106,7 +106,7 @@ fn start_host(
     })
 }
 
-/// What was read, as it goes to the coordinator.
+/// Returns the counters of an interval as the coordinator receives them.
 pub(crate) fn owned(read: &HostInterval) -> Vec<OwnedCounter> {
     read.counters
         .iter()
@@ -143,7 +143,7 @@ fn start_collector(
     })
 }
 
-/// What is asked, how often, and how long an answer may take.
+/// Lists the telemetry sources with their poll intervals and timeouts.
 fn sources(watched: WatchSettings) -> Vec<(CollectorSource, Duration, Duration)> {
     let WatchSettings { devices, plan, .. } = watched;
     let times = |poll: plan::PollSettings| {

@@ -30,7 +30,7 @@ pub(crate) enum Issuer {
     },
     /// Our own engine, without the kernel: the null target.
     Null {
-        /// How large it says it is.
+        /// Capacity that the target reports, in bytes.
         capacity_bytes: u64,
     },
     /// fio, which opens its target by itself; on another host a server of fio does.
@@ -50,7 +50,7 @@ pub(crate) struct RealLoad {
     pub io_size_bytes: Option<u64>,
     /// Settings of its case, of which those of the engine count.
     pub settings: SettingValues,
-    /// When it begins, since the start of the case.
+    /// Start of the load, since the start of the case.
     pub start_ns: u64,
 }
 
@@ -67,16 +67,16 @@ pub(crate) struct Measured {
     pub warnings: Vec<String>,
     /// Blocks that were read back and are as written, where the load is verified.
     pub verified_blocks: Option<u64>,
-    /// What written content came to, where the load asks for compressible content or duplicates.
+    /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
 }
 
 /// Result of a load: measurement or failure.
 #[derive(Debug, Default)]
 pub(crate) struct LoadRun {
-    /// What was counted, as far as it came.
+    /// Measurement, of the part that was carried out.
     pub measured: Option<Measured>,
-    /// Why it did not end as it should.
+    /// Reason why it did not end as it should.
     pub failed: Option<String>,
     /// The target may still be working on I/Os of the load.
     pub is_pending: bool,
@@ -92,7 +92,7 @@ impl LoadRun {
 pub(crate) struct Listener<'a> {
     /// Each interval, with the number of its load; counted from the start of the case. fio hands them out at its end.
     pub on_sample: &'a (dyn Fn(usize, Sample) + Sync),
-    /// How much is done, 0 to 1.
+    /// Takes the progress, 0 to 1.
     pub on_progress: &'a (dyn Fn(f64) + Sync),
 }
 
@@ -181,14 +181,14 @@ pub(crate) fn run_at_once(
 /// A load that is to be issued, and who hears of it.
 struct Issue<'a> {
     load: &'a RealLoad,
-    /// Where files of the engine go.
+    /// Directory for the engine's files.
     directory: &'a Path,
     /// Takes each interval.
     hand_on: &'a dyn Fn(Sample),
     /// Takes how much is done, 0 to 1.
     on_progress: &'a dyn Fn(f64),
     stop: &'a AtomicBool,
-    /// Where it waits for its start.
+    /// Barrier at which the load waits for its start.
     start: Option<&'a StartBarrier>,
 }
 

@@ -39,9 +39,9 @@ pub(crate) struct Simulator {
     settings: Map<String, Value>,
     target: String,
     threads: usize,
-    /// How fast the twins' time goes, where it goes by the wall clock.
+    /// Speed of the twins' time in millionths of the wall clock's; `None` as fast as it can be simulated.
     speed_millionths: Option<u64>,
-    /// How late the latest sample has been by then.
+    /// Largest delay of a sample behind the wall clock so far, in nanoseconds.
     late_ns: AtomicU64,
     /// Twins as cases left them that others go on from, by the number of the case.
     parked: Mutex<BTreeMap<u32, Twin>>,
@@ -76,7 +76,7 @@ impl Simulator {
         self.threads
     }
 
-    /// How late the latest sample has been, where time goes by the wall clock.
+    /// Returns the largest delay of a sample behind the wall clock, where time is paced by it.
     pub fn late_ns(&self) -> Option<u64> {
         self.speed_millionths.map(|_| self.late_ns.load(Ordering::Relaxed))
     }
@@ -237,7 +237,7 @@ fn pass(twin: &mut Twin, time_ns: u64) {
     while twin.next_completion(until_ns).is_some() {}
 }
 
-/// What a reader must know of a case that was not simulated from end to end.
+/// Returns the remark on a case that was not simulated from end to end.
 fn in_words(ran: &Extrapolation) -> String {
     format!(
         "{} of {} were simulated, in windows; the time between is taken to be like them (mean rate ± {:.1} %, 95 % \

@@ -43,7 +43,7 @@ impl<'a> TimedEvents<'a> {
         self.failed.is_none()
     }
 
-    /// How it ended: what is to be said of events that did not take place, or what failed.
+    /// Ends the events: remarks on those that did not take place, or the failure.
     pub fn end(self) -> Result<Vec<String>, String> {
         let missed = self.waiting.iter().map(|(event, _)| {
             format!("the event `{}` did not take place: its condition has never held", event.action)
@@ -55,7 +55,7 @@ impl<'a> TimedEvents<'a> {
 /// Result of a case on a twin.
 pub(super) struct CaseRun {
     pub extrapolation: Extrapolation,
-    /// What is to be said of events that did not take place.
+    /// Remarks on events that did not take place.
     pub missed: Vec<String>,
 }
 

@@ -31,7 +31,7 @@ impl UnwrittenReads {
         }
     }
 
-    /// What the reader of the result must know; `None` where every read was of something.
+    /// Returns a remark on reads of unwritten addresses; `None` where there were none.
     pub fn in_words(self, loads: &[LoadOutcome]) -> Option<String> {
         let reads: u64 = loads.iter().filter_map(|load| load.read.as_ref()).map(|read| read.ios).sum();
         let unwritten = (self.now - self.before).min(reads);

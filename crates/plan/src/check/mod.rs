@@ -26,7 +26,7 @@ use std::path::Path;
 const INTERVAL_LEAST_NS: u64 = 10_000_000;
 /// The most commands, pictures and requirements of a plan, each.
 const LIST_LIMIT: usize = 1_000;
-/// What a name may hold beside letters and digits.
+/// Characters that a name may hold beside letters and digits.
 const KNOWN_NAME: &str = "._-";
 
 /// Settings of one case of each stage.

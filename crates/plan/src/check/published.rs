@@ -17,7 +17,7 @@ const SOURCE_COLUMN: &str = "source";
 /// The word of a cell that leaves its setting open, as an empty cell does.
 const ANY: &str = "any";
 
-/// What a column says about a setting.
+/// Reader of a column whose cells are values of a setting.
 struct CellReader {
     index: usize,
     setting: &'static Setting,

@@ -8,7 +8,7 @@ use crate::quantity::{QUANTITIES, Quantity};
 use array::did_you_mean;
 use serde_json::Value;
 
-/// What is known of a case beside quantities and findings.
+/// Values that every case has beside quantities and findings.
 const OF_CASES: [&str; 3] = ["stalled_intervals", "begins_s", "duration_s"];
 
 /// Of every kind of finding: whether a case has one.

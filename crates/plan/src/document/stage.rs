@@ -199,7 +199,7 @@ impl JsonSchema for PauseDocument {
     }
 }
 
-/// How often a matrix is run: a number, or a number and what ends it early.
+/// Repetitions of a matrix: a number, or a number and a condition that ends them early.
 #[derive(Debug)]
 pub(crate) enum RepeatsDocument {
     /// So often.

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 /// Event of a stage, for each of its cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventTemplate {
-    /// When.
+    /// Trigger: a time or a condition.
     pub trigger: Trigger,
     /// The action's name.
     pub action: String,
-    /// What the action is told.
+    /// Arguments of the action.
     pub arguments: Map<String, Value>,
 }
 
@@ -40,7 +40,7 @@ pub enum EventCondition {
     },
     /// So much has been written since counting began.
     Written {
-        /// How much.
+        /// Amount written.
         amount: Amount,
     },
     /// The quantity is above a bound in some samples in a row.
@@ -49,7 +49,7 @@ pub enum EventCondition {
         quantity: Quantity,
         /// The bound, in the quantity's unit.
         value: f64,
-        /// How many samples.
+        /// Number of consecutive samples.
         samples: u32,
     },
     /// The quantity is below a bound in some samples in a row.
@@ -58,7 +58,7 @@ pub enum EventCondition {
         quantity: Quantity,
         /// The bound, in the quantity's unit.
         value: f64,
-        /// How many samples.
+        /// Number of consecutive samples.
         samples: u32,
     },
     /// The quantity is below a share of its largest sample so far in some samples in a row: it has fallen.
@@ -67,7 +67,7 @@ pub enum EventCondition {
         quantity: Quantity,
         /// The share.
         percent: u8,
-        /// How many samples.
+        /// Number of consecutive samples.
         samples: u32,
     },
 }
@@ -77,7 +77,7 @@ pub enum EventCondition {
 pub enum Amount {
     /// So many bytes.
     Bytes {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// A share of the range that is used.

@@ -9,7 +9,7 @@ use crate::quantity::Quantity;
 pub struct Declared {
     /// The declaration in words.
     pub says: String,
-    /// Which quantity it is about.
+    /// Quantity that is declared.
     pub quantity: Quantity,
     /// The figure, in the quantity's unit.
     pub value: f64,
@@ -32,7 +32,7 @@ pub enum Bound {
 pub struct Requirement {
     /// The limit in words.
     pub says: String,
-    /// Which quantity it is about.
+    /// Quantity that is limited.
     pub quantity: Quantity,
     /// On which side the limit lies.
     pub bound: Bound,

@@ -16,8 +16,8 @@ pub enum SearchOver {
 pub struct LoadSearch {
     /// Of which latency, and where it lies.
     pub bound: Bound,
-    /// What is varied.
+    /// Setting that the search varies.
     pub over: SearchOver,
-    /// How the search goes.
+    /// Search parameters.
     pub search: BoundSearch,
 }

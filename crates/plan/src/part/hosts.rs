@@ -7,7 +7,7 @@ use hosts::HostAddress;
 pub struct PlanHost {
     /// Its name.
     pub name: String,
-    /// Where it is; the command line may say so instead (`--host NAME=ADDRESS`).
+    /// Address; the command line may give it instead (`--host NAME=ADDRESS`).
     pub address: Option<HostAddress>,
     /// Its targets, where they have other names there than on the command line.
     pub targets: Vec<String>,
@@ -73,7 +73,7 @@ pub enum HostChoice {
 }
 
 impl HostChoice {
-    /// Whether a host of this name is among them.
+    /// Returns true if a host of this name is among them.
     pub fn contains(&self, host: &str) -> bool {
         match self {
             HostChoice::All => true,

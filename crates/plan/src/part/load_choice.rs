@@ -8,7 +8,7 @@ use crate::matrix::{Condition, SettingValues};
 pub struct LoadChoice {
     /// The earlier stage.
     pub stage: String,
-    /// How its case is chosen: of rounds by their means over the measurement window.
+    /// Choice of the earlier stage's case: of rounds by their means over the measurement window.
     pub pick: Pick,
     pub(crate) half_way_to: Option<Condition>,
     pub(crate) cases: Condition,

@@ -5,7 +5,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// When something happens in a case. A share keeps its place when a run is shortened by `--set runtime=…`.
+/// Time of an event within a case. A share keeps its place when a run is shortened by `--set runtime=…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// So long after counting began.

@@ -14,7 +14,7 @@ pub enum Pause {
     },
     /// As long as what the case wrote needs at a rate that another stage found.
     BytesOver {
-        /// Where the rate is found.
+        /// Reference to the case that finds the rate.
         rate: RateReference,
         /// The pause where the rate is not known.
         otherwise_ns: u64,
@@ -26,7 +26,7 @@ pub enum Pause {
 pub struct RateReference {
     /// The stage.
     pub stage: String,
-    /// Which quantity of its case.
+    /// Quantity of that case which is the rate.
     pub quantity: Quantity,
     pub(crate) match_settings: Vec<&'static str>,
     pub(crate) cases: Condition,

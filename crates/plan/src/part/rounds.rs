@@ -12,7 +12,7 @@ pub struct Rounds {
     /// The stage ends once every one of these is steady by SNIA's rule over five rounds; empty where rounds are only
     /// counted.
     pub until_steady: Vec<Tracked>,
-    /// Which rounds are looked at: every one, or the first and then every so-manyth.
+    /// Spacing of the rounds that are judged: 1 is every round, n is the first and every nth after it.
     pub every: u32,
     /// The stage also ends once so much has been written in all its rounds together.
     pub until_written: Option<Amount>,
@@ -21,7 +21,7 @@ pub struct Rounds {
 /// A quantity by which the steady state of a stage is judged: a tracking variable of SNIA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tracked {
-    /// Which quantity.
+    /// Quantity that is tracked.
     pub quantity: Quantity,
     pub(crate) cases: Condition,
 }
