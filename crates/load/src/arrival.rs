@@ -15,7 +15,7 @@ const RATE_LIMIT: f64 = 1e9;
 /// Streams of random numbers for arrivals, far from those of addresses.
 const ARRIVAL_STREAMS: u64 = 1 << 40;
 
-/// How arrivals are spaced around the rate.
+/// Distribution of interarrival times around the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalProcess {
@@ -52,7 +52,7 @@ pub enum RateCurve {
         from_iops: f64,
         /// I/Os a second at the end.
         to_iops: f64,
-        /// How long the change takes.
+        /// Duration of the change.
         over_ns: u64,
     },
     /// Steps, such as those of a day, repeated: each rate holds until the next point.
@@ -67,7 +67,7 @@ pub enum RateCurve {
 /// Open loop: when I/Os arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// How arrivals are spaced.
+    /// Distribution of interarrival times.
     pub process: ArrivalProcess,
     /// At which rate.
     pub rate: RateCurve,
@@ -347,7 +347,7 @@ impl Arrival {
         self.rate.check()
     }
 
-    /// How many I/Os the rate calls for between two moments.
+    /// Returns the number of I/Os that the rate gives between two times.
     pub fn expected_between(&self, from_ns: u64, to_ns: u64) -> f64 {
         let integral = self.rate.integral();
         integral.count_before(to_ns) - integral.count_before(from_ns)

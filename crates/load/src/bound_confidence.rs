@@ -9,7 +9,7 @@
 use crate::bound_point::{Bound, BoundMeasure, BoundMeasurement, BoundPoint, SectionedError};
 use crate::{Histogram, bin_index, bin_width_ns};
 
-/// How many sections a point may be cut into; the first that leaves enough I/Os in each is taken.
+/// Numbers of sections that a point may be cut into; the first that leaves enough I/Os in each is taken.
 const SECTIONS: [usize; 3] = [20, 10, 5];
 /// A section needs so many I/Os beyond its percentile, or so many for its mean.
 const LEAST_IOS_BEYOND: f64 = 10.0;
@@ -33,7 +33,7 @@ pub enum ConfidenceMethod {
 pub struct BoundConfidence {
     /// From this load to that.
     pub interval_95: [f64; 2],
-    /// How it was found.
+    /// Method of its estimation.
     pub method: ConfidenceMethod,
 }
 

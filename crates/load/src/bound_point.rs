@@ -42,7 +42,7 @@ pub struct BoundPoint {
     pub load: f64,
     /// The latency that is bounded.
     pub latency_ns: f64,
-    /// How surely that latency is known; `None` where too few I/Os were seen to tell.
+    /// Error of that latency; `None` where too few I/Os completed for an estimate.
     pub error: Option<SectionedError>,
     /// The rate that was delivered.
     pub delivered_iops: f64,

@@ -12,9 +12,9 @@ use crate::{Device, LoadSpec, OUTSTANDING_LIMIT, Sample, SpecError};
 /// Load that shares its device with others.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedLoad<'a> {
-    /// What it issues. Its ramp begins when it does.
+    /// Load that it issues. The ramp begins with the load.
     pub spec: &'a LoadSpec,
-    /// When it begins, since the start of all.
+    /// Start of this load, since the start of all.
     pub start_ns: u64,
     /// Size of what it addresses: loads of one device may be for different volumes of it.
     pub capacity_bytes: u64,
@@ -58,13 +58,13 @@ pub fn run_concurrent<D: Device>(
 
 struct ConcurrentRun<'a, D> {
     issue: IssueLoop<'a, D>,
-    /// Where the device's clock stood when the first load could begin.
+    /// Time on the device's clock at which the first load may begin.
     start_ns: u64,
-    /// When the first interval of all loads ends.
+    /// End of the first interval of all loads, on the device's clock.
     boundary_ns: u64,
 }
 
-/// When the current interval of a load ends, on the device's clock.
+/// Returns the end of a load's current interval, on the device's clock.
 fn interval_end_ns(load: &IssuedLoad) -> u64 {
     load.start_ns.saturating_add(load.recorder.interval_end_ns())
 }

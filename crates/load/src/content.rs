@@ -79,7 +79,7 @@ impl Filler {
         }
     }
 
-    /// What shaped content came to.
+    /// Returns the tally of the content that was written.
     pub fn delivered(&self) -> ContentTally {
         self.probe.tally()
     }

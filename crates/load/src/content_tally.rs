@@ -21,7 +21,7 @@ const TOLERANCE_POINTS: f64 = 3.0;
 pub(crate) struct ContentProbe {
     blocks: u64,
     duplicates_meant: u64,
-    /// How often each content came, among the first blocks.
+    /// Count of each content's occurrences among the first blocks.
     hashes: BTreeMap<u64, u32>,
     hashed: usize,
     /// Every so many blocks one is copied; twice as many whenever the room is used up.
@@ -54,7 +54,7 @@ impl ContentProbe {
         self.duplicates_meant += u64::from(is_meant_as_duplicate);
     }
 
-    /// What was seen. Compresses the copies.
+    /// Returns the tally of the blocks seen. Compresses the copies.
     pub fn tally(&self) -> ContentTally {
         // Small blocks lie beside others where arrays compress them, and duplicates are counted by themselves.
         let distinct: BTreeSet<&[u8]> = self.copies.iter().map(Vec::as_slice).collect();
@@ -125,7 +125,7 @@ impl ContentTally {
         (self.hashed_blocks > 0).then(|| 100.0 * self.repeated_blocks as f64 / self.hashed_blocks as f64)
     }
 
-    /// Where what was made is not what was asked for, in words.
+    /// Describes the differences between the content that was made and the content that was requested.
     pub fn differs_from(&self, requested: Content) -> Vec<String> {
         let mut differences = Vec::new();
         let (Some(compress), Some(dedupe)) = (self.compress_percent(), self.dedupe_percent()) else {

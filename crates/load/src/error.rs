@@ -8,9 +8,9 @@ pub enum SpecError {
     OutOfRange {
         /// fio's name of the setting.
         setting: &'static str,
-        /// What it was.
+        /// Value that was given.
         value: String,
-        /// What it may be.
+        /// Values that are allowed.
         allowed: String,
     },
 }

@@ -11,7 +11,7 @@ const CATCHING_UP: f64 = 1.01;
 /// A job that is behind its limit by more I/Os than this does not keep up with it.
 const BEHIND_IOS: f64 = 8.0;
 
-/// What a random load without a limit needs of it is one line of the caches.
+/// State of a job. The part that a random load without a limit needs is one cache line.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 struct Job {
@@ -39,7 +39,7 @@ pub struct Generator {
     jobs: Vec<Job>,
     /// Nanoseconds between two I/Os over all jobs, where the rate is limited.
     spacing_ns: Option<f64>,
-    /// What the load has fallen behind its limit in skipped time.
+    /// Time by which the load fell behind its rate limit in skipped time.
     behind_ns: u64,
     /// Blocks that each sequential job has written in skipped time.
     skipped_blocks: u64,

@@ -32,7 +32,7 @@ pub fn bin_low_ns(index: usize) -> u64 {
     (1 << (exponent + 6)) + ((index as u64 & 63) << exponent)
 }
 
-/// How many nanoseconds a bin spans.
+/// Returns the width of a bin in nanoseconds.
 pub fn bin_width_ns(index: usize) -> u64 {
     if index < 128 { 1 } else { 1 << ((index >> 6) - 1) }
 }
@@ -91,7 +91,7 @@ fn spread(sparse: &mut Box<[(u16, u64)]>) -> Box<[u64; BIN_COUNT]> {
 pub struct Histogram {
     bins: Bins,
     count: u64,
-    /// How many of `count` no bin holds.
+    /// Latencies of `count` that are in no bin.
     unbinned: u64,
     sum_ns: u128,
     min_ns: u64,
@@ -135,7 +135,7 @@ impl Histogram {
         self.bins.compact();
     }
 
-    /// Whether there is memory for filled bins only.
+    /// Returns true if memory is allocated for filled bins only.
     #[cfg(test)]
     pub(crate) fn is_compact(&self) -> bool {
         self.bins.dense.is_none()
@@ -177,7 +177,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(max_ns.unwrap_or(0));
     }
 
-    /// How many of the latencies are in no bin; above 0, nothing but the mean and perhaps the extremes is known.
+    /// Returns the number of latencies that are in no bin; above 0, nothing but the mean and perhaps the extremes is known.
     pub fn unbinned_count(&self) -> u64 {
         self.unbinned
     }
@@ -254,7 +254,7 @@ impl Histogram {
         self.max_ns = 0;
     }
 
-    /// How many latencies were counted.
+    /// Returns the number of latencies counted.
     pub fn count(&self) -> u64 {
         self.count
     }

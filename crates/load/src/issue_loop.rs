@@ -12,9 +12,9 @@ use crate::{Completion, Device, Direction, LoadSpec, Operation, Sample, Schedule
 pub(crate) struct IssuedLoad {
     pub schedule: Schedule,
     pub recorder: Recorder,
-    /// Where on the device's clock its moments count from.
+    /// Start of the load on the device's clock; its planned I/Os count from here.
     pub start_ns: u64,
-    /// Where on the device's clock its recorder began.
+    /// Start of the recorder on the device's clock.
     pub recorded_from_ns: u64,
     /// Time of the load that the device's clock has not seen.
     pub skipped_ns: u64,
@@ -55,7 +55,7 @@ impl IssuedLoad {
         }
     }
 
-    /// When an I/O may be issued, on the device's clock.
+    /// Returns the earliest time of an I/O's issue, on the device's clock.
     #[inline]
     fn moment_ns(&self, planned: &PlannedIo) -> u64 {
         self.start_ns.saturating_add(planned.not_before_ns.saturating_sub(self.skipped_ns))
@@ -105,7 +105,7 @@ pub(crate) struct IssueLoop<'a, D> {
     /// Tags whose I/O waits for its moment.
     pub waiting: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
-    /// When the last I/O was answered, on the device's clock.
+    /// Time of the last completion, on the device's clock.
     pub last_answer_ns: u64,
 }
 

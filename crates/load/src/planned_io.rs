@@ -8,7 +8,7 @@ pub const NEVER_NS: u64 = u64::MAX;
 /// The next I/O of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedIo {
-    /// What to issue.
+    /// Operation to issue.
     pub operation: Operation,
     /// Not before this moment since the start of the load. In open loop this is the intended arrival, from which
     /// latency counts. [`NEVER_NS`] where the job has nothing more to do.

@@ -37,16 +37,16 @@ pub enum ReplayBeyond {
 /// A trace to replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    /// What was recorded.
+    /// Recorded trace.
     pub trace: Arc<Trace>,
-    /// When its I/Os are issued.
+    /// Issue times: as recorded, scaled, or as fast as possible.
     pub timing: ReplayTiming,
-    /// What happens to I/Os beyond the end of the target.
+    /// Treatment of I/Os beyond the end of the target.
     pub beyond: ReplayBeyond,
 }
 
 impl Replay {
-    /// How long the replay takes at its recorded pace; `None` as fast as possible.
+    /// Returns the duration of the replay at its recorded pace; `None` as fast as possible.
     pub fn duration_ns(&self) -> Option<u64> {
         match self.timing {
             ReplayTiming::Recorded { scale_percent } => Some(scaled(self.trace.duration_ns(), scale_percent)),

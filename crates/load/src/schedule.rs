@@ -154,7 +154,7 @@ impl Schedule {
     }
 }
 
-/// What all jobs of a shaped load share.
+/// Parameters that all jobs of a shaped load share.
 #[derive(Debug, Clone)]
 struct Shaped {
     is_random: bool,

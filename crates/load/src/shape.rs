@@ -33,7 +33,7 @@ pub struct Band {
     pub size_percent: u32,
 }
 
-/// How random addresses are spread, as fio's `random_distribution`.
+/// Distribution of random addresses, as fio's `random_distribution`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
@@ -69,7 +69,7 @@ pub struct DirectionRates {
     pub trim_iops: Option<f64>,
 }
 
-/// What written blocks hold.
+/// Content of written blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Content {
     /// Share by which a compressor can shrink a block, in percent (fio's `buffer_compress_percentage`).
@@ -82,13 +82,13 @@ pub struct Content {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadShape {
-    /// When I/Os arrive, independently of answers (open loop); `None` is the closed loop.
+    /// Arrivals of an open loop, independent of completions; `None` is the closed loop.
     pub arrival: Option<Arrival>,
     /// Block sizes; empty is `bs` always.
     pub sizes: Vec<SizeShare>,
     /// Share of trims among all I/Os, in percent; `rwmixread` splits the others.
     pub trim_percent: u8,
-    /// How random addresses are spread.
+    /// Distribution of random addresses.
     pub distribution: Distribution,
     /// Share of the range that is used, from its start, in percent; 0 and 100 are all of it.
     pub working_set_percent: u8,
@@ -99,7 +99,7 @@ pub struct LoadShape {
     pub offset_increment_bytes: Option<u64>,
     /// Limits for each direction.
     pub rates: DirectionRates,
-    /// What written blocks hold.
+    /// Content of written blocks.
     pub content: Content,
     /// Every written block carries its address, generation and checksum, so that it can be verified. Each job then
     /// has a slice of its own, also with random addresses, so that no two jobs write the same block.

@@ -28,9 +28,9 @@ pub fn run_simulated<D: Device>(
 /// A load in simulated time that can be stopped and continued.
 pub(crate) struct SimulatedLoad<'a, D> {
     pub issue: IssueLoop<'a, D>,
-    /// Where on the device's clock the next stretch begins.
+    /// Start of the next stretch on the device's clock.
     pub stretch_start_ns: u64,
-    /// Where each sequential job wrote next when the stretch began.
+    /// Next write address of each sequential job at the start of the stretch.
     pub positions: Vec<u64>,
     pub numjobs: u32,
     /// Hot blocks are written again and again, so that where skipped writes have gone always matters.

@@ -125,7 +125,7 @@ impl LoadSpec {
         self.shape.check(self)
     }
 
-    /// Whether it changes anything on the target.
+    /// Returns true if it changes data on the target: it writes or trims.
     pub fn writes(&self) -> bool {
         if let Some(replay) = &self.shape.replay {
             return !replay.trace.only_reads();

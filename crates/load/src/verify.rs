@@ -109,7 +109,7 @@ impl Stamp {
         unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// What an intact unit says it is.
+    /// Reads the stamp of an intact unit.
     pub fn read(unit: &[u8]) -> Result<Stamp, Wrong> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| unit[at + index]));
         let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| unit[at + index]));
@@ -163,7 +163,7 @@ impl Written {
         self.base_bytes..self.base_bytes + self.generations.len() as u64 * u64::from(self.unit_bytes)
     }
 
-    /// What [`Written::states`] said, read back from where it was kept.
+    /// Rebuilds the record from stored [`Written::states`].
     pub fn from_states(base_bytes: u64, unit_bytes: u32, seed: u64, states: Vec<u32>) -> Self {
         Written { base_bytes, unit_bytes, seed, last_generation: 0, generations: states }
     }

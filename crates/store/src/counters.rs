@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 /// One value of one counter, to append.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counter<'a> {
-    /// Where it came from: `diskstats`, `cpu`, `twin`, `smart`.
+    /// Telemetry source: `diskstats`, `cpu`, `twin`, `smart`.
     pub source: &'a str,
-    /// What it is about: `sda`, `cpu3`, `controller-0`.
+    /// Entity that it belongs to: `sda`, `cpu3`, `controller-0`.
     pub entity: &'a str,
-    /// What it counts, with its unit last.
+    /// Name of the counter, with its unit last.
     pub name: &'a str,
     /// Its value; not a number is left out.
     pub value: f64,
@@ -32,11 +32,11 @@ pub struct CounterPoint {
 /// All values of one counter, in order of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CounterSeries {
-    /// Where it came from.
+    /// Telemetry source.
     pub source: String,
-    /// What it is about.
+    /// Entity that the counter belongs to.
     pub entity: String,
-    /// What it counts.
+    /// Name of the counter, with its unit last.
     pub name: String,
     /// The values.
     pub points: Vec<CounterPoint>,

@@ -16,9 +16,9 @@ pub struct Event {
     pub case_index: Option<u32>,
     /// Since the start of the case's load.
     pub case_at_ns: Option<u64>,
-    /// What kind it is: `mark`, `fault`, `update`.
+    /// Kind of the event: `mark`, `fault`, `update`.
     pub kind: String,
-    /// What happened, for people.
+    /// Description of the event for people.
     pub text: String,
     /// Its particulars, for programs.
     pub data: Option<Value>,
@@ -31,7 +31,7 @@ pub struct Warning {
     pub at_ns: u64,
     /// The case it is about.
     pub case_index: Option<u32>,
-    /// What it says.
+    /// Text of the warning.
     pub text: String,
 }
 
@@ -42,7 +42,7 @@ pub struct SettingChange {
     pub at_ns: u64,
     /// The case it was changed for.
     pub case_index: Option<u32>,
-    /// Whose it is: `host`, `array`.
+    /// Scope of the setting: `host`, `array`.
     pub scope: String,
     /// Its name or path.
     pub name: String,

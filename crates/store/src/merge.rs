@@ -290,7 +290,7 @@ impl RowNumbers {
         Ok(RowNumbers { largest })
     }
 
-    /// What stands in a column of the whole run for what stands there in a part.
+    /// Returns the SQL expression that renumbers a column of a part for the whole run.
     fn value(&self, table: &str, column: &str) -> String {
         let numbered = |of: &str| format!("{column} + {}", self.largest.get(of).copied().unwrap_or(0));
         match column {

@@ -71,7 +71,7 @@ impl RunReader {
             .map_err(|error| StoreError::database(path, error))
     }
 
-    /// What the run was asked to do.
+    /// Returns the manifest of the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -107,7 +107,7 @@ impl RunReader {
         }
     }
 
-    /// Where the engine's files of the attempt that counts are; it need not exist.
+    /// Returns the directory with the engine's files of the attempt that counts; it need not exist.
     pub fn case_directory(&self, case_index: u32) -> Result<PathBuf, StoreError> {
         let record = self.case(case_index)?;
         let attempt = match self.counted_attempt(case_index)? {
@@ -117,7 +117,8 @@ impl RunReader {
         Ok(directory::case_directory(&self.directory, case_index, &record.name, attempt))
     }
 
-    /// When the attempt at a case that counts began: in nanoseconds since 1970, and on the run's clock. `None` where none was.
+    /// Returns the start of a case's attempt that counts: in nanoseconds since 1970, and on the run's clock. `None` where
+    /// none counts.
     pub fn attempt_start(&self, case_index: u32) -> Result<Option<AttemptStart>, StoreError> {
         let Some(id) = self.counted_attempt(case_index)? else { return Ok(None) };
         self.prepare("SELECT started_utc_ns, started_at_ns FROM attempts WHERE id = ?1")?
@@ -136,8 +137,8 @@ impl RunReader {
         .map(Option::flatten)
     }
 
-    /// Where the clock of a resumed run goes on: at the wall-clock time since its creation, and never before
-    /// anything that it already holds.
+    /// Returns the time at which the clock of a resumed run continues: the wall-clock time since its
+    /// creation, and never before any time that the run already holds.
     pub(crate) fn resume_clock_ns(&self, utc_ns: u64) -> Result<u64, StoreError> {
         let created_utc_ns: u64 =
             self.read_one("SELECT min(started_utc_ns) FROM sessions", [])?.flatten().unwrap_or(utc_ns);
@@ -193,7 +194,7 @@ impl RunReader {
         self.connection.prepare_cached(sql).map_err(|error| self.failed(error))
     }
 
-    /// Whether the database has a table: runs of older versions lack some.
+    /// Returns true if the database has a table: runs of older versions lack some.
     pub(crate) fn has_table(&self, name: &str) -> Result<bool, StoreError> {
         let found: Option<i64> = self.read_one("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])?;
         Ok(found.is_some())

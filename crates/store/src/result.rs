@@ -339,7 +339,8 @@ impl RunReader {
         Ok(results)
     }
 
-    /// How sure the latencies of a direction are; `None` where the direction did nothing or the run does not say.
+    /// Returns the confidence of a direction's latencies; `None` where the direction did nothing or the run has no
+    /// confidence.
     fn latency_confidence(
         &self,
         attempt_id: i64,

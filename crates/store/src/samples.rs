@@ -12,7 +12,7 @@ pub const PRECONDITIONING_LOAD: &str = "preconditioning";
 /// A histogram's figures without its bins; `None` for one that is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LatencySummary {
-    /// How many latencies were counted.
+    /// Number of latencies counted.
     pub count: u64,
     /// Their mean.
     pub mean_ns: f64,

@@ -19,7 +19,7 @@ const CONFIDENCES: &str = include_str!("confidences.sql");
 const HOSTS: &str = include_str!("hosts.sql");
 const SUSTAINED: &str = include_str!("sustained.sql");
 
-/// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
+/// Timeout of a write that waits for another: `arraylab mark` holds the database for the length of one insert.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The journal of a run: readers see the last commit while the run writes.

@@ -22,7 +22,7 @@ const QUANTITIES: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    /// What the level was like when it was accepted; `None` of what says nothing of it.
+    /// Estimates of the level's quantities when it was accepted; `None` for a quantity that does not describe it.
     known: [Option<Known>; QUANTITIES],
     /// The level's 99th percentile of reads and writes.
     p99_ns: [f64; 2],
@@ -80,8 +80,8 @@ impl Checks {
         self.windows.push_back([rate_of(window, window_ns), mean_ns_of(window), beyond(0), beyond(1)]);
     }
 
-    /// Whether the last windows, each of which scatters `more` times as much as a batch, are together of another level than the one
-    /// that was accepted.
+    /// Returns true if the last windows, each of which scatters `more` times as much as a batch, are together of another level
+    /// than the accepted one.
     pub fn have_drifted(&self, more: f64) -> bool {
         TOGETHER.into_iter().filter(|&count| self.windows.len() >= count).any(|count| {
             self.known.iter().enumerate().filter_map(|(index, known)| Some((index, (*known)?))).any(

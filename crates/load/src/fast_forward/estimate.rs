@@ -3,7 +3,7 @@
 /// Halves that differ by so many standard deviations differ by more than chance.
 const TREND_SIGMAS: f64 = 3.0;
 
-/// What batches say of one quantity.
+/// Estimate of one quantity from batches.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Estimate {
     pub mean: f64,
@@ -60,7 +60,7 @@ pub(super) fn surest_from(values: &[f64], most: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether the means of the two halves differ by more than chance and by more than a share.
+/// Returns true if the means of the two halves differ by more than chance and by more than a share.
 pub(super) fn differ(values: &[f64], share: f64) -> bool {
     let (first, last) = values.split_at(values.len() / 2);
     let (before, after) = (Moments::of(first), Moments::of(last));

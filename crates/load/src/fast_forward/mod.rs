@@ -35,35 +35,35 @@ pub trait FastForward: Device {
     /// A level of the load begins: what fills or drains from now on says how long that can go on.
     fn begin_level(&mut self);
 
-    /// How long the load, which goes on for `left_ns`, can go on as in the window of `window_ns` that ends now before the device's
-    /// state changes its behaviour. 0 where it cannot tell.
+    /// Returns the time for which the load, which goes on for `left_ns`, can continue as in the window of `window_ns` that ends
+    /// now before the device's state changes its behaviour. 0 where the device cannot tell.
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64;
 
     /// Events and steps of failover or rebuild so far: another number, another level.
     fn change_count(&mut self) -> u64;
 
-    /// Whether sequential loads show within a window what they are like. Where which stream is first, or the angle of a platter,
-    /// lasts for minutes, they are simulated whole.
+    /// Returns true if a window is representative of a sequential load. Where the order of streams, or the angle of a platter,
+    /// persists for minutes, the load is simulated whole.
     fn can_skip_sequential(&self) -> bool {
         true
     }
 
-    /// Whether its state after sequential writes that are skipped is known from their ranges. Where it is not, such loads are
-    /// simulated whole for as long as that is so.
+    /// Returns true if the state after skipped sequential writes is known from their ranges. Until then such loads are
+    /// simulated whole.
     fn knows_skipped_streams(&self) -> bool;
 
     /// Extrapolates what happened in the window of `window_ns` over `duration_ns` more. The clock of [`Device::now_ns`] stays.
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64);
 
-    /// Whether it matters, in the `left_ns` that the load still has after the window of `window_ns` that ends now, where random
-    /// writes have gone: then it is told each of those that are skipped.
+    /// Returns true if the addresses of skipped random writes matter, in the `left_ns` that the load still has after the window
+    /// of `window_ns` that ends now: the device then receives each of them.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool;
 
     /// A range is written in skipped time: by sequential jobs, or at random where [`FastForward::keeps_random_writes`].
     fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64);
 }
 
-/// How much of a load was simulated, and how sure its results are. Half-widths of 95 % confidence intervals are shares of the
+/// Simulated share of a load, and the confidence of its results. Half-widths of 95 % confidence intervals are shares of the
 /// value; 0 where all was simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Extrapolation {

@@ -44,7 +44,7 @@ struct Pending {
 pub(super) struct Progress<'a> {
     spec: &'a LoadSpec,
     end_ns: u64,
-    /// How far the load is, on its own clock.
+    /// Progress of the load on its own clock.
     at_ns: u64,
     simulated_ns: u64,
     completed: u64,
@@ -59,7 +59,7 @@ pub(super) struct Progress<'a> {
     is_checked: bool,
     pending: Pending,
     level: Level,
-    /// What skipped time scatters by.
+    /// Random numbers for the scatter of skipped intervals.
     random: Random,
     /// Of all levels, for the confidence of the whole.
     spread: Spread,

@@ -18,7 +18,7 @@ pub(super) struct Estimates {
     pub p99: [Estimate; 2],
 }
 
-/// How sure the levels of a load are, for the whole of it.
+/// Confidence of the levels of a load, for the whole of it.
 #[derive(Debug, Default)]
 pub(super) struct Spread {
     levels: Vec<LevelSpread>,
@@ -40,7 +40,7 @@ impl Spread {
         self.levels.push(level);
     }
 
-    /// What is claimed of a load of which `counted_ns` count.
+    /// Returns the confidence of the results of a load of which `counted_ns` count.
     pub fn extrapolation(&self, simulated_ns: u64, carried_ns: u64, counted_ns: u64) -> Extrapolation {
         let counted_ns = counted_ns as f64;
         let half_width = |of: &dyn Fn(&LevelSpread) -> Estimate, floor: f64| {
