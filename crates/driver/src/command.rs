@@ -195,7 +195,7 @@ impl Collector {
         lock(&self.collected).overflowed
     }
 
-    /// What has come, once the pipe has ended or the grace is over, and whether it is too much.
+    /// Returns the output so far, once the pipe has ended or the grace is over, and true if it exceeds the limit.
     fn text(&self) -> (String, bool) {
         // Both ways of not hearing of the end mean that what is there is all there will be.
         let _ = self.ended.recv_timeout(PIPE_GRACE);

@@ -21,15 +21,15 @@ pub const NAME_LIMIT_BYTES: usize = 128;
 pub struct Request {
     /// Chosen by the client; in the response.
     pub id: u64,
-    /// What permits changes, where the socket asks for it.
+    /// Token that permits changes, where the socket requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// What is asked.
+    /// Verb with its arguments.
     #[serde(flatten)]
     pub verb: Verb,
 }
 
-/// What is asked of a served array.
+/// Request to a served array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "kebab-case")]
 pub enum Verb {
@@ -38,15 +38,15 @@ pub enum Verb {
         /// All of them.
         settings: Settings,
     },
-    /// Whether the array is ready for load: [`Ready`].
+    /// Return the array's readiness for load: [`Ready`].
     Ready,
     /// Everything about the array, as one object.
     Status,
     /// Make something happen.
     Event {
-        /// What.
+        /// Name of the event.
         name: String,
-        /// How.
+        /// Arguments of the event.
         #[serde(default)]
         arguments: Settings,
     },
@@ -63,7 +63,7 @@ pub struct Response {
     pub result: ResponseResult,
 }
 
-/// How a request went.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResponseResult {
@@ -73,10 +73,10 @@ pub enum ResponseResult {
     Error(ResponseError),
 }
 
-/// Why a request was not done.
+/// Reason why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseError {
-    /// Which kind of reason.
+    /// Kind of the reason.
     pub kind: ErrorKind,
     /// For people.
     pub message: String,
@@ -102,12 +102,12 @@ pub enum ErrorKind {
 /// The answer to `ready`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Whether load may begin.
+    /// True if load may begin.
     pub ready: bool,
-    /// How far the array is, of 100.
+    /// Progress of the array in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_percent: Option<f64>,
-    /// What it is doing.
+    /// Current activity of the array.
     #[serde(default)]
     pub message: String,
 }
@@ -124,7 +124,7 @@ pub enum ProtocolError {
     /// A limit on what is in it.
     #[error("a request has {what}, over the limit of {limit}")]
     OverLimit {
-        /// What there is too much of.
+        /// Quantity that is over its limit.
         what: &'static str,
         /// The limit.
         limit: usize,

@@ -26,7 +26,7 @@ pub struct BlockDevice {
     pub kernel_name: String,
     /// Its number.
     pub number: DeviceNumber,
-    /// What made it.
+    /// Kind of the device: disk, partition, loop device, RAID or device mapper.
     #[serde(flatten)]
     pub kind: DeviceKind,
     /// Capacity.
@@ -59,13 +59,13 @@ pub struct BlockDevice {
     pub slaves: Vec<String>,
     /// Native NVMe paths behind this device; they have no node of their own.
     pub nvme_paths: Vec<String>,
-    /// Who uses it.
+    /// Uses of the device: partitions, holders, mounts and swap.
     #[serde(flatten)]
     pub usage: Usage,
     /// Other block devices that lead to the same disk, with those who use them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_paths: Vec<OtherPath>,
-    /// Who may write to it without having claimed it.
+    /// Processes and exports that may write to it without having claimed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_users: Vec<SharedUser>,
 }
@@ -160,8 +160,8 @@ impl BlockDevice {
         is_multipath || matches!(self.kind, DeviceKind::Disk)
     }
 
-    /// What tells this device from any other that may stand under its name. Without a worldwide name, a serial
-    /// number or a UUID it is only good until the next boot, so `boot_id` is a part of it then.
+    /// Returns a text that tells this device from any other that may stand under its name. Without a worldwide
+    /// name, a serial number or a UUID it is only good until the next boot, so `boot_id` is a part of it then.
     pub(crate) fn identity(&self, boot_id: &str) -> String {
         let mut parts = vec![format!("size={}", self.size_bytes)];
         let mut add = |key: &str, value: Option<String>| {

@@ -25,9 +25,9 @@ pub enum Classification {
     BlockDevice {
         /// Without links, for example `/dev/sdb`.
         path: PathBuf,
-        /// What sysfs says.
+        /// Device as sysfs describes it.
         device: Box<BlockDevice>,
-        /// What lies on it; none if it could not be read.
+        /// Content of the device; `None` if it could not be read.
         content: Option<Content>,
         /// The kernel refused to open it exclusively: something uses it, known to `device` or not.
         claimed: bool,

@@ -66,7 +66,7 @@ impl Signature {
 pub struct Content {
     /// Formats recognised.
     pub signatures: Vec<Signature>,
-    /// Whether every byte that was looked at is zero. A blank beginning does not prove an empty device.
+    /// True if every byte that was read is zero. A blank beginning does not prove an empty device.
     pub begins_with_zeros: bool,
     /// Of a physical volume of LVM: the group it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -45,20 +45,21 @@ impl DiskIdentity {
         }
     }
 
-    /// Whether this is its WWN or an identifier of its namespace, in any spelling. One that is blank or a placeholder is nobody's.
+    /// Returns true if this is its WWN or an identifier of its namespace, in any spelling. A blank or a placeholder
+    /// identifies no disk.
     pub(crate) fn has_wwn(&self, wwn: &str) -> bool {
         let wanted = designator(wwn);
         let ids = self.namespace_ids.iter().map(|(_, id)| id.clone());
         !wanted.is_empty() && self.wwn.iter().map(|wwn| designator(wwn)).chain(ids).any(|id| id == wanted)
     }
 
-    /// Whether this is its serial number. One that is blank or a placeholder is nobody's.
+    /// Returns true if this is its serial number. A blank or a placeholder identifies no disk.
     pub(crate) fn has_serial(&self, serial: &str) -> bool {
         self.serial.as_deref().map(str::trim) == Some(serial.trim())
     }
 
-    /// What both have in common that only one disk has: "WWN naa.5000c5007a000001"; none if they are two disks, or
-    /// if nothing says that they are one.
+    /// Returns the identifier that proves both to be one disk: "WWN naa.5000c5007a000001"; `None` if they are two
+    /// disks, or if nothing proves that they are one.
     pub(crate) fn same_disk(&self, other: &DiskIdentity) -> Option<String> {
         if let (Some(ours), Some(theirs)) = (&self.wwn, &other.wwn)
             && ours == theirs
@@ -122,8 +123,8 @@ fn is_placeholder(normalized: &str) -> bool {
         || normalized.trim_start_matches('0').len() <= 1
 }
 
-/// Whether a designator names one disk: `naa.0000000000000000`, and a designator made from a blank serial number, do
-/// not.
+/// Returns true if a designator identifies one disk: `naa.0000000000000000`, and a designator made from a blank
+/// serial number, do not.
 fn is_wwn(wwn: &str) -> bool {
     let (kind, designator) = wwn.split_once('.').unwrap_or(("", wwn));
     match kind {

@@ -7,7 +7,7 @@ use crate::sysfs::{attribute, entries};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What a disk calls itself.
+/// Name that a disk reports for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskName {
     /// `wwn:`, a WWN or an identifier of an NVMe namespace: `naa.5000c500…`, `0x5000c500…`, `eui.0025…`.

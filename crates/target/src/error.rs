@@ -10,11 +10,11 @@ pub enum TargetError {
     /// The text is no target.
     #[error("target `{text}`: {problem}\nhint: {hint}")]
     Spec {
-        /// What was typed, shortened.
+        /// Text that was typed, shortened.
         text: String,
-        /// What is wrong with it.
+        /// Error in the text.
         problem: String,
-        /// What would have been accepted.
+        /// Text that would have been accepted.
         hint: &'static str,
     },
     /// Nothing has this name.
@@ -30,9 +30,9 @@ pub enum TargetError {
     Unsuitable {
         /// The path that was typed.
         path: PathBuf,
-        /// What was found there.
+        /// Description of what was found there.
         what: String,
-        /// What to do instead.
+        /// Suggested alternative.
         hint: String,
     },
     /// The file system cannot hold the file.
@@ -74,7 +74,7 @@ pub enum TargetError {
     Nbd {
         /// The address as typed.
         uri: String,
-        /// What went wrong.
+        /// Error of the handshake.
         source: NbdHandshakeError,
     },
 }

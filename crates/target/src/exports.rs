@@ -98,8 +98,9 @@ impl Export {
             .cloned()
     }
 
-    /// Whether the whole device with this sysfs directory is attached to the export, over a network or without one
-    /// (nvme_loop, tcm_loop). A unit of LIO without a serial number may be attached to any backstore without one.
+    /// Returns true if the whole device with this sysfs directory is attached to the export, over a network or
+    /// without one (nvme_loop, tcm_loop). A unit of LIO without a serial number may be attached to any backstore
+    /// without one.
     pub(crate) fn is_attached_as(&self, whole: &Path) -> bool {
         match &self.name {
             NameOnWire::Namespace { nqn, id } => {

@@ -22,9 +22,9 @@ pub struct RegularFile {
     pub device: u64,
     /// Its number there.
     pub inode: u64,
-    /// When it was created, if the file system knows.
+    /// Time of creation, if the file system has it.
     pub birth_ns: Option<u64>,
-    /// Whose data it holds.
+    /// Origin of its data.
     pub origin: Origin,
     /// The system's own uses of it (swap, a loop device, an export) and programs that write to it, in words.
     pub users: Vec<String>,

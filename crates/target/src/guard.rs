@@ -24,7 +24,7 @@ pub enum GuardRefusal {
         target: String,
         /// All that speaks against it.
         reasons: Vec<String>,
-        /// What to do about the first of them.
+        /// Remedy for the first of the reasons.
         hint: &'static str,
     },
     /// It may be written once the user says so.
@@ -35,9 +35,9 @@ pub enum GuardRefusal {
     ConsentNeeded {
         /// As named by the user.
         target: String,
-        /// What would be lost.
+        /// Data that would be lost.
         holds: String,
-        /// What permits it.
+        /// Consent ID that permits the loss.
         id: String,
         /// An ID that was given and looks as if it was meant for this target.
         wrong_consent: Option<String>,
@@ -57,7 +57,7 @@ pub enum GuardRefusal {
     InUse {
         /// As named by the user.
         target: String,
-        /// How that showed.
+        /// Evidence of the use.
         what: String,
     },
 }
@@ -68,8 +68,8 @@ impl Guard {
         Guard { roots }
     }
 
-    /// Whether `inspected` may be written with these consents. Touches nothing; with several targets, ask for all
-    /// of them before the first permit.
+    /// Checks that `inspected` may be written with these consents. Touches nothing; with several targets, ask for
+    /// all of them before the first permit.
     pub fn check_write(&self, inspected: &Inspected, consents: &[String]) -> Result<(), GuardRefusal> {
         let target = inspected.spec.to_string();
         let (reasons, holds) = match &inspected.subject {

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const ESTABLISHED: &str = "01";
 const CONNECTED: &str = "03";
 
-/// Who uses the export of `size_bytes` bytes through the kernel's NBD client, in sentences.
+/// Lists the users of the export of `size_bytes` bytes through the kernel's NBD client, in sentences.
 pub(crate) fn users_of_export(
     roots: &Roots,
     endpoint: &NbdEndpoint,
@@ -52,7 +52,7 @@ pub(crate) fn users_of_export(
     Ok(users)
 }
 
-/// Whether a connection to the server lasts.
+/// Returns true if a connection to the server persists.
 fn is_connected(roots: &Roots, endpoint: &NbdEndpoint) -> bool {
     let look = || match endpoint {
         NbdEndpoint::Tcp { host, port } => {

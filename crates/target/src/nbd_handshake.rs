@@ -93,7 +93,7 @@ pub enum NbdHandshakeError {
 }
 
 impl NbdHandshakeError {
-    /// What the user can do.
+    /// Returns a suggested remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             NbdHandshakeError::Connect(_) => "check that the server runs and listens at this address",

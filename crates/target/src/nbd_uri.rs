@@ -16,7 +16,7 @@ const UNIX_PATH_LIMIT_BYTES: usize = 107;
 pub struct NbdAddress {
     /// As typed; engines get this text unchanged.
     pub uri: String,
-    /// Where to connect.
+    /// Endpoint to connect to.
     pub endpoint: NbdEndpoint,
     /// The export, decoded; empty for the server's default.
     pub export: String,

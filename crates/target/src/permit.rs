@@ -46,7 +46,7 @@ pub struct ReadPermit {
     _file: Option<ReadFile>,
 }
 
-/// What keeps the target from being written.
+/// Handle that prevents writes to a target while it is read.
 #[derive(Debug)]
 enum ReadFile {
     Locked { _file: LockedFile },
@@ -177,13 +177,13 @@ impl WritePermit {
         &self.inspected
     }
 
-    /// What an engine opens.
+    /// Returns the address that an engine opens.
     pub fn address(&self) -> Address {
         self.inspected.address()
     }
 
-    /// Whether the address still leads to the thing that is held; to be asked before each case, since engines open
-    /// the address by themselves.
+    /// Checks that the address still leads to the target that is held; to be called before each case, since
+    /// engines open the address by themselves.
     pub fn recheck(&self) -> Result<(), PermitError> {
         match &self.hold {
             Hold::Nbd => recheck_nbd(&self.roots, &self.inspected),
@@ -216,7 +216,7 @@ impl ReadPermit {
         &self.inspected
     }
 
-    /// What an engine opens.
+    /// Returns the address that an engine opens.
     pub fn address(&self) -> Address {
         self.inspected.address()
     }

@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 pub struct OtherPath {
     /// For example `sdg`.
     pub kernel_name: String,
-    /// What shows that it is the same disk: "has the same WWN naa.5000c5007a000001".
+    /// Evidence that it is the same disk: "has the same WWN naa.5000c5007a000001".
     pub because: String,
-    /// Who uses the part of it that the target lies on.
+    /// Users of the part of it that the target lies on.
     #[serde(flatten)]
     pub usage: Usage,
     /// Kernel names of the devices that an exclusive open must find free: the device, or its partitions that overlap
@@ -49,7 +49,7 @@ struct Backing {
     is_claimed: bool,
 }
 
-/// What a target is made from, down to devices that are made from nothing.
+/// Devices that a target is made from, down to those that are made from nothing.
 #[derive(Default)]
 struct Below {
     /// Kernel names of the target and of every device below it.
@@ -57,7 +57,7 @@ struct Below {
     /// sysfs directories of the same, whole devices for partitions.
     directories: Vec<PathBuf>,
     extents: Vec<Extent>,
-    /// What loop devices are set up over, and what exports of this host show that the target is attached to.
+    /// Backing stores of loop devices, and of exports of this host that the target is shown to be attached to.
     backings: Vec<Backing>,
     /// Loop devices over regular files, and disks attached to exports of such: name and file.
     loop_files: Vec<(String, String)>,
@@ -65,7 +65,7 @@ struct Below {
     attached_to: Vec<Export>,
 }
 
-/// What lies below devices although sysfs does not link them.
+/// Relations to lower devices that sysfs does not link.
 struct Hidden<'a> {
     roots: &'a Roots,
     loops: &'a [LoopDevice],
@@ -246,7 +246,7 @@ fn shared_file<'a>(
 }
 
 impl OtherPath {
-    /// Why nothing may be written while it is used like that; empty when it is free.
+    /// Returns the reasons why nothing may be written while it is used like that; empty when it is free.
     pub(crate) fn reasons(&self, is_whole_disk: bool) -> Vec<String> {
         let mut uses = self.usage.uses_of(&self.kernel_name);
         if is_whole_disk && !self.usage.partitions.is_empty() {

@@ -30,7 +30,7 @@ pub(crate) struct Reach {
     pub(crate) attached_to: Vec<Export>,
 }
 
-/// Who uses what the target reaches.
+/// Lists the users of the devices and files that the target reaches.
 pub(crate) fn shared_users(roots: &Roots, reach: &Reach) -> Vec<SharedUser> {
     let devices = reach.devices.iter().filter_map(|name| {
         let number = attribute(&block_directory(roots, name)?, "dev")?;
@@ -55,7 +55,7 @@ pub(crate) fn shared_users(roots: &Roots, reach: &Reach) -> Vec<SharedUser> {
     users.into_iter().collect()
 }
 
-/// Who uses the regular file of this device and inode number, as sentences.
+/// Lists the users of the regular file of this device and inode number, as sentences.
 pub(crate) fn shared_users_of_file(roots: &Roots, device: u64, inode: u64) -> Vec<String> {
     let wanted = Wanted { files: vec![((device, inode), String::new())], ..Wanted::default() };
     let written = writers(roots, &wanted).into_iter().map(|writer| written_by(&writer.process));
@@ -73,7 +73,7 @@ fn exported_by(exporter: &str) -> String {
 }
 
 impl SharedUser {
-    /// Why nothing may be written to the device `kernel_name` meanwhile.
+    /// Returns the reason why nothing may be written to the device `kernel_name` during the use.
     pub(crate) fn reason(&self, kernel_name: &str) -> String {
         if self.used == kernel_name {
             format!("it {}", self.by)

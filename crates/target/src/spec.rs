@@ -41,9 +41,9 @@ pub enum StorageSpec {
     Path(PathBuf),
     /// `file:PATH,size=1g`: a file that is created, or found from an earlier run.
     CreateFile {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// How large.
+        /// Size of the file, in bytes.
         size_bytes: u64,
     },
     /// An export of an NBD server.
@@ -52,7 +52,7 @@ pub enum StorageSpec {
     Disk(DiskName),
     /// `null:1t`: nothing at all, which answers at once; a load on it measures the engine and its host.
     Null {
-        /// How large it says it is.
+        /// Size that the target reports, in bytes.
         size_bytes: u64,
     },
 }

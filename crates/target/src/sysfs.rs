@@ -46,12 +46,12 @@ pub enum DeviceKind {
     },
     /// A file, or another device, shown as a block device.
     Loop {
-        /// What is behind it; none when the loop device is not set up.
+        /// File behind the loop device; `None` while it is not set up.
         backing_file: Option<PathBuf>,
     },
     /// Made by device mapper.
     Mapper {
-        /// Which target of device mapper, from the prefix of its UUID.
+        /// Kind of the device-mapper target, from the prefix of its UUID.
         mapper: MapperKind,
         /// Its name under `/dev/mapper`.
         name: String,
@@ -136,7 +136,7 @@ pub(crate) fn kind(directory: &Path, whole: &Path) -> DeviceKind {
     }
 }
 
-/// What a device that holds another one is, in a sentence, with its own name.
+/// Describes a device that holds another one, in a sentence, with its own name.
 pub(crate) fn describe_holder(directory: &Path) -> (Option<MapperKind>, String, String) {
     match kind(directory, directory) {
         DeviceKind::Mapper { mapper, name } => (Some(mapper), mapper.noun().to_owned(), name),

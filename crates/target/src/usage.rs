@@ -31,7 +31,7 @@ pub struct Holder {
     pub kernel_name: String,
     /// The holder's own name, for example `vg-data`.
     pub name: String,
-    /// What it is, in words.
+    /// Description in words.
     pub what: String,
     /// For device mapper, which kind.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct Holder {
 pub struct Mount {
     /// The mounted device.
     pub device: String,
-    /// Where.
+    /// Mount point.
     pub mount_point: String,
     /// For example `ext4`.
     pub filesystem: String,
@@ -72,8 +72,8 @@ pub(crate) fn partitions_of(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Who uses the devices whose sysfs directories these are, directly or through what is built on them, and the names
-/// of all devices that were looked at. Devices of `counted` are not climbed to.
+/// Lists the users of the devices whose sysfs directories these are, directly or through devices built on them,
+/// with the names of all devices that were examined. Devices of `counted` are not climbed to.
 pub(crate) fn usage_above(
     roots: &Roots,
     loops: &[LoopDevice],

@@ -29,7 +29,7 @@ pub enum HostSetting {
         module: String,
         /// For example `ql2xmaxqdepth`.
         parameter: String,
-        /// What it should be.
+        /// Value that it must have.
         value: String,
     },
 }
