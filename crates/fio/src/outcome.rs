@@ -52,20 +52,20 @@ pub struct FioOutcome {
     pub trim: DirectionTotals,
     /// Time that was counted: the longest of all jobs.
     pub runtime_ns: u64,
-    /// When the load (with its ramp) began, in milliseconds since 1970; before fio 3.37 derived from the end of the
-    /// run, delayed by what fio needs to print its report (around 10 ms).
+    /// Start of the load (with its ramp), in milliseconds since 1970; before fio 3.37 derived from the end of the
+    /// run, delayed by the time that fio needs to print its report (around 10 ms).
     pub start_unix_ms: Option<u64>,
     /// CPU use of the jobs.
     pub cpu: CpuUse,
     /// Block devices under the target.
     pub disks: Vec<DiskUse>,
-    /// What is not as it was asked for, in words.
+    /// Differences from the request, in words.
     pub warnings: Vec<String>,
     /// The job file.
     pub job_file: PathBuf,
     /// fio's JSON+.
     pub output_file: PathBuf,
-    /// What fio wrote to its standard error.
+    /// Standard error of fio.
     pub stderr: String,
 }
 
@@ -75,9 +75,9 @@ impl FioOutcome {
         self.read.ios + self.write.ios + self.trim.ios == 0
     }
 
-    /// Why these are no I/Os of this load, where they moved fewer bytes than its blocks have. Behind the end of a device
-    /// that has gone or become smaller an asynchronous read succeeds with no bytes, and fio counts it as any other (seen
-    /// with 3.33 when an NVMe drive was pulled out: 96,180 IOPS at 47 kB/s).
+    /// Returns the reason why the result is no result of this load: it moved fewer bytes than its blocks have. Beyond
+    /// the end of a device that has gone or become smaller an asynchronous read succeeds with no bytes, and fio counts
+    /// it as any other (seen with 3.33 when an NVMe drive was pulled out: 96,180 IOPS at 47 kB/s).
     pub fn why_too_few_bytes(&self, load: &LoadSpec) -> Option<String> {
         if load.shape.replay.is_some() {
             return None;

@@ -15,11 +15,11 @@ use crate::outcome::{Context, JobLogs, RAN_SHORT, assemble};
 use crate::report::{Job, Report, ReportError, read_report};
 use crate::{Engine, FioCase, FioError, FioOutcome, Server, Target};
 
-/// How often the process and the interrupt flag are looked at.
+/// Interval at which the process and the interrupt flag are polled.
 const POLL: Duration = Duration::from_millis(20);
-/// How often progress is told.
+/// Interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
-/// How long fio may take to end its jobs and print after SIGINT, and to die after SIGKILL.
+/// Time limit for fio to end its jobs and print after SIGINT, and to die after SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
 /// The most that is read of an output or log.
 const FILE_LIMIT_BYTES: u64 = 1 << 30;
@@ -30,7 +30,7 @@ const OUTPUT_FILE: &str = "fio.json";
 const STDOUT_FILE: &str = "fio.stdout";
 const STDERR_FILE: &str = "fio.stderr";
 
-/// How far a case is, by the clock: what fio prints while it runs cannot be had without changing its output.
+/// Progress of a case by the clock: fio's own progress cannot be had without changing its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Since fio was started; it can exceed what is expected, because fio needs a moment to begin and to end.
@@ -180,7 +180,7 @@ impl Engine {
     }
 }
 
-/// How a run ended.
+/// Ending of a run.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Exited(ExitStatus),
@@ -337,7 +337,7 @@ fn ending_error(report: &Report, has_succeeded: bool) -> Option<i32> {
     report.jobs.iter().filter(|job| !went_on(job)).map(|job| job.error).find(|&error| error != 0)
 }
 
-/// Why the run counts as failed, where it does.
+/// Returns the reason why the run counts as failed, where it does.
 fn failure(
     end: &End,
     report: &Result<Report, ReportError>,

@@ -8,9 +8,9 @@ pub enum HostError {
     Address {
         /// As given.
         text: String,
-        /// What is wrong with it.
+        /// Error in the address.
         problem: String,
-        /// What it may be.
+        /// Form of a valid address.
         hint: &'static str,
     },
     /// The host could not be reached, or answered something else.
@@ -18,9 +18,9 @@ pub enum HostError {
     Failed {
         /// The host's name.
         host: String,
-        /// What failed.
+        /// Failure, in words.
         problem: String,
-        /// What to do about it.
+        /// Suggested remedy.
         hint: String,
     },
 }

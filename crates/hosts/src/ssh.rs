@@ -10,12 +10,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How long `ssh` may take to connect.
+/// Connection timeout of `ssh`, in seconds.
 const CONNECT_TIMEOUT_S: u32 = 10;
-/// Where a copy of this program lies on other hosts, in the user's home there.
+/// Directory for copies of this program on other hosts, in the user's home there.
 const PUSHED_DIRECTORY: &str = ".cache/arraylab";
 
-/// How an agent is started.
+/// Command that starts an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentCommand {
     /// The program on the other host; `arraylab` from its `PATH` without it.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The most things that are left out of one stage before the stage is.
 const LEFT_OUT_LIMIT: usize = 32;
-/// What a load cannot be without.
+/// Settings that every load needs.
 const NEEDED: [&str; 2] = ["rw", "bs"];
 
 /// Something that a stage can do without.
@@ -102,7 +102,7 @@ impl Draft {
     }
 }
 
-/// What may be left out, that which changes the load least first.
+/// Lists the parts that may be left out, the one that changes the load least first.
 fn parts(stage: &DraftStage) -> Vec<Part> {
     let mut parts = Vec::new();
     if stage.search.is_some() {
@@ -152,7 +152,7 @@ impl Part {
         }
     }
 
-    /// Where the file says it, and how.
+    /// Returns the line of the file that has the part, and the text there.
     fn written(&self, stage: &DraftStage, place: &Line) -> (Line, String) {
         let of = |line: Option<&Line>| line.unwrap_or(place).clone();
         match self {

@@ -71,9 +71,9 @@ pub(crate) struct DraftLoad {
     pub settings: Settings,
     /// The number of its target, where the file names several.
     pub target: Option<usize>,
-    /// When it begins, after the case.
+    /// Start of the load, after that of the case.
     pub start: Option<String>,
-    /// Where the file names it.
+    /// Line of the file that names it.
     pub line: Option<Line>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct DraftStage {
     pub loads: Vec<DraftLoad>,
     pub pause: Option<String>,
     pub search: Option<DraftSearch>,
-    /// Where the file names it.
+    /// Line of the file that names it.
     pub line: Option<Line>,
 }
 

@@ -38,9 +38,9 @@ enum Placement {
     Table(PieceTable),
 }
 
-/// Where logical bytes live. A *stripe* is the unit of redundancy: `data` segments and their parity or copies,
-/// its *members*. Members are numbered: with parity the data members, then P, then Q; with copies member
-/// `column × copies + copy`.
+/// Map of logical bytes to drives. A *stripe* is the unit of redundancy: `data` segments and their parity or
+/// copies, its *members*. Members are numbered: with parity the data members, then P, then Q; with copies
+/// member `column × copies + copy`.
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) redundancy: Redundancy,
@@ -83,7 +83,7 @@ impl Missing {
         &self.members[..self.count as usize]
     }
 
-    /// Whether `member` is missing.
+    /// Returns true if `member` is missing.
     #[inline]
     pub fn contains(&self, member: u32) -> bool {
         self.members().contains(&member)
@@ -260,7 +260,7 @@ impl Layout {
         self.redundancy
     }
 
-    /// What a stripe puts on one drive; a whole object of a replicated volume.
+    /// Returns the bytes of a stripe on one drive; a whole object of a replicated volume.
     pub fn segment_bytes(&self) -> u32 {
         self.segment_bytes
     }
@@ -279,7 +279,7 @@ impl Layout {
         (stripe, column * u64::from(self.segment_bytes) + row)
     }
 
-    /// What a member of a stripe is.
+    /// Returns the role of a member of a stripe.
     #[inline]
     pub fn role(&self, member: u32) -> Role {
         match self.redundancy {
@@ -293,7 +293,7 @@ impl Layout {
         }
     }
 
-    /// Where a member of a stripe lies.
+    /// Returns the place of a stripe's member.
     #[inline]
     pub fn place(&self, stripe: u64, member: u32) -> Place {
         self.place_in(&self.row(stripe), member)
@@ -409,7 +409,7 @@ impl Layout {
         }
     }
 
-    /// Where a place lies once `movement` has been applied; the place itself if it is not concerned.
+    /// Returns the place to which `movement` moves a place; the place itself if it is not concerned.
     pub fn retarget(&self, movement: &Move, place: Place) -> Place {
         self.table().map_or(place, |table| table.retarget(movement, place))
     }

@@ -7,9 +7,9 @@ use crate::{DriveIndex, DriveSet, Place};
 /// A piece of a drive: the drive and the number of the piece on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Piece {
-    /// Which drive.
+    /// Number of the drive.
     pub drive: DriveIndex,
-    /// Which piece of it, from 0.
+    /// Number of the piece on that drive, from 0.
     pub slot: u32,
 }
 
@@ -18,11 +18,11 @@ pub struct Piece {
 pub struct Move {
     /// The D-stripe or object.
     pub group: u64,
-    /// Which of its pieces, from 0.
+    /// Number of the piece among those of its row, from 0.
     pub entry: u32,
-    /// Where it was.
+    /// Piece before the move.
     pub from: Piece,
-    /// Where it goes.
+    /// Piece after the move.
     pub to: Piece,
 }
 
@@ -178,7 +178,7 @@ impl PieceTable {
         self.entries.chunks_exact(self.width as usize)
     }
 
-    /// Where a place lies once `movement` has been applied; the place itself if it is not concerned.
+    /// Returns the place to which `movement` moves a place; the place itself if it is not concerned.
     pub(crate) fn retarget(&self, movement: &Move, place: Place) -> Place {
         let slot = place.offset_bytes / self.piece_bytes;
         if place.drive == movement.from.drive && slot == u64::from(movement.from.slot) {

@@ -151,7 +151,7 @@ impl Importer<'_> {
         Some(settings)
     }
 
-    /// What counts say of a job whose options fio did not print.
+    /// Derives settings from the counts of a job whose options fio did not print.
     fn settings_from_counts(&self, job: &Job, settings: &mut Settings, measured: &mut Measured) {
         let rw = match (job.read.ios, job.write.ios) {
             (_, 0) => "read",

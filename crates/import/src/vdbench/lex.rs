@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const LENGTH_LIMIT_BYTES: usize = 4 << 20;
 /// The most parameters of a file.
 const PARAMETER_LIMIT: usize = 100_000;
-/// How deep parentheses may nest.
+/// Largest depth of nested parentheses.
 const NESTING_LIMIT: usize = 8;
 
 /// `keyword=value` or `keyword=(value,…)`.

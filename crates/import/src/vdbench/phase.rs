@@ -39,7 +39,7 @@ pub struct Phase {
     pub patterns: Vec<usize>,
     /// Numbers of its targets, where it replaces those of its patterns.
     pub targets: Option<Vec<usize>>,
-    /// How fast.
+    /// I/O rate.
     pub rate: Rate,
     /// Time that is counted with a warmup; without one, the first interval of it is left out.
     pub elapsed_s: f64,
@@ -55,7 +55,7 @@ pub struct Phase {
     pub distribution: String,
     /// I/Os outstanding on each target, where it is said here.
     pub threads: Option<u64>,
-    /// How targets are opened, beside what they say themselves.
+    /// Flags with which targets are opened, beside their own.
     pub openflags: Vec<String>,
     /// `maxdata`: the bytes after which it ends, or their share of the target, as a plan writes them.
     pub max_data: Option<String>,
@@ -68,7 +68,7 @@ pub struct Run {
     pub name: String,
     /// The values of the loops, outermost first.
     pub values: Vec<(String, f64)>,
-    /// How fast.
+    /// I/O rate.
     pub rate: Rate,
 }
 
@@ -90,7 +90,7 @@ impl Phase {
         if self.warmup_s > 0.0 || self.elapsed_s <= self.interval_s { self.warmup_s } else { self.interval_s }
     }
 
-    /// How many runs it has; saturates.
+    /// Returns the number of its runs; saturates.
     pub fn run_count(&self) -> usize {
         let points = if let Rate::Curve(points) = &self.rate { points.len() + 1 } else { 1 };
         self.loops.iter().fold(points, |count, this| count.saturating_mul(this.values.len()))
