@@ -67,9 +67,9 @@ pub struct Reply {
     pub errno: u32,
     /// The server's words about an error.
     pub words: String,
-    /// What a read gave.
+    /// Data of a read.
     pub data: Vec<u8>,
-    /// What a block status gave.
+    /// Extents of a block status.
     pub extents: Vec<Extent>,
 }
 

@@ -27,7 +27,7 @@ pub const CHUNK_HEADER_BYTES: usize = 20;
 /// The header of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Which option; see [`crate::protocol::option`].
+    /// Number of the option; see [`crate::protocol::option`].
     pub option: u32,
     /// Length of its data.
     pub length_bytes: u32,
@@ -90,7 +90,7 @@ impl OptionReplyHeader {
 pub struct ExportQuery {
     /// The export asked for.
     pub name: String,
-    /// What is to be told beside size and flags; see [`crate::protocol::information`].
+    /// Information that is requested beside size and flags; see [`crate::protocol::information`].
     pub information: Vec<u16>,
 }
 
@@ -166,7 +166,7 @@ pub enum Command {
     Cache,
     /// A range is to be zero.
     WriteZeroes,
-    /// What of a range is allocated.
+    /// Report the allocated extents of a range.
     BlockStatus,
     /// Anything else.
     Unknown(u16),
@@ -204,13 +204,13 @@ impl Command {
 pub struct Request {
     /// See [`crate::protocol::command_flag`].
     pub flags: u16,
-    /// What is asked for.
+    /// Command to carry out.
     pub command: Command,
     /// Chosen by the client; in every reply.
     pub cookie: u64,
     /// First byte.
     pub offset_bytes: u64,
-    /// How many.
+    /// Length of the range, in bytes.
     pub length_bytes: u32,
 }
 
@@ -261,13 +261,13 @@ pub enum ReplyHeader {
         kind: u16,
         /// Of the request.
         cookie: u64,
-        /// How much follows.
+        /// Length of the data that follows, in bytes.
         length_bytes: u32,
     },
 }
 
 impl ReplyHeader {
-    /// How many bytes the head has that begins with these four.
+    /// Returns the length of the header that begins with these four bytes.
     pub fn length(magic: [u8; 4]) -> Result<usize> {
         match u32::from_be_bytes(magic) {
             SIMPLE_REPLY_MAGIC => Ok(SIMPLE_REPLY_BYTES),

@@ -11,7 +11,7 @@ pub struct HeldReply {
     route: ReplyRoute,
 }
 
-/// How a reply leaves.
+/// Route of a reply.
 enum ReplyRoute {
     /// To a client of the server.
     Client(Arc<Connection>, Reply),

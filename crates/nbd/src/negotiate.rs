@@ -26,7 +26,7 @@ pub(crate) struct Negotiated {
     pub has_allocation_context: bool,
 }
 
-/// Whether a handshake goes on.
+/// Next step of a handshake.
 enum HandshakeStep {
     Option,
     Transmission(Negotiated),

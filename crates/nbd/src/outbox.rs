@@ -17,7 +17,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Whether nothing would be sent or released.
+    /// Returns true if the reply sends and releases nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.claim == Claim::default()
     }

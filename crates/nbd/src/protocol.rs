@@ -69,7 +69,7 @@ pub mod option_reply {
     pub const ERR_TOO_BIG: u32 = ERROR | 9;
 }
 
-/// What an information reply is about.
+/// Types of an information reply.
 pub mod information {
     /// Size and transmission flags.
     pub const EXPORT: u16 = 0;
@@ -148,7 +148,7 @@ pub const STATE_ZERO: u32 = 2;
 
 /// Offsets and lengths are multiples of this.
 pub const BLOCK_BYTES_MINIMUM: u32 = 512;
-/// What clients should prefer.
+/// Block size that clients should prefer, in bytes.
 pub const BLOCK_BYTES_PREFERRED: u32 = 4096;
 /// The most bytes that one read or write moves; what qemu and nbdkit take as well.
 pub const PAYLOAD_BYTES_LIMIT: u32 = 32 << 20;

@@ -61,7 +61,7 @@ impl Listener {
 #[derive(Default)]
 struct Clients {
     sockets: BTreeMap<u64, Arc<Socket>>,
-    /// What each has chosen.
+    /// Export that each client has chosen.
     exports: BTreeMap<u64, Arc<dyn Export>>,
     next: u64,
     is_stopping: bool,
@@ -104,7 +104,7 @@ impl Server {
         Ok(Server { shared, acceptor: Mutex::new(Some(acceptor)) })
     }
 
-    /// How many clients are connected.
+    /// Returns the number of connected clients.
     pub fn connections(&self) -> usize {
         self.shared.clients().sockets.len()
     }

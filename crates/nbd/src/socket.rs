@@ -13,7 +13,7 @@ pub struct Socket {
     descriptor: OwnedFd,
     /// Set once, in the handshake.
     tls: OnceLock<Tls>,
-    /// Whether nothing that came by it is to be carried out any more; shared by each request that is.
+    /// True if no request that came by it is to be carried out any more; shared by each request.
     is_cut_off: RwLock<bool>,
 }
 
@@ -73,7 +73,7 @@ impl Socket {
         }
     }
 
-    /// How long one receive or send may wait.
+    /// Sets the timeouts of one receive and one send.
     pub(crate) fn set_timeouts(&self, receive: Duration, send: Duration) -> io::Result<()> {
         sockopt::set_socket_timeout(&self.descriptor, sockopt::Timeout::Recv, Some(receive))?;
         sockopt::set_socket_timeout(&self.descriptor, sockopt::Timeout::Send, Some(send))?;

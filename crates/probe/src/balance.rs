@@ -7,7 +7,7 @@ use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a port carried.
+/// I/Os and bytes of a port.
 #[derive(Debug, Default)]
 struct PortBytes {
     read_ios: u64,

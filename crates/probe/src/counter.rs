@@ -20,7 +20,7 @@ pub struct Counter {
 pub struct PathChange {
     /// The device and the path: `mpatha/sdb`, `nvme0n1/nvme0c1n1`.
     pub path: Arc<str>,
-    /// Whether I/O goes by it now.
+    /// True if the path can carry I/O now.
     pub is_usable: bool,
     /// The kernel's word for its state, or `gone`.
     pub state: String,

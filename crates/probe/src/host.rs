@@ -13,7 +13,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the kernel's view of the host is read; parameters, so that recorded readings can be tested.
+/// Directories of the kernel's view of the host; parameters, so that recorded readings can be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeRoots {
     /// Normally `/proc`.
@@ -37,7 +37,7 @@ pub enum ProbeError {
         "cannot read `{path}`: {source}\nhint: /proc must be mounted; the run can go on without host counters"
     )]
     Read {
-        /// Which.
+        /// Path that was read.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,

@@ -32,7 +32,7 @@ pub struct RecordingHead {
     pub interval_s: u64,
     /// Names are pseudonyms.
     pub is_redacted: bool,
-    /// What the counters do not tell.
+    /// Facts that the counters do not show.
     pub not_known: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How fast twins are simulated; each line as soon as it is measured.
+/// Benchmarks the simulation of twins; prints each line as soon as it is measured.
 fn bench_sim(arguments: &BenchArgs) -> Result<(), Failure> {
     let interrupt = super::run::catch_signals()?;
     let mut printed = Ok(());

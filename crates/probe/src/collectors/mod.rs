@@ -43,7 +43,7 @@ pub const NAME_BYTES_LIMIT: usize = 256;
 /// Counter value as its source reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectedValue {
-    /// What it is about.
+    /// Entity that the counter belongs to.
     pub entity: String,
     /// Its name there; `/s` is added where a cumulative count became a rate.
     pub name: String,
@@ -58,7 +58,7 @@ pub struct Answer {
     pub at_ns: u64,
     /// `command`, `prometheus` or `smart`.
     pub source: &'static str,
-    /// What it said.
+    /// Values of the answer.
     pub values: Vec<CollectedValue>,
 }
 
@@ -99,7 +99,8 @@ impl<'a> Deadline<'a> {
         Deadline { limit, at: Instant::now() + limit, stopped }
     }
 
-    /// How long to wait at once: the stop is looked at ten times a second. None when there is no time left.
+    /// Returns the longest time to wait at once: the stop signal is checked ten times a second. `None` when there is no time
+    /// left.
     fn slice(&self) -> Result<Option<std::time::Duration>, CollectError> {
         const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
         if (self.stopped)() {
