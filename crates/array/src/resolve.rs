@@ -45,7 +45,7 @@ pub trait PartSource {
     fn names(&self, kind: &str) -> Vec<String>;
 }
 
-/// Whether a document is an array of parts.
+/// Returns true if a document is an array of parts.
 pub fn is_array(document: &Node) -> bool {
     document.get("groups").is_some()
 }

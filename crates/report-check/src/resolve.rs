@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// What a source stands for.
+/// Resolver of a text's sources to values of the run.
 pub struct Resolver<'a> {
     run: &'a Run,
     findings: BTreeMap<&'a str, &'a Map<String, Value>>,
@@ -252,7 +252,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a direction of a case has a 99.9th percentile within 5 % of its median.
+/// Returns true if a direction of a case has a 99.9th percentile within 5 % of its median.
 fn is_constant(case: &Case) -> bool {
     ["read", "write"].iter().any(|direction| {
         let of = |name: &str| case.quantity(&format!("{direction}.latency_ns.{name}"));

@@ -44,7 +44,7 @@ pub struct Case {
     pub settings: Map<String, Value>,
     /// `done`, `failed`, …; `begun` or `pending` without an outcome.
     pub state: String,
-    /// Why it failed.
+    /// Reason of its failure.
     pub error: Option<String>,
     /// The counted time.
     pub duration_s: f64,
@@ -62,7 +62,7 @@ pub struct Case {
     pub moments: Vec<Event>,
 }
 
-/// What one direction did over the counted time.
+/// Totals of one direction over the counted time.
 #[derive(Debug, Default, Clone)]
 pub struct Totals {
     /// I/Os without error.
@@ -75,7 +75,7 @@ pub struct Totals {
     pub latency: Histogram,
 }
 
-/// What one direction did in an interval.
+/// Counts of one direction in an interval.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Flow {
     /// I/Os without error.
@@ -95,7 +95,7 @@ pub struct Interval {
     pub start_s: f64,
     /// End.
     pub end_s: f64,
-    /// Whether it is part of the ramp.
+    /// True if it is part of the ramp.
     pub is_ramp: bool,
     /// Reads and writes.
     pub flows: [Flow; 2],
@@ -106,9 +106,9 @@ pub struct Interval {
 pub struct Counter {
     /// `twin`, `cpu`, `disk`, ….
     pub source: String,
-    /// Which one.
+    /// Entity that it belongs to.
     pub entity: String,
-    /// What of it.
+    /// Name of the counter.
     pub name: String,
     /// Time since the load began, and value.
     pub points: Vec<(Option<f64>, f64)>,

@@ -15,7 +15,7 @@ pub enum Part {
     Links,
     /// Processors and memory of controllers, nodes and their services.
     Controllers,
-    /// What computes parity.
+    /// Parity computation.
     Parity,
     /// Caches and their mirroring.
     Cache,

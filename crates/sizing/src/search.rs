@@ -128,7 +128,8 @@ struct Pending {
     bound: f64,
     /// Largest multiple that it was seen to carry.
     carries: f64,
-    /// How promising it is: bound by latency at the last multiple that was simulated, before that its bound.
+    /// Promise of the design: its slack to the latency bound at the last multiple that was simulated, before that its upper
+    /// bound.
     slack: f64,
 }
 
@@ -299,7 +300,7 @@ fn glance(
     question.states.iter().map(of_state).collect()
 }
 
-/// Whether a design was no faster in any state than another, under the same arrivals at the same addresses.
+/// Returns true if a design was no faster in any state than another, under the same arrivals at the same addresses.
 fn is_no_faster(own: &[Option<f64>], its: &[Option<f64>]) -> bool {
     own.iter().zip(its).all(|pair| match pair {
         (Some(own), Some(its)) => *own >= SAME_SPEED * *its,
@@ -329,7 +330,7 @@ enum StateGate {
     Unseen,
 }
 
-/// Whether a design carries a multiple of the workload in every state.
+/// Checks that a design carries a multiple of the workload in every state.
 fn gate(
     design: &Configuration,
     bound: f64,

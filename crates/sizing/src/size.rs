@@ -161,7 +161,7 @@ pub struct SizeRow {
     /// No other design has at most its cost and at least its headroom, and more of either. The cost is the price where all designs
     /// have one, otherwise the number of drives.
     pub pareto: bool,
-    /// Why a search of a space did not look for its headroom; `None` where it did.
+    /// Reason why a search of a space did not determine its headroom; `None` where it did.
     pub left_out: Option<LeftOut>,
     /// Times the workload that it does not carry, where its headroom was not looked for.
     pub headroom_below: Option<f64>,
@@ -366,7 +366,7 @@ fn judge(row: &mut SizeRow, found: &Headroom, question: &SizeQuestion) {
     };
 }
 
-/// How long drives last, and how long a rebuild takes, at the carried point nearest to the workload.
+/// Fills in the endurance of drives and the duration of a rebuild, at the carried point nearest to the workload.
 fn lasts(row: &mut SizeRow, parts: &Array, found: &Headroom, question: &SizeQuestion) {
     let off = |point: &&HeadroomPoint| libm::fabs(libm::log(point.times));
     let carried = found.points.iter().filter(|point| point.kept_up());

@@ -13,7 +13,7 @@ const CONFIGURATIONS_LIMIT: usize = 256;
 pub struct Row {
     /// Keys that differ from the array as it is, with their values.
     pub change: Map<String, Value>,
-    /// What it does.
+    /// Answer of the simulation.
     pub answer: Answer,
 }
 

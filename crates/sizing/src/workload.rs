@@ -24,7 +24,7 @@ pub struct Workload {
     /// Source of its figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// What the source does not tell.
+    /// Facts that the source does not show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_known: Vec<String>,
     /// Bytes that are stored.

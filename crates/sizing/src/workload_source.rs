@@ -293,7 +293,7 @@ fn busiest_minute(records: &[TraceRecord]) -> (&[TraceRecord], u64) {
     (&records[best], MINUTE_NS)
 }
 
-/// Whether each record begins where one of the last few of its direction ended.
+/// Marks the records that begin where one of the last few of their direction ended.
 fn sequential(records: &[TraceRecord]) -> Vec<bool> {
     let mut ends: BTreeMap<bool, Vec<u64>> = BTreeMap::new();
     records
