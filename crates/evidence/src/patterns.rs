@@ -32,7 +32,7 @@ impl SecretKind {
 pub(crate) struct Pattern {
     pub(crate) kind: SecretKind,
     pub(crate) regex: Regex,
-    /// Whether a match is one, beyond its form.
+    /// Decides whether a match of the form is a secret.
     pub(crate) is_secret: fn(&str) -> bool,
 }
 

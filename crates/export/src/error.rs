@@ -2,7 +2,7 @@
 
 use store::StoreError;
 
-/// Why nothing was exported.
+/// Errors of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The selection has no case that the format has.
@@ -12,7 +12,7 @@ pub enum ExportError {
     NoCases {
         /// The plan's name.
         plan: String,
-        /// Why the first is left out.
+        /// Reason why the first case is left out.
         why: String,
     },
     /// fio takes so many jobs of one file at most.

@@ -37,7 +37,7 @@ pub struct ExportedFile {
 pub struct PlanExport {
     /// In the order of the plan.
     pub files: Vec<ExportedFile>,
-    /// What the files do not say.
+    /// Parts of the plan that the files leave out.
     pub not_exported: Vec<NotExported>,
 }
 
@@ -56,7 +56,7 @@ impl PlanFormat {
         }
     }
 
-    /// How a comment line begins.
+    /// Returns the first character of a comment line.
     fn comment(self) -> char {
         match self {
             PlanFormat::Fio => '#',

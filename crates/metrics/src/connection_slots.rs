@@ -102,7 +102,7 @@ mod tests {
     use std::net::TcpListener;
     use std::time::Duration;
 
-    /// Whether this end of a connection was hung up on.
+    /// Returns true if the server has closed this connection.
     fn is_hung_up(stream: &mut TcpStream) -> bool {
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         matches!(stream.read(&mut [0]), Ok(0))

@@ -41,7 +41,7 @@ pub trait Source: Send + Sync {
     /// Everything it has to say now, as OpenMetrics text, `# EOF` included.
     fn exposition(&self) -> String;
 
-    /// What the page shows now: a JSON object whose `kind` is `array` or `run`.
+    /// Returns the current state for the page: a JSON object whose `kind` is `array` or `run`.
     fn state(&self) -> String;
 
     /// Files of its page.

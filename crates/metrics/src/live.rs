@@ -32,7 +32,7 @@ const SECOND_NS: f64 = 1e9;
 pub struct RunLabels {
     /// Name of the plan.
     pub plan: String,
-    /// What is measured, as on the command line.
+    /// Target of the run, as on the command line.
     pub target: String,
     /// Version of arraylab.
     pub version: String,
@@ -47,7 +47,7 @@ pub struct RunProgress {
     pub cases_ended: usize,
     /// Share of all cases' time that is done, 0 to 1.
     pub share: f64,
-    /// How long the rest will take, where there is something to judge by.
+    /// Estimated time left, where there is something to estimate from.
     pub time_left_ns: Option<u64>,
 }
 
@@ -168,7 +168,7 @@ impl LiveRun {
         }
     }
 
-    /// What was read of the host, of the array or of a twin.
+    /// Takes counters that were read of the host, of the array or of a twin.
     pub fn counters<'a>(&self, read: impl IntoIterator<Item = Counter<'a>>) {
         let now = Instant::now();
         let state = &mut *self.lock();

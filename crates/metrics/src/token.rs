@@ -29,7 +29,7 @@ pub enum TokenError {
     /// The file cannot be read or made.
     #[error("cannot use {path} as the token's file: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -72,7 +72,8 @@ impl Token {
         &self.0
     }
 
-    /// Whether this is it. Takes as long for any other of the same length, so that time tells nothing.
+    /// Returns true if this is the token. Takes as long for any other of the same length, so that the duration gives nothing
+    /// away.
     pub(crate) fn is(&self, shown: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(shown).into()
     }

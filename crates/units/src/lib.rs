@@ -21,7 +21,7 @@ pub enum UnitError {
     /// Not a number with a known suffix.
     #[error("`{text}` is not a {what}; examples: {examples}")]
     Malformed {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// The kind of quantity that was expected.
         what: &'static str,
@@ -31,7 +31,7 @@ pub enum UnitError {
     /// A number beyond the limit for this quantity.
     #[error("`{text}` is over the limit of {limit}")]
     TooLarge {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// The limit, printed.
         limit: &'static str,
