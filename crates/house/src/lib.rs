@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 mod allow_list;
+mod doc_lines;
 mod rust_text;
 
 pub use allow_list::{AllowList, Exception};
+pub use doc_lines::{FirstDocLine, first_doc_lines};
 pub use rust_text::{Piece, PieceKind, pieces};
 
 use std::path::{Path, PathBuf};
