@@ -19,7 +19,7 @@ pub struct Set {
     pub pool: Option<usize>,
     /// Layout of the data.
     pub layout: Layout,
-    /// By drive of the layout: the drive of the array.
+    /// Drive of the array, by drive of the layout.
     pub slots: Vec<DriveSlot>,
     /// Drives of the array that take the place of lost ones.
     pub spares: Vec<u32>,

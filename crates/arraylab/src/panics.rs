@@ -31,8 +31,8 @@ impl FirstPanic {
     }
 }
 
-/// From now on the first panic of any thread is kept and sets `stop`; a process that has not ended [`SHUTDOWN_LIMIT`]
-/// later is ended.
+/// Installs a panic hook that keeps the first panic of any thread and sets `stop`; a process that has not ended
+/// [`SHUTDOWN_LIMIT`] later is ended.
 pub fn stop_on_panic(stop: Arc<AtomicBool>) -> FirstPanic {
     stop_and(stop, || {
         // Without memory for a thread there is only the orderly end.

@@ -20,7 +20,7 @@ pub(crate) struct OwnedCounter {
 /// Event on the target during a case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CaseEvent {
-    /// Since the start of the case's load.
+    /// Time since the start of the case's load, in nanoseconds.
     pub case_at_ns: u64,
     pub kind: String,
     pub text: String,
@@ -75,16 +75,16 @@ impl Message {
 
 /// End of a case.
 pub(crate) enum Ended {
-    /// With an outcome, good or bad.
+    /// Outcome, good or bad.
     Outcome(Box<CaseOutcome>),
-    /// It was stopped, and will be measured again.
+    /// Stop of the case, which will be measured again.
     Stopped,
-    /// With an outcome after which the run cannot go on, and why.
+    /// Outcome after which the run cannot go on, with the reason.
     GaveUp(Box<CaseOutcome>, String),
 }
 
 impl Ended {
-    /// Without a result, and why.
+    /// Makes the end of a case without a result, with the reason.
     pub fn without_result(mut outcome: CaseOutcome, status: CaseStatus, why: String) -> Ended {
         (outcome.status, outcome.error) = (status, Some(why));
         Ended::Outcome(Box::new(outcome))

@@ -78,7 +78,7 @@ struct Points<'a> {
     /// The searching case, as the point that is measured.
     case: Case,
     cases: &'a [Case],
-    /// Of samples of the result.
+    /// Length of the result's samples, in nanoseconds.
     interval_ns: u64,
     find: &'a LoadSearch,
     job: &'a CaseJob,

@@ -34,7 +34,7 @@ pub trait ArrayDriver: Send {
 /// Result of an attempt to make settings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SetOutcome {
-    /// All of them are made.
+    /// All settings were made.
     Made {
         /// The devices that were made for them, if the array's devices changed. The consent to the driver covers
         /// them, and no other device.
@@ -89,16 +89,16 @@ impl Change {
 /// Readiness of an array for load.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Readiness {
-    /// It is.
+    /// The array is ready.
     Ready,
-    /// It is still at work.
+    /// The array is still at work.
     Busy(Progress),
 }
 
 /// Progress of an array's current work.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
-    /// Of 100, where the array says so.
+    /// Progress in percent, where the array reports one.
     pub percent: Option<f64>,
     /// Current activity of the array, for people.
     pub message: String,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// A program may write so much to standard output: the status of an array of 1,000 drives is a tenth of it.
 pub const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
-/// Of standard error, so much of the end is kept.
+/// Bytes of standard error that are kept, from its end.
 pub const STDERR_KEPT_BYTES: usize = 64 << 10;
 
 /// After a program has ended, its pipes are given so long to close: a daemon that it left behind may hold them.
@@ -23,7 +23,7 @@ const POLL_LONGEST: Duration = Duration::from_millis(20);
 /// Time limits of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandLimits {
-    /// It is killed, with all that it started, after this.
+    /// Timeout after which it is killed, with all processes that it started.
     pub timeout: Duration,
 }
 
@@ -50,13 +50,13 @@ impl Answer {
         if self.status.success() { Ok(self) } else { Err(self.failure()) }
     }
 
-    /// That it failed.
+    /// Makes the error for its failure.
     pub(crate) fn failure(self) -> DriverError {
         let stderr = if self.stderr.trim().is_empty() { self.stdout } else { self.stderr };
         DriverError::Failed { command: self.command, status: self.status.to_string(), stderr }
     }
 
-    /// That its answer makes no sense.
+    /// Makes the error for an answer that was not understood.
     pub(crate) fn not_understood(&self, problem: impl Into<String>, hint: &'static str) -> DriverError {
         let problem = format!("{} (it wrote: {:?})", problem.into(), crate::error::excerpt(&self.stdout));
         DriverError::Answer { from: self.command.clone(), problem, hint }

@@ -37,7 +37,7 @@ impl Options {
         Ok(options)
     }
 
-    /// All options, for a driver program that reads them itself.
+    /// Returns all options, for a driver program that reads them itself.
     pub(crate) fn into_map(self) -> BTreeMap<String, String> {
         self.values
     }
@@ -129,7 +129,7 @@ impl Options {
         }
     }
 
-    /// That all options have been read.
+    /// Checks that all options have been read.
     pub(crate) fn finish(self, known: &str) -> Result<(), DriverError> {
         match self.values.keys().next() {
             None => Ok(()),

@@ -16,7 +16,7 @@ pub const ENTRIES_LIMIT: usize = 256;
 /// A longer name of an event, a setting or an argument is an error.
 pub const NAME_LIMIT_BYTES: usize = 128;
 
-/// One question.
+/// Request: a verb with an identifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Chosen by the client; in the response.
@@ -35,7 +35,7 @@ pub struct Request {
 pub enum Verb {
     /// Make these array settings.
     Set {
-        /// All of them.
+        /// All settings to make.
         settings: Settings,
     },
     /// Return the array's readiness for load: [`Ready`].
@@ -52,10 +52,10 @@ pub enum Verb {
     },
 }
 
-/// One answer.
+/// Response to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// That of the request; absent if the request could not be read.
+    /// Identifier of the request; absent if the request could not be read.
     #[serde(default)]
     pub id: Option<u64>,
     /// The answer.
@@ -69,7 +69,7 @@ pub struct Response {
 pub enum ResponseResult {
     /// Done; the object depends on the verb: [`Ready`] for `ready`, `{}` for `set` and `event`.
     Ok(Value),
-    /// Not done.
+    /// Reason why the request was not done.
     Error(ResponseError),
 }
 
@@ -78,7 +78,7 @@ pub enum ResponseResult {
 pub struct ResponseError {
     /// Kind of the reason.
     pub kind: ErrorKind,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
@@ -88,7 +88,7 @@ pub struct ResponseError {
 pub enum ErrorKind {
     /// The array cannot be set so; nothing has changed.
     Refused,
-    /// It was tried, and did not work.
+    /// The attempt failed.
     Failed,
     /// The request makes no sense.
     BadRequest,
@@ -115,10 +115,10 @@ pub struct Ready {
 /// A line that is no request or no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// It is too long.
+    /// The line is too long.
     #[error("a line is longer than {LINE_LIMIT_BYTES} bytes")]
     LineTooLong,
-    /// It is not the JSON expected.
+    /// The line is not the JSON expected.
     #[error("a line is not the JSON expected: {0}")]
     Malformed(String),
     /// A limit on what is in it.

@@ -35,7 +35,7 @@ pub struct ExportedFile {
 /// Result of a plan's export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanExport {
-    /// In the order of the plan.
+    /// Files, in the order of the plan.
     pub files: Vec<ExportedFile>,
     /// Parts of the plan that the files leave out.
     pub not_exported: Vec<NotExported>,

@@ -73,7 +73,7 @@ pub enum FioError {
 }
 
 impl FioError {
-    /// For `map_err`: an [`FioError::Io`] with its context.
+    /// Makes an [`FioError::Io`] with its context, for `map_err`.
     pub(crate) fn io(doing: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> FioError {
         let path = path.to_path_buf();
         move |source| FioError::Io { doing, path, source }

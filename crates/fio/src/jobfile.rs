@@ -105,7 +105,7 @@ pub fn read_job_file(
 
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
-    /// Before the first heading.
+    /// Lines before the first heading.
     None,
     Global,
     Job,

@@ -18,7 +18,7 @@ pub(crate) const IO_LIMIT: u64 = 1 << 40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct LogError {
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: usize,
     /// Error in the log.
     pub reason: String,

@@ -28,9 +28,9 @@ pub struct DirectionTotals {
 /// CPU use of fio's jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CpuUse {
-    /// In user mode, in percent of one CPU, over all jobs.
+    /// User time, in percent of one CPU, over all jobs.
     pub user_percent: f64,
-    /// In the kernel, in percent of one CPU, over all jobs.
+    /// System time, in percent of one CPU, over all jobs.
     pub system_percent: f64,
     /// Context switches of all jobs.
     pub context_switches: u64,
@@ -39,7 +39,7 @@ pub struct CpuUse {
 /// Outcome of a fio run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioOutcome {
-    /// As fio prints it.
+    /// Version as fio prints it.
     pub fio_version: String,
     /// One sample an interval after the ramp; fio logs nothing during the ramp, so there is none of it. `start_ns` of
     /// the first is the ramp's length. Their counts, bytes and latencies add up to exactly the totals.

@@ -23,7 +23,7 @@ const TEXT_LINE_LENGTH_LIMIT: usize = 1000;
 /// JSON report of a fio run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
-    /// As printed, such as `fio-3.42-135-gf5344`; empty where it is missing.
+    /// Version as printed, such as `fio-3.42-135-gf5344`; empty where it is missing.
     pub fio_version: String,
     /// Time of the report, in milliseconds since 1970.
     pub unix_ms: Option<u64>,
@@ -89,9 +89,9 @@ pub struct JobDirection {
     pub short_ios: u64,
     /// I/Os that fio gave up.
     pub drop_ios: u64,
-    /// From submission to completion (`clat_ns`).
+    /// Completion latency, from submission to completion (`clat_ns`).
     pub completion: Latency,
-    /// From before submission to completion (`lat_ns`).
+    /// Total latency, from before submission to completion (`lat_ns`).
     pub total: Latency,
 }
 

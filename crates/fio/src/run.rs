@@ -33,7 +33,7 @@ const STDERR_FILE: &str = "fio.stderr";
 /// Progress of a case by the clock: fio's own progress cannot be had without changing its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Since fio was started; it can exceed what is expected, because fio needs a moment to begin and to end.
+    /// Time since fio was started; it can exceed the expected time, because fio needs a moment to begin and to end.
     pub elapsed_ns: u64,
     /// Ramp and runtime.
     pub expected_ns: u64,
@@ -52,7 +52,7 @@ impl Engine {
         self.run_on(None, case, on_progress, interrupt)
     }
 
-    /// As [`Engine::run`], but a server of fio on another host carries the case out.
+    /// Runs a case as [`Engine::run`] does, but by a server of fio on another host.
     pub fn run_on(
         &self,
         server: Option<&Server>,
@@ -185,11 +185,11 @@ impl Engine {
 enum End {
     Exited(ExitStatus),
     Interrupted,
-    /// It was to be over long ago.
+    /// The run exceeded its time limit.
     Hung {
         /// I/Os that the kernel had under way on the device, where the target is one.
         ios: Option<u64>,
-        /// Not even SIGKILL ended it, or the kernel may still be working on what it issued.
+        /// True if not even SIGKILL ended it, or the kernel may still be working on its I/Os.
         is_pending: bool,
     },
 }

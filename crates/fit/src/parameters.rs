@@ -44,11 +44,11 @@ pub struct FittedParameter {
     pub before: f64,
     /// Its value now.
     pub value: f64,
-    /// The least and the largest value that is tried.
+    /// Smallest value that is tried.
     pub least: f64,
-    /// As `least`.
+    /// Largest value that is tried.
     pub most: f64,
-    /// Only whole numbers are values of it.
+    /// True if only whole numbers are values of it.
     pub is_whole: bool,
 }
 

@@ -11,9 +11,9 @@ use crate::FittedParameter;
 pub enum Outcome {
     /// Its error no longer became smaller: see [`Convergence`]; or nothing better lay around the best.
     Converged,
-    /// It was stopped after the evaluations that it was given.
+    /// The search used up its evaluations.
     OutOfEvaluations,
-    /// It was stopped after the time that it was given.
+    /// The search used up its time.
     OutOfTime,
     /// Somebody stopped it.
     Interrupted,
@@ -33,13 +33,13 @@ pub struct Convergence {
 pub struct Side {
     /// Figures.
     pub figures: usize,
-    /// Mean of the errors without sign, before the fit and after.
+    /// Mean of the errors without sign, before the fit.
     pub mean_error_before: f64,
-    /// As `mean_error_before`.
+    /// Mean of the errors without sign, after the fit.
     pub mean_error: f64,
-    /// The largest error without sign.
+    /// Largest error without sign, before the fit.
     pub worst_error_before: f64,
-    /// As `worst_error_before`.
+    /// Largest error without sign, after the fit.
     pub worst_error: f64,
 }
 

@@ -6,7 +6,7 @@ pub enum HostError {
     /// The address or the name is wrong.
     #[error("`{text}` is no host: {problem}\nhint: {hint}")]
     Address {
-        /// As given.
+        /// Text as given.
         text: String,
         /// Error in the address.
         problem: String,

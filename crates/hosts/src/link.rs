@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Time between two pings.
 pub const PING_INTERVAL: Duration = Duration::from_millis(200);
-/// After so long without a word, the other side is lost: agent and coordinator go by the same limit, so that the load stops
-/// everywhere within 2 s.
+/// Time without a message after which the other side is lost: agent and coordinator have the same limit, so that the load
+/// stops everywhere within 2 s.
 pub const SILENCE_LIMIT: Duration = Duration::from_millis(1_400);
 /// Timeout of an agent's first message: `ssh` connects, asks keys and starts a program.
 const HELLO_LIMIT: Duration = Duration::from_secs(20);

@@ -57,7 +57,7 @@ pub struct SelectionText {
 pub struct Part {
     /// Number of the part, from 0.
     pub index: u32,
-    /// Of how many.
+    /// Number of parts.
     pub of: u32,
 }
 
@@ -145,7 +145,7 @@ pub enum Request {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenedTarget {
-    /// As given.
+    /// Target as given.
     pub spec: String,
     /// Identity of the device.
     pub identity: Value,
@@ -204,7 +204,7 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The host cannot be opened, and why.
     Refused {
-        /// In words.
+        /// Reason in words.
         why: String,
     },
     /// Output of the inventory commands.
@@ -223,13 +223,13 @@ pub enum Reply {
     },
     /// An event of the case.
     Event {
-        /// Since the common start.
+        /// Time since the common start, in nanoseconds.
         case_at_ns: u64,
         /// Its kind.
         kind: String,
-        /// In words.
+        /// Description in words.
         text: String,
-        /// In figures.
+        /// Figures of the event.
         data: Option<Value>,
     },
     /// Counters of the host.
@@ -252,7 +252,7 @@ pub enum Reply {
     },
     /// Reason for which the case waits.
     Waiting {
-        /// In words.
+        /// Reason in words.
         text: String,
     },
     /// Progress of the case.
@@ -266,14 +266,14 @@ pub enum Reply {
         is_of_case: bool,
         /// Its name.
         name: String,
-        /// Before.
+        /// Value before the change.
         before: Option<String>,
-        /// After.
+        /// Value after the change.
         after: Option<String>,
     },
     /// Warning for the reader of the run.
     Warning {
-        /// In words.
+        /// Text of the warning.
         text: String,
     },
     /// The case has ended.

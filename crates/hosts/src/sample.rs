@@ -30,7 +30,7 @@ pub struct WireTotals {
     pub errors: u64,
     /// Completion latency.
     pub latency: String,
-    /// In open loop, from issue to completion.
+    /// Service latency of an open loop, from issue to completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
 }

@@ -15,7 +15,7 @@ const PATTERN_STRIPES_PER_DRIVE: u64 = 8;
 /// Specification of a cluster pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterSpec {
-    /// By drive: the node that it is in. No two members of a stripe share a node.
+    /// Node of each drive. No two members of a stripe share a node.
     pub nodes: Vec<u16>,
     /// Bytes that each drive gives the pool.
     pub drive_capacity_bytes: u64,

@@ -32,9 +32,9 @@ pub enum Redundancy {
 enum Placement {
     /// Member i on drive i, stripes one after the other.
     Straight,
-    /// As `Straight` with rotating parity.
+    /// Members as in `Straight`, with rotating parity.
     Rotated { rotation: Rotation, drives: Divisor },
-    /// By table.
+    /// Table of pieces.
     Table(PieceTable),
 }
 
@@ -74,7 +74,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// None.
+    /// No missing members.
     pub const NONE: Missing = Missing { members: [0; 2], count: 0 };
 
     /// The members, in rising order.
@@ -381,9 +381,9 @@ impl Layout {
         }
     }
 
-    /// From now on the D-stripes or objects of a range of stripes are to lie on these drives, by piece: the drives of a class
-    /// for each replica. Says nothing about where they lie; [`Layout::plan_preferred`] does. `false` for a RAID level,
-    /// where there is no such range, or where there are more than 255 kinds of preferences.
+    /// Sets the preferred drives of the D-stripes or objects in a range of stripes, by piece: the drives of a class for each
+    /// replica. Moves nothing; [`Layout::plan_preferred`] plans the moves. `false` for a RAID level, where there is no such
+    /// range, or where there are more than 255 kinds of preferences.
     pub fn prefer(&mut self, stripes: std::ops::Range<u64>, drives: &[Vec<DriveIndex>]) -> bool {
         match &mut self.placement {
             Placement::Table(table) if stripes.start < stripes.end && stripes.end <= self.stripes => {

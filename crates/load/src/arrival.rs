@@ -43,10 +43,10 @@ pub enum RateCurve {
         burst_iops: f64,
         /// Length of a burst.
         burst_ns: u64,
-        /// From the start of a burst to the start of the next.
+        /// Time from the start of one burst to the start of the next.
         period_ns: u64,
     },
-    /// From one rate to another in a straight line, and then at that rate.
+    /// Linear change from one rate to another, which then holds.
     Ramp {
         /// I/Os a second at the start.
         from_iops: f64,
@@ -59,7 +59,7 @@ pub enum RateCurve {
     Profile {
         /// Moment within the period, ascending from 0, and I/Os a second from there.
         points: Vec<(u64, f64)>,
-        /// After which it begins again.
+        /// Time after which the profile begins again.
         period_ns: u64,
     },
 }
@@ -69,7 +69,7 @@ pub enum RateCurve {
 pub struct Arrival {
     /// Distribution of interarrival times.
     pub process: ArrivalProcess,
-    /// At which rate.
+    /// Rate over time.
     pub rate: RateCurve,
 }
 

@@ -21,17 +21,17 @@ const LEAST_POINTS: usize = 3;
 /// Method of a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfidenceMethod {
-    /// By sections of the points and a line through those near the answer.
+    /// Sections of the points, and a line through those near the answer.
     Sectioning,
-    /// From the largest load that held to the smallest that did not: too few I/Os, or too few points that kept up, to say
-    /// more.
+    /// Bracket from the largest load that held to the smallest that did not: too few I/Os, or too few points that kept
+    /// up, for a smaller interval.
     Bracket,
 }
 
 /// An interval that holds the answer with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundConfidence {
-    /// From this load to that.
+    /// Smallest and largest load of the interval.
     pub interval_95: [f64; 2],
     /// Method of its estimation.
     pub method: ConfidenceMethod,

@@ -14,7 +14,7 @@ pub enum BoundMeasure {
 /// Bound of a load search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// Of what.
+    /// Latency measure that is bounded.
     pub measure: BoundMeasure,
     /// The largest latency allowed.
     pub latency_ns: u64,
@@ -48,7 +48,7 @@ pub struct BoundPoint {
     pub delivered_iops: f64,
     /// The load was delivered.
     pub kept_up: bool,
-    /// It was under the bound and kept up.
+    /// True if its latency was under the bound and the target kept up.
     pub holds: bool,
 }
 

@@ -21,11 +21,11 @@ pub fn speed_millionths(speed: f64) -> Option<u64> {
 /// Wall-clock time at which a simulated time is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeTime {
-    /// As soon as it is asked for.
+    /// At once, as soon as it is asked for.
     AtOnce,
-    /// At this moment of ours.
+    /// Wall-clock time.
     At(Instant),
-    /// Not at all.
+    /// Never.
     Never,
 }
 

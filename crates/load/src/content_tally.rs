@@ -24,7 +24,7 @@ pub(crate) struct ContentProbe {
     /// Count of each content's occurrences among the first blocks.
     hashes: BTreeMap<u64, u32>,
     hashed: usize,
-    /// Every so many blocks one is copied; twice as many whenever the room is used up.
+    /// Blocks for each one that is copied; doubled whenever the room is used up.
     copy_every: u64,
     copies: Vec<Vec<u8>>,
 }
@@ -96,7 +96,7 @@ fn hash(block: &[u8]) -> u64 {
 pub struct ContentTally {
     /// Blocks that were made.
     pub blocks: u64,
-    /// Of those, how many were meant to equal another.
+    /// Blocks of those that were meant to equal another.
     pub duplicates_meant: u64,
     hashed_blocks: u64,
     repeated_blocks: u64,
@@ -115,7 +115,7 @@ impl ContentTally {
         self.compressed_bytes += other.compressed_bytes;
     }
 
-    /// By how much deflate shrinks distinct blocks, 4 KiB at a time, in percent; `None` where nothing was made.
+    /// Returns the share by which deflate shrinks distinct blocks, 4 KiB each, in percent; `None` where nothing was made.
     pub fn compress_percent(&self) -> Option<f64> {
         (self.raw_bytes > 0).then(|| 100.0 * (1.0 - self.compressed_bytes as f64 / self.raw_bytes as f64))
     }

@@ -46,7 +46,7 @@ pub fn bin_middle_ns(index: usize) -> u64 {
 #[derive(Clone, Default)]
 struct Bins {
     dense: Option<Box<[u64; BIN_COUNT]>>,
-    /// In rising order of the bin; empty where `dense` is there.
+    /// Filled bins with their counts, by rising bin; empty where `dense` is there.
     sparse: Box<[(u16, u64)]>,
 }
 

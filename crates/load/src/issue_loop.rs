@@ -98,7 +98,7 @@ pub(crate) enum LoopStop {
 pub(crate) struct IssueLoop<'a, D> {
     pub device: &'a mut D,
     pub loads: Vec<IssuedLoad>,
-    /// By tag: of a load's first tag, `job × iodepth + slot` further on.
+    /// Slots by tag: of a load's first tag, `job × iodepth + slot` further on.
     slots: Vec<Slot>,
     /// Tags in the order in which their first I/Os are issued.
     first_tags: Vec<u32>,

@@ -10,7 +10,7 @@ pub const NEVER_NS: u64 = u64::MAX;
 pub struct PlannedIo {
     /// Operation to issue.
     pub operation: Operation,
-    /// Not before this moment since the start of the load. In open loop this is the intended arrival, from which
+    /// Earliest time of issue since the start of the load. In open loop this is the intended arrival, from which
     /// latency counts. [`NEVER_NS`] where the job has nothing more to do.
     pub not_before_ns: u64,
 }

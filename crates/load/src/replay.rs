@@ -13,13 +13,13 @@ pub const REPLAY_SCALE_LIMIT_PERCENT: u32 = 1_000_000;
 /// Issue times of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayTiming {
-    /// At the recorded moments, stretched to this share of the recorded time (fio's `replay_time_scale`): 100 is as
+    /// Recorded times, stretched to this share of the recorded time (fio's `replay_time_scale`): 100 is as
     /// recorded, 50 twice as fast. An open loop: latency counts from the intended moment.
     Recorded {
         /// Percent; above 0.
         scale_percent: u32,
     },
-    /// One after the other as soon as a place in the queue is free (fio's `replay_no_stall`).
+    /// As fast as possible: each I/O as soon as a place in the queue is free (fio's `replay_no_stall`).
     AsFastAsPossible,
 }
 

@@ -13,7 +13,8 @@ pub struct DirectionSample {
     pub errors: u64,
     /// Completion latency (fio's `clat`); in open loop from the intended arrival.
     pub latency: Histogram,
-    /// In open loop, from issue to completion; `None` in closed loop, where the two are the same.
+    /// Service latency of an open loop, from issue to completion; `None` in closed loop, where it equals the completion
+    /// latency.
     pub service: Option<Histogram>,
 }
 

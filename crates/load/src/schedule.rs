@@ -166,7 +166,7 @@ struct Shaped {
     weight_total: u64,
     numjobs: u64,
     spacing_ns: Option<f64>,
-    /// Of reads, writes and trims.
+    /// Mean time between I/Os of each direction: reads, writes and trims.
     direction_spacing_ns: [Option<f64>; 3],
     jobs: Vec<Job>,
 }
@@ -180,7 +180,7 @@ struct Job {
     /// First byte of the part that random addresses fall into.
     base_bytes: u64,
     length_bytes: u64,
-    /// One for each size.
+    /// Address samplers, one for each block size.
     samplers: Vec<Sampler>,
     streams: Vec<Stream>,
     next_stream: usize,

@@ -46,9 +46,9 @@ pub enum Wrong {
     /// Its bytes do not fit its checksum.
     #[error("its checksum is {found:#010x}, but its bytes give {computed:#010x}")]
     Checksum {
-        /// As stored.
+        /// Checksum as stored.
         found: u32,
-        /// As computed.
+        /// Checksum as computed.
         computed: u32,
     },
     /// It is intact, but belongs elsewhere.
@@ -88,7 +88,7 @@ pub struct WrongBlock {
     pub expected_generation: u32,
     /// The seed of the load that made it.
     pub expected_seed: u64,
-    /// In which way.
+    /// Kind of the error.
     pub wrong: Wrong,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Answer {
 /// Routes of the server.
 pub(crate) struct Routes {
     source: Arc<dyn Source>,
-    /// Without one nothing can be changed.
+    /// Token for changes; without one, nothing can be changed.
     token: Option<Token>,
     /// True if only this host's own names are answered to.
     pub(crate) is_local_only: bool,

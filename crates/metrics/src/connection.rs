@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// So many may be asking at once; one more takes the place of the one that has been asking for longest.
+/// Limit on connections with an incomplete request; one more replaces the oldest of them.
 pub const PENDING_CONNECTIONS_LIMIT: usize = 256;
 const BUFFER_BYTES: usize = 2048;
 
@@ -19,7 +19,7 @@ const BUFFER_BYTES: usize = 2048;
 pub(crate) struct Connection {
     pub stream: TcpStream,
     pub bytes: Vec<u8>,
-    /// Until when it may ask, and take its answer.
+    /// Time until which it may send its request and receive its answer.
     pub deadline: Instant,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Connection {
 pub(crate) enum ReadOutcome {
     /// Its head is whole.
     Whole(Connection),
-    /// It is refused, by a status.
+    /// The request is refused with a status.
     Refused(Connection, &'static str),
 }
 
@@ -52,7 +52,7 @@ impl ConnectionPool {
         }
     }
 
-    /// To be polled, in the order in which [`ConnectionPool::read_ready`] takes what was found.
+    /// Returns the descriptors to poll, in the order in which [`ConnectionPool::read_ready`] takes their readiness.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.iter().map(|connection| connection.stream.as_fd())
     }

@@ -124,14 +124,14 @@ impl LiveRun {
         self.lock().cases.insert(case.index, live);
     }
 
-    /// So much of a case is done, 0 to 1.
+    /// Records the progress of a case, 0 to 1.
     pub fn case_progress(&self, case_index: u32, share: f64) {
         if let Some(case) = self.lock().cases.get_mut(&case_index) {
             case.share = share;
         }
     }
 
-    /// So much of the run is done.
+    /// Records the progress of the run.
     pub fn run_progress(&self, progress: RunProgress) {
         self.lock().progress = progress;
     }

@@ -27,16 +27,16 @@ const WRONG_VERSION: &str = "505 HTTP Version Not Supported";
 /// Kind of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestKind {
-    /// To be shown something.
+    /// Request for a page or a file.
     Get {
-        /// Without what follows a question mark.
+        /// Path without the query.
         path: String,
         /// `false` for `HEAD`.
         has_body: bool,
     },
-    /// To have something done.
+    /// Request for a change.
     Post {
-        /// As above.
+        /// Path without the query.
         path: String,
         /// Token of the request; empty without.
         token: Vec<u8>,

@@ -39,7 +39,7 @@ pub enum TokenError {
         "{0} holds a token, and others than its owner may read or write it\nhint: chmod 600, as the user who serves"
     )]
     Exposed(PathBuf),
-    /// It holds none.
+    /// The file holds no token.
     #[error(
         "{0} holds no token: one line of 16 to 256 printable characters without spaces\nhint: name a file that does not exist, and a token is made there"
     )]

@@ -61,7 +61,7 @@ type Result<T> = std::result::Result<T, ClientError>;
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Of the request.
+    /// Cookie of the request.
     pub cookie: u64,
     /// 0, or the error.
     pub errno: u32,

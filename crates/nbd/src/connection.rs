@@ -22,7 +22,7 @@ pub(crate) struct Task {
     pub request: Request,
     pub payload: Vec<u8>,
     pub claim: Claim,
-    /// By which its reply is held.
+    /// Number by which its reply is held.
     pub held_as: Option<u32>,
 }
 
@@ -33,7 +33,7 @@ struct Tasks {
 }
 
 pub(crate) struct Connection {
-    /// Of all connections of the server.
+    /// Number of the connection among all of the server.
     pub number: u64,
     pub socket: Arc<Socket>,
     pub negotiated: Negotiated,

@@ -184,7 +184,7 @@ impl Command {
         (7, Command::BlockStatus),
     ];
 
-    /// From its number.
+    /// Returns the command of a number.
     pub fn from_number(number: u16) -> Command {
         let known = Self::KNOWN.iter().find(|(known, _)| *known == number);
         known.map_or(Command::Unknown(number), |(_, command)| *command)
@@ -250,7 +250,7 @@ pub enum ReplyHeader {
     Simple {
         /// The error, 0 for none.
         error: u32,
-        /// Of the request.
+        /// Cookie of the request.
         cookie: u64,
     },
     /// A chunk of a structured reply.
@@ -259,7 +259,7 @@ pub enum ReplyHeader {
         flags: u16,
         /// Likewise.
         kind: u16,
-        /// Of the request.
+        /// Cookie of the request.
         cookie: u64,
         /// Length of the data that follows, in bytes.
         length_bytes: u32,

@@ -27,9 +27,9 @@ pub enum Errno {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExportError {
-    /// For the client program.
+    /// Error number for the client program.
     pub errno: Errno,
-    /// For people; sent in structured replies.
+    /// Message for people; sent in structured replies.
     pub message: String,
 }
 

@@ -13,9 +13,9 @@ pub struct HeldReply {
 
 /// Route of a reply.
 enum ReplyRoute {
-    /// To a client of the server.
+    /// Reply to a client of the server.
     Client(Arc<Connection>, Reply),
-    /// By whatever front end has the request; none once it has left.
+    /// Callback of another front end; `None` once the reply has left.
     Call(Option<Box<dyn FnOnce() + Send>>),
 }
 

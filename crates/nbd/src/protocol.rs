@@ -57,11 +57,11 @@ pub mod option_reply {
     pub const ERROR: u32 = 1 << 31;
     /// The option is not known.
     pub const ERR_UNSUPPORTED: u32 = ERROR | 1;
-    /// Not offered by this server.
+    /// The server does not offer the option.
     pub const ERR_POLICY: u32 = ERROR | 2;
     /// The option's data make no sense.
     pub const ERR_INVALID: u32 = ERROR | 3;
-    /// Not without TLS.
+    /// The server requires TLS.
     pub const ERR_TLS_REQUIRED: u32 = ERROR | 5;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = ERROR | 6;
@@ -115,7 +115,7 @@ pub mod command_flag {
     pub const DF: u16 = 1 << 2;
     /// One extent only.
     pub const REQ_ONE: u16 = 1 << 3;
-    /// Only if it is faster than writing.
+    /// Fails unless it is faster than writing.
     pub const FAST_ZERO: u16 = 1 << 4;
 }
 

@@ -49,7 +49,7 @@ pub enum TlsError {
 pub struct TlsSettings(Arc<ServerConfig>);
 
 impl TlsSettings {
-    /// From `ca-cert.pem`, `server-cert.pem` and `server-key.pem` of a directory. A key that others may read is refused.
+    /// Loads `ca-cert.pem`, `server-cert.pem` and `server-key.pem` of a directory. A key that others may read is refused.
     pub fn load(directory: &Path) -> Result<TlsSettings, TlsError> {
         let wrong = |problem: String| TlsError::Certificates { path: directory.to_owned(), problem };
         let mut roots = RootCertStore::empty();

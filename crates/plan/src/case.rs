@@ -10,7 +10,7 @@ use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
 use load::{ArrivalProcess, LoadSpec};
 use serde_json::{Map, Value, json};
 
-/// One point of a stage's matrix: all settings resolved.
+/// Case: one point of a stage's matrix, with all settings resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// Its place among the cases of this selection, from 0.
@@ -32,9 +32,9 @@ pub struct Case {
     pub loads: Vec<NamedLoad>,
     /// Search of the case; its load is then that of a search point, except for the varied setting.
     pub find: Option<LoadSearch>,
-    /// Its rate is a share of what another case delivers; the load has none until that is known.
+    /// Share of another case's rate that is this case's rate; the load has none until the other rate is known.
     pub rate_share: Option<RateShare>,
-    /// Its jobs and depth are chosen from an earlier stage's results; those of its load hold until they are known.
+    /// Choice of jobs and depth from an earlier stage's results; until it is made, those of the load hold.
     pub load_of: Option<LoadChoice>,
     /// Hosts that its loads run on, where the run has hosts.
     pub hosts: HostChoice,

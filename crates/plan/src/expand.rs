@@ -684,7 +684,7 @@ fn ends_after(settings: &SettingValues) -> Option<Amount> {
 
 /// For each setting the assignment that counts: the last one.
 struct Resolved<'a> {
-    /// In the order of the table.
+    /// Assignments of the settings of the table, in its order.
     of_table: Vec<Option<&'a Assignment>>,
     /// Host settings, by name.
     of_host: BTreeMap<&'static str, &'a Assignment>,

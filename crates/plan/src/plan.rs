@@ -44,7 +44,7 @@ pub struct Plan {
     pub jobs: JobShare,
     /// The rates over time that `rate_profile` names.
     pub profiles: BTreeMap<String, RateCurve>,
-    /// In the order in which they run.
+    /// Stages, in the order in which they run.
     pub stages: Vec<Stage>,
     /// Limits that results must keep.
     pub requirements: Vec<Requirement>,

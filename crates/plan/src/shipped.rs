@@ -7,7 +7,7 @@ pub struct Shipped {
     pub name: &'static str,
     /// Description in one line.
     pub title: &'static str,
-    /// Its YAML.
+    /// YAML text of the plan.
     pub text: &'static str,
 }
 
@@ -16,7 +16,7 @@ pub struct Shipped {
 pub struct ShippedTable {
     /// Its path under `published/`.
     pub name: &'static str,
-    /// Its CSV.
+    /// CSV text of the table.
     pub text: &'static str,
 }
 

@@ -91,7 +91,7 @@ struct Known {
     stats: DiskStats,
     /// Counts between the last two readings, where this is one device's.
     delta: Option<DiskStats>,
-    /// None for a device that nobody asked for.
+    /// Role of the device; `None` for one that was not selected.
     role: Option<Role>,
     reading: u64,
 }

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// Directories of the kernel's view of the host; parameters, so that recorded readings can be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeRoots {
-    /// Normally `/proc`.
+    /// Directory of procfs, normally `/proc`.
     pub proc: PathBuf,
-    /// Normally `/sys`.
+    /// Directory of sysfs, normally `/sys`.
     pub sysfs: PathBuf,
 }
 
@@ -120,7 +120,7 @@ impl HostProbe {
         Ok(&self.interval)
     }
 
-    /// On the run's clock, when the last reading was taken.
+    /// Returns the time of the last reading on the run's clock, in nanoseconds.
     pub fn last_ns(&self) -> u64 {
         self.last_ns
     }

@@ -38,7 +38,7 @@ const CONSTANTS: [(&str, f64); 13] = [
 ];
 
 impl<'a> Resolver<'a> {
-    /// For a run and the findings that its report repeats.
+    /// Makes the resolver of a run and of the findings that its report repeats.
     pub fn new(run: &'a Run, report: &'a Value) -> Resolver<'a> {
         let all = report["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
         let findings = all

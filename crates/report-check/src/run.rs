@@ -121,7 +121,7 @@ pub struct Event {
     pub kind: String,
     /// Its text.
     pub text: String,
-    /// Since the case's load began.
+    /// Time since the case's load began, in seconds.
     pub at_s: Option<f64>,
     /// Its data.
     pub data: Value,

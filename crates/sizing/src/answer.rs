@@ -65,9 +65,9 @@ pub struct Answer {
     pub bw_bytes_per_s: f64,
     /// Latency over both directions.
     pub latency_ns: Latency,
-    /// Mean latency of each direction that did something.
+    /// Mean latency of reads, where there were any.
     pub read_mean_ns: Option<f64>,
-    /// As `read_mean_ns`.
+    /// Mean latency of writes, where there were any.
     pub write_mean_ns: Option<f64>,
     /// The part that limits, `rate` where the load asks for no more, `concurrency` where no part is full.
     pub limit: String,

@@ -26,7 +26,7 @@ const ELSEWHERE: [&str; 5] = ["hosts", "volumes", "pools", "rebuild", "failover"
 /// Service demand of a workload's I/Os on each kind of part of an array, and the array's caches.
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
-    /// Of reads and of writes of each size, by part.
+    /// Demands of reads and of writes of each size, by part.
     demands: Vec<Demand>,
     read_cache_bytes: u64,
     write_cache_bytes: u64,

@@ -58,7 +58,7 @@ pub struct Configuration {
     pub text: String,
     /// The same, read.
     pub description: ArrayDescription,
-    /// It ships, or was made of one that ships by changes: published rows are about it.
+    /// True if it ships, or was derived from one that ships: published rows are about it.
     pub is_shipped: bool,
     /// Settings of the twin, in the order given.
     pub settings: Vec<(String, String)>,

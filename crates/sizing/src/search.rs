@@ -269,9 +269,9 @@ fn survivors(
 
 /// Known designs that cost no more than a pending one.
 struct Rivals<'a> {
-    /// That which carries most.
+    /// Design that carries the largest multiple of the workload.
     best: Option<&'a Measured>,
-    /// Of those of which every I/O demands no more of any part, that which carries most.
+    /// Design that carries the largest multiple, among those whose I/Os demand no more of any part.
     like: Option<&'a Measured>,
 }
 
@@ -315,9 +315,9 @@ fn unseen(question: &SizeQuestion) -> Vec<StateGate> {
 
 /// Outcome of one multiple of the workload.
 enum Gate {
-    /// It is carried in every state that the model has.
+    /// The multiple is carried in every state that the model has.
     Open { slack: f64, times: f64 },
-    /// It is not carried in one of them.
+    /// The multiple is not carried in one of the states.
     Shut { left_out: LeftOut, outcomes: Vec<StateGate> },
 }
 

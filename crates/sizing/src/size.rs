@@ -217,7 +217,7 @@ impl SizeRow {
 /// Answer of a simulation about a design in a state.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome<T> {
-    /// It serves, and this was simulated.
+    /// Result of the simulation; the array serves in this state.
     Simulated(T),
     /// Data is lost or out of reach, or does not fit.
     Fails(String),

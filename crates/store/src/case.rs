@@ -101,7 +101,7 @@ pub struct DirectionTotals {
     pub errors: u64,
     /// Completion latency; in open loop from the intended arrival.
     pub latency: Histogram,
-    /// In open loop, from issue to completion.
+    /// Service latency of an open loop, from issue to completion.
     pub service: Option<Histogram>,
 }
 

@@ -14,16 +14,16 @@ pub struct Counter<'a> {
     pub entity: &'a str,
     /// Name of the counter, with its unit last.
     pub name: &'a str,
-    /// Its value; not a number is left out.
+    /// Value; a value that is not a number is not stored.
     pub value: f64,
 }
 
 /// One value of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterPoint {
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
-    /// Since the start of the case's load, where it had started.
+    /// Time since the start of the case's load, in nanoseconds, where it had started.
     pub case_at_ns: Option<u64>,
     /// The value.
     pub value: f64,

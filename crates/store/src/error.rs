@@ -76,7 +76,7 @@ pub enum StoreError {
     Io {
         /// Action that failed.
         action: &'static str,
-        /// On what.
+        /// Path of the file or directory.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,

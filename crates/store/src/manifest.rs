@@ -27,7 +27,7 @@ pub struct SourceText {
 /// One target of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ManifestTarget {
-    /// As on the command line.
+    /// Target as on the command line.
     pub spec: String,
     /// Identity of the device, so that a resume can refuse another one under the same name.
     pub identity: Value,

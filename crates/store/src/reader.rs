@@ -21,9 +21,9 @@ pub struct RunReader {
 /// Start of an attempt at a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptStart {
-    /// In nanoseconds since 1970.
+    /// UTC time, in nanoseconds since 1970.
     pub utc_ns: u64,
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
 }
 
@@ -76,7 +76,7 @@ impl RunReader {
         &self.manifest
     }
 
-    /// Every case, in the order of the plan.
+    /// Lists every case, in the order of the plan.
     pub fn cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
         let mut statement = self.prepare(&format!("{CASE_QUERY} ORDER BY cases.id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
@@ -94,7 +94,7 @@ impl RunReader {
         Ok(cases)
     }
 
-    /// One case.
+    /// Returns one case.
     pub fn case(&self, case_index: u32) -> Result<CaseRecord, StoreError> {
         let mut statement = self.prepare(&format!("{CASE_QUERY} WHERE cases.id = ?1"))?;
         let mut rows = statement.query([case_index]).map_err(|error| self.failed(error))?;

@@ -291,7 +291,7 @@ impl RunReader {
         Ok(self.indexed_results()?.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// As `results`, each with the index of its case.
+    /// Lists the results as [`RunReader::results`] does, each with the index of its case.
     pub fn indexed_results(&self) -> Result<Vec<(u32, CaseResult)>, StoreError> {
         self.select_results("", [])
     }

@@ -9,7 +9,7 @@ pub const SHARDS_LIMIT: u32 = 100_000;
 /// Number of a shard among all of a run, as in `--shard 2/50`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ShardNumber {
-    /// From 1.
+    /// Number of the shard, from 1.
     pub number: u32,
     /// Number of shards.
     pub count: u32,

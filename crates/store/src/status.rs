@@ -45,7 +45,7 @@ pub struct RunStatus {
     pub pid: Option<u32>,
     /// Reason for a failure or an interruption, where the process could still record it.
     pub message: Option<String>,
-    /// All cases; of a shard its own.
+    /// Number of all cases; of a shard, of its own.
     pub cases_total: u32,
     /// Cases measured.
     pub done: u32,

@@ -22,9 +22,9 @@ const SYSFS_SECTOR_BYTES: u64 = 512;
 /// A block device as the kernel describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlockDevice {
-    /// For example `sdb`.
+    /// Kernel name, for example `sdb`.
     pub kernel_name: String,
-    /// Its number.
+    /// Device number.
     pub number: DeviceNumber,
     /// Kind of the device: disk, partition, loop device, RAID or device mapper.
     #[serde(flatten)]

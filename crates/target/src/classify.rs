@@ -23,7 +23,7 @@ use std::time::Duration;
 pub enum Classification {
     /// A block device.
     BlockDevice {
-        /// Without links, for example `/dev/sdb`.
+        /// Path without links, for example `/dev/sdb`.
         path: PathBuf,
         /// Device as sysfs describes it.
         device: Box<BlockDevice>,

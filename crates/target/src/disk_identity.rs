@@ -11,14 +11,14 @@ pub(crate) struct DiskIdentity {
     wwn: Option<String>,
     /// All identifiers of an NVMe namespace: EUI-64, NGUID and UUID.
     namespace_ids: Vec<(&'static str, String)>,
-    /// Of an NVMe namespace: namespaces of one controller share its serial number.
+    /// Name of an NVMe namespace: namespaces of one controller share its serial number.
     namespace: Option<String>,
     serial: Option<String>,
     model: Option<String>,
     size_sectors: Option<String>,
     /// Host, channel and target of a SCSI device, without the LUN.
     scsi_target: Option<String>,
-    /// Of an md array or a device-mapper device.
+    /// UUID of an md array or a device-mapper device.
     uuid: Option<String>,
 }
 

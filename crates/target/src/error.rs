@@ -25,7 +25,7 @@ pub enum TargetError {
         /// The path that was typed.
         path: PathBuf,
     },
-    /// It exists and is nothing that a test can run on.
+    /// The path exists and is nothing that a test can run on.
     #[error("target `{path}` is {what}\nhint: {hint}")]
     Unsuitable {
         /// The path that was typed.
@@ -52,7 +52,7 @@ pub enum TargetError {
     Io {
         /// The step, as a verb.
         action: &'static str,
-        /// On what.
+        /// Path of the file or device.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// Export of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Export {
-    /// As the kernel was told: `/dev/sdb`, `/srv/image`; `host:channel:target:lun` of LIO's pscsi.
+    /// Backing as the kernel was told: `/dev/sdb`, `/srv/image`; `host:channel:target:lun` of LIO's pscsi.
     pub(crate) backing: String,
-    /// By whom: "nvmet as namespace 1 of nqn.2014-08.org.example".
+    /// Exporter: "nvmet as namespace 1 of nqn.2014-08.org.example".
     pub(crate) by: String,
     /// The exporter has opened the backing exclusively.
     pub(crate) claims_backing: bool,
@@ -26,7 +26,7 @@ enum NameOnWire {
         nqn: String,
         id: String,
     },
-    /// Of a SCSI unit; none where the exporter was told none.
+    /// Serial number of a SCSI unit; `None` where the exporter was told none.
     Serial(Option<String>),
 }
 

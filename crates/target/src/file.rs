@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// A regular file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RegularFile {
-    /// Without links.
+    /// Path without links.
     pub path: PathBuf,
     /// Its length.
     pub size_bytes: u64,
     /// The number of its file system.
     pub device: u64,
-    /// Its number there.
+    /// Inode number.
     pub inode: u64,
     /// Time of creation, if the file system has it.
     pub birth_ns: Option<u64>,

@@ -20,20 +20,20 @@ pub enum GuardRefusal {
     /// No consent helps.
     #[error("`{target}` is never written: {}\nhint: {hint}", reasons.join("; "))]
     Forbidden {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
-        /// All that speaks against it.
+        /// Reasons that forbid it.
         reasons: Vec<String>,
         /// Remedy for the first of the reasons.
         hint: &'static str,
     },
-    /// It may be written once the user says so.
+    /// The target may be written once the user consents.
     #[error(
         "`{target}` holds data: {holds}{}\nhint: everything on it will be lost with --overwrite-data {id}",
         wrong_consent.as_ref().map(|given| format!("; {given} is not its ID")).unwrap_or_default()
     )]
     ConsentNeeded {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
         /// Data that would be lost.
         holds: String,
@@ -42,20 +42,20 @@ pub enum GuardRefusal {
         /// An ID that was given and looks as if it was meant for this target.
         wrong_consent: Option<String>,
     },
-    /// It is no longer what was looked at.
+    /// The target has changed since its inspection.
     #[error(
         "`{target}` has changed since it was looked at: {what}\nhint: start again, and look at the new ID"
     )]
     Changed {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
-        /// In which way.
+        /// Description of the change.
         what: String,
     },
     /// Another program, or another run, has it.
     #[error("`{target}` is in use: {what}\nhint: end the other program or run first")]
     InUse {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
         /// Evidence of the use.
         what: String,

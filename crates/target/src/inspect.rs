@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// A real target that exists, or a file that can be created.
 #[derive(Debug, Clone)]
 pub struct Inspected {
-    /// As it was named.
+    /// Target as it was named.
     pub spec: StorageSpec,
     /// Subject of the inspection: device, file, export or null target.
     pub(crate) subject: Subject,
@@ -46,7 +46,7 @@ pub(crate) enum Subject {
 /// An export and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NbdTarget {
-    /// As typed.
+    /// Address as typed.
     pub uri: String,
     /// Export as the server describes it.
     #[serde(flatten)]

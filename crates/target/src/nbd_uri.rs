@@ -14,7 +14,7 @@ const UNIX_PATH_LIMIT_BYTES: usize = 107;
 /// Address of an NBD server, with the name of the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NbdAddress {
-    /// As typed; engines get this text unchanged.
+    /// Address as typed; engines get this text unchanged.
     pub uri: String,
     /// Endpoint to connect to.
     pub endpoint: NbdEndpoint,

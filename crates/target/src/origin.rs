@@ -43,7 +43,7 @@ struct Mark {
     birth_ns: Option<u64>,
     device: Option<u64>,
     size_bytes: u64,
-    /// None while a run writes.
+    /// Time of the last modification; `None` while a run writes.
     modified_ns: Option<i64>,
 }
 

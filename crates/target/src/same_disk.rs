@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Another block device that leads to bytes of the target, with those who use it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OtherPath {
-    /// For example `sdg`.
+    /// Kernel name, for example `sdg`.
     pub kernel_name: String,
     /// Evidence that it is the same disk: "has the same WWN naa.5000c5007a000001".
     pub because: String,

@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt as _;
 pub struct SharedUser {
     /// The kernel name of the device that is used, or the name of the file behind a loop device.
     pub used: String,
-    /// By whom: "is open for writing by qemu-system-x86 (process 4711)".
+    /// Description of the user: "is open for writing by qemu-system-x86 (process 4711)".
     pub by: String,
 }
 

@@ -15,7 +15,7 @@ pub struct DeviceNumber {
 }
 
 impl DeviceNumber {
-    /// From `st_rdev` or `st_dev`.
+    /// Splits a device number of `st_rdev` or `st_dev`.
     pub fn from_raw(device: u64) -> Self {
         DeviceNumber { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
     }
@@ -58,7 +58,7 @@ pub enum DeviceKind {
     },
     /// A Linux software RAID.
     MdRaid {
-        /// For example `raid5`.
+        /// RAID level, for example `raid5`.
         level: String,
     },
 }
@@ -92,7 +92,7 @@ impl MapperKind {
         }
     }
 
-    /// In a sentence.
+    /// Returns the noun for a sentence.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             MapperKind::Multipath => "multipath device",

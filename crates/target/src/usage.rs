@@ -18,7 +18,7 @@ pub struct Usage {
     pub holders: Vec<Holder>,
     /// Mounts of it, of its partitions and of anything built on them.
     pub mounts: Vec<Mount>,
-    /// Of the same devices, those that are swapped to.
+    /// Devices, among the same, that are swapped to.
     pub swaps: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Holder {
     pub name: String,
     /// Description in words.
     pub what: String,
-    /// For device mapper, which kind.
+    /// Kind of the device-mapper device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MapperKind>,
 }
@@ -45,7 +45,7 @@ pub struct Mount {
     pub device: String,
     /// Mount point.
     pub mount_point: String,
-    /// For example `ext4`.
+    /// Type of the file system, for example `ext4`.
     pub filesystem: String,
 }
 

@@ -18,7 +18,7 @@ pub use time::{NANOS_PER_SECOND, Nanos, TIME_LIMIT_NS, parse_nanos};
 /// A text that is not the quantity it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// Not a number with a known suffix.
+    /// The text is not a number with a known suffix.
     #[error("`{text}` is not a {what}; examples: {examples}")]
     Malformed {
         /// Text that was read.

@@ -100,7 +100,7 @@ fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Res
 /// Limits of a search.
 struct Budget {
     evaluations: u32,
-    /// By the wall's clock.
+    /// Limit of wall-clock time.
     time: Option<Duration>,
 }
 

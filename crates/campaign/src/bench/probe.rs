@@ -36,7 +36,7 @@ pub struct ProbeCost {
 }
 
 impl ProbeCost {
-    /// Of one core, where a reading is taken every second.
+    /// Returns the utilisation of one core, at one reading a second.
     pub fn share_of_a_core(&self) -> f64 {
         (self.read_ns + self.keep_ns) as f64 / NANOS_PER_SECOND as f64
     }

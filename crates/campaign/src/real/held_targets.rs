@@ -36,7 +36,7 @@ impl Permit {
 /// One target of a campaign.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// As on the command line.
+    /// Target as on the command line.
     pub text: String,
     spec: StorageSpec,
     is_written: bool,

@@ -37,7 +37,7 @@ const EXIT_HELD: i32 = 3;
 /// Clock of an agent: that of the machine, moved where a test asks for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AgentClock {
-    /// By how much the clock is moved.
+    /// Offset of this clock from the machine's, in nanoseconds.
     pub offset_ns: i64,
 }
 

@@ -17,7 +17,7 @@ fn count(twin: &Twin) -> u64 {
 }
 
 impl UnwrittenReads {
-    /// From the state of a twin on.
+    /// Counts from the state of a twin on.
     pub fn of(twin: &Twin) -> UnwrittenReads {
         let now = count(twin);
         UnwrittenReads { before: now, now }

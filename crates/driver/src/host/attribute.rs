@@ -12,9 +12,9 @@ use std::time::Duration;
 /// Directories of the kernel's files. Parameters, so that recorded trees can be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRoots {
-    /// Normally `/sys`.
+    /// Directory of sysfs, normally `/sys`.
     pub sysfs: PathBuf,
-    /// Normally `/proc`.
+    /// Directory of procfs, normally `/proc`.
     pub proc: PathBuf,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Attribute {
     Sysctl {
         name: String,
     },
-    /// Its value is the device that is mounted there, or nothing.
+    /// Mount point; its value is the device that is mounted there, or nothing.
     Mount {
         mount_point: PathBuf,
     },

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 /// A host setting that was not made. Each message is one statement and one hint.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// Its name is none.
+    /// The setting's name is invalid.
     #[error(
         "host setting `{name}`: {problem}\nhint: queue.scheduler, queue.nr_requests, sysctl.vm.swappiness, module.qla2xxx.ql2xmaxqdepth"
     )]
     Name {
-        /// As it was written.
+        /// Name as it was written.
         name: String,
         /// Error in the name.
         problem: String,

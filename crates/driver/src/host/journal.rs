@@ -71,9 +71,9 @@ pub(crate) struct Journal {
 pub(crate) struct Other {
     pub path: PathBuf,
     pub pid: u32,
-    /// Its writer lives.
+    /// True if its writer lives.
     pub live: bool,
-    /// It was written before the last boot, which put everything back.
+    /// True if it was written before the last boot, which put everything back.
     pub earlier_boot: bool,
     pub entries: Vec<Entry>,
     /// Held, if its writer is dead, so that only one run puts it back.

@@ -15,7 +15,7 @@ pub(crate) struct Volume {
     pub size_bytes: Option<u64>,
     pub segment_bytes: Option<u64>,
     pub write_cache: Option<bool>,
-    /// As many of its drives as the tool names, in the form of `drives=`.
+    /// Drives as far as the tool names them, in the form of `drives=`.
     pub drives: Vec<String>,
     /// Path of its block device on the host.
     pub device: Option<PathBuf>,
@@ -69,7 +69,7 @@ pub(crate) enum Creation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundedSize {
     pub bytes: u64,
-    /// It is a multiple of this.
+    /// Unit of which the size is a multiple.
     pub unit_bytes: u64,
 }
 

@@ -63,7 +63,7 @@ fn option<'a>(report: &'a Report, job: &'a Job, name: &str) -> Option<&'a str> {
 struct Importer<'a> {
     path: &'a Path,
     report: &'a Report,
-    /// For each job its number in file names, and how many numbers it takes.
+    /// Number in file names of each job, and how many numbers it takes.
     numbers: &'a [(usize, usize)],
 }
 

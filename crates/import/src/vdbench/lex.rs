@@ -13,7 +13,7 @@ const NESTING_LIMIT: usize = 8;
 /// `keyword=value` or `keyword=(value,…)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parameter {
-    /// As written, in lower case.
+    /// Keyword in lower case.
     pub keyword: String,
     /// One value, or those of the list.
     pub values: Vec<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// As written, but for blanks and quotes.
+    /// Returns the text as written, but for blanks and quotes.
     pub fn written(&self) -> String {
         match self.values.as_slice() {
             [value] => format!("{}={value}", self.keyword),

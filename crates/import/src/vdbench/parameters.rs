@@ -86,11 +86,11 @@ pub enum TransferSize {
 /// Address pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seek {
-    /// So many percent to a random place, the others behind the one before.
+    /// Random for this share of the I/Os in percent, sequential for the others.
     Random(f64),
     /// Each behind the one before.
     Sequential,
-    /// As `Sequential`, until the end of the target is reached.
+    /// Sequential until the end of the target is reached.
     ToEnd,
     /// Around a middle that moves.
     Poisson,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Rate of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rate {
-    /// As fast as it goes: closed loop.
+    /// As fast as possible: closed loop.
     Max,
     /// A total rate: open loop.
     Fixed(f64),
@@ -64,7 +64,7 @@ pub struct Phase {
 /// One run of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// As vdbench calls it: the phase's label, with the share of a curve.
+    /// Name as in vdbench's output: the phase's label, with the share of a curve.
     pub name: String,
     /// The values of the loops, outermost first.
     pub values: Vec<(String, f64)>,

@@ -38,7 +38,8 @@ struct Known {
 }
 
 impl Checks {
-    /// Of a level that is accepted with these batches; differences count from `tolerance` times the least on.
+    /// Makes the checks of a level that is accepted with these batches; differences count from `tolerance` times the
+    /// smallest on.
     pub fn new(batches: &[Batch], is_open_loop: bool, tolerance: f64) -> Checks {
         let known = |value: &dyn Fn(&Batch) -> f64, share: f64| {
             Some(Known {

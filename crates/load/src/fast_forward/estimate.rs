@@ -28,13 +28,13 @@ impl Estimate {
         Estimate { mean, deviation: inflated.sqrt() / mean, batches: values.len() }
     }
 
-    /// Of the mean, as a share.
+    /// Returns the half-width of the mean's 95 % confidence interval, as a share of the mean.
     pub fn half_width(&self) -> f64 {
         student_975(self.batches) * self.deviation / (self.batches.max(1) as f64).sqrt()
     }
 }
 
-/// By how much wider than that of many batches the confidence interval from so few is.
+/// Returns the factor by which the confidence interval from so few batches is wider than that from many.
 pub(super) fn wider(batches: usize) -> f64 {
     student_975(batches) / 1.96
 }
@@ -46,7 +46,7 @@ pub(super) fn student_975(count: usize) -> f64 {
     QUANTILES[count.clamp(2, 16) - 2]
 }
 
-/// From which value on, at most from number `most`, the standard error of the mean is the smallest.
+/// Returns the number of the value, at most `most`, from which on the standard error of the mean is smallest.
 pub(super) fn surest_from(values: &[f64], most: usize) -> usize {
     let error = |first: usize| {
         let rest = &values[first..];

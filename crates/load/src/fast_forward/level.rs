@@ -88,14 +88,14 @@ pub(super) struct Demand {
 #[derive(Debug)]
 pub(super) struct Level {
     demand: Demand,
-    /// Of the first level, before any drifted.
+    /// Shortest observation of the first level, before any drift.
     first_least_ns: u64,
     batch_ns: u64,
     batches: Vec<Batch>,
     open: Batch,
     is_accepted: bool,
     estimates: Estimates,
-    /// All batches, where nothing has changed since.
+    /// Sum of all batches, where nothing has changed since.
     joined: Option<Batch>,
     has_skipped: bool,
     /// Counted time that was skipped at this level.
@@ -387,7 +387,8 @@ impl Level {
         (&joined.sample, joined.ns)
     }
 
-    /// By how much the rates of stretches of this length scatter, as a share: intervals of skipped time vary as those of the load do.
+    /// Returns the standard deviation of the rate over stretches of this length, as a share: intervals of skipped time vary
+    /// as those of the load do.
     pub fn scatter(&self, duration_ns: u64) -> f64 {
         if self.demand.is_open_loop {
             return 0.0;

@@ -71,16 +71,16 @@ pub struct Extrapolation {
     pub simulated_ns: u64,
     /// Time that was skipped.
     pub carried_ns: u64,
-    /// Of the mean rate of the counted time.
+    /// Half-width for the mean rate of the counted time.
     pub confidence_95: f64,
-    /// Of the mean latency of reads and writes.
+    /// Half-widths for the mean latency of reads and writes.
     pub latency_mean_confidence_95: [f64; 2],
-    /// Of the 99th percentile of reads and writes.
+    /// Half-widths for the 99th percentile of reads and writes.
     pub latency_p99_confidence_95: [f64; 2],
 }
 
 impl Extrapolation {
-    /// Of a load that was simulated whole.
+    /// Returns the record of a load that was simulated whole.
     pub fn none(spec: &LoadSpec) -> Extrapolation {
         Extrapolation {
             simulated_ns: spec.ramp_ns.saturating_add(spec.runtime_ns),

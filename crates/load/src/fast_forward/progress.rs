@@ -36,7 +36,7 @@ const WORTH_TIMES: u64 = 2;
 #[derive(Debug, Default)]
 struct Pending {
     duration_ns: u64,
-    /// In open loop, the I/Os that arrived in it.
+    /// I/Os that arrived in it, in open loop.
     arrived: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Progress<'a> {
     level: Level,
     /// Random numbers for the scatter of skipped intervals.
     random: Random,
-    /// Of all levels, for the confidence of the whole.
+    /// Confidence of all levels, for that of the whole.
     spread: Spread,
 }
 

@@ -145,12 +145,12 @@ impl Trace {
         &self.records
     }
 
-    /// From the first I/O to the last.
+    /// Returns the time from the first I/O to the last, in nanoseconds.
     pub fn duration_ns(&self) -> u64 {
         self.records.last().map_or(0, |record| record.at_ns)
     }
 
-    /// One past the last byte that an I/O touches.
+    /// Returns the end of the highest byte range that an I/O touches.
     pub fn end_bytes(&self) -> u64 {
         self.extent.end_bytes
     }

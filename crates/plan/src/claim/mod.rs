@@ -212,7 +212,7 @@ pub enum Function {
     All,
     /// True if the condition holds for one value at least.
     Any,
-    /// For which share of the values it holds.
+    /// Share of the values for which the condition holds.
     Share,
     /// True if the run has a value of the argument.
     Measured,
@@ -259,11 +259,11 @@ pub struct Selector {
     pub load: Option<String>,
     /// Conditions on settings and on words of findings; only values that fulfil all are selected.
     pub filters: Vec<Filter>,
-    /// From when until when, since the start of the case's load: the median of intervals that lie within.
+    /// Window since the start of the case's load, from and until: the value is the median of intervals that lie within.
     pub window: Option<(Expr, Expr)>,
     /// The unit of its values, where it is known.
     pub unit: Option<Unit>,
-    /// As it is written.
+    /// Text of the selector as the plan has it.
     pub text: String,
 }
 
@@ -298,14 +298,14 @@ pub struct Filter {
     pub name: String,
     /// Comparison operator: `=`, `!=`, `<`, `<=`, `>`, `>=`; `~` is "contains".
     pub comparator: Comparator,
-    /// With what; one of them.
+    /// Values to compare with; one of them must fulfil the comparison.
     pub values: Vec<Value>,
     /// The setting of the same case with which it is compared, in place of `values`: `segment=settings.bs`.
     pub setting: Option<&'static str>,
 }
 
 impl Filter {
-    /// As it is written, for telling whether two selectors ask for the same.
+    /// Returns the text of the selector, which is equal for two selectors of the same values.
     pub fn text(&self) -> String {
         let values: Vec<String> = self.values.iter().map(Value::to_string).collect();
         format!("{:?} {} {}", self.comparator, values.join("|"), self.setting.unwrap_or_default())

@@ -19,9 +19,9 @@ pub struct Chart {
     pub stages: Vec<String>,
     /// Settings of which each combination of values has a chart of its own.
     pub each: Vec<&'static str>,
-    /// Upwards: quantities of one unit.
+    /// Quantities of the vertical axis, of one unit.
     pub y: Vec<Quantity>,
-    /// To the right.
+    /// Horizontal axis.
     pub x: ChartAxis,
     /// The setting that makes one line for each of its values.
     pub series: Option<&'static str>,
@@ -80,8 +80,8 @@ pub struct Pick {
     pub quantity: Quantity,
     /// Extreme of that quantity: the case with the highest or the lowest value.
     pub extreme: Extreme,
-    /// Only cases in which each of these quantities is at most this, in its unit; a quantity that a case does not
-    /// have does not count against it.
+    /// Bounds of quantities, each in its unit: only cases within all of them are candidates; a quantity that a
+    /// case does not have does not count against it.
     pub at_most: Vec<(Quantity, f64)>,
 }
 

@@ -18,9 +18,9 @@ pub struct EventTemplate {
 /// Trigger of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trigger {
-    /// At a moment.
+    /// Time within the case.
     At(Moment),
-    /// As soon as a condition holds at the end of a sample.
+    /// Condition, which triggers the event when it first holds at the end of a sample.
     When {
         /// The condition.
         condition: EventCondition,
@@ -38,7 +38,7 @@ pub enum EventCondition {
         /// The quantity.
         quantity: Quantity,
     },
-    /// So much has been written since counting began.
+    /// The bytes written since counting began reach an amount.
     Written {
         /// Amount written.
         amount: Amount,
@@ -75,7 +75,7 @@ pub enum EventCondition {
 /// Bytes, or a share of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes {
         /// Number of bytes.
         bytes: u64,

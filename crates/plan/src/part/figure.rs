@@ -34,7 +34,7 @@ pub struct Requirement {
     pub says: String,
     /// Quantity that is limited.
     pub quantity: Quantity,
-    /// On which side the limit lies.
+    /// Side on which the limit lies: minimum or maximum.
     pub bound: Bound,
     /// The limit, in the quantity's unit.
     pub value: f64,

@@ -14,7 +14,7 @@ pub enum SearchOver {
 /// The largest load whose latency stays under a bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSearch {
-    /// Of which latency, and where it lies.
+    /// Latency measure and its bound.
     pub bound: Bound,
     /// Setting that the search varies.
     pub over: SearchOver,

@@ -43,7 +43,7 @@ pub enum JobShare {
     /// Each host runs all of them, as with fio's client and server.
     #[default]
     Each,
-    /// They are divided among the hosts, and the columns of a stripe with them: the load stays the same from one host or many.
+    /// Jobs are divided among the hosts, and the columns of a stripe with them: the load is the same from one host or many.
     Divided,
 }
 

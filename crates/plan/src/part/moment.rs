@@ -8,12 +8,12 @@ use std::str::FromStr;
 /// Time of an event within a case. A share keeps its place when a run is shortened by `--set runtime=…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// So long after counting began.
+    /// Time after counting began.
     After {
         /// The time.
         time_ns: u64,
     },
-    /// At this share of the runtime.
+    /// Share of the runtime.
     Share {
         /// Hundredths of a percent, 0 to 10,000.
         basis_points: u16,

@@ -7,12 +7,12 @@ use crate::source::Place;
 /// A time without load after each case of a stage.
 #[derive(Debug, Clone)]
 pub enum Pause {
-    /// So long.
+    /// Fixed pause.
     Fixed {
         /// The time.
         time_ns: u64,
     },
-    /// As long as what the case wrote needs at a rate that another stage found.
+    /// Pause as long as writing the case's bytes takes at a rate that another stage found.
     BytesOver {
         /// Reference to the case that finds the rate.
         rate: RateReference,

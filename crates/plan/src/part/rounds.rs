@@ -54,7 +54,7 @@ impl Tracked {
     }
 }
 
-/// In which state the first case of a stage finds the target.
+/// State of the target at the start of each case of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Continues {
     /// Each case by itself; a twin begins each anew.

@@ -30,7 +30,7 @@ pub struct HealthSettings {
 }
 
 impl HealthSettings {
-    /// On the running host.
+    /// Returns the settings for the running host.
     pub fn system(devices: DeviceSelection) -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut program_directories: Vec<PathBuf> = std::env::split_paths(&path).collect();

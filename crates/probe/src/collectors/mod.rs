@@ -35,7 +35,7 @@ pub fn read_as_any_answer(bytes: &[u8]) -> usize {
     count
 }
 
-/// Of one answer, so many values are kept: 200 drives of 50 counters each.
+/// Limit on the values that are kept of one answer: 200 drives of 50 counters each.
 pub const VALUES_LIMIT: usize = 10_000;
 /// Longer names of an entity or a counter make their value one that is left out.
 pub const NAME_BYTES_LIMIT: usize = 256;
@@ -54,7 +54,7 @@ pub struct CollectedValue {
 /// Values of one collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// On the run's clock, when it was complete.
+    /// Time of completion on the run's clock, in nanoseconds.
     pub at_ns: u64,
     /// `command`, `prometheus` or `smart`.
     pub source: &'static str,

@@ -89,7 +89,7 @@ impl Runner {
 }
 
 impl Output {
-    /// That the program says it failed.
+    /// Makes the error for a program that reports failure.
     pub(super) fn failure(&self, program: &str) -> CollectError {
         let text = String::from_utf8_lossy(&self.stderr);
         let line = text.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));

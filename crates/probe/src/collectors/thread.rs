@@ -80,7 +80,7 @@ pub struct CollectorSummary {
 }
 
 impl CollectorSummary {
-    /// In words, where something is missing.
+    /// Returns a warning, in words, where something is missing.
     pub fn warning(&self) -> Option<String> {
         let CollectorSummary { source, answers, failures, last_failure } = self;
         let why = last_failure.as_ref()?;

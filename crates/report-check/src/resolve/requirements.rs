@@ -5,7 +5,7 @@ use crate::run::Case;
 use serde_json::Value;
 
 impl<'a> Resolver<'a> {
-    /// For each requirement and each case that must keep it `pass`, `fail` or `not-shown`.
+    /// Returns the verdict of each requirement for each case that must keep it: `pass`, `fail` or `not-shown`.
     pub fn requirements(&self) -> Vec<&'static str> {
         self.rows_of_requirements().into_iter().map(|row| row.0).collect()
     }
