@@ -299,7 +299,7 @@ section! {
 /// Array of parts, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Array {
-    /// One line: what it is.
+    /// Title in one line.
     pub title: String,
     /// Sources of the description, and simplifications in it.
     pub about: String,

@@ -26,7 +26,7 @@ pub enum Content {
     /// An empty value.
     #[default]
     Nothing,
-    /// A number, a word or a text, as it is written.
+    /// Number, word or text, as written.
     Scalar(String),
     /// A list.
     List(Vec<Node>),

@@ -3,7 +3,7 @@
 /// Rate of what takes no time.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// Price, power or endurance that nobody states.
+/// Unknown price, power or endurance.
 pub const UNKNOWN: u64 = u64::MAX;
 
 /// Word for [`UNKNOWN`].

@@ -5,11 +5,11 @@ use load::{DirectionSample, Sample};
 use plan::{EventCondition, Quantity};
 use std::collections::VecDeque;
 
-/// A condition and what it has seen.
+/// Condition with the samples that it depends on.
 #[derive(Debug)]
 pub(crate) struct WatchedCondition<'a> {
     condition: &'a EventCondition,
-    /// The range of which a share of written bytes is one.
+    /// Length of the range to which shares of written bytes refer.
     range_bytes: u64,
     written_bytes: u64,
     window: VecDeque<f64>,

@@ -62,7 +62,7 @@ struct ResolvedCase {
     text: String,
 }
 
-/// Carries out what is pending of a campaign, until all is done, `interrupt` is raised, or it cannot go on.
+/// Runs the pending cases of a campaign, until all are done, `interrupt` is raised, or the campaign cannot go on.
 pub fn run_campaign(
     campaign: Campaign,
     interrupt: &AtomicBool,

@@ -43,7 +43,7 @@ pub(crate) enum Message {
     HostTotals { case_index: u32, hosts: Vec<HostTotals> },
     /// Something happened now.
     Happened { case_index: u32, event: CaseEvent },
-    /// A case's loads begin, or have ended: what is counted in between is counted under load.
+    /// The case's loads have begun, or ended: host counters in between are counted under load.
     Loaded { case_index: u32, is_loaded: bool, at: Instant },
     /// Progress of a case, 0 to 1.
     Progress { case_index: u32, share: f64 },

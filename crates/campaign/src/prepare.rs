@@ -236,8 +236,8 @@ fn shard(of: ShardNumber, plan: &Plan, checked: &Checked) -> Result<Shard, Campa
     Ok(Shard { of, cases })
 }
 
-/// Opens an interrupted or failed run to go on with what it lacks. Consents given before hold while the target is
-/// still the same thing; `consents` adds to them. `threads` and `speed_millionths` are those of [`Request`].
+/// Opens an interrupted or failed run to carry out its missing cases. Consents given before hold while the target
+/// is still the same thing; `consents` adds to them. `threads` and `speed_millionths` are those of [`Request`].
 pub fn resume(
     directory: &Path,
     consents: &[String],

@@ -13,8 +13,8 @@ pub(crate) fn rests_on<'a>(cases: &'a [Case], case: &Case) -> Option<&'a Case> {
     before.find(|other| other.name == share.of_case)
 }
 
-/// The rate of each load of a case, in I/Os a second: its share of what the same load delivered. `None` where that case
-/// has no result.
+/// Returns the rate of each load of a case, in I/Os a second: its share of the rate that the same load delivered.
+/// `None` where that case has no result.
 pub(crate) fn rates(run: &RunReader, cases: &[Case], case: &Case) -> Result<Option<Vec<f64>>, StoreError> {
     let (Some(share), Some(full)) = (&case.rate_share, rests_on(cases, case)) else { return Ok(None) };
     let index = full.index as u32;

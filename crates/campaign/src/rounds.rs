@@ -67,7 +67,7 @@ impl StageEnds {
         Ok(())
     }
 
-    /// The rounds of a stage that count where they end on steady state: the last five that are looked at.
+    /// Returns the measurement window of a stage that ends on steady state: the last five rounds that are judged.
     pub fn window(&self, stage: &str) -> Option<Vec<u64>> {
         self.stages.iter().find(|end| end.stage == stage)?.log.window()
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A program may write so much to standard output: the status of an array of 1,000 drives is a tenth of it.
+/// Limit on the standard output of a program, in bytes: the status of an array of 1,000 drives is a tenth of it.
 pub const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
 /// Bytes of standard error that are kept, from its end.
 pub const STDERR_KEPT_BYTES: usize = 64 << 10;

@@ -99,7 +99,7 @@ pub enum DriverError {
         /// Two or more.
         missing: Vec<MissingConsent>,
     },
-    /// A device or virtual disk is never touched as it is now.
+    /// The device or virtual disk is never changed in its current state.
     #[error("{what} is not touched: {reason}")]
     Protected {
         /// The device or virtual disk.
@@ -107,7 +107,7 @@ pub enum DriverError {
         /// Reason, with a hint.
         reason: String,
     },
-    /// The array is not what was asked for, or the driver's options do not fit it.
+    /// The array differs from the request, or the driver's options do not fit it.
     #[error("{what}\nhint: {hint}")]
     Unexpected {
         /// State that was found.

@@ -28,7 +28,7 @@ impl SecretKind {
     }
 }
 
-/// A form; what it captures first is the secret, or the whole match where it captures nothing.
+/// Pattern of a secret: its first capture is the secret, or the whole match where it captures nothing.
 pub(crate) struct Pattern {
     pub(crate) kind: SecretKind,
     pub(crate) regex: Regex,

@@ -15,7 +15,7 @@ pub enum ExportError {
         /// Reason why the first case is left out.
         why: String,
     },
-    /// fio takes so many jobs of one file at most.
+    /// The file would have more jobs than fio takes.
     #[error(
         "the cases of the plan `{plan}` have {jobs} jobs together, and fio takes {limit} of one file at most\nhint: `--out DIR` writes several files, `--stage NAME` chooses a stage"
     )]

@@ -15,7 +15,7 @@ struct Family {
     name: &'static str,
     unit: Option<&'static str>,
     help: &'static str,
-    /// Its samples: labels beside those of the direction, and values.
+    /// Function that gives the samples: labels beside those of the direction, and values.
     values: fn(&DirectionPoint, f64) -> Vec<(&'static str, f64)>,
 }
 

@@ -65,7 +65,7 @@ impl PlanFormat {
     }
 }
 
-/// Writes cases of a plan as files of a load generator. A stage of which no case can be written has no file.
+/// Writes cases of a plan as files of a load generator. A stage without a case that can be written has no file.
 pub fn export_plan(
     plan: &Plan,
     cases: &[Case],

@@ -129,8 +129,8 @@ fn origin_ms(
 /// Alignment warnings.
 pub(crate) type Warnings = Vec<String>;
 
-/// The samples of a case. Over all samples, counts, bytes, latency sums and extremes of a direction are exactly
-/// those of `totals`; an interval's own latency sum and extremes are estimates from its bins.
+/// Returns the samples of a case. Over all samples, counts, bytes, latency sums and extremes of a direction are
+/// exactly those of `totals`; an interval's own latency sum and extremes are estimates from its bins.
 pub(crate) fn samples(
     jobs: &[LoggedJob],
     grid: &Grid,

@@ -181,7 +181,7 @@ pub(crate) fn assemble(report: Report, logs: &[JobLogs], context: Context) -> Fi
     }
 }
 
-/// Puts a report and logs together that were made by somebody else's run of fio: `logs` holds, for each job of the
+/// Reads back a fio run that was made elsewhere, from its report and logs: `logs` holds, for each job of the
 /// report, its histogram log and its bandwidth log. Without logs the whole run should be one interval.
 pub fn read_back(
     report: Report,

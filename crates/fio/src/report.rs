@@ -85,7 +85,7 @@ pub struct JobDirection {
     pub bytes: u64,
     /// Time in which this direction was active.
     pub runtime_ms: u64,
-    /// I/Os that moved less than asked for.
+    /// I/Os that moved fewer bytes than requested.
     pub short_ios: u64,
     /// I/Os that fio gave up.
     pub drop_ios: u64,
@@ -106,7 +106,7 @@ pub struct Latency {
     pub min_ns: u64,
     /// The largest.
     pub max_ns: u64,
-    /// fio's own percentiles, as (millionths, nanoseconds); on the one kind of latency that was asked for.
+    /// Percentiles by fio, as (millionths, nanoseconds), of the one kind of latency that was requested.
     pub percentiles: Vec<(u32, u64)>,
     /// All bins, in JSON+.
     pub histogram: Option<Histogram>,

@@ -34,7 +34,7 @@ impl MeasuredFigure {
     }
 }
 
-/// A case that was measured, with its figures, or several cases of which the most or the least was.
+/// Measured case with its figures, or several cases with the maximum or the minimum over them.
 #[derive(Debug, Clone)]
 pub struct MeasuredPoint {
     /// Cases with the point's settings and load. More than one where the figures are the maximum or the minimum of several.
@@ -51,7 +51,7 @@ pub struct MeasuredPoint {
 /// All rows, and how many could not be taken.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    /// Cases with figures of their own, and cases of which the most or the least is known.
+    /// Points: cases with figures of their own, and sets of cases with a known maximum or minimum.
     pub points: Vec<MeasuredPoint>,
     /// Rows that no case is selected for, or with figures of 0.
     pub left_out: usize,

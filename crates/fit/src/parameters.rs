@@ -8,7 +8,7 @@ use crate::FitError;
 /// The most parameters fitted at once: the search takes about a hundred evaluations for each.
 const PARAMETERS_LIMIT: usize = 12;
 
-/// A parameter as asked for: `seek_min_ms`, or `seek_min_ms=0.1..1`.
+/// Parameter as requested: `seek_min_ms`, or `seek_min_ms=0.1..1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// Its path, or the end of it.
@@ -52,7 +52,7 @@ pub struct FittedParameter {
     pub is_whole: bool,
 }
 
-/// The parameters that are asked for, or all numbers of the description whose origin is `fitted`.
+/// Returns the requested parameters, or all numbers of the description whose origin is `fitted`.
 pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
     let mut all = Vec::new();
     match &array.composed {

@@ -15,7 +15,7 @@ pub enum Outcome {
     OutOfEvaluations,
     /// The search used up its time.
     OutOfTime,
-    /// Somebody stopped it.
+    /// The search was interrupted.
     Interrupted,
 }
 

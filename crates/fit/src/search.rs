@@ -21,7 +21,7 @@ use crate::{
     PointReport, Rows, simulated,
 };
 
-/// The most evaluations that can be asked for.
+/// Largest number of evaluations that may be requested.
 pub const EVALUATIONS_LIMIT: u32 = 100_000;
 /// Size of the first simplex, as a share of the range of each parameter.
 const FIRST_STEP: f64 = 0.15;

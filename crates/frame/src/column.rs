@@ -23,7 +23,7 @@ pub struct Column {
 pub enum Values {
     /// Whole numbers.
     Integers(Vec<i64>),
-    /// Whole numbers of which some exceed 2^63 - 1.
+    /// Whole numbers, some of which exceed 2^63 - 1.
     Unsigned(Vec<u64>),
     /// Numbers.
     Floats(Vec<f64>),
@@ -31,7 +31,7 @@ pub enum Values {
     Booleans(Vec<bool>),
     /// Texts.
     Texts(Vec<String>),
-    /// Texts of which there are few different ones: the place of each row's text among them.
+    /// Texts with few distinct values: the index of each row's text among them.
     Categories {
         /// Places in `texts`, a row each.
         places: Vec<u32>,

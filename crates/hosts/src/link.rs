@@ -288,8 +288,8 @@ impl Link {
         lock(&self.shared.clock).estimate((self.shared.now_ns)())
     }
 
-    /// Closes the agent's input, so that it puts everything back and ends; waits for that, at most so long, and kills what
-    /// is left. True where it ended by itself.
+    /// Closes the agent's input, so that it puts everything back and ends; waits up to `limit`, then kills it. Returns
+    /// true if it ended by itself.
     pub fn close(mut self, limit: Duration) -> bool {
         self.shared.is_over.store(true, Ordering::Relaxed);
         let _ = self.tx.send(OutgoingBox(Outgoing::Close));

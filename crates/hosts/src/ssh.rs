@@ -76,7 +76,7 @@ fn ssh_command(ssh: &SshAddress, remote: &str) -> Command {
     command
 }
 
-/// Copies this program to a host, unless the same is there already; returns its path there. Only where it is asked for
+/// Copies this program to a host, unless the same version is there already; returns its path there. Only on request
 /// (`--push-binary`).
 pub fn push_binary(host: &HostSpec, version: &str) -> Result<Option<String>, HostError> {
     let HostAddress::Ssh(ssh) = &host.address else { return Ok(None) };

@@ -24,8 +24,8 @@ enum Part {
 }
 
 impl Draft {
-    /// The plan as YAML that is read and expanded without a mistake, and what was left out for that; no text where
-    /// nothing is left.
+    /// Returns the plan as YAML that is read and expanded without an error, and the parts that were left out for
+    /// that; no text where nothing is left.
     pub fn accepted_text(mut self, path: &Path, name: &str) -> (Option<String>, Vec<NotCarried>) {
         let mut left_out = Vec::new();
         let file = (path.to_owned(), 1);

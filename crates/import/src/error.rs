@@ -68,7 +68,7 @@ pub enum ImportError {
         /// Error in the log.
         source: fio::LogError,
     },
-    /// The plan that was made is refused by the reader of plans: what the file asks for is over a limit of plans.
+    /// The plan reader refuses the plan that was made: the file has a value over a limit of plans.
     #[error("{} asks for what no plan may: {source}", path.display())]
     Plan {
         /// The file.

@@ -17,7 +17,7 @@ pub const REPLICA_COPIES_LIMIT: u32 = 8;
 /// Most objects in one replicated volume: 128 TiB in objects of 32 MiB.
 pub const REPLICA_OBJECTS_LIMIT: u64 = 1 << 22;
 
-/// A geometry that cannot be laid out. Each message says what was asked for and what would be accepted.
+/// A geometry that cannot be laid out. Each message has the requested value and the accepted ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// Fewer drives than the level needs.

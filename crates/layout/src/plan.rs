@@ -20,7 +20,7 @@ pub enum ParityUpdate {
 /// Parity policy for stripes that were never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParityInitialisation {
-    /// Reads the rest of the stripe as it is on the drives and writes the whole parity.
+    /// Reads the rest of the stripe from the drives and writes the whole parity.
     ReadAndCompute,
     /// Writes the rest of the stripe as zeros, and the whole parity; reads nothing.
     WriteZeros,

@@ -9,7 +9,7 @@ use crate::{DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, SECTOR_BYTES, SEGMENT_BYTES
 /// Most D-pieces in one pool: 8 PiB in pieces of 512 MiB.
 pub const POOL_PIECE_COUNT_LIMIT: u64 = 1 << 24;
 
-/// A pool as asked for. [`PoolSpec::ddp`] has NetApp's numbers.
+/// Parameters of a pool. [`PoolSpec::ddp`] has NetApp's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolSpec {
     /// Drives in the pool; at least one more than a D-stripe is wide.

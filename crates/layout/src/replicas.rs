@@ -7,7 +7,7 @@ use crate::pieces::{Piece, PieceTable, TableShape};
 use crate::pool::SplitMix64;
 use crate::{DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, DriveIndex, SECTOR_BYTES, SEGMENT_BYTES_LIMIT};
 
-/// A replicated volume as asked for.
+/// Parameters of a replicated volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaSpec {
     /// Size of the volume.

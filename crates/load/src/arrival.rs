@@ -55,7 +55,7 @@ pub enum RateCurve {
         /// Duration of the change.
         over_ns: u64,
     },
-    /// Steps, such as those of a day, repeated: each rate holds until the next point.
+    /// Steps that repeat, such as those of a day: each rate holds until the next point.
     Profile {
         /// Moment within the period, ascending from 0, and I/Os a second from there.
         points: Vec<(u64, f64)>,

@@ -57,7 +57,7 @@ impl BoundSearch {
 /// End of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundEnd {
-    /// The bracket is as narrow as was asked for.
+    /// The bracket is as narrow as requested.
     Found,
     /// Even the smallest load breaks the bound.
     NeverHolds,

@@ -30,7 +30,7 @@ pub(crate) struct ContentProbe {
 }
 
 impl ContentProbe {
-    /// Takes a block as it is handed out.
+    /// Tallies a block when it is handed out.
     pub fn take(&mut self, block: &[u8], is_meant_as_duplicate: bool) {
         if self.hashed < HASHED_BLOCKS_LIMIT {
             self.hashed += 1;

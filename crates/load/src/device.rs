@@ -52,7 +52,7 @@ pub enum IoError {
     /// The device answered with an error number of the operating system.
     #[error("error {0} from the device")]
     Os(i32),
-    /// Fewer bytes were moved than asked for.
+    /// Fewer bytes were moved than requested.
     #[error("only {0} bytes were moved")]
     Short(u32),
 }

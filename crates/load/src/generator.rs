@@ -23,7 +23,7 @@ struct Job {
     /// Sequential position within the slice; like fio, one for each direction.
     next_read: u64,
     next_write: u64,
-    /// I/Os that the rate limit has been asked for.
+    /// I/Os that the rate limit has scheduled so far.
     tickets: u64,
 }
 
@@ -175,8 +175,8 @@ impl Generator {
         }
     }
 
-    /// Skips `duration_ns`, until `at_ns`, of a load that does `rate` I/Os a nanosecond: where all jobs are behind what the rate limit
-    /// lets through, they fall behind by what is missing, and may catch up later.
+    /// Skips `duration_ns`, until `at_ns`, of a load that does `rate` I/Os a nanosecond: where all jobs are behind the rate
+    /// limit, they fall further behind by the missing I/Os, and may catch up later.
     pub(crate) fn skip_limited(&mut self, duration_ns: u64, at_ns: u64, rate: f64) {
         let Some(spacing_ns) = self.spacing_ns else { return };
         let numjobs = self.jobs.len() as u64;

@@ -165,7 +165,7 @@ impl Histogram {
     }
 
     /// Adds `count` latencies of which only the sum is known, and perhaps the extremes: vdbench prints a mean and a
-    /// maximum an interval, and no percentile can be told from these. An unknown extreme is 0, which no latency is.
+    /// maximum an interval, from which no percentile follows. An unknown extreme is 0, which no latency is.
     pub fn add_unbinned(&mut self, count: u64, sum_ns: u128, min_ns: Option<u64>, max_ns: Option<u64>) {
         if count == 0 {
             return;
@@ -290,8 +290,8 @@ impl Histogram {
         index.map_or(self.max_ns, |index| bin_middle_ns(index).clamp(self.min_ns, self.max_ns))
     }
 
-    /// The same by the rank within its bin, as if what is in a bin were spread evenly over it: tells apart latencies that lie in
-    /// one bin, whose width is up to 1.6 %.
+    /// Returns the percentile by the rank within its bin, as if latencies were spread evenly over the bin: this tells apart
+    /// percentiles in one bin, whose width is up to 1.6 %.
     pub fn percentile_by_rank_ns(&self, millionths: u32) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -317,7 +317,8 @@ impl Histogram {
         (None, 1.0)
     }
 
-    /// Share of the latencies that lie above `latency_ns`, as if what is in a bin were spread evenly over it; 0 of none.
+    /// Returns the share of the latencies above `latency_ns`, as if those in a bin were spread evenly over it; 0 where there
+    /// are none.
     pub fn share_above(&self, latency_ns: f64) -> f64 {
         let above = |(index, count): (usize, u64)| {
             let high_ns = (bin_low_ns(index) + bin_width_ns(index)) as f64;

@@ -114,7 +114,7 @@ impl Sample {
         }
     }
 
-    /// Gives back the memory of bins that are empty: done for samples that are kept, of which a run has thousands.
+    /// Frees the memory of empty bins, for samples that are kept: a run has thousands of them.
     pub fn compact(&mut self) {
         for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             direction.compact();

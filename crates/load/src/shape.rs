@@ -40,8 +40,8 @@ pub enum Distribution {
     /// Each block as likely as any other, drawn anew each time (fio with `norandommap`).
     #[default]
     Uniform,
-    /// Every block once, in random order, before any block comes again (fio's default, its random map). Each job
-    /// goes over the whole range by itself.
+    /// Random order without repetition: every block once before any block comes again (fio's default, its random
+    /// map). Each job covers the whole range independently.
     NoRepeat,
     /// Block of rank k with a probability proportional to k^-theta; hot blocks lie scattered over the range.
     Zipf {
@@ -58,7 +58,7 @@ pub enum Distribution {
     Bands(Vec<Band>),
 }
 
-/// Limits for each direction, in I/Os a second over all jobs. A direction without one is not held back by itself.
+/// Rate limits for each direction, in I/Os a second over all jobs. A direction without a limit has only that of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct DirectionRates {
     /// Limit of reads.

@@ -78,7 +78,7 @@ pub struct LoadSpec {
     pub offset_bytes: u64,
     /// Length of the range that is used; `None` is all from the offset on.
     pub size_bytes: Option<u64>,
-    /// Total rate over all jobs, in I/Os a second, that must not be exceeded; `None` is as fast as it goes.
+    /// Limit on the total rate over all jobs, in I/Os a second; `None` is as fast as possible.
     pub rate_iops: Option<f64>,
     /// Load before counting begins.
     pub ramp_ns: u64,
@@ -133,7 +133,8 @@ impl LoadSpec {
         self.pattern.fixed_read_share().unwrap_or(self.rwmixread) < 100 || self.shape.trim_percent > 0
     }
 
-    /// The largest power of two of which every I/O's beginning and end are a multiple, in bytes; 1 where a trace says what is issued.
+    /// Returns the largest power of two, in bytes, that divides the offset and the length of every I/O; 1 for the replay of
+    /// a trace.
     pub fn grain_bytes(&self) -> u32 {
         if self.shape.replay.is_some() {
             return 1;

@@ -178,8 +178,8 @@ impl Written {
         self.seed
     }
 
-    /// The state of each unit: 0 where nothing was written, else the generation that was acknowledged last, with marks
-    /// for writes under way and for content that nobody knows.
+    /// Returns the state of each unit: 0 where nothing was written, else the generation that was acknowledged last,
+    /// with marks for writes in flight and for unknown content.
     pub fn states(&self) -> &[u32] {
         &self.generations
     }
@@ -191,7 +191,7 @@ impl Written {
     }
 
     /// Begins a write: fills its buffer and returns its generation; `None` while another write of one of its units is
-    /// under way, because then nobody could say which of the two stays.
+    /// in flight, because it would be unknown which of the two stays.
     pub fn begin(&mut self, offset_bytes: u64, buffer: &mut [u8]) -> Option<u32> {
         let units = self.units(offset_bytes, buffer.len() as u32);
         if self.generations[units.clone()].iter().any(|&state| state & UNDER_WAY != 0) {
@@ -230,7 +230,7 @@ impl Written {
         self.generations.iter().filter(|&&state| state != 0 && state != UNKNOWN).count() as u64
     }
 
-    /// Checks what was read back. `on_wrong` gets every wrong unit, in order; returns how many units were checked.
+    /// Checks data that was read back. Passes every wrong unit to `on_wrong`, in order; returns the number of units checked.
     pub fn check(&self, offset_bytes: u64, bytes: &[u8], on_wrong: &mut dyn FnMut(WrongBlock)) -> u64 {
         let units = self.units(offset_bytes, bytes.len() as u32);
         let mut checked = 0;

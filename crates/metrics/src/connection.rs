@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub const PENDING_CONNECTIONS_LIMIT: usize = 256;
 const BUFFER_BYTES: usize = 2048;
 
-/// A client, and what it has sent.
+/// Client connection with the bytes received.
 pub(crate) struct Connection {
     pub stream: TcpStream,
     pub bytes: Vec<u8>,
@@ -31,12 +31,12 @@ pub(crate) enum ReadOutcome {
     Refused(Connection, &'static str),
 }
 
-/// All that are asking, whoever came first before.
+/// Connections with an incomplete request, the oldest first.
 #[derive(Default)]
 pub(crate) struct ConnectionPool(VecDeque<Connection>);
 
 impl ConnectionPool {
-    /// Somebody has come. What it sent along is read at once.
+    /// Accepts a connection and reads the bytes that came with it.
     pub(crate) fn accept(&mut self, stream: TcpStream, patience: Duration) -> Option<ReadOutcome> {
         stream.set_nonblocking(true).ok()?;
         let connection = Connection { stream, bytes: Vec::new(), deadline: Instant::now() + patience };

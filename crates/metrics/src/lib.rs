@@ -25,7 +25,7 @@ pub use request::{RequestKind, decode_head};
 pub use server::{AccessScope, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
 pub use token::{Token, TokenError};
 
-/// File of a page, which a browser takes as it is.
+/// File of a page, sent to the browser unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct PageFile {
     /// Its path, `/` for the page itself.

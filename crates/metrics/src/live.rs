@@ -51,7 +51,7 @@ pub struct RunProgress {
     pub time_left_ns: Option<u64>,
 }
 
-/// A run under way. It is told what happens from the thread that watches the run, and read by scrapes.
+/// State of a run under way. The thread that watches the run updates it, and scrapes read it.
 #[derive(Debug, Clone)]
 pub struct LiveRun {
     state: Arc<Mutex<State>>,
@@ -94,7 +94,7 @@ struct Totals {
 }
 
 impl LiveRun {
-    /// A run of which nothing is known yet.
+    /// Makes the state of a run before its first event.
     pub fn new(labels: RunLabels) -> LiveRun {
         let state = State {
             labels,
@@ -156,7 +156,7 @@ impl LiveRun {
         }
     }
 
-    /// The hosts that issue the load; what is read of them has their label.
+    /// Sets the hosts that issue the load; counters read on a host get its label.
     pub fn set_hosts(&self, hosts: &[String]) {
         self.lock().hosts = hosts.to_vec();
     }
@@ -180,7 +180,7 @@ impl LiveRun {
         }
     }
 
-    /// A case has its outcome; what was last known of it is forgotten.
+    /// Records the outcome of a case; its live values are dropped.
     pub fn case_ended(&self, case_index: u32, status: CaseStatus) {
         let mut state = self.lock();
         if let Some(case) = state.cases.remove(&case_index) {

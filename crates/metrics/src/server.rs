@@ -31,7 +31,7 @@ const ACCEPTED_AT_ONCE: usize = 64;
 pub enum AccessScope {
     /// Programs on this host only.
     Loopback,
-    /// Whoever reaches the address.
+    /// Every client that reaches the address.
     Network,
 }
 
@@ -77,8 +77,8 @@ impl MetricsListener {
         Ok(MetricsListener { listener, address, access_scope })
     }
 
-    /// Answers from the source, on threads of its own. Whoever shows the token may change something; without a token
-    /// nobody may.
+    /// Answers from the source, on threads of its own. A client with the token may make changes; without a token no
+    /// client may.
     pub fn serve(self, source: Arc<dyn Source>, token: Option<Token>) -> Result<MetricsServer, MetricsError> {
         let MetricsListener { listener, address, access_scope } = self;
         let routes = Arc::new(Routes::new(source, token, access_scope == AccessScope::Loopback));

@@ -34,7 +34,7 @@ pub enum TokenError {
         /// The system's answer.
         source: io::Error,
     },
-    /// Somebody else could read or replace it.
+    /// Another user could read or replace the file.
     #[error(
         "{0} holds a token, and others than its owner may read or write it\nhint: chmod 600, as the user who serves"
     )]
@@ -67,7 +67,7 @@ impl Token {
         Ok(Token(random.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Its text, for whoever may have it.
+    /// Returns the text of the token, for those who may have it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

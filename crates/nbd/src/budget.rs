@@ -101,7 +101,7 @@ impl Budget {
         self.released.notify_all();
     }
 
-    /// Nobody gets anything any more.
+    /// Refuses every further claim.
     pub(crate) fn close(&self) {
         self.used().is_closed = true;
         self.released.notify_all();

@@ -103,8 +103,8 @@ impl Write for Stream<'_> {
 }
 
 impl Client {
-    /// Shakes hands over a connected socket; structured replies and block status are asked for if `is_structured`.
-    /// `patience` is how long one receive or send may wait.
+    /// Performs the handshake over a connected socket; requests structured replies and block status if
+    /// `is_structured`. `patience` is the timeout of one receive or send.
     pub fn connect(
         socket: impl Into<Socket>,
         export: &str,

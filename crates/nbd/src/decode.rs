@@ -88,7 +88,7 @@ impl OptionReplyHeader {
 /// The data of `INFO` and `GO`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportQuery {
-    /// The export asked for.
+    /// Name of the requested export.
     pub name: String,
     /// Information that is requested beside size and flags; see [`crate::protocol::information`].
     pub information: Vec<u16>,
@@ -120,7 +120,7 @@ impl ExportQuery {
 /// The data of `SET_META_CONTEXT` and `LIST_META_CONTEXT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextQuery {
-    /// The export asked for.
+    /// Name of the requested export.
     pub name: String,
     /// Contexts, or name spaces ending with a colon.
     pub queries: Vec<String>,

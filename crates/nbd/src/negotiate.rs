@@ -33,8 +33,8 @@ enum HandshakeStep {
     End,
 }
 
-/// Carries out a handshake; nothing where the client ended it. With `tls` nothing is told or served before the
-/// client has asked for it.
+/// Carries out a handshake; `None` if the client ended it. With `tls`, nothing is disclosed or served before
+/// the client has requested TLS.
 pub(crate) fn negotiate(
     stream: &mut impl Upgrade,
     exports: &dyn Exports,

@@ -116,7 +116,7 @@ impl Server {
         sockets.iter().for_each(|socket| socket.cut_off());
     }
 
-    /// Takes no more requests from clients whose export was taken away; what is under way is answered first.
+    /// Takes no more requests from clients whose export was taken away; those under way are answered first.
     pub fn drop_gone(&self) {
         let clients = self.shared.clients();
         for (number, _) in clients.exports.iter().filter(|(_, export)| export.is_gone()) {

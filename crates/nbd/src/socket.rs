@@ -44,7 +44,8 @@ impl Socket {
         }
     }
 
-    /// Sends what fits; waits for room only if `may_wait`. Whoever is told to wait sends the same bytes again first.
+    /// Sends as many bytes as fit; waits for room only if `may_wait`. A caller that is told to wait sends the same bytes
+    /// again first.
     pub(crate) fn send(&self, bytes: &[u8], may_wait: bool) -> io::Result<usize> {
         match self.tls.get() {
             None => self.send_raw(bytes, may_wait),
@@ -86,7 +87,7 @@ impl Socket {
         let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Read);
     }
 
-    /// Ends both directions; whoever waits on them is woken.
+    /// Ends both directions; threads that wait on them wake up.
     pub(crate) fn shut_down(&self) {
         // It may be closed already by the other side.
         let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);

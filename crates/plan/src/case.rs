@@ -48,8 +48,8 @@ pub struct Case {
     pub pause_over: Option<PauseRate>,
     /// Writes that must precede it.
     pub preconditioning: Option<Preconditioning>,
-    /// Writes whose state it relies on: those of `preconditioning`, made before it or before a case before it. A twin
-    /// that is made anew for each case begins in that state.
+    /// Preconditioning that the case relies on: its own, or that of an earlier case. A twin that is made anew for
+    /// each case begins in that state.
     pub conditioned_by: Option<Preconditioning>,
     /// True where it begins in the state in which the case before it left the target.
     pub continues: bool,
@@ -74,7 +74,7 @@ pub struct NamedLoad {
     pub hosts: Option<HostChoice>,
     /// Start of the load since the start of the case; its ramp and runtime end with the case.
     pub start_ns: u64,
-    /// Its settings: those of the case with its own over them.
+    /// Settings of the load: those of the case, overridden by the load's own.
     pub settings: SettingValues,
     /// Load to issue.
     pub load: LoadSpec,
@@ -82,7 +82,7 @@ pub struct NamedLoad {
     pub ends_after: Option<Amount>,
 }
 
-/// A rate that is a share of what another case of the stage delivers as fast as it goes.
+/// Rate of a case as a share of the rate that another case of the stage delivers at full speed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateShare {
     /// The name of that case.
@@ -118,7 +118,7 @@ pub struct CaseEvent {
 /// Event of a case that waits for a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionalEvent {
-    /// The condition, looked at whenever a sample ends.
+    /// Condition, checked at the end of each sample.
     pub condition: EventCondition,
     /// Latest time of the event since the start of the case's load: it takes place then even if the condition has not
     /// held. Without it, an event whose condition never holds is left out and reported.

@@ -80,8 +80,8 @@ pub fn parse_plan(name: &str, source_name: &str, text: &str) -> Result<Plan, Pla
     parse(name, source_name, text, SuppliedFiles::default())
 }
 
-/// Reads the plan of a run that was made: `kept` has the settings of one case of each stage. What a stage replays is not
-/// read again, which may be long or moved away; its cases have no trace then.
+/// Reads the plan of an earlier run: `kept` has the settings of one case of each stage. Traces of replays are not read
+/// again, since they may be long or moved away; the cases have no trace then.
 pub fn parse_kept_plan(
     name: &str,
     source_name: &str,

@@ -3,7 +3,7 @@
 /// A plan or an array that ships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
-    /// The name by which it is asked for.
+    /// Name on the command line.
     pub name: &'static str,
     /// Description in one line.
     pub title: &'static str,

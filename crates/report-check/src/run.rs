@@ -17,7 +17,7 @@ pub struct Run {
     pub plan: Value,
     /// The text of the plan.
     pub plan_text: String,
-    /// The claims of the plan as they are written; of a run whose plan has none, those of the shipped plan of its name.
+    /// Claims of the plan as written; of a run whose plan has none, those of the shipped plan of its name.
     pub claims: Vec<Value>,
     /// Every case, in the order of the plan.
     pub cases: Vec<Case>,
@@ -50,7 +50,7 @@ pub struct Case {
     pub duration_s: f64,
     /// Reads and writes over the counted time.
     pub totals: [Totals; 2],
-    /// Its intervals, over all loads, with those of the ramp.
+    /// Intervals over all loads, those of the ramp included.
     pub intervals: Vec<Interval>,
     /// The intervals of each load, where there are several.
     pub loads: Vec<(String, Vec<Interval>)>,

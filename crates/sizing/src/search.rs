@@ -50,8 +50,9 @@ pub fn size(
     Ok(rows)
 }
 
-/// Answers about a space of designs, in their order: those that can be on the Pareto front as [`size`] gives them, the others left out
-/// with what is known of them. `on_answer` is called after each. The answers do not depend on the number of threads.
+/// Answers questions about a space of designs, in their order: designs that can be on the Pareto front as [`size`] answers, the
+/// others left out with what is known of them. Calls `on_answer` after each. The answers do not depend on the number of
+/// threads.
 pub fn size_front(
     designs: &[Configuration],
     question: &SizeQuestion,

@@ -20,7 +20,7 @@ const YEARS_LIMIT: u32 = 50;
 pub struct Growth {
     /// Share that comes on top each year.
     pub per_year: f64,
-    /// Years that are looked at.
+    /// Number of years to plan for.
     pub years: u32,
 }
 
@@ -37,7 +37,7 @@ impl Growth {
         Ok(Growth { per_year: percent / 100.0, years })
     }
 
-    /// Times the workload after so many years.
+    /// Returns the multiple of the workload after a number of years.
     pub fn times(&self, years: u32) -> f64 {
         (0..years).fold(1.0, |times, _| times * (1.0 + self.per_year))
     }
@@ -96,13 +96,13 @@ pub struct SizeQuestion {
     pub case: Case,
     /// Bytes that it stores, where that is known.
     pub capacity_bytes: Option<u64>,
-    /// Bytes that it writes in a day; without it its rate lasts all day.
+    /// Bytes written in a day; without it, the rate of the workload holds all day.
     pub written_bytes_per_day: Option<u64>,
     /// Latencies that must hold.
     pub requirements: Vec<Requirement>,
     /// Its growth.
     pub growth: Option<Growth>,
-    /// States that are looked at.
+    /// States to examine.
     pub states: Vec<State>,
     /// Work of each point.
     pub effort: Effort,
@@ -154,7 +154,7 @@ pub struct SizeRow {
     pub write_amplification: Option<f64>,
     /// Flash units that are programmed for one that a drive is given.
     pub flash_write_amplification: Option<f64>,
-    /// Years until the drives have taken what they are rated for.
+    /// Years until the drives have taken their rated writes.
     pub endurance_years: Option<f64>,
     /// Seconds of the rebuild of a lost drive: simulated in the state `rebuilding`, otherwise at the described rate.
     pub rebuild_s: Option<f64>,

@@ -216,7 +216,7 @@ fn rounded(iops: f64) -> f64 {
     (iops * 100.0).round() / 100.0
 }
 
-/// Workload of a trace: its busiest minute, reads and writes each, and of each what is sequential and what is not.
+/// Makes the workload of a trace: its busiest minute, with sequential and random reads and writes apart.
 pub fn workload_of_trace(name: &str, trace: &Trace) -> Result<Workload, SizingError> {
     let (records, duration_ns) = busiest_minute(trace.records());
     let parts = [

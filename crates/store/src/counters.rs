@@ -43,8 +43,8 @@ pub struct CounterSeries {
 }
 
 impl Run {
-    /// Appends what a probe read at one time, in one transaction. `case_index` is the case under way, if any;
-    /// of two values of the same counter the later stays.
+    /// Appends the counters that a probe read at one time, in one transaction. `case_index` is the case under
+    /// way, if any; of two values of the same counter the later stays.
     pub fn append_counters(
         &mut self,
         case_index: Option<u32>,

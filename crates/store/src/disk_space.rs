@@ -24,7 +24,7 @@ pub(crate) fn has_room_beside(path: &Path) -> bool {
     !written.is_err_and(|error| is_out_of_room(&error))
 }
 
-/// A used-up quota is a full disk to whoever has to make room.
+/// Returns true if the disk is full or the quota used up: the user has to make room for both.
 pub(crate) fn is_out_of_room(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

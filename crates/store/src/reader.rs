@@ -87,7 +87,7 @@ impl RunReader {
         Ok(cases)
     }
 
-    /// The cases that are to be carried out in this run directory: all, or those of its shard.
+    /// Lists the cases to carry out in this run directory: all, or those of its shard.
     pub fn own_cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
         let mut cases = self.cases()?;
         cases.retain(|case| self.manifest.has_case(case.index));

@@ -53,7 +53,7 @@ pub struct RunStatus {
     pub failed: u32,
     /// Cases refused.
     pub refused: u32,
-    /// Cases that nobody could set.
+    /// Cases whose settings could not be made.
     pub not_settable: u32,
     /// The case under way, or the one that was when the process died.
     pub current: Option<CurrentCase>,

@@ -37,7 +37,7 @@ pub struct BlockDevice {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
-    /// The worldwide name (NAA, EUI or NGUID), or the identifier that stands in for it.
+    /// Worldwide name (NAA, EUI or NGUID), or the identifier used in its place.
     pub wwn: Option<String>,
     /// The UUID of a device-mapper or md device.
     pub uuid: Option<String>,

@@ -127,8 +127,8 @@ pub(crate) fn open_block(path: &Path, access: OFlags) -> io::Result<File> {
     }
 }
 
-/// Opens another path to a disk exclusively, for reading, so that nobody can mount it or build on it meanwhile; none
-/// if somebody else has done so.
+/// Opens another path to a disk exclusively, for reading, so that nothing can mount it or build on it meanwhile;
+/// `None` if another program already has.
 pub(crate) fn claim_other_path(roots: &Roots, other: &OtherPath) -> Option<Vec<File>> {
     let mut held = Vec::new();
     for name in &other.to_claim {

@@ -69,7 +69,7 @@ pub enum TargetError {
         /// The system's answer.
         source: io::Error,
     },
-    /// The NBD server could not be asked for its size.
+    /// The size of the NBD export could not be read from the server.
     #[error("NBD target `{uri}`: {source}\nhint: {}", source.hint())]
     Nbd {
         /// The address as typed.

@@ -63,7 +63,7 @@ pub enum Address {
     Path(PathBuf),
     /// An NBD address as typed.
     NbdUri(String),
-    /// Nothing to open: the engine answers by itself.
+    /// No target to open: the engine completes each I/O itself.
     Null,
 }
 

@@ -62,7 +62,7 @@ pub struct NbdExport {
 /// Errors of querying a server.
 #[derive(Debug, thiserror::Error)]
 pub enum NbdHandshakeError {
-    /// Nobody listens, or the host is unknown.
+    /// No server listens, or the host is unknown.
     #[error("cannot connect: {0}")]
     Connect(io::Error),
     /// The connection broke or the server was too slow.
@@ -74,7 +74,7 @@ pub enum NbdHandshakeError {
     /// The server knows no such export.
     #[error("the server has no export `{export}`{message}")]
     UnknownExport {
-        /// The name asked for.
+        /// Name that was requested.
         export: String,
         /// The server's words, if it had any.
         message: String,

@@ -39,7 +39,7 @@ pub enum Origin {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     inode: u64,
-    /// Birth time; for file systems without one, the number of the file system stands in for it.
+    /// Birth time; on file systems without one, the number of the file system.
     birth_ns: Option<u64>,
     device: Option<u64>,
     size_bytes: u64,

@@ -30,8 +30,8 @@ pub enum PermitError {
     Failed(#[from] TargetError),
 }
 
-/// Leave to write one target. A block device is held open exclusively, so that nobody can mount it or build on it
-/// meanwhile; a file is locked against a second run. Dropping the permit gives the target free.
+/// Permit to write one target. A block device is held open exclusively, so that nothing can mount it or build on
+/// it meanwhile; a file is locked against a second run. Dropping the permit releases the target.
 #[derive(Debug)]
 pub struct WritePermit {
     inspected: Inspected,
@@ -81,7 +81,7 @@ impl Drop for LockedFile {
 
 impl Guard {
     /// Opens `inspected` for writing if [`Guard::check_write`] allows it, it is still the same thing, and the
-    /// kernel says that nobody else uses it. Creates the file of a `file:` target.
+    /// kernel reports no other user. Creates the file of a `file:` target.
     pub fn permit_write(
         &self,
         inspected: &Inspected,
@@ -172,7 +172,7 @@ impl Guard {
 }
 
 impl WritePermit {
-    /// The target as it is now: a file that was created is described as existing.
+    /// Returns the target in its current state: a file that was created is described as existing.
     pub fn inspected(&self) -> &Inspected {
         &self.inspected
     }
@@ -211,7 +211,7 @@ impl WritePermit {
 }
 
 impl ReadPermit {
-    /// The target as it is now.
+    /// Returns the target in its current state.
     pub fn inspected(&self) -> &Inspected {
         &self.inspected
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-/// Somebody who may write to a device, or to what it is made from, without having claimed it.
+/// Process or export that may write to a device, or to a device below it, without having claimed it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SharedUser {
     /// The kernel name of the device that is used, or the name of the file behind a loop device.
@@ -19,7 +19,7 @@ pub struct SharedUser {
     pub by: String,
 }
 
-/// Devices and files whose bytes are those of a target, or hold them.
+/// Devices and files that hold the bytes of a target.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// Kernel names.

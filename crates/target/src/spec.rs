@@ -58,7 +58,7 @@ pub enum StorageSpec {
 }
 
 impl TargetSpec {
-    /// Reads what was typed. Whether the thing exists is for [`crate::inspect`] to say.
+    /// Parses a target as typed. [`crate::inspect`] checks that it exists.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         if text.trim().is_empty() {
             return Err(problem(text, "is empty", FORMS));

@@ -49,7 +49,7 @@ pub struct Mount {
     pub filesystem: String,
 }
 
-/// Reads who uses the device whose sysfs directory this is, and the names of all devices that were looked at.
+/// Reads the users of the device whose sysfs directory this is, and the names of all devices that were examined.
 pub(crate) fn usage_of(
     roots: &Roots,
     directory: &Path,

@@ -34,7 +34,7 @@ pub(crate) struct Writer {
 const LOOKS: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Other processes that hold one of these open for writing, this program and what it has started left out.
+/// Lists other processes that hold one of these open for writing, without this program and its children.
 pub(crate) fn writers(roots: &Roots, wanted: &Wanted) -> BTreeSet<Writer> {
     let mut persistent = look(roots, wanted);
     for _ in 1..LOOKS {

@@ -42,8 +42,8 @@ impl ProbeCost {
     }
 }
 
-/// Watches a recorded host with 40 devices of four paths each for two minutes of its time, and keeps all of it in a run.
-/// What it needs is written into `directory`, which is best one in memory, as sysfs is.
+/// Watches a recorded host with 40 devices of four paths each for two minutes of its time, and stores the counters in a
+/// run. Its files are written into `directory`, which should be in memory, as sysfs is.
 pub fn bench_probe(directory: &Path) -> Result<ProbeCost, CampaignError> {
     let failed = |source: io::Error| {
         CampaignError::Refused(format!("cannot record a host in {}: {source}", directory.display()))

@@ -14,7 +14,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct ArraySetter {
     driver: Box<dyn ArrayDriver>,
     wait: WaitLimits,
-    /// The settings that the array has now; `None` where nobody knows.
+    /// Current settings of the array; `None` while they are not known.
     set: Option<Settings>,
 }
 
@@ -78,7 +78,7 @@ impl ArraySetter {
         Ok(devices)
     }
 
-    /// Puts away what the driver made, where the user asked for that. Nothing may hold its devices.
+    /// Deletes what the driver made, where the user requested that. Nothing may hold its devices.
     pub fn finish(&mut self, tx: &SyncSender<Message>) {
         self.set = None;
         let messages = match self.driver.finish() {

@@ -13,7 +13,7 @@ pub(crate) struct CommonStart {
 }
 
 impl CommonStart {
-    /// A new barrier for so many loads.
+    /// Makes a new barrier for a number of loads.
     pub fn begin(&self, loads: usize) -> Arc<StartBarrier> {
         let barrier = Arc::new(StartBarrier::new(loads as u32));
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&barrier));

@@ -51,7 +51,7 @@ impl RealEngine {
         }
     }
 
-    /// The engine that was asked for, or else our own wherever it reaches the targets; with what there is to say of it.
+    /// Chooses the requested engine, or else our own wherever it supports the targets; with remarks on the choice.
     pub fn choose(
         requested: Option<EngineChoice>,
         has_nbd: bool,
@@ -132,7 +132,7 @@ pub(crate) fn not_of_fio(settings: &SettingValues) -> Option<&'static str> {
     zeroes.then_some("`trim_by` is `zeroes`: a trim of fio is a discard; use `--engine ring`")
 }
 
-/// A setting's value as it is written.
+/// Formats a setting's value as it is written in plans.
 pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

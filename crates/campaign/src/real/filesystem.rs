@@ -28,8 +28,8 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// Makes the file system on a device that nobody holds, mounts it in `directory`, and makes room for the file.
-    /// `note` is told of the device and its mount point before it is mounted.
+    /// Makes the file system on a free device, mounts it in `directory`, and makes room for the file. Calls `note`
+    /// with the device and its mount point before mounting.
     pub fn make(
         wanted: &Filesystem,
         device_path: &Path,

@@ -16,7 +16,7 @@ use store::RunClock;
 #[derive(Debug, Clone)]
 pub(crate) struct WatchSettings {
     pub interval: Duration,
-    /// Block devices; their drives are asked for their health.
+    /// Block devices; the health of their drives is read.
     pub devices: DeviceSelection,
     /// Telemetry sources that the plan names beside the host.
     pub plan: Watch,
@@ -57,7 +57,7 @@ impl HostWatch {
         (HostWatch { host, collectors }, problems)
     }
 
-    /// Takes a last reading of the host and ends; what was missed is said in words.
+    /// Takes a last reading of the host and ends; returns what was missed, in words.
     pub fn stop(self) -> Vec<String> {
         self.collectors.iter().for_each(CollectorThread::signal_stop);
         let mut missed = Vec::new();

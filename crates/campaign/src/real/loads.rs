@@ -33,7 +33,7 @@ pub(crate) enum Issuer {
         /// Capacity that the target reports, in bytes.
         capacity_bytes: u64,
     },
-    /// fio, which opens its target by itself; on another host a server of fio does.
+    /// fio, which opens its target itself; on another host a server of fio opens it.
     Fio { engine: Arc<fio::Engine>, target: fio::Target, server: Option<fio::Server> },
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct RealLoad {
     pub load: LoadSpec,
     /// Bytes after which it ends.
     pub io_size_bytes: Option<u64>,
-    /// Settings of its case, of which those of the engine count.
+    /// Settings of its case; only those of the engine are used.
     pub settings: SettingValues,
     /// Start of the load, since the start of the case.
     pub start_ns: u64,

@@ -143,7 +143,7 @@ fn divide_arrivals(arrival: &mut Arrival, of: f64) {
     }
 }
 
-/// The case as a host issues it: its loads as they were asked for. A trace stays that of the plan.
+/// Returns the case as a host issues it, with the requested loads. A trace stays that of the plan.
 pub(super) fn case_to_measure(
     case: &Case,
     request: MeasureRequest,

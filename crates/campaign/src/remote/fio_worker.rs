@@ -30,9 +30,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// A target of a host with a server of fio.
 #[derive(Debug)]
 pub(crate) enum FioTarget {
-    /// A path there, at which nobody here can look.
+    /// Path on that host, which cannot be inspected from here.
     Path(PathBuf),
-    /// An NBD address, which the guard here has looked at and holds.
+    /// NBD address, which the guard on this host has inspected and holds.
     Nbd(Box<Held>),
 }
 

@@ -128,7 +128,7 @@ impl Simulator {
         Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
     }
 
-    /// Refuses what a twin cannot do, before anything is written.
+    /// Refuses a case that the twin cannot simulate, before anything is written.
     pub fn check(&self, case: &Case, previous: Option<&Case>) -> Result<Twin, CampaignError> {
         let refused = |why: String| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
         if let Some(previous) = previous.filter(|_| case.continues)
@@ -200,8 +200,8 @@ impl Simulator {
     }
 }
 
-/// Runs one case by itself on the twin of an array, beside any run: `on_sample` is given the twin, the number of the load and
-/// the sample, and ends the case with `true`. `settings` are those of the twin where the case has none.
+/// Runs one case on the twin of an array, outside any run: `on_sample` receives the twin, the number of the load and the
+/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none.
 pub fn simulate_case(
     description: &ArrayDescription,
     settings: &[(String, String)],

@@ -23,7 +23,7 @@ impl UnwrittenReads {
         UnwrittenReads { before: now, now }
     }
 
-    /// Looks at the end of an interval; what is of the ramp does not count.
+    /// Reads the counter at the end of an interval; reads in the ramp do not count.
     pub fn look(&mut self, twin: &Twin, is_ramp: bool) {
         self.now = count(twin);
         if is_ramp {

@@ -24,7 +24,7 @@ pub struct Applied {
     pub changes: Vec<Change>,
     /// Devices built on others that have no such attribute of their own; the devices below them were set.
     pub skipped: Vec<String>,
-    /// Module parameters that are not what was asked for. They are not set.
+    /// Module parameters that differ from the request. They are not set.
     pub mismatches: Vec<String>,
     /// Settings that were put back for runs that died meanwhile.
     pub recovered: Recovered,
@@ -209,8 +209,8 @@ impl HostSettings {
             .collect()
     }
 
-    /// Notes that `device` is about to be mounted at `mount_point`, which exists. Putting back unmounts it where nobody
-    /// has done so before: after `kill -9` the next run does.
+    /// Records that `device` is about to be mounted at `mount_point`, which exists. Putting settings back unmounts it,
+    /// unless it was unmounted before; after `kill -9` the next run does.
     pub fn note_mount(&mut self, device: &Path, mount_point: &Path) -> Result<(), HostError> {
         let real = |path: &Path| {
             std::fs::canonicalize(path).map_err(|source| HostError::io("resolve", path, source))

@@ -54,7 +54,7 @@ pub(crate) struct StateDirectory {
     path: PathBuf,
 }
 
-/// Held while settings are looked at and changed.
+/// Lock of the journals' directory, held while settings are read and changed.
 pub(crate) struct DirectoryLock {
     _file: File,
 }

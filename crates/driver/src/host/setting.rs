@@ -81,7 +81,7 @@ impl fmt::Display for HostSetting {
     }
 }
 
-/// One to `depth` names, none of which leads elsewhere. Names that begin with a dot would be `.` and `..`.
+/// Returns true for one to `depth` names, none of which leads elsewhere. Names that begin with a dot would be `.` and `..`.
 pub(crate) fn is_path(text: &str, separator: char, depth: usize) -> bool {
     let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '@');
     let parts: Vec<&str> = text.split(separator).collect();

@@ -15,7 +15,7 @@ const NESTING_LIMIT: usize = 8;
 pub(crate) struct Parameter {
     /// Keyword in lower case.
     pub keyword: String,
-    /// One value, or those of the list.
+    /// Values of the parameter: one, or those of the list.
     pub values: Vec<String>,
     /// The file it stands in.
     pub file: PathBuf,

@@ -4,7 +4,7 @@ use super::lex::Parameter;
 use super::phase::Phase;
 use crate::{ImportWarning, NotCarried};
 
-/// I/Os that vdbench keeps outstanding on a target where nobody says otherwise.
+/// I/Os that vdbench keeps outstanding on a target by default.
 pub(crate) const DEFAULT_THREADS: u64 = 8;
 /// The part of a target that hits are taken from.
 const DEFAULT_HITAREA_BYTES: u64 = 1 << 20;

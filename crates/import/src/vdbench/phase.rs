@@ -9,7 +9,7 @@ pub enum Rate {
     Max,
     /// A total rate: open loop.
     Fixed(f64),
-    /// First as fast as it goes, then at these shares of what was reached, in percent: open loop.
+    /// First as fast as possible, then open loop at these shares of the reached rate, in percent.
     Curve(Vec<f64>),
     /// A share of what the last run at full rate reached, in percent.
     ShareOfMax(f64),

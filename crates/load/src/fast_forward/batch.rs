@@ -5,7 +5,7 @@ use crate::{Direction, Histogram, Sample};
 /// Ranks of percentiles, in millionths.
 pub(super) const P99: u32 = 990_000;
 pub(super) const P99_9: u32 = 999_000;
-/// A percentile is asked of batches with so many latencies beyond it.
+/// Latencies beyond a percentile that a batch must have for an estimate of it.
 pub(super) const BEYOND_IN_BATCH: f64 = 5.0;
 /// Latencies beyond a percentile come in clusters of this size.
 pub(super) const BEYOND_CLUSTER: f64 = 3.0;

@@ -26,7 +26,7 @@ pub(super) struct Checks {
     known: [Option<Known>; QUANTITIES],
     /// The level's 99th percentile of reads and writes.
     p99_ns: [f64; 2],
-    /// The last of them, as many as are looked at together at the most.
+    /// Last windows, at most as many as are judged together.
     windows: VecDeque<[f64; QUANTITIES]>,
 }
 

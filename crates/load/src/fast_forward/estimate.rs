@@ -39,7 +39,7 @@ pub(super) fn wider(batches: usize) -> f64 {
     student_975(batches) / 1.96
 }
 
-/// 97.5 % quantile of Student's distribution for the mean of so many values.
+/// Returns the 97.5 % quantile of Student's distribution for the mean of `count` values.
 pub(super) fn student_975(count: usize) -> f64 {
     const QUANTILES: [f64; 15] =
         [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13];

@@ -402,8 +402,8 @@ impl Level {
         self.skipped_ns += counted_ns;
     }
 
-    /// Half the width of the 95 % confidence interval of the rate of an interval of which `skipped_ns` was skipped: what the exact
-    /// interval scatters by, what this one does, and what the level's mean is unsure by.
+    /// Returns half the width of the 95 % confidence interval of an interval's rate, of which `skipped_ns` was skipped: from
+    /// the scatter of the exact interval, that of this one, and the uncertainty of the level's mean.
     pub fn interval_confidence_95(&self, interval: &Sample, skipped_ns: u64, length_ns: u64) -> f64 {
         let ios = interval.ios().max(1) as f64;
         let skipped = skipped_ns as f64 / length_ns as f64;

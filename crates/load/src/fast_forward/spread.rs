@@ -3,7 +3,8 @@
 use super::Extrapolation;
 use super::estimate::{Estimate, student_975};
 
-/// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
+/// Lower bound of the half-width for a rate, as a share: 95 % intervals do not cover the systematic error of extrapolated
+/// state.
 pub(super) const RATE_FLOOR: f64 = 0.001;
 const MEAN_FLOOR: f64 = 0.003;
 const P99_FLOOR: f64 = 0.01;

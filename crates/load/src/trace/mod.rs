@@ -74,13 +74,13 @@ impl TraceFormat {
 /// A recorded load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// The I/Os, by time; those of one moment in the order of the file.
+    /// I/Os by time; those at the same time in the order of the file.
     records: Vec<TraceRecord>,
     /// Format that it was read in.
     pub format: TraceFormat,
     /// I/Os of each disk, file or ASU that the file names, those left out by the choice of a unit too.
     pub units: BTreeMap<String, u64>,
-    /// Lines that are no reads, writes or trims, by what they are (`sync`, `flush`, …): they are not replayed.
+    /// Number of lines that are no reads, writes or trims, by operation (`sync`, `flush`, …): they are not replayed.
     pub skipped: BTreeMap<String, u64>,
     /// I/Os that were rounded outwards to whole sectors.
     pub rounded: u64,

@@ -146,7 +146,7 @@ impl Checker<'_> {
     }
 }
 
-/// Puts `upper` over `settings`: what it gives replaces what was there.
+/// Overrides `settings` by those of `upper`.
 pub(super) fn overlay(settings: &mut Vec<Assignment>, upper: &[Assignment]) {
     for assignment in upper {
         match settings.iter_mut().find(|present| present.setting.name == assignment.setting.name) {

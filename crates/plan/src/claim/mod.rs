@@ -280,7 +280,7 @@ pub enum Source {
     BeginsS,
     /// The counted time of a case.
     DurationS,
-    /// 1 for a case that a finding of this kind is about, 0 for one of which there is none.
+    /// Presence of a finding of this kind about a case: 1 if there is one, 0 if there is none.
     Found(&'static str),
     /// A field of findings, with dots between its parts.
     Finding {

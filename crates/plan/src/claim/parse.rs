@@ -312,8 +312,8 @@ impl Parser<'_> {
     }
 }
 
-/// Values that are added or compared have one unit. A bare number takes that of the other side, but for a time: what is meant
-/// is never guessed.
+/// Checks that values which are added or compared have one unit. A bare number takes that of the other side, except for a
+/// time, whose unit is never guessed.
 pub(super) fn same_unit(
     left: &Expr,
     left_unit: Option<Unit>,

@@ -210,7 +210,7 @@ fn known_setting(
 }
 
 impl Selector {
-    /// Takes the span in which intervals are looked at.
+    /// Takes the window of intervals to read.
     pub(super) fn take_window(&mut self, from: Expr, to: Expr, at: (usize, usize)) -> Result<(), Mistake> {
         let has_intervals = match &self.source {
             Source::Quantity(quantity) => {

@@ -17,7 +17,7 @@ pub struct Chart {
     pub published_as: Option<String>,
     /// The stages whose cases it shows.
     pub stages: Vec<String>,
-    /// Settings of which each combination of values has a chart of its own.
+    /// Settings that divide the cases into charts: one chart for each combination of their values.
     pub each: Vec<&'static str>,
     /// Quantities of the vertical axis, of one unit.
     pub y: Vec<Quantity>,
@@ -55,9 +55,9 @@ pub struct Table {
     pub published_as: Option<String>,
     /// The stages whose cases it shows.
     pub stages: Vec<String>,
-    /// The settings of which each combination of values is a row.
+    /// Settings that make the rows: one row for each combination of their values.
     pub rows: Vec<&'static str>,
-    /// The setting of which each value is a column; a table for each quantity then.
+    /// Setting whose values are the columns; there is then a table for each quantity.
     pub columns: Option<&'static str>,
     /// Quantities of the columns, or of the tables where `columns` is set.
     pub quantities: Vec<Quantity>,
@@ -86,7 +86,7 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// True where what a candidate has of each bounded quantity is within its bound.
+    /// Returns true if each bounded quantity of a candidate is within its bound.
     pub fn allows(&self, value: impl Fn(Quantity) -> Option<f64>) -> bool {
         self.at_most.iter().all(|(bounded, most)| value(*bounded).is_none_or(|value| value <= *most))
     }

@@ -67,7 +67,7 @@ impl Plan {
             .collect()
     }
 
-    /// False where the settings of a case say that it never does what a quantity is about: writes of a case of reads.
+    /// Returns false if the settings of a case exclude the direction of the quantity: writes of a case of reads.
     pub fn has_direction(&self, stage: &str, settings: &SettingValues, quantity: Quantity) -> bool {
         let is_one_load =
             self.stage(stage).is_some_and(|stage| stage.loads.is_empty() && stage.replay.is_none());

@@ -14,7 +14,7 @@ pub struct Rounds {
     pub until_steady: Vec<Tracked>,
     /// Spacing of the rounds that are judged: 1 is every round, n is the first and every nth after it.
     pub every: u32,
-    /// The stage also ends once so much has been written in all its rounds together.
+    /// Amount written in all rounds together after which the stage also ends.
     pub until_written: Option<Amount>,
 }
 
@@ -57,7 +57,7 @@ impl Tracked {
 /// State of the target at the start of each case of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Continues {
-    /// Each case by itself; a twin begins each anew.
+    /// Cases are independent; a twin is made anew for each.
     #[default]
     No,
     /// Each case begins in the state in which the case before it in the stage left the target.

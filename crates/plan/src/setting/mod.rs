@@ -19,7 +19,7 @@ use serde_json::Value;
 
 /// The largest block of one I/O: 1 GiB, far over what any array takes in one command.
 pub const BS_BYTES_LIMIT: u64 = 1 << 30;
-/// The highest rate that may be asked for, as `load::LoadSpec` takes it.
+/// Highest valid rate, as `load::LoadSpec` takes it.
 pub const RATE_IOPS_LIMIT: u64 = 1_000_000_000;
 /// The most times that a case is repeated: a day of minutes is 1,440.
 pub(crate) const REPEATS_LIMIT: u64 = 10_000;

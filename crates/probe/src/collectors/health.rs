@@ -18,7 +18,7 @@ const DRIVE_EVERY: Duration = Duration::from_secs(1);
 /// The share of the patience that one drive may use up, so that a hung one leaves time for the others.
 const SHARE_OF_A_DRIVE: u32 = 4;
 
-/// Drives of which the health is read, and the tools for it.
+/// Selection of the drives whose health is read, and the tools for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthSettings {
     /// Directories of the kernel's view of the host.
@@ -39,7 +39,7 @@ impl HealthSettings {
         HealthSettings { roots: ProbeRoots::system(), devices, program_directories }
     }
 
-    /// The shortest interval for so many drives.
+    /// Returns the shortest interval for this number of drives.
     pub fn interval(&self) -> Duration {
         let drives = u32::try_from(self.drives().len()).unwrap_or(u32::MAX);
         HEALTH_INTERVAL_MINIMUM.max(DRIVE_EVERY.saturating_mul(drives))

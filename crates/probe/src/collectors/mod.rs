@@ -21,8 +21,7 @@ pub use thread::{CollectorSettings, CollectorSource, CollectorSummary, Collector
 
 use std::time::Instant;
 
-/// Reads bytes as everything that is asked for may answer: for whoever tries what the readers bear. How many values
-/// came out.
+/// Decodes bytes as an answer of every kind of source, for tests of the decoders. Returns the number of values.
 #[doc(hidden)]
 pub fn read_as_any_answer(bytes: &[u8]) -> usize {
     let mut values = Vec::new();
