@@ -4,6 +4,8 @@
 pub const INIT_PASSWORD: u64 = 0x4e42_444d_4147_4943;
 /// "IHAVEOPT", the second word of a server and the first of every option.
 pub const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
+/// Second word of a server of before 2011.
+pub const OLD_STYLE_MAGIC: u64 = 0x0000_4202_8186_1253;
 /// First word of an option reply.
 pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 /// First word of a request.

@@ -1,6 +1,6 @@
 //! Errors that exclude a target from any use.
 
-use crate::nbd_handshake::NbdHandshakeError;
+use crate::nbd_export::NbdHandshakeError;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::identity::consent_id;
 use crate::nbd_clients::users_of_export;
-use crate::nbd_handshake::{NbdExport, query_export};
+use crate::nbd_export::{NbdExport, query_export};
 use crate::nbd_uri::NbdAddress;
 use crate::origin::Origin;
 use crate::roots::Roots;

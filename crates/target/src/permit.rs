@@ -6,7 +6,7 @@ use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::guard::{Guard, GuardRefusal};
 use crate::inspect::{Address, Inspected, Subject, block_identity, nbd_users};
-use crate::nbd_handshake::query_export;
+use crate::nbd_export::query_export;
 use crate::origin::{self, Origin};
 use crate::roots::Roots;
 use crate::same_disk::OtherPath;
