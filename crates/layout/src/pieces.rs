@@ -18,7 +18,7 @@ pub struct Piece {
 pub struct Move {
     /// The D-stripe or object.
     pub group: u64,
-    /// Number of the piece among those of its row, from 0.
+    /// Number of the piece within the group, from 0.
     pub entry: u32,
     /// Piece before the move.
     pub from: Piece,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{CaseRecord, CaseResult, RunEnd};
 
-/// Interval at which the interpreter is asked for an interrupt of the user.
+/// Interval at which the interpreter is checked for a keyboard interrupt.
 const SIGNAL_LOOK: Duration = Duration::from_millis(50);
 /// Progress that waits for Python; what comes while the queue is full is left out, the next is newer.
 const PROGRESS_QUEUE: usize = 64;

@@ -98,7 +98,7 @@ fn is_mixed(case: &CaseComparison) -> bool {
     any(&[Judgement::Better]) && any(&[Judgement::Worse, Judgement::Regression])
 }
 
-/// Describes the metrics that became better and worse, and differences in outstanding I/Os.
+/// Describes the metrics that became better and worse, with the outstanding I/Os before and after.
 fn trade(case: &CaseComparison) -> String {
     let names = |judgements: &[Judgement]| {
         let of = case.metrics.iter().filter(|one| judgements.contains(&one.judgement));

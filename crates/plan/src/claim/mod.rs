@@ -305,7 +305,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns the text of the selector, which is equal for two selectors of the same values.
+    /// Returns a text that is equal for filters of the same comparison and values.
     pub fn text(&self) -> String {
         let values: Vec<String> = self.values.iter().map(Value::to_string).collect();
         format!("{:?} {} {}", self.comparator, values.join("|"), self.setting.unwrap_or_default())
