@@ -130,6 +130,27 @@ impl Histogram {
         Histogram { bins: Bins::default(), count: 0, unbinned: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
+    /// A histogram from its filled bins in rising order, with what no bin holds and what the source knows exactly; compact.
+    pub fn of_filled(
+        filled: Vec<(u16, u64)>,
+        unbinned: u64,
+        (sum_ns, min_ns, max_ns): (u128, u64, u64),
+    ) -> Histogram {
+        debug_assert!(filled.windows(2).all(|pair| pair[0].0 < pair[1].0), "bins rise");
+        let count = unbinned + filled.iter().map(|&(_, count)| count).sum::<u64>();
+        if count == 0 {
+            return Histogram::new();
+        }
+        Histogram {
+            bins: Bins { dense: None, sparse: filled.into_boxed_slice() },
+            count,
+            unbinned,
+            sum_ns,
+            min_ns,
+            max_ns,
+        }
+    }
+
     /// Gives back the memory of bins that are empty; counting on is possible, and takes it again.
     pub fn compact(&mut self) {
         self.bins.compact();

@@ -3,6 +3,7 @@
 //! Nothing here knows where the facts came from.
 
 use crate::chart::Chart;
+use crate::heat_map::HeatMap;
 pub use crate::table::{Column, Table};
 use crate::topology::Drawing;
 use findings::Cited;
@@ -206,6 +207,10 @@ pub struct Section {
     pub intro: Vec<Cited>,
     /// The charts, in order.
     pub charts: Vec<Chart>,
+    /// So many of the charts, the first, stay large where many others are small multiples.
+    pub large_charts: usize,
+    /// Heat maps, after the large charts.
+    pub heat_maps: Vec<HeatMap>,
     /// The tables, in order.
     pub tables: Vec<Table>,
     /// What was left out or thinned, in sentences.

@@ -200,6 +200,14 @@ impl RunReader {
         Ok(found.is_some())
     }
 
+    /// Whether the database has a table with any row.
+    pub(crate) fn has_rows(&self, table: &str) -> Result<bool, StoreError> {
+        if !self.has_table(table)? {
+            return Ok(false);
+        }
+        Ok(self.read_one::<i64>(&format!("SELECT 1 FROM {table} LIMIT 1"), [])?.is_some())
+    }
+
     /// The first column of the first row.
     pub(crate) fn read_one<T: rusqlite::types::FromSql>(
         &self,

@@ -278,6 +278,8 @@ pub fn sample() -> Report {
             title: "block-size".into(),
             intro: vec!["Random 80 % reads with blocks of 4 to 128 KB.".into()],
             charts: vec![block_sizes(), latencies(), over_time(), bars()],
+            large_charts: usize::MAX,
+            heat_maps: Vec::new(),
             tables: vec![],
             notes: vec!["Time series were thinned.".into()],
         }],
