@@ -11,6 +11,7 @@ mod bound;
 mod bound_confidence;
 mod bound_point;
 mod clock;
+mod closed_loop;
 mod concurrent;
 mod content;
 mod content_block;

@@ -93,53 +93,14 @@ impl Schedule {
         }
     }
 
-    /// Notes where each job writes next, where the load is plain and sequential; nothing elsewhere.
-    pub(crate) fn sequential_positions(&self, positions: &mut Vec<u64>) {
-        match &self.source {
-            Source::Plain(generator) => generator.sequential_positions(positions),
-            Source::Shaped(_) | Source::Replayed(_) => positions.clear(),
-        }
-    }
-
-    /// As [`Generator::skip_sequential`].
-    pub(crate) fn skip_sequential(
-        &mut self,
-        positions: &[u64],
-        duration_ns: u64,
-        stretch_ns: u64,
-        written: &mut dyn FnMut(u64, u64),
-    ) {
-        if let Source::Plain(generator) = &mut self.source {
-            generator.skip_sequential(positions, duration_ns, stretch_ns, written);
-        }
-    }
-
     /// Draws the next `ios` operations of a closed loop over all jobs, in turn, and passes each written range to `written`.
     pub(crate) fn skip_random(&mut self, ios: u64, numjobs: u64, written: &mut dyn FnMut(u64, u64)) {
-        if let Source::Plain(generator) = &mut self.source {
-            return generator.skip_random(ios, written);
-        }
         for io in 0..ios {
             let Operation { direction, offset_bytes, length_bytes, .. } =
                 self.next((io % numjobs) as u32).operation;
             if direction == Direction::Write {
                 written(offset_bytes, u64::from(length_bytes));
             }
-        }
-    }
-
-    /// As [`Generator::skip_limited`].
-    pub(crate) fn skip_limited(&mut self, duration_ns: u64, at_ns: u64, rate: f64) {
-        if let Source::Plain(generator) = &mut self.source {
-            generator.skip_limited(duration_ns, at_ns, rate);
-        }
-    }
-
-    /// As [`Generator::is_catching_up`]; false where the load is not plain.
-    pub(crate) fn is_catching_up(&self, ios: u64, duration_ns: u64, at_ns: u64) -> bool {
-        match &self.source {
-            Source::Plain(generator) => generator.is_catching_up(ios, duration_ns, at_ns),
-            Source::Shaped(_) | Source::Replayed(_) => false,
         }
     }
 

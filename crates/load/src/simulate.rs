@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::closed_loop::ClosedLoop;
 use crate::issue_loop::{IssueLoop, IssuedLoad, LoopStop};
 use crate::recorder::Recorder;
 use crate::{Device, Distribution, LoadSpec, Sample, SpecError};
@@ -18,26 +19,31 @@ pub fn run_simulated<D: Device>(
     spec: &LoadSpec,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<(), SpecError> {
-    let mut run = SimulatedLoad::new(device, spec)?;
-    run.begin();
+    if spec.shape.is_plain() {
+        let mut run = ClosedLoop::new(device, spec)?;
+        run.begin();
+        let _ = run.run(&mut Recorder::new(spec), on_sample);
+        run.drain();
+        return Ok(());
+    }
+    let mut run = ShapedLoad::new(device, spec)?;
+    run.issue.begin();
     let _ = run.run(Recorder::new(spec), on_sample);
-    run.drain();
+    run.issue.drain();
     Ok(())
 }
 
-/// A load in simulated time that can be stopped and continued.
-pub(crate) struct SimulatedLoad<'a, D> {
+/// A load of any shape in simulated time that can be stopped and continued.
+pub(crate) struct ShapedLoad<'a, D> {
     pub issue: IssueLoop<'a, D>,
     /// Start of the next stretch on the device's clock.
     pub stretch_start_ns: u64,
-    /// Next write address of each sequential job at the start of the stretch.
-    pub positions: Vec<u64>,
     pub numjobs: u32,
     /// Hot blocks are written again and again, so that where skipped writes have gone always matters.
     pub is_skewed: bool,
 }
 
-impl<'a, D: Device> SimulatedLoad<'a, D> {
+impl<'a, D: Device> ShapedLoad<'a, D> {
     pub fn new(device: &'a mut D, spec: &LoadSpec) -> Result<Self, SpecError> {
         let start_ns = device.now_ns();
         let load = IssuedLoad::new(spec, device.capacity_bytes(), start_ns, 0)?;
@@ -45,18 +51,12 @@ impl<'a, D: Device> SimulatedLoad<'a, D> {
         device.declare_content(0, spec.shape.content);
         let mut issue = IssueLoop::new(device, spec.outstanding() as usize);
         issue.add(load, spec.numjobs, spec.iodepth);
-        Ok(SimulatedLoad {
+        Ok(ShapedLoad {
             issue,
             stretch_start_ns: start_ns,
-            positions: Vec::new(),
             numjobs: spec.numjobs,
             is_skewed: spec.shape.distribution != Distribution::Uniform,
         })
-    }
-
-    /// Issues the first I/Os.
-    pub fn begin(&mut self) {
-        self.issue.begin();
     }
 
     /// Continues for as long as the recorder has intervals.
@@ -71,7 +71,6 @@ impl<'a, D: Device> SimulatedLoad<'a, D> {
         let load = &mut self.issue.loads[0];
         load.recorder = recorder;
         load.recorded_from_ns = start_ns;
-        load.schedule.sequential_positions(&mut self.positions);
         let stop = self.issue.run_until(end_ns, on_sample);
         let (device, recorder) = (&mut *self.issue.device, &mut self.issue.loads[0].recorder);
         match stop {
@@ -83,10 +82,5 @@ impl<'a, D: Device> SimulatedLoad<'a, D> {
             }
             LoopStop::BrokenOff => ControlFlow::Break(()),
         }
-    }
-
-    /// Waits for what is outstanding.
-    pub fn drain(&mut self) {
-        self.issue.drain();
     }
 }

@@ -20,9 +20,11 @@ mod spread;
 
 use std::ops::ControlFlow;
 
-use crate::simulate::SimulatedLoad;
+use crate::closed_loop::ClosedLoop;
+use crate::simulate::ShapedLoad;
 use crate::{Device, LoadSpec, Sample, SpecError, run_simulated};
 use progress::Progress;
+use skip::SimulatedLoad;
 
 /// Shorter loads are simulated whole: there is little to save.
 const LOAD_LEAST_NS: u64 = 60_000_000_000;
@@ -103,10 +105,21 @@ pub fn run_fast_forward<D: FastForward>(
         run_simulated(device, spec, on_sample)?;
         return Ok(Extrapolation::none(spec));
     }
-    let mut load = SimulatedLoad::new(device, spec)?;
+    if spec.shape.is_plain() {
+        Ok(run(ClosedLoop::new(device, spec)?, spec, on_sample))
+    } else {
+        Ok(run(ShapedLoad::new(device, spec)?, spec, on_sample))
+    }
+}
+
+fn run<D: FastForward>(
+    mut load: impl SimulatedLoad<D>,
+    spec: &LoadSpec,
+    on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
+) -> Extrapolation {
     load.begin();
     let mut progress = Progress::new(spec);
     let _ = progress.run(&mut load, on_sample);
     load.drain();
-    Ok(progress.extrapolation())
+    progress.extrapolation()
 }

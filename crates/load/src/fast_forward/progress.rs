@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::level::{Demand, Level, Verdict};
-use super::skip::WindowEnd;
+use super::skip::{SimulatedLoad, WindowEnd};
 use super::spread::Spread;
 use super::{Extrapolation, FastForward};
-use crate::simulate::SimulatedLoad;
 use crate::{Direction, LoadSpec, Random, Sample};
 
 /// I/Os of the shortest window, if they come within [`WINDOW_NS`].
@@ -107,11 +106,11 @@ impl<'a> Progress<'a> {
 
     pub fn run<D: FastForward>(
         &mut self,
-        load: &mut SimulatedLoad<'_, D>,
+        load: &mut impl SimulatedLoad<D>,
         on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.change_count = load.issue.device.change_count();
-        load.issue.device.begin_level();
+        self.change_count = load.device().change_count();
+        load.device().begin_level();
         let mut end: Option<WindowEnd> = None;
         while self.at_ns < self.end_ns {
             if let Some(end) = end {
@@ -125,7 +124,7 @@ impl<'a> Progress<'a> {
                 self.claim(0.0);
                 let mut sample = std::mem::take(&mut self.current);
                 sample.compact();
-                on_sample(&mut *load.issue.device, sample)?;
+                on_sample(load.device(), sample)?;
                 self.begin_interval();
             }
         }
@@ -133,13 +132,13 @@ impl<'a> Progress<'a> {
     }
 
     /// Simulates a window, counts it and tells the level of it.
-    fn simulate_window<D: FastForward>(&mut self, load: &mut SimulatedLoad<'_, D>) -> Option<WindowEnd> {
+    fn simulate_window<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>) -> Option<WindowEnd> {
         let left_ns = self.current.end_ns - self.at_ns;
         let window_ns = self.window_ns.min(left_ns);
         // Only what a skip may follow is extrapolated from.
         let can_be_followed = self.level.is_accepted();
         if can_be_followed {
-            load.issue.device.begin_window();
+            load.device().begin_window();
         }
         let window = load.simulate(self.spec, window_ns);
         let ios = all_answered(&window);
@@ -150,7 +149,7 @@ impl<'a> Progress<'a> {
         self.simulated_ns += window_ns;
         self.at_ns += window_ns;
         self.current.merge(&window);
-        let change_count = load.issue.device.change_count();
+        let change_count = load.device().change_count();
         let has_changed = std::mem::replace(&mut self.change_count, change_count) != change_count;
         // What is made up for does not last.
         if has_changed || load.is_catching_up(ios, window_ns) {
@@ -166,7 +165,7 @@ impl<'a> Progress<'a> {
     /// Adds a window to the level, or checks the level by it.
     fn tell_level<D: FastForward>(
         &mut self,
-        load: &mut SimulatedLoad<'_, D>,
+        load: &mut impl SimulatedLoad<D>,
         window: &Sample,
         window_ns: u64,
     ) {
@@ -205,7 +204,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Skips, where it may, what comes before the interval's window or after it.
-    fn skip<D: FastForward>(&mut self, load: &mut SimulatedLoad<'_, D>, end: WindowEnd) {
+    fn skip<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>, end: WindowEnd) {
         let left_ns = self.current.end_ns - self.at_ns;
         if left_ns == 0 || !self.level.is_accepted() || self.level.is_doubtful() {
             return;
@@ -214,10 +213,10 @@ impl<'a> Progress<'a> {
         if wanted_ns == 0 || load.is_catching_up(end.ios, end.window_ns) {
             return;
         }
-        if self.writes_in_order() && !load.issue.device.knows_skipped_streams() {
+        if self.writes_in_order() && !load.device().knows_skipped_streams() {
             return;
         }
-        let horizon_ns = load.issue.device.steady_for_ns(end.window_ns, end.left_ns);
+        let horizon_ns = load.device().steady_for_ns(end.window_ns, end.left_ns);
         let goes_on_ns = horizon_ns.min(self.end_ns - self.at_ns);
         if !self.level.has_skipped() && goes_on_ns < WORTH_TIMES * self.level.observed_ns() {
             return;
@@ -229,7 +228,7 @@ impl<'a> Progress<'a> {
             return;
         }
         let arrived = load.skip(skipped_ns, WindowEnd { left_ns: self.end_ns - self.at_ns, ..end });
-        load.issue.device.skip_time(skipped_ns, end.window_ns);
+        load.device().skip_time(skipped_ns, end.window_ns);
         self.at_ns += skipped_ns;
         self.skipped_ns += skipped_ns;
         self.pending.duration_ns += skipped_ns;
@@ -268,8 +267,8 @@ impl<'a> Progress<'a> {
     }
 
     /// Ends the level: for a reason that is known, or because of windows that differ, the rate of the last by the share `change`.
-    fn end_level<D: FastForward>(&mut self, load: &mut SimulatedLoad<'_, D>, change: Option<f64>) {
-        load.issue.device.begin_level();
+    fn end_level<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>, change: Option<f64>) {
+        load.device().begin_level();
         self.count_pending();
         self.claim(change.unwrap_or(0.0));
         // A step, as that of a write cliff, says nothing of how slowly the load wanders.

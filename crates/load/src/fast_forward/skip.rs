@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::FastForward;
+use crate::closed_loop::ClosedLoop;
 use crate::recorder::Recorder;
-use crate::simulate::SimulatedLoad;
+use crate::simulate::ShapedLoad;
 use crate::{Direction, LoadSpec, Operation, PlannedIo, Sample};
 
 /// The end of a window, for what is extrapolated from it.
@@ -22,28 +23,98 @@ pub(super) struct WindowEnd {
     pub left_ns: u64,
 }
 
-impl<D: FastForward> SimulatedLoad<'_, D> {
+/// A load in simulated time that can be stopped and continued.
+pub(super) trait SimulatedLoad<D> {
+    fn device(&mut self) -> &mut D;
+
+    /// Issues the first I/Os.
+    fn begin(&mut self);
+
     /// Simulates the next `duration_ns` as one interval and returns what completed.
-    pub(super) fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
-        let whole =
-            LoadSpec { ramp_ns: 0, runtime_ns: duration_ns, interval_ns: duration_ns, ..spec.clone() };
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample;
+
+    /// True where the `ios` of the last `duration_ns` made up for what could not be issued before, or arrivals wait for a slot of
+    /// their queue: such a rate does not last.
+    fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool;
+
+    /// Skips `duration_ns`; in open loop returns how many I/Os arrive in it.
+    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64>;
+
+    /// Waits for what is outstanding.
+    fn drain(&mut self);
+}
+
+/// Recorder of one interval of `duration_ns`.
+fn recorder_of(spec: &LoadSpec, duration_ns: u64) -> Recorder {
+    Recorder::new(&LoadSpec { ramp_ns: 0, runtime_ns: duration_ns, interval_ns: duration_ns, ..spec.clone() })
+}
+
+impl<D: FastForward> SimulatedLoad<D> for ClosedLoop<'_, D> {
+    fn device(&mut self) -> &mut D {
+        self.device
+    }
+
+    fn begin(&mut self) {
+        ClosedLoop::begin(self);
+    }
+
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
         let mut window = Sample::default();
-        let _ = self.run(Recorder::new(&whole), &mut |_, sample| {
+        let _ = self.run(&mut recorder_of(spec, duration_ns), &mut |_, sample| {
             window = sample;
             ControlFlow::Continue(())
         });
         window
     }
 
-    /// True where the `ios` of the last `duration_ns` made up for what could not be issued before, or arrivals wait for a slot of
-    /// their queue: such a rate does not last.
-    pub(super) fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool {
-        let load = &mut self.issue.loads[0];
-        let at_ns = self.stretch_start_ns - load.start_ns;
-        if !load.schedule.is_open_loop() {
-            return load.schedule.is_catching_up(ios, duration_ns, at_ns);
+    fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool {
+        self.generator.is_catching_up(ios, duration_ns, self.stretch_start_ns - self.start_ns)
+    }
+
+    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64> {
+        let WindowEnd { window_ns, rate, left_ns, .. } = end;
+        let device = &mut *self.device;
+        let is_each_drawn = device.keeps_random_writes(window_ns, left_ns);
+        let written =
+            &mut |offset_bytes, length_bytes| device.apply_skipped_write(offset_bytes, length_bytes);
+        if is_each_drawn {
+            self.generator.skip_random((rate * duration_ns as f64) as u64, written);
         }
-        let now_ns = at_ns + load.skipped_ns;
+        self.generator.skip_limited(duration_ns, self.stretch_start_ns - self.start_ns, rate);
+        self.generator.skip_sequential(&self.positions, duration_ns, window_ns, written);
+        None
+    }
+
+    fn drain(&mut self) {
+        ClosedLoop::drain(self);
+    }
+}
+
+impl<D: FastForward> SimulatedLoad<D> for ShapedLoad<'_, D> {
+    fn device(&mut self) -> &mut D {
+        self.issue.device
+    }
+
+    fn begin(&mut self) {
+        self.issue.begin();
+    }
+
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
+        let mut window = Sample::default();
+        let _ = self.run(recorder_of(spec, duration_ns), &mut |_, sample| {
+            window = sample;
+            ControlFlow::Continue(())
+        });
+        window
+    }
+
+    /// In open loop, whether a job has arrivals that wait for a slot of its queue.
+    fn is_catching_up(&mut self, _ios: u64, _duration_ns: u64) -> bool {
+        let load = &mut self.issue.loads[0];
+        if !load.schedule.is_open_loop() {
+            return false;
+        }
+        let now_ns = self.stretch_start_ns - load.start_ns + load.skipped_ns;
         let mut has_waiting = vec![false; self.numjobs as usize];
         for &Reverse((_, tag)) in &self.issue.waiting {
             has_waiting[self.issue.slot(tag).job as usize] = true;
@@ -56,26 +127,30 @@ impl<D: FastForward> SimulatedLoad<'_, D> {
         })
     }
 
-    /// Skips `duration_ns`; in open loop returns how many I/Os arrive in it.
-    pub(super) fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64> {
+    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64> {
         let WindowEnd { window_ns, rate, left_ns, .. } = end;
         let is_each_drawn = self.is_skewed || self.issue.device.keeps_random_writes(window_ns, left_ns);
-        if self.issue.loads[0].schedule.is_open_loop() {
+        let load = &mut self.issue.loads[0];
+        if load.schedule.is_open_loop() {
             return Some(self.skip_arrivals(duration_ns, is_each_drawn));
         }
-        let load = &mut self.issue.loads[0];
-        let at_ns = self.stretch_start_ns - load.start_ns;
-        let device = &mut *self.issue.device;
-        let written =
-            &mut |offset_bytes, length_bytes| device.apply_skipped_write(offset_bytes, length_bytes);
         if is_each_drawn {
-            load.schedule.skip_random((rate * duration_ns as f64) as u64, self.numjobs.into(), written);
+            let device = &mut *self.issue.device;
+            load.schedule.skip_random(
+                (rate * duration_ns as f64) as u64,
+                self.numjobs.into(),
+                &mut |offset_bytes, length_bytes| device.apply_skipped_write(offset_bytes, length_bytes),
+            );
         }
-        load.schedule.skip_limited(duration_ns, at_ns, rate);
-        load.schedule.skip_sequential(&self.positions, duration_ns, window_ns, written);
         None
     }
 
+    fn drain(&mut self) {
+        self.issue.drain();
+    }
+}
+
+impl<D: FastForward> ShapedLoad<'_, D> {
     /// Skips time in open loop and returns the number of arrivals in it. Where the device must know the place of each write, each
     /// I/O is drawn and its range is passed to the device.
     fn skip_arrivals(&mut self, duration_ns: u64, is_each_drawn: bool) -> u64 {
