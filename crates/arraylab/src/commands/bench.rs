@@ -229,7 +229,7 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
             print_json_lines([row])
         } else {
             print(&format!(
-                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}{}\n",
+                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}{}\n{}{}",
                 row.scenario,
                 row.unit,
                 number(row.ours),
@@ -238,7 +238,9 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
                 row.ratio_spread
                     .map(|[least, most]| format!(" ({least:.2} to {most:.2})"))
                     .unwrap_or_default(),
-                row.note.as_ref().map(|note| format!("  ({note})")).unwrap_or_default()
+                row.note.as_ref().map(|note| format!("  ({note})")).unwrap_or_default(),
+                processor_line(row),
+                row.handover.as_ref().map(|choice| format!("    {choice}\n")).unwrap_or_default()
             ))
         };
         if printed.is_ok() {
@@ -247,6 +249,24 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
     })
     .map_err(|error| Failure::Failed(Box::new(error)))?;
     printed
+}
+
+/// Processor time of an I/O of both engines; nothing where it was not measured.
+fn processor_line(row: &ring::BenchResult) -> String {
+    let of = |user_ns: Option<f64>, kernel_ns: Option<f64>, process_ns: Option<f64>| {
+        Some(format!(
+            "{:.0} ns in the program, {:.0} in the kernel, {} with its threads",
+            user_ns?,
+            kernel_ns?,
+            process_ns.map_or_else(|| "–".to_owned(), |ns| format!("{ns:.0}"))
+        ))
+    };
+    let ours = of(row.ours_user_ns, row.ours_kernel_ns, row.ours_process_ns);
+    let fio = of(row.fio_user_ns, row.fio_kernel_ns, row.fio_process_ns);
+    let line = |who: &str, figures: Option<String>| {
+        figures.map(|figures| format!("    processor time an I/O, {who}: {figures}\n"))
+    };
+    [line("ours", ours), line("fio", fio)].into_iter().flatten().collect()
 }
 
 /// Seconds of each round against nbdkit, and how many rounds.

@@ -94,6 +94,8 @@ pub(crate) fn ring_options(settings: &SettingValues, stripe_chunk_bytes: u64) ->
         registered_files: number("registerfiles") != Some(0),
         poll: number("hipri") == Some(1),
         sqpoll: number("sqthread_poll") == Some(1),
+        force_async: number("force_async").map(|flag| flag == 1),
+        deferred_completion: number("defer_taskrun").map(|flag| flag == 1),
         cpus: word("cpus_allowed").and_then(plan::parse_processors).unwrap_or_default(),
         trim: match word(TRIM_BY) {
             Some("zeroes") => TrimKind::WriteZeroes,

@@ -3,7 +3,7 @@
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
 use plan::SettingValues;
-use ring::{OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
+use ring::{HandoverChoice, OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -69,6 +69,8 @@ pub(crate) struct Measured {
     pub verified_blocks: Option<u64>,
     /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
+    /// How our own engine handed I/O over, where it chose by trials.
+    pub handover: Option<HandoverChoice>,
 }
 
 /// Result of a load: measurement or failure.
@@ -353,6 +355,7 @@ fn of_ring(outcome: RingOutcome) -> Measured {
         warnings,
         verified_blocks: None,
         content: outcome.content,
+        handover: outcome.handover.filter(|choice| !choice.trials.is_empty()),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use hosts::Part;
 use load::ContentTally;
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
+use ring::{Handover, HandoverChoice};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -559,6 +560,14 @@ impl Testbed {
                 if let Some((text, data)) = measured.content.and_then(|content| delivered(load, &content)) {
                     reporter.happened(ended_ns, "content", &text, Some(data));
                 }
+                if let Some(choice) = &measured.handover {
+                    reporter.happened(
+                        ended_ns,
+                        "handover",
+                        &format!("`{}`: {choice}", load.name),
+                        Some(handover_data(load, choice)),
+                    );
+                }
                 take_over(outcome, load, measured, is_only);
             }
         }
@@ -583,6 +592,18 @@ fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)>
         "load": load.name, "blocks": content.blocks, "compress_percent": compress, "dedupe_percent": dedupe,
     });
     Some((text, data))
+}
+
+/// How our own engine handed I/O over, and what its trials gave.
+fn handover_data(load: &RealLoad, choice: &HandoverChoice) -> Value {
+    let way =
+        |way: &Handover| json!({ "force_async": way.force_async, "defer_taskrun": way.deferred_completion });
+    let trials = choice.trials.iter().map(|(tried, iops)| {
+        let mut trial = way(tried);
+        trial["iops"] = json!(iops.round());
+        trial
+    });
+    json!({ "load": load.name, "chosen": way(&choice.chosen), "trials": trials.collect::<Vec<_>>() })
 }
 
 /// Keeps an engine's totals, which are exact.

@@ -15,7 +15,7 @@ use store::{
 
 const NS: f64 = 1e9;
 /// Events that record what came of a case, or what an array was set to before it, and did nothing to its load.
-const RECORDS: [&str; 5] = [FOUND_LOAD_EVENT, "content", "verified", "rate", "array"];
+const RECORDS: [&str; 6] = [FOUND_LOAD_EVENT, "content", "verified", "handover", "rate", "array"];
 
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.

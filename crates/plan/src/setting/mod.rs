@@ -267,6 +267,19 @@ pub const SETTINGS: &[Setting] = &[
     engine("hipri", SettingKind::Flag, "1 to poll for completions, on devices that have queues for it"),
     engine("sqthread_poll", SettingKind::Flag, "1 to have a thread of the kernel take submissions"),
     engine(
+        "force_async",
+        SettingKind::Flag,
+        "1 to pass each I/O to a thread of the kernel at once, 0 to try it in place first; the ring engine tries what is quicker before a load",
+    ),
+    Setting {
+        name: "defer_taskrun",
+        kind: SettingKind::Flag,
+        scope: SettingScope::Engine,
+        is_fio: false,
+        default: None,
+        doc: "1 to leave the kernel's work on completions until the ring engine looks for them, 0 not to; without it the ring engine tries what is quicker before a load",
+    },
+    engine(
         "cpus_allowed",
         SettingKind::Processors,
         "processors that the threads of the load are pinned to, one after the other, as in 0-3:8; without it they run anywhere",
