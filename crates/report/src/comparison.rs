@@ -127,7 +127,13 @@ fn verdict(compared: &Compared<'_>, regressions: &[usize]) -> Verdict {
         )
     });
     let is_empty = compared.comparisons.iter().all(|one| one.cases.is_empty());
+    let meaning = match (is_empty, regressions.iter().all(|count| *count == 0)) {
+        (true, _) => "No case was measured in more than one run.",
+        (false, true) => "No run is worse than the first by the bound or more, beyond noise.",
+        (false, false) => "At least one run is worse than the first by the bound or more, beyond noise.",
+    };
     Verdict {
+        meaning,
         passed: (!is_empty).then(|| regressions.iter().all(|count| *count == 0)),
         because: because.collect(),
     }

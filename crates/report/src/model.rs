@@ -63,6 +63,8 @@ pub struct Report {
 pub struct Verdict {
     /// `None` where the plan requires nothing, or nothing of what it requires can be judged.
     pub passed: Option<bool>,
+    /// What the verdict says to somebody who has to decide, in one sentence.
+    pub meaning: &'static str,
     /// Why: how many limits were kept, which were not, which cases failed or are missing.
     pub because: Vec<Cited>,
 }

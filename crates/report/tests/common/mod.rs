@@ -146,6 +146,7 @@ pub fn sample() -> Report {
             ask: vec!["Which rate lasts?".into()],
         },
         verdict: Verdict {
+            meaning: "Not everything that the plan requires was kept: as it is, do not accept it.",
             passed: Some(false),
             because: vec!["1 limit kept, 1 not kept, 0 not shown.".into()],
         },
