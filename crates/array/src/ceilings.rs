@@ -166,6 +166,7 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let count = f64::from(array.controller_count());
     let command_ns =
         (if is_read { controllers.read.get() } else { controllers.write.get() } + fabric.target.get()) as f64;
+    let parity_ns = if ios.parity_bytes > 0.0 { controllers.parity_command.get() as f64 } else { 0.0 };
     let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
     let mirror_ns = array.mirror.as_ref().filter(|_| !is_read).map_or(0.0, |mirror| {
         (mirror.command.get() as f64 + transfer_ns(bytes, mirror.rate.get())) / mirror.ports.get() as f64
@@ -186,7 +187,7 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
     Demand {
         link_ns: link_ns / fabric.ports.get() as f64,
-        processor_ns: (command_ns + service_ns) / controllers.processors.get() as f64 / count,
+        processor_ns: (command_ns + parity_ns + service_ns) / controllers.processors.get() as f64 / count,
         copy_ns: transfer_ns(bytes, controllers.copy.get()) / count,
         parity_ns: transfer_ns(ios.parity_bytes, controllers.parity.get()) / count,
         buffer_ns: buffer_ns / count,

@@ -16,10 +16,11 @@ pub const PART_KINDS: [&str; 5] = ["hosts", "links", "controllers", "caches", "d
 const USE_DEPTH_LIMIT: usize = 8;
 
 /// Keys of an array's file, beside which nothing stands.
-const TOP_KEYS: [&str; 17] = [
+const TOP_KEYS: [&str; 18] = [
     "title",
     "about",
     "hosts",
+    "file_system",
     "fabric",
     "nodes",
     "controllers",
@@ -170,6 +171,7 @@ impl Resolver<'_> {
             title: text("title"),
             about: text("about"),
             hosts: self.section(document.get("hosts"), "hosts", "hosts", &[])?,
+            file_system: self.optional(document, "file_system", "")?,
             fabric,
             nodes,
             network,

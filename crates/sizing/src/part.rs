@@ -99,7 +99,7 @@ impl Part {
             }
             None => {
                 let mut document = serde_json::to_value(array).ok()?;
-                let kind = ["ssd_array", "disk_array", "replicated"]
+                let kind = ["ssd_array", "replicated"]
                     .into_iter()
                     .find(|kind| document.get(kind).is_some_and(Value::is_object))?;
                 let mut is_changed = false;
