@@ -52,7 +52,7 @@ def fit(
     twin: Mapping[str, Any] | None = None,
     threads: int | None = None,
 ) -> Fit:
-    """Fits parameters (``"seek_min_ms"``, ``"seek_min_ms=0.1..1"``) of an array to measured rows: CSV files as ``arraylab results
+    """Fits parameters (``"seek_min"``, ``"seek_min=100000..1000000"``) of an array to measured rows: CSV files as ``arraylab results
     --csv`` prints them or published tables, or a frame with the same columns. A share of the rows is held out and never
     fitted to. Without ``parameters`` all values whose origin is ``fitted`` are.
 

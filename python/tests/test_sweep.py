@@ -128,9 +128,9 @@ def test_a_fit_finds_a_value_that_was_changed():
     import polars
 
     measured = polars.concat([arraylab.simulate(array, **load).results() for load in loads], how="diagonal_relaxed")
-    text = array.text.replace("seek_average_ms: { value: 9.6,", "seek_average_ms: { value: 13,")
+    text = array.text.replace("seek_average: { value: 9.6ms,", "seek_average: { value: 13ms,")
     wrong = arraylab.Array("changed", text)
-    fitted = arraylab.fit(wrong, to=measured, parameters=["seek_average_ms=5..20"], simulate_s=20, evaluations=60)
-    assert fitted.parameters["disk_array.drives.seek_average_ms"] == pytest.approx(9.6, rel=0.03)
+    fitted = arraylab.fit(wrong, to=measured, parameters=["seek_average=5000000..20000000"], simulate_s=20, evaluations=60)
+    assert fitted.parameters["groups[0].drives.seek_average"] == pytest.approx(9.6e6, rel=0.03)
     assert fitted.points().height >= 6
     assert "origin: fitted" in fitted.array.text

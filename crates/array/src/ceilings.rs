@@ -128,8 +128,8 @@ fn drive_ns(group: &Group, ios: &DriveIos) -> f64 {
     }
 }
 
-/// Busy time that a random I/O costs all parts of each kind, in nanoseconds of all such parts together; what keeps nobody waiting is not
-/// in it.
+/// Service demand of a random I/O on all parts of each kind, in nanoseconds of all such parts together; work that no I/O waits
+/// for is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
     /// Links, in the direction of the data.
@@ -152,7 +152,8 @@ pub struct Demand {
     pub drive_ns: f64,
 }
 
-/// Demand of a random I/O on the sets of one group or pool, of which this is one: no caches, no garbage collection.
+/// Returns the service demand of a random I/O on the RAID groups of one group or pool, of which this is one: no caches, no
+/// garbage collection.
 pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes: u64) -> Demand {
     let group = &array.groups[set.group];
     // Sets of one group on several nodes share the load.
@@ -165,6 +166,7 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let count = f64::from(array.controller_count());
     let command_ns =
         (if is_read { controllers.read.get() } else { controllers.write.get() } + fabric.target.get()) as f64;
+    let parity_ns = if ios.parity_bytes > 0.0 { controllers.parity_command.get() as f64 } else { 0.0 };
     let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
     let mirror_ns = array.mirror.as_ref().filter(|_| !is_read).map_or(0.0, |mirror| {
         (mirror.command.get() as f64 + transfer_ns(bytes, mirror.rate.get())) / mirror.ports.get() as f64
@@ -185,7 +187,7 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
     Demand {
         link_ns: link_ns / fabric.ports.get() as f64,
-        processor_ns: (command_ns + service_ns) / controllers.processors.get() as f64 / count,
+        processor_ns: (command_ns + parity_ns + service_ns) / controllers.processors.get() as f64 / count,
         copy_ns: transfer_ns(bytes, controllers.copy.get()) / count,
         parity_ns: transfer_ns(ios.parity_bytes, controllers.parity.get()) / count,
         buffer_ns: buffer_ns / count,

@@ -24,6 +24,7 @@ impl Array {
         let (section, key) = path.rsplit_once('.')?;
         match section {
             "hosts" => of(&mut self.hosts, key),
+            "file_system" => of(self.file_system.as_mut()?, key),
             "fabric" => of(&mut self.fabric, key),
             "nodes" => of(self.nodes.as_mut()?, key),
             "nodes.network" => of(self.network.as_mut()?, key),

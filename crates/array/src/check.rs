@@ -1,6 +1,6 @@
 //! Checks of a resolved array: what parts cannot be together.
 
-use crate::description::{Array, DRIVE_COUNT_LIMIT, LayoutKind};
+use crate::description::{Array, DRIVE_COUNT_LIMIT, Group, LayoutKind, words_of_layouts};
 use crate::drive::Drives;
 use crate::refusal::{Refusal, refuse};
 
@@ -32,6 +32,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
                 "it must be a multiple of 512 bytes and at most a drive's capacity",
             );
         }
+        settable(index, group)?;
         if group.layout() == LayoutKind::Pool && group.keys.spares.get() > 0 {
             return refuse(
                 format!("groups[{index}].spares"),
@@ -45,6 +46,33 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
     }
     crate::service_check::check(array)?;
     crate::sets::build(array).map(|_| ())
+}
+
+/// Refuses layouts and segments for cases that no group can have.
+fn settable(index: usize, group: &Group) -> Result<(), Refusal> {
+    let keys = &group.keys;
+    if let Err(word) = words_of_layouts(&keys.layouts.text) {
+        return refuse(
+            format!("groups[{index}].layouts"),
+            format!("`{word}` is no layout"),
+            crate::suggest::hint_of(word, LayoutKind::WORDS.iter().copied()),
+        );
+    }
+    if keys.segment_least.get() > keys.segment_most.get() {
+        return refuse(
+            format!("groups[{index}].segment_least"),
+            format!("{} is more than `segment_most`", keys.segment_least.text),
+            "make it at most `segment_most`",
+        );
+    }
+    if !keys.pool_segment.get().is_multiple_of(512) {
+        return refuse(
+            format!("groups[{index}].pool_segment"),
+            format!("{} is no multiple of 512 bytes", keys.pool_segment.text),
+            "use 64KiB, 128KiB or 256KiB",
+        );
+    }
+    Ok(())
 }
 
 fn names(array: &Array) -> Result<(), Refusal> {

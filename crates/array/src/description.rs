@@ -32,6 +32,16 @@ section! {
 }
 
 section! {
+    /// File system of the hosts, for cases that set `filesystem` to its name; without the setting the hosts use the volumes raw.
+    FileSystem {
+        name: Kind::Text, 0..=0, default "ext4", "Name, as in the setting `filesystem`.";
+        submit: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of a job for mapping and locks before an I/O goes out, beside `submit` of the host.";
+        complete: Kind::Time, 0..=STEP_LIMIT_NS, default "40us", "Processor time of a host after an answer before the application has it; completions of one host wait for each other.";
+        rate: Kind::Limit, 1000000..=RATE_LIMIT, default "2GB/s", "Rate at which completions pass blocks.";
+    }
+}
+
+section! {
     /// Links between hosts and controllers or nodes, full duplex.
     Fabric {
         label: Kind::Text, 0..=0, default "link", "Name in drawings.";
@@ -70,6 +80,7 @@ section! {
         write: Kind::Time, 0..=STEP_LIMIT_NS, default "30us", "Processor time of a write.";
         copy: Kind::Limit, 1000000..=RATE_LIMIT, default "10GB/s", "Rate at which one controller moves data through its memory.";
         parity: Kind::Limit, 1000000..=RATE_LIMIT, default "8GB/s", "Rate at which one controller computes parity, in bytes that it takes in.";
+        parity_command: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of making parity for a write, or for a stripe that is destaged, beside its bytes.";
         answer: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of an answer that keeps nobody waiting.";
         window: Kind::Count, 1..=1048576, default "4096", "Commands of one controller at the drives at once.";
         window_bytes: Kind::Bytes, 512..=CACHE_LIMIT_BYTES, default "1TiB", "Bytes of the commands of one controller at the drives at once; a larger command goes alone.";
@@ -85,6 +96,8 @@ section! {
     Cache {
         write_back: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Writes that are answered from memory; 0 for write-through.";
         read: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Read data that is kept.";
+        mode: Kind::Word(&["write-back", "write-through"]), 0..=1, default "write-back", "Whether `write_back` is used where a case does not set `write_cache`.";
+        read_ahead: Kind::Bytes, 0..=1073741824, default "0B", "How far a controller reads ahead of each sequential reader; 0 for not at all.";
         mirrored: Kind::Switch, 0..=1, default "true", "Whether a cached write is copied to another controller before its answer.";
         mirror: Kind::Rate, 1000000..=RATE_LIMIT, default "4GB/s", "Rate of that copy.";
         buffered: Kind::Switch, 0..=1, default "false", "Whether a write is answered once it has its place in the window: a buffer holds it until the drives have it.";
@@ -94,6 +107,7 @@ section! {
         block: Kind::Bytes, 512..=1048576, default "4KiB", "Bytes that the cache counts as one.";
         destage: Kind::Count, 1..=65536, default "64", "Stripes that are written to the drives at once.";
         destage_from: Kind::Share, 0..=1000000, default "50%", "Fill from which the cache is emptied.";
+        destage_order: Kind::Word(&["address", "age"]), 0..=1, default "address", "Whether stripes are written to the drives by rising address, or the one that has waited longest first.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of the cache of one controller in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of the cache of one controller under load.";
     }
@@ -144,7 +158,8 @@ impl LayoutKind {
     pub(crate) const WORDS: &'static [&'static str] =
         &["single", "raid0", "raid1", "raid10", "raid5", "raid6", "pool"];
 
-    pub(crate) const ALL: [LayoutKind; 7] = [
+    /// All, in the order of their words.
+    pub const ALL: [LayoutKind; 7] = [
         LayoutKind::Single,
         LayoutKind::Raid0,
         LayoutKind::Raid1,
@@ -166,15 +181,26 @@ impl LayoutKind {
     }
 }
 
+/// Reads `raid0 raid5`, or `none`; the word that is no layout otherwise.
+pub(crate) fn words_of_layouts(text: &str) -> Result<Vec<LayoutKind>, &str> {
+    let words = text.split([' ', ',']).filter(|word| !word.is_empty() && text != "none");
+    let kind_of = |word| LayoutKind::ALL.iter().copied().find(|kind| kind.word() == word).ok_or(word);
+    words.map(kind_of).collect()
+}
+
 section! {
     /// Keys of a group of drives beside its drives and its back end.
     GroupKeys {
         name: Kind::Text, 0..=0, default "drives", "Name, which volumes and pools give.";
         layout: Kind::Word(LayoutKind::WORDS), 0..=6, default "raid6", "RAID level or pool.";
         segment: Kind::Bytes, 512..=1073741824, default "128KiB", "Bytes of a stripe on one drive.";
+        segment_least: Kind::Bytes, 512..=1073741824, default "512B", "Smallest segment that a case may set.";
+        segment_most: Kind::Bytes, 512..=1073741824, default "1GiB", "Largest segment that a case may set.";
+        layouts: Kind::Text, 0..=0, default "none", "Layouts that a case may set beside this one, as `raid0 raid5 pool`; `none` where the group is as it is described.";
         parity_update: Kind::Word(&["fewest-reads", "modify"]), 0..=1, default "fewest-reads", "How parity of a part of a stripe is made: with the fewest reads, or always of old data and old parity.";
         spares: Kind::Count, 0..=1024, default "0", "Drives that take the place of lost ones.";
         stripe: Kind::Text, 0..=0, default "8+2", "Data and parity pieces of a pool's stripe.";
+        pool_segment: Kind::Bytes, 0..=1073741824, default "0B", "Segment of a pool's stripe, where the controllers make no other; 0 for that of `segment`.";
         piece: Kind::Bytes, 4096..=1099511627776, default "512MiB", "Bytes that a pool's stripe takes of one drive.";
         preserved: Kind::Count, 0..=1024, default "1", "Capacity that a pool keeps free for reconstruction, in drives.";
     }
@@ -196,7 +222,7 @@ pub struct Group {
     pub drives: Drives,
     /// Drives of the group, or of each node.
     pub count: DriveCount,
-    /// Whether each node has such a group.
+    /// True if each node has such a group.
     pub is_per_node: bool,
     /// Links to the drives; `None` where they limit nothing.
     pub backend: Option<Backend>,
@@ -211,6 +237,23 @@ impl Group {
     /// Its layout.
     pub fn layout(&self) -> LayoutKind {
         LayoutKind::ALL[(self.keys.layout.get() as usize).min(LayoutKind::ALL.len() - 1)]
+    }
+
+    /// Layouts that a case may set: its own, and those of `layouts`. None where it is as it is described.
+    pub fn layouts(&self) -> Vec<LayoutKind> {
+        let mut all = words_of_layouts(&self.keys.layouts.text).unwrap_or_default();
+        if !all.is_empty() && !all.contains(&self.layout()) {
+            all.push(self.layout());
+        }
+        all
+    }
+
+    /// Segment of a layout on these drives, where it is `segment_bytes` on others.
+    pub fn segment_of(&self, layout: LayoutKind, segment_bytes: u64) -> u64 {
+        match (layout, self.keys.pool_segment.get()) {
+            (LayoutKind::Pool, fixed_bytes) if fixed_bytes > 0 => fixed_bytes,
+            _ => segment_bytes,
+        }
     }
 }
 
@@ -299,12 +342,14 @@ section! {
 /// Array of parts, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Array {
-    /// One line: what it is.
+    /// Title in one line.
     pub title: String,
-    /// What the description rests on and leaves out.
+    /// Sources of the description, and simplifications in it.
     pub about: String,
     /// Machines that issue the load.
     pub hosts: Hosts,
+    /// File system that cases may have the hosts use.
+    pub file_system: Option<FileSystem>,
     /// Links of the hosts.
     pub fabric: Fabric,
     /// Nodes; `None` for an array with one set of controllers.
@@ -374,6 +419,9 @@ impl Array {
         }
         let mut all = Vec::new();
         add("hosts", &self.hosts, &mut all);
+        if let Some(file_system) = &self.file_system {
+            add("file_system", file_system, &mut all);
+        }
         add("fabric", &self.fabric, &mut all);
         if let Some(nodes) = &self.nodes {
             add("nodes", nodes, &mut all);

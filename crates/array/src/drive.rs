@@ -29,11 +29,16 @@ section! {
         seek_min: Kind::Time, 0..=100000000, default "1ms", "Seek to a neighbouring cylinder, settling included.";
         seek_average: Kind::Time, 0..=STEP_LIMIT_NS, default "8.5ms", "Mean seek between two random cylinders.";
         write_settle: Kind::Time, 0..=100000000, default "1ms", "What a seek to a write takes longer.";
+        linear_from: Kind::Share, 10000..=1000000, default "100%", "Share of the stroke from which seeks grow in proportion to distance; 100% for a square root throughout.";
+        head_switch: Kind::Time, 0..=100000000, default "0us", "Switch of heads, or to the next cylinder.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "200us", "Firmware and interface time of a command.";
+        interface: Kind::Rate, 1000000..=RATE_LIMIT, default "600MB/s", "Rate of the disk's interface for buffered data.";
         queue: Kind::Count, 1..=256, default "32", "Commands among which the disk chooses the one it reaches first.";
+        plans_ahead: Kind::Switch, 0..=1, default "false", "Whether the disk chooses its next command when it begins the one before; what arrives meanwhile takes no part.";
         age_limit: Kind::Time, 0..=STEP_LIMIT_NS, default "0", "A command that has waited longer is next; 0 for never.";
         segments: Kind::Count, 0..=1024, default "16", "Segments of the read-ahead buffer; 0 for no read-ahead.";
         segment: Kind::Bytes, 4096..=1073741824, default "512KiB", "Bytes read ahead into a segment.";
+        write_buffer: Kind::Bytes, 0..=1099511627776, default "0B", "Written data that the disk acknowledges before it is on the media; 0 for none.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one drive in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one drive under load.";
         endurance: Kind::Endurance, 0..=0, default "unknown", "Rated writes: drive writes a day over years (`1DWPD/5y`), or bytes (`7PB`).";
@@ -122,7 +127,7 @@ impl Drives {
         }
     }
 
-    /// Bytes that may be written to one in its life, as rated; `None` where nobody states it.
+    /// Returns the bytes that may be written to one drive in its life, as rated; `None` where no rating is known.
     pub fn rated_bytes(&self) -> Option<f64> {
         Endurance::of(self.offer().2.get()).map(|rated| rated.rated_bytes(self.capacity_bytes()))
     }

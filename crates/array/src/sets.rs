@@ -17,13 +17,13 @@ pub struct Set {
     pub group: usize,
     /// Its pool, where it is one.
     pub pool: Option<usize>,
-    /// Where data lies.
+    /// Layout of the data.
     pub layout: Layout,
-    /// By drive of the layout: the drive of the array.
+    /// Drive of the array, by drive of the layout.
     pub slots: Vec<DriveSlot>,
     /// Drives of the array that take the place of lost ones.
     pub spares: Vec<u32>,
-    /// Where it begins on each drive.
+    /// First byte of the RAID group on each drive.
     pub base_bytes: u64,
 }
 
@@ -120,10 +120,11 @@ fn local_sets(
 }
 
 fn local_layout(group: &Group, members: u32) -> Result<Layout, Refusal> {
+    let segment_bytes = group.segment_of(group.layout(), group.keys.segment.get());
     let raid = Raid {
         drives: members,
         drive_capacity_bytes: group.drives.capacity_bytes() / 4096 * 4096,
-        segment_bytes: group.keys.segment.get(),
+        segment_bytes,
     };
     if members == 0 {
         return refuse("spares", "all drives are spares", "give fewer spares than drives");
@@ -142,7 +143,6 @@ fn local_layout(group: &Group, members: u32) -> Result<Layout, Refusal> {
                     "write data and parity pieces, as `8+2`",
                 )
             })?;
-            let segment_bytes = group.keys.segment.get();
             let piece_bytes = group.keys.piece.get() / segment_bytes.max(1) * segment_bytes;
             Layout::pool(&PoolSpec {
                 drives: members,
@@ -158,6 +158,13 @@ fn local_layout(group: &Group, members: u32) -> Result<Layout, Refusal> {
     };
     let built = built.map_err(|error| of_layout("layout".into(), &error))?;
     Ok(if group.keys.parity_update.get() == 1 { built.modifying_always() } else { built })
+}
+
+impl Group {
+    /// Data and parity pieces of its stripe as a pool.
+    pub fn pool_stripe(&self) -> Option<Erasure> {
+        erasure_of(&self.keys.stripe.text)
+    }
 }
 
 /// Reads `8+2`.

@@ -137,7 +137,7 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
 }
 
 fn is_description(document: &Map<String, Value>) -> bool {
-    ["groups", "ssd_array", "disk_array", "replicated"].iter().any(|key| document.contains_key(*key))
+    ["groups", "ssd_array", "replicated"].iter().any(|key| document.contains_key(*key))
 }
 
 /// The load in the words of `--load`.
@@ -268,7 +268,7 @@ mod tests {
             ("{\"array\":\"raid-levels\",\"load\":{\"rw\":\"randred\"}}", "randread"),
             ("{\"array\":\"raid-levels\",\"load\":{\"bs\":\"4k,rw=write\"}}", "comma"),
             ("{\"array\":\"raid-levels\",\"effort\":\"much\"}", "cannot be read"),
-            ("{\"array\":{\"name\":\"raid-levels\",\"changes\":{\"drives.rpm\":-1}}}", "expected u32"),
+            ("{\"array\":{\"name\":\"raid-levels\",\"changes\":{\"drives.rpm\":-1}}}", "cannot be `-1`"),
             ("{\"array\":{\"groups\":[]}}", "hint"),
         ] {
             let refused = ask(text).unwrap_err().to_string();

@@ -159,7 +159,7 @@ fn option(fio: &mut FioOptions, read: LoadSettings<'_>, name: &str, value: &Valu
     }
 }
 
-/// Why fio does not carry out a setting that is no load.
+/// Returns the reason why fio does not carry out a setting that is no load.
 fn not_of_fio(name: &str) -> &'static str {
     match plan::setting(name).map(|setting| setting.scope) {
         Some(SettingScope::Array) => "fio does not set the array: set it before the job",

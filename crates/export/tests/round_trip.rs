@@ -87,7 +87,7 @@ fn amount(ends_after: Option<Amount>, load: &LoadSpec) -> Option<Amount> {
     }
 }
 
-/// What two loads differ in, as the settings one of which must then be listed.
+/// Lists the differences of two loads, as the settings one of which must then be listed.
 fn differences(one: &LoadSpec, other: &LoadSpec, is_vdbench: bool) -> Vec<&'static [&'static str]> {
     let (one, other) = (normal(one), normal(other));
     let jobs_differ = match is_vdbench {
@@ -126,7 +126,7 @@ fn differences(one: &LoadSpec, other: &LoadSpec, is_vdbench: bool) -> Vec<&'stat
     all.into_iter().filter(|(differs, _)| *differs).map(|(_, names)| names).collect()
 }
 
-/// What the export lists for a case.
+/// Returns the settings that the export lists for a case.
 fn listed(export: &PlanExport, case: &Case) -> BTreeSet<String> {
     let concerns = |entry: &&NotExported| match (&entry.stage, entry.cases.as_slice()) {
         (None, _) => true,

@@ -8,7 +8,7 @@ use crate::FitError;
 /// The most parameters fitted at once: the search takes about a hundred evaluations for each.
 const PARAMETERS_LIMIT: usize = 12;
 
-/// A parameter as asked for: `seek_min_ms`, or `seek_min_ms=0.1..1`.
+/// Parameter as requested: `seek_min_ms`, or `seek_min_ms=0.1..1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// Its path, or the end of it.
@@ -37,22 +37,22 @@ impl Asked {
 /// A parameter that is fitted.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FittedParameter {
-    /// Its path in the description: `disk_array.drives.seek_min_ms`; in an array of parts `groups[0].drives.seek_min`, in
-    /// nanoseconds, bytes, bytes a second or millionths.
+    /// Its path in the description: `ssd_array.drives.read_us`; in an array of parts `groups[0].drives.seek_min`, in nanoseconds,
+    /// bytes, bytes a second or millionths.
     pub path: String,
     /// Its value before.
     pub before: f64,
     /// Its value now.
     pub value: f64,
-    /// The least and the largest value that is tried.
+    /// Smallest value that is tried.
     pub least: f64,
-    /// As `least`.
+    /// Largest value that is tried.
     pub most: f64,
-    /// Only whole numbers are values of it.
+    /// True if only whole numbers are values of it.
     pub is_whole: bool,
 }
 
-/// The parameters that are asked for, or all numbers of the description whose origin is `fitted`.
+/// Returns the requested parameters, or all numbers of the description whose origin is `fitted`.
 pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
     let mut all = Vec::new();
     match &array.composed {
@@ -212,18 +212,18 @@ mod tests {
     fn parameters_are_found_by_name() {
         let array = plan::load_array("raid-levels").unwrap().description;
         let found = |text: &str| parameters(&array, &[Asked::parse(text).unwrap()]);
-        let seek = &found("seek_min_ms=0.1..1").unwrap()[0];
-        assert_eq!((seek.path.as_str(), seek.least, seek.most), ("disk_array.drives.seek_min_ms", 0.1, 1.0));
+        let seek = &found("seek_min=100000..1000000").unwrap()[0];
+        assert_eq!((seek.path.as_str(), seek.least, seek.most), ("groups[0].drives.seek_min", 1e5, 1e6));
         let rpm = &found("rpm").unwrap()[0];
         assert!(rpm.is_whole && rpm.least == 3600.0 && rpm.most == 14_400.0);
-        for (text, part) in [("seek", "has no number"), ("count", "say which"), ("read_bytes", "no range")] {
+        for (text, part) in [("seek", "has no number"), ("count", "say which"), ("read_ahead", "no range")] {
             let error = found(text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
         for text in ["a=1", "a=2..1", "a=x..y", "a=1..inf"] {
             assert!(Asked::parse(text).is_err(), "{text}");
         }
-        assert!(parameters(&array, &[]).unwrap().iter().any(|one| one.path.ends_with("queue_window")));
+        assert!(parameters(&array, &[]).unwrap().iter().any(|one| one.path.ends_with("drives.queue")));
     }
 
     /// Proves that numbers of an array of parts are found by the ends of their paths, in whole units, that those with the origin

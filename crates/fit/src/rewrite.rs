@@ -5,8 +5,8 @@ use twin::ArrayDescription;
 use crate::parameters::{as_json, value_of, with_values};
 use crate::{FitError, FittedParameter};
 
-/// The text of an array with the values of some parameters changed, each with the origin `fitted` and what it was fitted to.
-/// A parameter must be on a line of its own: `key: { value: …, origin: …, from: … }`.
+/// Returns the text of an array with the values of some parameters changed, each with the origin `fitted` and the data of
+/// the fit. A parameter must be on a line of its own: `key: { value: …, origin: …, from: … }`.
 pub fn rewrite(
     text: &str,
     array: &ArrayDescription,
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn only_the_fitted_line_changes() {
         let loaded = plan::load_array("raid-levels").unwrap();
-        let requested = [Asked::parse("seek_min_ms").unwrap(), Asked::parse("queue_window=1..9").unwrap()];
+        let requested = [Asked::parse("seek_min").unwrap(), Asked::parse("drives.queue=1..9").unwrap()];
         let mut chosen = parameters(&loaded.description, &requested).unwrap();
-        (chosen[0].value, chosen[1].value) = (0.33, 4.0);
+        (chosen[0].value, chosen[1].value) = (330_000.0, 4.0);
         let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv: \"a\"").unwrap();
         let changed: Vec<&str> = text
             .lines()
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(
             changed,
             [
-                r#"    seek_min_ms: { value: 0.33, origin: fitted, from: "mine.csv: \"a\"" }"#,
-                r#"    queue_window: { value: 4, origin: fitted, from: "mine.csv: \"a\"" }"#
+                r#"    seek_min: { value: 330us, origin: fitted, from: "mine.csv: \"a\"" }"#,
+                r#"    queue: { value: 4, origin: fitted, from: "mine.csv: \"a\"" }"#
             ]
         );
         assert_eq!(text.lines().count(), loaded.text.lines().count());

@@ -87,7 +87,12 @@ fn a_search_can_be_stopped() {
 fn a_search_ends_once_it_has_converged() {
     let array = plan::load_array(ARRAY).unwrap().description;
     let rows = rows();
-    let requested = ["rpm=4000..15000", "seek_min_ms=0.1..3", "seek_average_ms=4..40", "queue_window=1..32"];
+    let requested = [
+        "rpm=4000..15000",
+        "seek_min=100000..3000000",
+        "seek_average=4000000..40000000",
+        "drives.queue=1..32",
+    ];
     let requested: Vec<Asked> = requested.iter().map(|text| Asked::parse(text).unwrap()).collect();
     let parameters = parameters(&array, &requested).unwrap();
     let task = Fit {

@@ -2,9 +2,9 @@
 
 use crate::document::PlanDocument;
 use array::{
-    Backend, Cache, Controllers, DriveCache, DriveCount, Fabric, Failover, FlashModule, GroupKeys, HardDisk,
-    Hosts, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction, Section, Snapshots, SolidState,
-    Thin, VolumeKeys,
+    Backend, Cache, Controllers, DriveCache, DriveCount, Fabric, Failover, FileSystem, FlashModule,
+    GroupKeys, HardDisk, Hosts, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction, Section,
+    Snapshots, SolidState, Thin, VolumeKeys,
 };
 use serde_json::{Map, Value, json};
 
@@ -123,6 +123,7 @@ fn of_parts() -> Value {
             "title": { "type": "string" },
             "about": { "type": "string" },
             "hosts": of_section::<Hosts>(true, &[]),
+            "file_system": of_section::<FileSystem>(false, &[]),
             "fabric": of_section::<Fabric>(true, &[]),
             "nodes": of_section::<Nodes>(false, &[("network", of_section::<Network>(true, &[]))]),
             "controllers": of_section::<Controllers>(true, &[]),

@@ -15,7 +15,7 @@ fn one_of<'a>(random: &mut Random, words: &[&'a str]) -> &'a str {
     words[random.below(words.len() as u64) as usize]
 }
 
-/// Whether drives are slow enough that a load needs seconds.
+/// Returns true if drives are so slow that a load needs seconds.
 fn has_hard_disks(text: &str) -> bool {
     ["nearline", "nas-4tb", "sas-10k"].iter().any(|name| text.contains(name))
 }
@@ -86,16 +86,35 @@ fn drawn(random: &mut Random) -> String {
             one_of(random, &links),
             count + random.below(8)
         );
-        let _ =
-            writeln!(text, "controllers: {{ use: {controller}, count: {count}, ownership: {ownership} }}");
+        let parity = one_of(random, &["0us", "0us", "10us"]);
+        let _ = writeln!(
+            text,
+            "controllers: {{ use: {controller}, count: {count}, ownership: {ownership}, parity_command: {parity} }}"
+        );
         let backend = if random.below(2) == 0 {
             format!(", backend: {{ use: sas-12g-x4, ports: {} }}", 1 + random.below(4))
         } else {
             String::new()
         };
+        let is_disk = has_hard_disks(drive);
+        let disk = if is_disk {
+            one_of(
+                random,
+                &[
+                    "",
+                    ", plans_ahead: true, queue: 2",
+                    ", head_switch: 0.5ms, linear_from: 20%",
+                    ", queue: 1, segments: 0",
+                    ", write_buffer: 1MiB, interface: 300MB/s",
+                ],
+            )
+        } else {
+            ""
+        };
+        let pool = if random.below(2) == 0 { ", pool_segment: 64KiB" } else { "" };
         let _ = writeln!(
             text,
-            "groups:\n  - {{ name: g, drives: {{ use: {drive}, count: {members} }}, layout: {layout}, segment: {segment}{backend} }}"
+            "groups:\n  - {{ name: g, drives: {{ use: {drive}, count: {members}{disk} }}, layout: {layout}, segment: {segment}{pool}{backend} }}"
         );
         let _ = writeln!(text, "volumes: {{ name: v, count: {}, on: g }}", 1 + random.below(8));
     }
@@ -106,6 +125,8 @@ fn drawn(random: &mut Random) -> String {
             "{ write_back: 64MiB }",
             "{ read: 64MiB }",
             "{ write_back: 64MiB, read: 16MiB, mirrored: false }",
+            "{ write_back: 64MiB, destage_order: age, destage: 8, read_ahead: 8MiB }",
+            "{ write_back: 64MiB, mode: write-through, read_ahead: 1MiB }",
         ],
     );
     let _ = writeln!(text, "cache: {cache}");
@@ -260,7 +281,10 @@ fn ceilings_hold_and_are_reached() {
                     array::Drives::SolidState(drive) => {
                         drive.write_buffer.get() * u64::from(parts.drives_of(group))
                     }
-                    _ => 0,
+                    array::Drives::HardDisk(disk) => {
+                        disk.write_buffer.get() * u64::from(parts.drives_of(group))
+                    }
+                    array::Drives::FlashModule(_) => 0,
                 })
                 .sum();
             let buffered = if is_read { 0.0 } else { buffered_bytes as f64 / f64::from(block_bytes) };

@@ -9,7 +9,6 @@ use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
 use target::TargetSpec;
 use twin::ArrayDescription;
-use twin::disk_array::Level;
 use twin::ssd_array::SHRINK_LIMIT;
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
@@ -24,6 +23,17 @@ const SHRINK: &str = "shrink";
 /// A pool on drives that were made smaller has at least so many pieces on each, by making them smaller as well.
 const POOL_PIECES_MINIMUM: u64 = 32;
 
+/// RAID levels and the pool. The names are in the identity of stored bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Raid0,
+    Raid1,
+    Raid5,
+    Raid6,
+    Raid10,
+    Ddp,
+}
+
 /// What a kind of array says about its layout.
 struct Shape {
     level: Level,
@@ -36,7 +46,7 @@ struct Shape {
     spares: u32,
     pool: Option<PoolShape>,
     /// Other levels than the description's own may be set.
-    levels: &'static [Level],
+    levels: Vec<Level>,
 }
 
 struct PoolShape {
@@ -86,10 +96,7 @@ impl ServedArray {
             }
         }
         // The drives of the level that is described, with parity or none.
-        if description.composed.is_some()
-            && shape.levels.contains(&Level::Raid0)
-            && shape.level == Level::Raid0
-        {
+        if is_unarranged(description) && shape.levels.contains(&Level::Raid0) && shape.level == Level::Raid0 {
             of_model.insert("parity".to_owned(), Value::from("off"));
         }
         let identity = format!(
@@ -114,11 +121,7 @@ impl ServedArray {
             },
             volumes_bytes: vec![volume_bytes; shape.volumes as usize],
             spares: shape.spares,
-            twin: Some(TwinSpec {
-                description: without_host(description),
-                settings: of_model,
-                seed: MODEL_SEED,
-            }),
+            twin: Some(TwinSpec { description: description.clone(), settings: of_model, seed: MODEL_SEED }),
             description: made_from.clone(),
         })
     }
@@ -168,16 +171,6 @@ impl ServedArray {
     }
 }
 
-/// The array without the time that its host takes before a command goes out (fio's submission latency): the host of a
-/// served array is a real one, whose time passes by itself. Solid-state arrays have a setting for that.
-fn without_host(description: &ArrayDescription) -> ArrayDescription {
-    let mut description = description.clone();
-    if let Some(array) = &mut description.disk_array {
-        array.hosts.submission_us.value = 0.0;
-    }
-    description
-}
-
 /// The description with as much less room as the settings say: in the model and in bytes.
 fn shrunk(
     description: &ArrayDescription,
@@ -198,6 +191,22 @@ fn shrunk(
     Ok(description)
 }
 
+/// Whether it is an array of parts whose layout no setting of its model changes.
+fn is_unarranged(description: &ArrayDescription) -> bool {
+    description.composed.as_ref().is_some_and(|array| array.groups[0].layouts().is_empty())
+}
+
+fn level_of_parts(layout: array::LayoutKind) -> Level {
+    match layout {
+        array::LayoutKind::Single | array::LayoutKind::Raid0 => Level::Raid0,
+        array::LayoutKind::Raid1 => Level::Raid1,
+        array::LayoutKind::Raid10 => Level::Raid10,
+        array::LayoutKind::Raid5 => Level::Raid5,
+        array::LayoutKind::Raid6 => Level::Raid6,
+        array::LayoutKind::Pool => Level::Ddp,
+    }
+}
+
 fn level_of(raid: u8) -> Level {
     if raid == 0 { Level::Raid0 } else { Level::Raid5 }
 }
@@ -213,28 +222,7 @@ fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
             volume_bytes: 0,
             spares: array.drives.spares.as_ref().map_or(0, |spares| spares.get()),
             pool: None,
-            levels: &[Level::Raid0, Level::Raid5],
-        });
-    }
-    if let Some(array) = &description.disk_array {
-        let drives = array.layout.disks.get();
-        let pool = array.layout.pool.as_ref().map(|pool| PoolShape {
-            segment_bytes: pool.segment_bytes.get(),
-            piece_bytes: pool.piece_bytes.get(),
-            data: pool.data.get(),
-            parity: pool.parity.get(),
-            preservation_drives: pool.preservation_disks.get(),
-        });
-        return Ok(Shape {
-            level: array.layout.level.get(),
-            drives,
-            capacity_bytes: array.drives.capacity_bytes.get(),
-            segment_bytes: array.layout.segment_bytes.get(),
-            volumes: array.volumes.count.get(),
-            volume_bytes: array.volumes.bytes.get(),
-            spares: array.drives.count.get().saturating_sub(drives),
-            pool,
-            levels: &[Level::Raid0, Level::Raid1, Level::Raid5, Level::Raid6, Level::Raid10, Level::Ddp],
+            levels: vec![Level::Raid0, Level::Raid5],
         });
     }
     if let Some(array) = &description.composed {
@@ -242,7 +230,7 @@ fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
     }
     Err(ServeError::Array {
         problem: format!("`{}` is of a kind that cannot be served", description.name),
-        hint: "arrays of solid-state drives, of disks and of parts can be served",
+        hint: "arrays of solid-state drives and of parts can be served",
     })
 }
 
@@ -272,35 +260,34 @@ fn shape_of_parts(array: &array::Array) -> Result<Shape, ServeError> {
     let (Some(set), Some(place)) = (sets.first(), places.first()) else {
         return without_bytes(format!("`{}` has no volumes", group.name()));
     };
-    let pool = match (group.layout(), set.layout.redundancy()) {
-        (array::LayoutKind::Pool, layout::Redundancy::Parity(parity)) => Some(PoolShape {
-            segment_bytes: group.keys.segment.get(),
-            piece_bytes: group.keys.piece.get(),
-            data: set.layout.data_members(),
-            parity,
-            preservation_drives: group.keys.preserved.count(),
-        }),
-        _ => None,
+    let layouts = group.layouts();
+    let has_pool = group.layout() == array::LayoutKind::Pool || layouts.contains(&array::LayoutKind::Pool);
+    let pool = group.pool_stripe().filter(|_| has_pool).map(|stripe| PoolShape {
+        segment_bytes: group.segment_of(array::LayoutKind::Pool, group.keys.segment.get()),
+        piece_bytes: group.keys.piece.get(),
+        data: stripe.data,
+        parity: stripe.parity,
+        preservation_drives: group.keys.preserved.count(),
+    });
+    let level = level_of_parts(group.layout());
+    // Where the model has no other layouts, another level would be that of the bytes alone, but for leaving parity alone.
+    let levels = match (layouts.is_empty(), level) {
+        (false, _) => layouts.into_iter().map(level_of_parts).collect(),
+        (true, Level::Raid5) => vec![Level::Raid0, Level::Raid5],
+        (true, _) => Vec::new(),
     };
-    let level = match group.layout() {
-        array::LayoutKind::Single | array::LayoutKind::Raid0 => Level::Raid0,
-        array::LayoutKind::Raid1 => Level::Raid1,
-        array::LayoutKind::Raid10 => Level::Raid10,
-        array::LayoutKind::Raid5 => Level::Raid5,
-        array::LayoutKind::Raid6 => Level::Raid6,
-        array::LayoutKind::Pool => Level::Ddp,
-    };
+    // An equal share of all that is left is another in another layout.
+    let shares_all = array.volumes[place.entry].keys.size.get() == 0 && array.volumes.len() == 1;
     Ok(Shape {
         level,
         drives: set.layout.drives(),
         capacity_bytes: group.drives.capacity_bytes() / 4096 * 4096,
         segment_bytes: group.keys.segment.get(),
         volumes: places.iter().filter(|other| other.entry == place.entry).count() as u32,
-        volume_bytes: place.bytes,
+        volume_bytes: if shares_all && !group.layouts().is_empty() { 0 } else { place.bytes },
         spares: set.spares.len() as u32,
         pool,
-        // The model is built of the description: but for leaving parity alone, another level would be that of the bytes.
-        levels: if level == Level::Raid5 { &[Level::Raid0, Level::Raid5] } else { &[] },
+        levels,
     })
 }
 

@@ -30,14 +30,6 @@ pub(crate) fn bounds(description: &ArrayDescription) -> Value {
             "drive": {"erased_bytes": array.drives.erased_reserve_bytes.get()},
         });
     }
-    if let Some(array) = &description.disk_array {
-        let block_bytes = array.cache.block_bytes.get();
-        return json!({"controller": {
-            "processors": array.controllers.processors.get(),
-            "dirty_blocks": array.cache.write_bytes.get() / block_bytes.max(1),
-            "block_bytes": block_bytes,
-        }});
-    }
     let Some(system) = &description.replicated else { return json!({}) };
     let services = system.services.iter().map(|service| {
         (service.name.clone(), json!({"processors": service.processors.get().ceil().max(1.0)}))

@@ -13,7 +13,6 @@ mod cache;
 mod composed;
 mod counters;
 mod description;
-pub mod disk_array;
 pub mod drive;
 mod engine;
 mod error;

@@ -13,8 +13,7 @@ use crate::description::Kind;
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
 use crate::{
-    ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote, composed, disk_array, replicated,
-    ssd_array,
+    ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote, composed, replicated, ssd_array,
 };
 
 /// The setting that every kind of array has beside its own.
@@ -58,7 +57,6 @@ enum ScheduledEvent {
 enum Model {
     Replicated(Box<replicated::Model>),
     SsdArray(Box<ssd_array::Model>),
-    DiskArray(Box<disk_array::Model>),
     Composed(Box<composed::Model>),
 }
 
@@ -68,7 +66,6 @@ macro_rules! on_model {
         match $twin {
             Model::Replicated($model) => $do,
             Model::SsdArray($model) => $do,
-            Model::DiskArray($model) => $do,
             Model::Composed($model) => $do,
         }
     };
@@ -101,7 +98,6 @@ impl Twin {
         let model = match description.kind()? {
             Kind::Replicated(description) => Model::Replicated(build(description, settings, seed)?),
             Kind::SsdArray(description) => Model::SsdArray(build(description, settings, seed)?),
-            Kind::DiskArray(description) => Model::DiskArray(build(description, settings, seed)?),
             Kind::Composed(description) => Model::Composed(build(description, settings, seed)?),
         };
         Ok(Twin {
@@ -122,7 +118,6 @@ impl Twin {
     pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
         let own = match description.kind() {
             Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS.to_vec(),
-            Ok(Kind::DiskArray(_)) => disk_array::Model::SETTINGS.to_vec(),
             Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS.to_vec(),
             Ok(Kind::Composed(array)) => composed::settings_of(array),
             Err(_) => return Vec::new(),

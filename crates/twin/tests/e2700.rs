@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Run, Total, array, counter, fast_forward_agrees, measure, settings};
+use common::{Run, Total, array, counter, fast_forward_agrees, measure, parts, settings};
 use load::Pattern;
 use serde_json::Value;
 use twin::{ArrayDescription, Event, Twin};
@@ -122,12 +122,14 @@ fn every_switch_acts() {
         ("write_cache", Pattern::Write, 256 * KIB),
         ("read_ahead", Pattern::Read, 256 * KIB),
         ("links", Pattern::Write, 256 * KIB),
+        ("backend", Pattern::Write, 256 * KIB),
         ("processors", Pattern::Write, 1024 * KIB),
+        ("memory", Pattern::Write, 1024 * KIB),
         ("drive_buffer", Pattern::Read, 256 * KIB),
         ("reordering", Pattern::Randread, 4 * KIB),
     ] {
         // Links limit RAID 10, the controller RAID 6.
-        let layout = if switch == "links" { "raid10" } else { "raid6" };
+        let layout = if matches!(switch, "links" | "backend") { "raid10" } else { "raid6" };
         let load = Run { ramp_s: 10, ..run(pattern, bs_bytes, 8) };
         let mut base = vec![("layout", layout.into())];
         if switch == "drive_buffer" {
@@ -145,11 +147,9 @@ fn every_switch_acts() {
 #[test]
 fn two_controllers_mirror() {
     let mut description = description();
-    let array = description.disk_array.as_mut().unwrap();
+    let array = parts(&mut description);
     array.controllers.count.value = 2;
-    let mut rate = array.controllers.data_mb_per_s.clone();
-    rate.value = 1000.0;
-    array.cache.mirror_mb_per_s = Some(rate);
+    array.cache.mirror.value = 1_000_000_000;
     let alone = Run { ramp_s: 0, runtime_s: 1, ..run(Pattern::Write, 1000 * KIB, 1) };
     let [on, off] = ["on", "off"].map(|mirroring| {
         let mut twin = Twin::build(&description, &settings(&[("mirroring", mirroring.into())]), 1).unwrap();
@@ -165,9 +165,9 @@ fn two_controllers_mirror() {
 #[test]
 fn a_pool_rebuilds_everywhere() {
     let mut description = description();
-    let array = description.disk_array.as_mut().unwrap();
-    array.volumes.bytes.value = 8 << 30;
-    array.layout.pool.as_mut().unwrap().piece_bytes.value = 32 << 20;
+    let array = parts(&mut description);
+    array.volumes[0].keys.size.value = 8 << 30;
+    array.groups[0].keys.piece.value = 32 << 20;
     let mut twin = Twin::build(&description, &settings(&[("layout", "ddp".into())]), 1).unwrap();
     twin.schedule(1_000_000_000, Event::DriveFailure).unwrap();
     let total = measure(&mut twin, &Run { ramp_s: 0, runtime_s: 60, ..run(Pattern::Randread, 16 * KIB, 2) });
@@ -183,12 +183,11 @@ fn a_pool_rebuilds_everywhere() {
 #[test]
 fn drives_of_a_pool_are_replaced() {
     let mut description = description();
-    let array = description.disk_array.as_mut().unwrap();
-    array.volumes.bytes.value = 2 << 30;
-    array.layout.pool.as_mut().unwrap().piece_bytes.value = 32 << 20;
-    let rebuild = array.rebuild.as_mut().unwrap();
-    rebuild.begins_after_s.value = 0.0;
-    rebuild.mb_per_s.value = 1000.0;
+    let array = parts(&mut description);
+    array.volumes[0].keys.size.value = 2 << 30;
+    array.groups[0].keys.piece.value = 32 << 20;
+    array.rebuild.delay.value = 0;
+    array.rebuild.rate.value = 1_000_000_000;
     let mut twin = Twin::build(&description, &settings(&[("layout", "ddp".into())]), 1).unwrap();
     let load = Run { ramp_s: 0, runtime_s: 30, ..run(Pattern::Randread, 16 * KIB, 2) };
     let mut after = |events: &[(&str, u64)]| {
@@ -223,7 +222,7 @@ fn unbalanced_streams_go_over_one_link() {
     let load = Run { ramp_s: 10, ..run(Pattern::Write, 256 * KIB, 8) };
     let shares = ["on", "off"].map(|balancing| {
         let mut description = description();
-        description.disk_array.as_mut().unwrap().links.mb_per_s.value = 500.0;
+        parts(&mut description).fabric.rate.value = 500_000_000;
         let own = settings(&[("layout", "raid6".into()), ("balancing", balancing.into())]);
         let mut twin = Twin::build(&description, &own, 1).unwrap();
         let total = measure(&mut twin, &load);
@@ -249,9 +248,9 @@ fn what_cannot_be_is_refused() {
         assert!(message.contains(reason), "{message}");
     }
     let mut description = description();
-    description.disk_array.as_mut().unwrap().layout.disks.value = 10;
-    description.disk_array.as_mut().unwrap().layout.level.value = twin::disk_array::Level::Ddp;
-    assert_eq!(description.check().unwrap_err().path, "disk_array.layout.disks");
+    parts(&mut description).groups[0].count.count.value = 10;
+    parts(&mut description).groups[0].keys.layout.value = 6;
+    assert_eq!(description.check().unwrap_err().path, "groups[0].layout");
 }
 
 /// Proves that a single drive is an array like any other, and moves streams at its media's rate.

@@ -33,10 +33,15 @@ fn ssd_array(spares: u32) -> ArrayDescription {
 /// The E2700 with both of its controllers in use, and a quick update.
 fn disk_array() -> ArrayDescription {
     let mut description = array("e2700");
-    let array = description.disk_array.as_mut().unwrap();
+    let array = parts(&mut description);
     array.controllers.count.value = 2;
-    array.cache.mirror_mb_per_s = Some(assumed(2000.0));
-    array.firmware_update = ssd_array(0).ssd_array.unwrap().firmware_update;
+    array.cache.mirror.value = 2_000_000_000;
+    // As `shorten` has it.
+    array.failover.away.value = SECOND_NS;
+    array.failover.gap.value = SECOND_NS / 2;
+    array.failover.path.value = SECOND_NS / 5;
+    array.failover.verify_rate.value = 131_072_000;
+    array.failover.verify.value = 100 * 131_072;
     description
 }
 
@@ -302,11 +307,11 @@ fn a_lone_controller_writes_through() {
 #[test]
 fn fast_forward_goes_through_an_update() {
     let mut description = disk_array();
-    let update = description.disk_array.as_mut().unwrap().firmware_update.as_mut().unwrap();
-    update.controller_away_s.value = 60.0;
-    update.controller_gap_s.value = 20.0;
-    update.verification_bytes.value = 20_000 * 131_072;
-    update.verification_mb_per_s.value = 50.0;
+    let update = &mut parts(&mut description).failover;
+    update.away.value = 60 * SECOND_NS;
+    update.gap.value = 20 * SECOND_NS;
+    update.verify.value = 20_000 * 131_072;
+    update.verify_rate.value = 50_000_000;
     let mut twin = build(&description, &[("layout", "raid6".into()), ("read_cache", "off".into())]);
     twin.schedule(10 * SECOND_NS, Event::FirmwareUpdate).unwrap();
     let run = load(Pattern::Randread, 100, 260);
@@ -336,9 +341,9 @@ fn nothing_is_left_out_during_a_rebuild() {
     let flash = parts(&mut modules);
     flash.value_mut("groups[0].drives.capacity").unwrap().1.value = 1 << 30;
     let mut disks = array("e2700");
-    let array = disks.disk_array.as_mut().unwrap();
-    array.volumes.bytes.value = 8 << 30;
-    array.layout.pool.as_mut().unwrap().piece_bytes.value = 32 << 20;
+    let array = parts(&mut disks);
+    array.volumes[0].keys.size.value = 8 << 30;
+    array.groups[0].keys.piece.value = 32 << 20;
     let arrays: [(ArrayDescription, &[(&str, Value)]); 3] = [
         (ssd_array(1), &[("condition", "written".into()), ("coverage", 10.into())]),
         (modules, &[]),
@@ -364,7 +369,7 @@ fn nothing_is_left_out_during_a_rebuild() {
         assert!(!carried_s.iter().any(is_without), "{}: {carried_s:?}", description.name);
         let (before, after) = carried_s.iter().partition::<Vec<u64>, _>(|&&second| second < 25);
         // Two jobs of one I/O on disks come to too few in a minute for much to be skipped.
-        let is_disks = description.disk_array.is_some();
+        let is_disks = description.name == "e2700";
         assert!(is_disks || (before.len() > 5 && after.len() > 10), "{}: {carried_s:?}", description.name);
         measure(&mut exact, &Run { runtime_s: whole_ns / SECOND_NS + 5, ..run });
         let exact_ns = exact.take_notes()[1].at_ns;
@@ -378,7 +383,7 @@ fn impossible_events_are_refused() {
     let mut single = build(&array("raid-levels"), &[]);
     let error = single.schedule(0, Event::ControllerFailover).unwrap_err();
     assert!(matches!(error, TwinError::NoSuchEvent { .. }));
-    assert!(error.to_string().contains("disk_array.firmware_update"), "{error}");
+    assert!(error.to_string().contains("needs two controllers"), "{error}");
     let mut pool = build(&array("e2700"), &[("layout", "ddp".into())]);
     pool.schedule(0, Event::DriveReplacement).unwrap();
     let error = pool.act(0, "drive-replacement", &settings(&[("drive", 24.into())])).unwrap_err();
@@ -387,6 +392,7 @@ fn impossible_events_are_refused() {
     let error = ssd.act(0, "drive-failure", &settings(&[("drive", 25.into())])).unwrap_err();
     assert!(error.to_string().contains("0 to 24"), "{error}");
     let mut description = disk_array();
-    description.disk_array.as_mut().unwrap().controllers.count.value = 1;
-    assert_eq!(description.check().unwrap_err().path, "disk_array.firmware_update");
+    parts(&mut description).controllers.count.value = 1;
+    let error = build(&description, &[]).schedule(0, Event::FirmwareUpdate).unwrap_err();
+    assert!(error.to_string().contains("needs two controllers"), "{error}");
 }

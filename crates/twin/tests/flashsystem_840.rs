@@ -351,7 +351,7 @@ fn an_array_is_of_one_kind() {
     let mut description = description();
     description.composed = None;
     let error = description.check().unwrap_err();
-    assert!(error.problem.contains("no kind of array") && error.hint.contains("disk_array"), "{error}");
+    assert!(error.problem.contains("no kind of array") && error.hint.contains("groups:"), "{error}");
     assert!(matches!(Twin::build(&description, &Map::new(), 1), Err(TwinError::Description(_))));
     let unknown =
         serde_saphyr::from_str::<ArrayDescription>("name: x\ntitle: x\ndisk_arary: {}\n").unwrap_err();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, array, counter, fast_forward_agrees, measure, settings};
+use common::{Run, array, counter, fast_forward_agrees, measure, parts, settings};
 use load::Pattern;
 use twin::{ArrayDescription, Event, Twin, TwinError};
 
@@ -12,6 +12,11 @@ const MEAN_LIMIT: f64 = 0.04;
 
 fn description() -> ArrayDescription {
     array("raid-levels")
+}
+
+/// A number of the array.
+fn value(path: &str) -> u64 {
+    parts(&mut description()).value_mut(path).unwrap().1.value
 }
 
 /// The published load: vdbench's 8 threads over the whole virtual disk. A minute a case keeps chance below half a per
@@ -60,7 +65,7 @@ fn published_rows_are_met() {
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     println!("mean {:.2} %", mean * 100.0);
     assert!(mean <= MEAN_LIMIT, "mean error {mean}");
-    let seek_ms = description().disk_array.unwrap().drives.seek_average_ms.get();
+    let seek_ms = value("groups[0].drives.seek_average") as f64 / 1e6;
     assert!((seek_ms / 8.5 - 1.0).abs() <= 0.15, "{seek_ms}");
 }
 
@@ -158,7 +163,7 @@ fn one_command_takes_what_its_parts_take() {
         measure(&mut Twin::build(&description(), &settings(list), 1).unwrap(), &alone).mean_ms()
     };
     // 20 µs processor, the drive's overhead, 3 µs transfer at 175 MB/s, links below 2 µs.
-    let overhead_ms = description().disk_array.unwrap().drives.command_us.get() / 1e3;
+    let overhead_ms = value("groups[0].drives.command") as f64 / 1e6;
     let still = mean_ms(&[("seek", "off".into()), ("rotation", "off".into())]);
     assert!((still - overhead_ms - 0.0245).abs() < 0.001, "{still}");
     let turning = mean_ms(&[("seek", "off".into())]);
@@ -204,22 +209,19 @@ fn sets_that_cannot_be_are_refused() {
 /// Proves that nonsense is refused with the path of its key.
 #[test]
 fn nonsense_is_refused_by_key() {
-    type Spoil = fn(&mut twin::disk_array::Description);
-    let cases: [(&str, Spoil); 9] = [
-        ("drives.capacity_bytes", |array| array.drives.capacity_bytes.value = 0),
-        ("drives.count", |array| array.drives.count.value = 1_000_000),
-        ("drives.rpm", |array| array.drives.rpm.value = 0),
-        ("links.count", |array| array.links.count.value = 0),
-        ("links.count", |array| array.controllers.count.value = 2),
-        ("layout.disks", |array| array.layout.disks.value = 2),
-        ("volumes.bytes", |array| array.volumes.bytes.value = 1 << 60),
-        ("cache.block_bytes", |array| array.cache.block_bytes.value = 3),
-        ("drives.seek_average_ms", |array| array.drives.seek_average_ms.value = f64::NAN),
+    let cases: [(&str, u64, &str); 9] = [
+        ("groups[0].drives.capacity", 0, "groups[0].drives.capacity"),
+        ("groups[0].drives.count", 1_000_000, "groups[0].drives.count"),
+        ("groups[0].drives.rpm", 0, "groups[0].drives.rpm"),
+        ("fabric.ports", 0, "fabric.ports"),
+        ("controllers.count", 2, "fabric.ports"),
+        ("groups[0].spares", 10, "groups[0].layout"),
+        ("volumes[0].size", 1 << 45, "volumes[0].size"),
+        ("cache.block", 3, "cache.block"),
+        ("groups[0].drives.seek_average", 1, "groups[0].drives.seek_average"),
     ];
-    for (path, spoil) in cases {
-        let mut description = description();
-        spoil(description.disk_array.as_mut().unwrap());
-        assert_eq!(description.check().unwrap_err().path, format!("disk_array.{path}"));
+    for (path, value, refused) in cases {
+        assert_eq!(parts(&mut description()).with_value(path, value).unwrap_err().path, refused);
     }
 }
 
@@ -228,9 +230,10 @@ fn nonsense_is_refused_by_key() {
 #[test]
 fn a_lost_drive_is_rebuilt() {
     let mut description = description();
-    let array = description.disk_array.as_mut().unwrap();
-    array.drives.count.value = 13;
-    array.volumes.bytes.value = 11 << 30;
+    let array = parts(&mut description);
+    array.groups[0].count.count.value = 13;
+    array.groups[0].keys.spares.value = 1;
+    array.volumes[0].keys.size.value = 11 << 30;
     let mut twin = Twin::build(&description, &settings(&[("raid", 5.into())]), 1).unwrap();
     twin.schedule(20_000_000_000, Event::DriveFailure).unwrap();
     let run = Run { ramp_s: 0, runtime_s: 180, ..load(4096, 100) };

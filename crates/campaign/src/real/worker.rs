@@ -35,7 +35,7 @@ pub(crate) struct RealWorkerParts {
     pub declared: SettingValues,
     pub interval_ns: u64,
     pub watched: WatchSettings,
-    /// Where an agent carries cases out for a coordinator, which also sets the array.
+    /// Parameters of an agent, where a coordinator gives out the cases; the coordinator also sets the array.
     pub agent: Option<AgentParts>,
 }
 
@@ -290,7 +290,7 @@ impl Testbed {
             .collect()
     }
 
-    /// What issues a load to targets that are held; several are one stripe.
+    /// Returns the issuer of a load to targets that are held; several are one stripe.
     fn issuer(&self, held: &[&Held], direct: bool, stripe: Option<Stripe>) -> Result<Issuer, CaseStop> {
         match &self.parts.engine {
             RealEngine::Fio(engine) => {
@@ -476,7 +476,7 @@ impl Testbed {
         Ok(loads)
     }
 
-    /// What a reader must know where memory answers in the place of storage.
+    /// Returns warnings for results that come from this host's memory instead of storage.
     fn measures_memory(&self, loads: &[RealLoad]) -> Vec<String> {
         let direct = loads.iter().all(|load| is_direct(&load.settings));
         let roots = Roots::system();
@@ -580,7 +580,7 @@ impl Testbed {
     }
 }
 
-/// What the content that a load wrote came to, in words and figures.
+/// Describes the content that a load wrote, in words and figures.
 fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)> {
     let (compress, dedupe) = (content.compress_percent()?, content.dedupe_percent()?);
     let requested = load.load.shape.content;

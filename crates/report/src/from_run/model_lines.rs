@@ -98,13 +98,13 @@ fn lacking(text: &str) -> Vec<Cited> {
             "The model has no cleaning of copied-on-write blocks, no snapshots and no other work on the nodes’ cores."
         ));
     }
-    if has("disk_array:") {
+    if has_hard_disks(text) {
         lines.push(cited!(
             "The model has no patrol reads and no learning cycles of batteries; drives become slow only where a plan says so."
         ));
     }
     if has(plan::RESOLVED) {
-        lines.push(cited!("The model has no nodes that fail, no read-ahead of controllers and no wear."));
+        lines.push(cited!("The model has no nodes that fail and no wear."));
         let has_service = |service: &str| {
             text.lines().any(|line| line.starts_with(&format!("{}{service}.", plan::RESOLVED)))
         };
@@ -139,6 +139,11 @@ pub fn has_no_garbage_collection(source: &Source<'_>) -> bool {
 /// Whether an array of parts has flash modules, which are known by their rates alone.
 fn has_modules(text: &str) -> bool {
     text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".write_interference:"))
+}
+
+/// Whether an array of parts has hard disks.
+fn has_hard_disks(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".rpm:"))
 }
 
 /// Whether the tail of a direction is that of a model without spread: its 99.9th percentile is hardly above its median.

@@ -190,7 +190,8 @@ fn settings_of(description: &ArrayDescription, random: &mut Random) -> Map<Strin
         put("volume", one_of(random, &["nvme", "nvme", "hybrid"]).into());
         put("host", one_of(random, &["node", "client"]).into());
     }
-    if description.disk_array.is_some() {
+    let is_disk = |group: &array::Group| matches!(group.drives, array::Drives::HardDisk(_));
+    if description.composed.as_ref().is_some_and(|parts| parts.groups.iter().any(is_disk)) {
         put("write_cache", one_of(random, &["on", "off"]).into());
     }
     settings

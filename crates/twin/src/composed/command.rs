@@ -19,6 +19,8 @@ pub(crate) enum TaskKind {
     Rebuild,
     /// One stripe that is read for verification; `offset_bytes` is its number.
     Verify,
+    /// Read ahead of a sequential reader; `tag` is its chunk.
+    ReadAhead,
 }
 
 impl TaskKind {
@@ -63,7 +65,7 @@ pub(crate) struct Command {
     /// Controller whose cache it uses.
     pub owner: u16,
     pub link: u16,
-    /// Host, where paths tell hosts apart.
+    /// Host that issued it.
     pub host: u16,
     /// I/Os that hard disks still have.
     pub left: u16,
@@ -145,6 +147,8 @@ payloads! {
         9 => PartDone(u32),
         /// The second array has acknowledged a write that stores nothing.
         10 => Acknowledged(u32),
+        /// The host's file system is done with an answer.
+        11 => Delivered(u32),
     }
 }
 

@@ -5,16 +5,35 @@ use std::collections::VecDeque;
 use load::Direction;
 
 use super::rates::rate;
+use super::read_ahead::ReadAhead;
 use super::settings::Settings;
 use crate::cache::{DestageOrder, ReadCache, WriteCache};
 use crate::engine::{Rate, Server, ServerPool};
 use crate::part::{Counters, count_processors};
+
+/// How often something happened in a controller.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub commands: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub dirty_hits: u64,
+    pub read_hits: u64,
+    pub read_ahead_hits: u64,
+    pub read_ahead_bytes: u64,
+}
+
+/// Commands and bytes of a window that never fills.
+const OPEN_WINDOW: (u64, u64) = (1 << 20, 1 << 40);
 
 /// One controller.
 #[derive(Debug, Clone)]
 pub(crate) struct Controller {
     read_ns: u64,
     write_ns: u64,
+    parity_ns: u64,
+    /// Taking a command in takes no time.
+    takes_in_at_once: bool,
     copy: Rate,
     parity: Rate,
     mirror: Option<Rate>,
@@ -32,8 +51,12 @@ pub(crate) struct Controller {
     waiting: VecDeque<(u32, u32)>,
     pub write_cache: Option<WriteCache>,
     pub read_cache: Option<ReadCache>,
-    commands: u64,
-    pub hits: u64,
+    pub read_ahead: Option<ReadAhead>,
+    /// Blocks of the read cache in use when the window of a fast-forward began.
+    read_blocks_at_window: u64,
+    /// Reads and writes are counted apart.
+    counts_directions: bool,
+    pub tally: Tally,
 }
 
 impl Controller {
@@ -47,20 +70,28 @@ impl Controller {
                 cache.write_back.get(),
                 block_bytes,
                 cache.destage_from.share() * 100.0,
-                DestageOrder::Address,
+                if cache.destage_order.get() == 1 { DestageOrder::Age } else { DestageOrder::Address },
                 cache.destage.count(),
             )
         });
         let read_cache = (on.read_cache && cache.read.get() >= block_bytes)
             .then(|| ReadCache::new(cache.read.get(), block_bytes));
+        let ahead_bytes = cache.read_ahead.get();
+        let read_ns = or_none(controllers.read.get() + array.fabric.target.get());
+        let write_ns = or_none(controllers.write.get() + array.fabric.target.get());
+        let (copy, buffer) =
+            (rate(controllers.copy.get(), on.memory), rate(cache.buffer_rate.get(), on.processors));
         Controller {
-            read_ns: or_none(controllers.read.get() + array.fabric.target.get()),
-            write_ns: or_none(controllers.write.get() + array.fabric.target.get()),
-            copy: rate(controllers.copy.get(), on.memory),
-            parity: rate(controllers.parity.get(), on.parity),
+            read_ns,
+            write_ns,
+            takes_in_at_once: (read_ns, write_ns) == (0, 0)
+                && (copy, buffer) == (Rate::UNLIMITED, Rate::UNLIMITED),
+            parity_ns: or_none(if on.parity { controllers.parity_command.get() } else { 0 }),
+            copy,
+            parity: rate(controllers.parity.get(), on.parity && on.processors),
             mirror: (has_peer && cache.mirrored.is_on() && on.mirroring)
                 .then(|| rate(cache.mirror.get(), true)),
-            buffer: rate(cache.buffer_rate.get(), on.processors),
+            buffer,
             window: if on.window { controllers.window.count() } else { u32::MAX },
             window_bytes: if on.window { controllers.window_bytes.get() } else { u64::MAX },
             processors: ServerPool::new(controllers.processors.count()),
@@ -73,18 +104,71 @@ impl Controller {
             waiting: VecDeque::with_capacity(1024),
             write_cache,
             read_cache,
-            commands: 0,
-            hits: 0,
+            read_ahead: (on.read_ahead && ahead_bytes > 0).then(|| ReadAhead::new(ahead_bytes)),
+            read_blocks_at_window: 0,
+            counts_directions: array
+                .groups
+                .iter()
+                .any(|group| matches!(group.drives, array::Drives::HardDisk(_))),
+            tally: Tally::default(),
         }
+    }
+
+    /// Whether its window never fills, so that nothing waits for a place in it.
+    pub fn has_open_window(&self) -> bool {
+        u64::from(self.window) >= OPEN_WINDOW.0 && self.window_bytes >= OPEN_WINDOW.1
+    }
+
+    /// Its memory loses what was read.
+    pub fn forget_reads(&mut self) {
+        if let Some(cache) = &mut self.read_cache {
+            cache.forget();
+        }
+    }
+
+    /// A window of a fast-forward begins.
+    pub fn begin_window(&mut self) {
+        self.read_blocks_at_window = self.read_cache.as_ref().map_or(0, ReadCache::filled_blocks);
+        if let Some(cache) = &mut self.write_cache {
+            cache.begin_window();
+        }
+    }
+
+    /// Whether the caches have done since the window began what they would do for ever: written data neither gathers nor drains,
+    /// and what was read has either filled its cache or adds nothing to it.
+    pub fn is_steady(&self) -> bool {
+        let has_read_as_before =
+            |cache: &ReadCache| cache.is_full() || cache.filled_blocks() == self.read_blocks_at_window;
+        self.read_cache.as_ref().is_none_or(has_read_as_before)
+            && self.write_cache.as_ref().is_none_or(WriteCache::is_steady)
+    }
+
+    /// Whether written data are in the cache: how dense they lie before the sweep that takes them to the drives changes over
+    /// minutes, and with it what a write costs hard disks.
+    pub fn is_sweeping(&self) -> bool {
+        self.write_cache.as_ref().is_some_and(|cache| cache.fill()[0] > 0)
     }
 
     /// Takes a command in; returns when a processor has seen to it, its data has passed through memory, and what it writes is in
     /// the buffer.
     #[inline]
     pub fn take_in(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
-        self.commands += 1;
-        let service_ns = if direction == Direction::Read { self.read_ns } else { self.write_ns };
-        let seen_ns = self.processors.serve(now_ns, service_ns);
+        self.tally.commands += 1;
+        let service_ns = match direction {
+            Direction::Read => {
+                self.tally.reads += 1;
+                self.read_ns
+            }
+            Direction::Write => {
+                self.tally.writes += 1;
+                self.write_ns
+            }
+            Direction::Trim => self.write_ns,
+        };
+        if self.takes_in_at_once {
+            return now_ns;
+        }
+        let seen_ns = if service_ns == 0 { now_ns } else { self.processors.serve(now_ns, service_ns) };
         let moved_ns = self.memory.serve(now_ns, self.copy.duration_ns(bytes));
         let ready_ns = seen_ns + (moved_ns - now_ns);
         if direction == Direction::Write && self.buffer != Rate::UNLIMITED {
@@ -104,10 +188,17 @@ impl Controller {
         self.processors.serve(now_ns, service_ns)
     }
 
+    /// Whether parity takes it time.
+    pub fn computes(&self) -> bool {
+        self.parity != Rate::UNLIMITED || self.parity_ns > 0
+    }
+
     /// When parity, or lost data, is computed over so many bytes.
     #[inline]
     pub fn compute(&mut self, now_ns: u64, bytes: u64) -> u64 {
-        self.engine.serve(now_ns, self.parity.duration_ns(bytes))
+        let begun_ns =
+            if self.parity_ns == 0 { now_ns } else { self.processors.serve(now_ns, self.parity_ns) };
+        self.engine.serve(begun_ns, self.parity.duration_ns(bytes))
     }
 
     /// When a cached write is copied to another controller.
@@ -170,13 +261,21 @@ impl Controller {
     /// What it has done.
     pub fn count_into(&self, counters: &mut Counters, index: usize) {
         let entity = format!("controller-{index}");
-        counters.add(&entity, "commands", self.commands);
+        let tally = self.tally;
+        counters.add(&entity, "commands", tally.commands);
+        if self.counts_directions {
+            counters.add(&entity, "reads", tally.reads);
+            counters.add(&entity, "writes", tally.writes);
+            counters.add(&entity, "dirty_hits", tally.dirty_hits);
+            counters.add(&entity, "read_ahead_hits", tally.read_ahead_hits);
+            counters.add(&entity, "read_ahead_bytes", tally.read_ahead_bytes);
+        }
         count_processors(&self.processors, counters, &entity);
         counters.add(&entity, "memory_busy_ns", self.memory.busy_ns());
         counters.add(&entity, "parity_engine_busy_ns", self.engine.busy_ns());
         counters.add(&entity, "mirror_busy_ns", self.mirror_link.busy_ns());
         counters.add(&entity, "write_buffer_busy_ns", self.write_buffer.busy_ns());
-        counters.add(&entity, "read_cache_hits", self.hits);
+        counters.add(&entity, "read_cache_hits", tally.read_hits);
         let mut waiting_commands = self.waiting.len() as u64;
         if let Some(cache) = &self.write_cache {
             let [blocks, extents, waiting] = cache.fill();

@@ -90,6 +90,7 @@ impl EventLoop for Model {
             ModelEvent::Start(command) => self.start(command),
             ModelEvent::PhaseDone(command) => self.phase_done(command),
             ModelEvent::Answer(command) => return self.answered(command),
+            ModelEvent::Delivered(command) => return self.completed(command),
             ModelEvent::DiskWakes(drive) => self.disk_wakes(drive),
             ModelEvent::RebuildDue(set) => self.set_view(set as usize).rebuild_is_due(),
             ModelEvent::Fault(index) => match self.faults.take(index) {
@@ -112,6 +113,8 @@ impl EventLoop for Model {
         let (due, says) = self.failover.step(self.now_ns);
         match due {
             ControllerEvent::Left(controller) => {
+                // What was read is gone with its memory; what was written lies in the peer's as well.
+                self.controllers[controller as usize].forget_reads();
                 for (command, _) in self.controllers[controller as usize].abandon_waiting() {
                     if !self.goes_another_way(command, controller as u16) {
                         self.goes_to_partner(command, controller as u16);
@@ -131,7 +134,7 @@ impl EventLoop for Model {
     /// Hard disks choose among all commands of one moment.
     #[inline]
     fn flush_deferred(&mut self) {
-        if !self.has_hard_disks {
+        if !self.has_queues {
             return;
         }
         for group in 0..self.groups.drives.len() {

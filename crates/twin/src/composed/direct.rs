@@ -1,12 +1,15 @@
-//! Commands of one segment on whole sets of modules with nothing between: what their plans say, without making them.
+//! Commands of one segment on whole sets of drives that answer at once, with nothing between: what their plans say, without making
+//! them.
 
+use layout::{Place, Redundancy};
 use load::Direction;
 
 use super::Model;
 use super::drives::GroupDrives;
+use crate::drive::disk::DiskCommand;
 
 impl Model {
-    /// When the data of a read of one segment is there; `None` where a plan must say what is read.
+    /// When the data of a read of one segment, or on modules of several, is there; `None` where a plan must say what is read.
     #[inline]
     pub(super) fn read_directly(&mut self, index: u32) -> Option<u64> {
         let command = self.commands.get(index);
@@ -15,23 +18,37 @@ impl Model {
             return None;
         }
         let (offset_bytes, length_bytes) = (command.offset_bytes, u64::from(command.length_bytes));
+        let layout = &state.set.layout;
         let first = self.groups.first(state.set.group);
-        let GroupDrives::Modules(modules) = &mut self.groups.drives[state.set.group] else { return None };
         let (now_ns, is_sequential) = (self.now_ns, command.is_sequential);
-        if let Some(place) = state.set.layout.place_of(offset_bytes, length_bytes) {
-            return Some(modules.read(
-                now_ns,
-                state.drive_in(place.drive) - first,
-                length_bytes,
-                is_sequential,
-            ));
+        match &mut self.groups.drives[state.set.group] {
+            GroupDrives::Modules(modules) => {
+                if let Some(place) = layout.place_of(offset_bytes, length_bytes) {
+                    let drive = state.drive_in(place.drive) - first;
+                    return Some(modules.read(now_ns, drive, length_bytes, is_sequential));
+                }
+                let mut done_ns = now_ns;
+                layout.for_each_covered(offset_bytes, length_bytes, |piece| {
+                    let (drive, bytes) = (state.drive_in(piece.drive) - first, u64::from(piece.length_bytes));
+                    done_ns = done_ns.max(modules.read(now_ns, drive, bytes, is_sequential));
+                });
+                Some(done_ns)
+            }
+            GroupDrives::HardDisks(disks) => {
+                // Which mirror is read is for a plan.
+                if matches!(layout.redundancy(), Redundancy::Copies(2..)) {
+                    return None;
+                }
+                let place = layout.place_of(offset_bytes, length_bytes)?;
+                let part = DiskCommand {
+                    direction: Direction::Read,
+                    offset_bytes: state.set.base_bytes + place.offset_bytes,
+                    length_bytes: command.length_bytes,
+                };
+                Some(disks.serve(now_ns, state.drive_in(place.drive) - first, part))
+            }
+            GroupDrives::SolidStates(_) => None,
         }
-        let mut done_ns = now_ns;
-        state.set.layout.for_each_covered(offset_bytes, length_bytes, |piece| {
-            let (drive, bytes) = (state.drive_in(piece.drive) - first, u64::from(piece.length_bytes));
-            done_ns = done_ns.max(modules.read(now_ns, drive, bytes, is_sequential));
-        });
-        Some(done_ns)
     }
 
     /// When a write that follows others is in the modules: its data, and parity with the end of a stripe. `None` where a plan must
@@ -39,8 +56,11 @@ impl Model {
     #[inline]
     pub(super) fn gather_directly(&mut self, index: u32) -> Option<u64> {
         let command = self.commands.get(index);
+        if !command.is_sequential || !self.maintains_parity {
+            return None;
+        }
         let state = &self.sets[usize::from(command.set)];
-        if !command.is_sequential || !self.maintains_parity || !state.is_direct() {
+        if !state.is_direct() {
             return None;
         }
         let first = self.groups.first(state.set.group);
@@ -68,15 +88,26 @@ impl Model {
         if !is_small || self.computes_parity || !self.maintains_parity || !state.is_direct() {
             return None;
         }
-        let bytes = u64::from(command.length_bytes);
-        let [data, parity] = state.set.layout.modified_places(command.offset_bytes, bytes)?;
+        let length_bytes = command.length_bytes;
+        let [data, parity] =
+            state.set.layout.modified_places(command.offset_bytes, u64::from(length_bytes))?;
         let first = self.groups.first(state.set.group);
-        let (data, parity) = (state.drive_in(data.drive) - first, state.drive_in(parity.drive) - first);
-        let GroupDrives::Modules(modules) = &mut self.groups.drives[state.set.group] else { return None };
+        let drives = &mut self.groups.drives[state.set.group];
         let now_ns = self.now_ns;
-        let mut carry_out = |drive: u32| match direction {
-            Direction::Read => modules.read(now_ns, drive, bytes, false),
-            Direction::Write | Direction::Trim => modules.write(now_ns, drive, bytes),
+        let mut carry_out = |place: Place| {
+            let drive = state.drive_in(place.drive) - first;
+            match drives {
+                GroupDrives::Modules(modules) if direction == Direction::Read => {
+                    modules.read(now_ns, drive, u64::from(length_bytes), false)
+                }
+                GroupDrives::Modules(modules) => modules.write(now_ns, drive, u64::from(length_bytes)),
+                GroupDrives::HardDisks(disks) => {
+                    let offset_bytes = state.set.base_bytes + place.offset_bytes;
+                    disks.serve(now_ns, drive, DiskCommand { direction, offset_bytes, length_bytes })
+                }
+                // No set of them is direct.
+                GroupDrives::SolidStates(_) => now_ns,
+            }
         };
         let data_ns = carry_out(data);
         Some(data_ns.max(carry_out(parity)))

@@ -72,6 +72,11 @@ impl GroupDrives {
         })
     }
 
+    /// Whether drives choose among the commands that wait for them, and say later when one is done.
+    pub fn has_queues(&self) -> bool {
+        matches!(self, GroupDrives::HardDisks(disks) if !disks.answers_at_once)
+    }
+
     /// Noun of the drives of a group among counters and in notes.
     pub fn noun(group: &array::Group) -> &'static str {
         match group.drives {
@@ -170,12 +175,11 @@ impl GroupDrives {
         }
     }
 
-    /// How long time may be skipped; hard disks hold positions and queues that are always simulated.
+    /// How long time may be skipped, as far as drives decide that.
     pub fn steady_for_ns(&self, window_ns: u64) -> u64 {
         match self {
-            GroupDrives::HardDisks(_) => 0,
             GroupDrives::SolidStates(group) => group.steady_for_ns(window_ns),
-            GroupDrives::Modules(_) => u64::MAX,
+            GroupDrives::HardDisks(_) | GroupDrives::Modules(_) => u64::MAX,
         }
     }
 
@@ -231,17 +235,17 @@ fn hard_disk(disk: &array::HardDisk) -> HardDiskDescription {
         seek_min: Nanos(disk.seek_min.get()),
         seek_average: Nanos(disk.seek_average.get()),
         write_settle: Nanos(disk.write_settle.get()),
-        seek_linear_from: 1.0,
-        head_switch: Nanos(0),
+        seek_linear_from: disk.linear_from.share(),
+        head_switch: Nanos(disk.head_switch.get()),
         command_overhead: Nanos(disk.command.get()),
-        interface_bytes_per_s: 600_000_000,
+        interface_bytes_per_s: disk.interface.get(),
         queue_window: disk.queue.count(),
-        plans_ahead: false,
+        plans_ahead: disk.plans_ahead.is_on(),
         queue_age_limit: Nanos(disk.age_limit.get()),
         segments: disk.segments.count(),
         segment_bytes: Bytes(disk.segment.get()),
-        write_cache: false,
-        write_cache_bytes: Bytes(0),
+        write_cache: disk.write_buffer.get() > 0,
+        write_cache_bytes: Bytes(disk.write_buffer.get()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Hosts, links to the array, the network between nodes, and links to the drives.
 
+use super::file_system::Completions;
 use super::paths::{Destination, Paths};
 use super::rates::rate;
 use super::settings::Settings;
@@ -12,6 +13,15 @@ use crate::part::{Counters, LinkDirection, count_threads};
 struct Port {
     out: LinkDirection,
     into: LinkDirection,
+}
+
+impl Port {
+    fn count_into(&self, counters: &mut Counters, entity: &str, names: [&'static str; 4]) {
+        counters.add(entity, names[0], self.out.bytes);
+        counters.add(entity, names[1], self.into.bytes);
+        counters.add(entity, names[2], self.out.busy_ns());
+        counters.add(entity, names[3], self.into.busy_ns());
+    }
 }
 
 /// Equal ports with one rate.
@@ -42,11 +52,7 @@ impl Ports {
 
     fn count_into(&self, counters: &mut Counters, name: &str, names: [&'static str; 4]) {
         for (index, port) in self.ports.iter().enumerate() {
-            let entity = format!("{name}-{index}");
-            counters.add(&entity, names[0], port.out.bytes);
-            counters.add(&entity, names[1], port.into.bytes);
-            counters.add(&entity, names[2], port.out.busy_ns());
-            counters.add(&entity, names[3], port.into.busy_ns());
+            port.count_into(counters, &format!("{name}-{index}"), names);
         }
     }
 }
@@ -55,6 +61,8 @@ impl Ports {
 #[derive(Debug, Clone)]
 pub(crate) struct Fabric {
     threads: Threads,
+    /// None where hosts use the volumes raw.
+    pub completions: Option<Completions>,
     links: Ports,
     pub link_latency_ns: u64,
     paths: Paths,
@@ -63,6 +71,8 @@ pub(crate) struct Fabric {
     network_latency_ns: u64,
     /// By group and, where each node has one, node.
     backends: Vec<Option<Backend>>,
+    /// Data takes time between controllers and drives.
+    pub delays_drives: bool,
 }
 
 /// Links to the drives of one group: one pipe of their sum for each node.
@@ -70,6 +80,12 @@ pub(crate) struct Fabric {
 struct Backend {
     ports: Ports,
     latency_ns: u64,
+}
+
+impl Backend {
+    fn takes_time(&self) -> bool {
+        self.ports.command_ns > 0 || self.ports.rate != Rate::UNLIMITED || self.latency_ns > 0
+    }
 }
 
 impl Fabric {
@@ -82,7 +98,7 @@ impl Fabric {
             Ports::new(count, or_none(is_on, command_ns / ports), rate(total_rate, is_on))
         };
         let sites = super::services::array_sites(array, settings);
-        let backends = (0..sites)
+        let backends: Vec<Option<Backend>> = (0..sites)
             .flat_map(|_| &array.groups)
             .map(|group| {
                 let backend = group.backend.as_ref()?;
@@ -100,8 +116,12 @@ impl Fabric {
             })
             .collect();
         let network = array.network.as_ref();
+        let file_system = array.file_system.as_ref().filter(|_| settings.uses_file_system);
+        let file_system_ns = file_system.map_or(0, |file_system| file_system.submit.get());
         Fabric {
-            threads: Threads::new(&array.hosts, array.fabric.initiator.get(), on.host),
+            completions: file_system
+                .map(|file_system| Completions::new(file_system, array.hosts.count.count())),
+            threads: Threads::new(&array.hosts, array.fabric.initiator.get() + file_system_ns, on.host),
             links: Ports::new(
                 links,
                 or_none(on.links, array.fabric.command.get()),
@@ -118,6 +138,7 @@ impl Fabric {
                     array.node_count(),
                 )
             }),
+            delays_drives: network.is_some() || backends.iter().flatten().any(Backend::takes_time),
             network_latency_ns: network.map_or(0, |network| or_none(on.network, network.latency.get())),
             backends,
         }
@@ -134,10 +155,27 @@ impl Fabric {
         self.threads.keep_order()
     }
 
+    /// Whether read data reaches the hosts in a time that no other I/O changes.
+    pub fn returns_unhindered(&self) -> bool {
+        self.links.command_ns == 0 && self.links.rate == Rate::UNLIMITED && self.completions.is_none()
+    }
+
+    /// Read data passed the link, where that takes no time.
+    #[inline]
+    pub fn note_returned(&mut self, link: u16, bytes: u64) {
+        self.links.ports[usize::from(link)].into.bytes += bytes;
+    }
+
     /// Host of a job.
     #[inline]
     pub fn host_of(&self, job: u32) -> u16 {
         self.paths.host_of(job)
+    }
+
+    /// Whether there is nothing to choose.
+    #[inline]
+    pub fn has_one_link(&self) -> bool {
+        self.links.ports.len() == 1
     }
 
     /// The link that a host's command takes to a controller, or to any of a node that `is_known_up` to the host.
@@ -198,6 +236,9 @@ impl Fabric {
     pub fn count_into(&self, counters: &mut Counters, hosts: u32) {
         let (threads, busy_ns) = self.threads.count();
         count_threads(threads, busy_ns, counters, if hosts == 1 { "host" } else { "hosts" });
+        if let Some(completions) = &self.completions {
+            completions.count_into(counters);
+        }
         let names = ["to_array_bytes", "to_host_bytes", "to_array_busy_ns", "to_host_busy_ns"];
         self.links.count_into(counters, "link", names);
         if let Some(network) = &self.network {
@@ -206,8 +247,13 @@ impl Fabric {
         }
         let names = ["to_drives_bytes", "from_drives_bytes", "to_drives_busy_ns", "from_drives_busy_ns"];
         for (group, backend) in self.backends.iter().enumerate() {
-            if let Some(backend) = backend {
-                backend.ports.count_into(counters, &format!("drive-links-{group}"), names);
+            match backend {
+                // One pipe is known by the name of all such links.
+                Some(backend) if self.backends.len() == 1 && backend.ports.ports.len() == 1 => {
+                    backend.ports.ports[0].count_into(counters, "drive-links", names);
+                }
+                Some(backend) => backend.ports.count_into(counters, &format!("drive-links-{group}"), names),
+                None => {}
             }
         }
     }

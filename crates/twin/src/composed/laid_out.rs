@@ -41,6 +41,9 @@ impl LaidOut {
                 first_address = first_address.div_ceil(stripe_bytes) * stripe_bytes;
                 let mut state = SetState::new(array, set, first_address, *used_bytes);
                 state.set.group += site * array.groups.len();
+                let own = places.iter().filter(|place| place.set == states.len() % used.len());
+                state.volume_ends = own.map(|place| place.offset_bytes + place.bytes).collect();
+                state.volume_ends.sort_unstable();
                 states.push(state);
                 first_address += bytes;
             }

@@ -5,6 +5,7 @@ use load::{Completion, Direction};
 use super::Model;
 use super::command::{Command, ModelEvent, Phase, TaskKind};
 use super::paths::Destination;
+use super::read_ahead::Source;
 use crate::availability::{DATA_LOST, Migrates};
 
 /// Bits of a stripe's number below that of its set.
@@ -12,7 +13,7 @@ const SET_SHIFT: u32 = 48;
 
 impl Model {
     /// Begins an I/O's command to one volume.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(
         &mut self,
         tag: u32,
@@ -22,57 +23,73 @@ impl Model {
         is_part: bool,
     ) {
         let volume = &mut self.volumes[piece.volume as usize];
-        let starts_ns = volume
-            .limiter
-            .as_mut()
-            .map_or(issued_at_ns, |limiter| limiter.starts_at_ns(issued_at_ns, piece.length_bytes));
-        let mut command = Command {
-            issued_at_ns,
-            offset_bytes: volume.offset_bytes + piece.offset_bytes,
-            length_bytes: piece.length_bytes,
-            tag,
-            preferred: volume.preferred,
-            set: volume.set,
-            host,
-            direction: piece.direction,
-            is_part,
-            ..Command::BLANK
+        let starts_ns = match &mut volume.limiter {
+            Some(limiter) => limiter.starts_at_ns(issued_at_ns, piece.length_bytes),
+            None => issued_at_ns,
         };
-        let is_issued = starts_ns == self.now_ns || self.keeps_order;
-        let next_ns = if is_issued { self.route(&mut command, starts_ns) } else { starts_ns };
         let index = self.commands.reserve(Command::BLANK);
-        *self.commands.get_mut(index) = command;
+        // Field by field: [`Slab::reserve`] says why.
+        let command = self.commands.get_mut(index);
+        command.issued_at_ns = issued_at_ns;
+        command.ready_ns = 0;
+        command.offset_bytes = volume.offset_bytes + piece.offset_bytes;
+        command.length_bytes = piece.length_bytes;
+        command.tag = tag;
+        command.wait_ns = 0;
+        command.preferred = volume.preferred;
+        command.set = volume.set;
+        command.host = host;
+        command.left = 0;
+        command.direction = piece.direction;
+        command.kind = TaskKind::Host;
+        command.phase = Phase::Read;
+        command.is_part = is_part;
+        command.is_lost = false;
+        command.is_admitted = false;
+        command.is_answered_early = false;
+        command.ends = 1;
+        command.is_sequential = false;
         if let Some(services) = &mut self.services {
             services.begin(index, piece.job);
         }
-        let next = if is_issued { ModelEvent::Arrive(index) } else { ModelEvent::Issue(index) };
-        self.queue.push(next_ns, next.pack());
+        if starts_ns != self.now_ns && !self.keeps_order {
+            return self.queue.push(starts_ns, ModelEvent::Issue(index).pack());
+        }
+        let arrives_ns = self.route(index, starts_ns);
+        // What takes no time is no event.
+        if arrives_ns == self.now_ns {
+            return self.arrive(index);
+        }
+        self.queue.push(arrives_ns, ModelEvent::Arrive(index).pack());
     }
 
     /// The job's thread hands a command over.
     pub(super) fn issue(&mut self, index: u32) {
-        let mut command = *self.commands.get(index);
-        let at_ns = self.route(&mut command, self.now_ns);
-        *self.commands.get_mut(index) = command;
+        let at_ns = self.route(index, self.now_ns);
         self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
     }
 
     /// Sends a command that is handed over at a moment to the controller that owns its volume, or to the node that has its data.
     /// Returns when it is there.
     #[inline(always)]
-    fn route(&mut self, command: &mut Command, at_ns: u64) -> u64 {
+    fn route(&mut self, index: u32, at_ns: u64) -> u64 {
+        let command = self.commands.get_mut(index);
         let state = &self.sets[usize::from(command.set)];
         let home = if state.is_cluster { state.primary(command) } else { state.home };
         let owner = u32::from(home) * self.controllers_per_node + u32::from(command.preferred);
         let failover = &self.failover;
-        let destination = if self.is_active_active {
-            Destination::Node(home)
+        let link = if self.fabric.has_one_link() {
+            0
         } else {
-            Destination::Controller(failover.reached(owner, at_ns) as u16)
+            let destination = if self.is_active_active {
+                Destination::Node(home)
+            } else {
+                Destination::Controller(failover.reached(owner, at_ns) as u16)
+            };
+            self.fabric.choose_link(command.host, destination, |controller| {
+                !failover.is_any_away() || failover.is_known_up(controller, at_ns)
+            })
         };
-        let link = self.fabric.choose_link(command.host, destination, |controller| {
-            !failover.is_any_away() || failover.is_known_up(controller, at_ns)
-        });
         let bytes = (command.direction == Direction::Write).then_some(u64::from(command.length_bytes));
         command.owner = owner as u16;
         command.controller = self.fabric.controller_of(link);
@@ -90,6 +107,9 @@ impl Model {
         let Command { direction, length_bytes, .. } = *self.commands.get(index);
         let bytes = if direction == Direction::Trim { 0 } else { u64::from(length_bytes) };
         let at_ns = self.controllers[usize::from(controller)].take_in(self.now_ns, direction, bytes);
+        if at_ns == self.now_ns {
+            return self.start(index);
+        }
         self.queue.push(at_ns, ModelEvent::Start(index).pack());
     }
 
@@ -146,24 +166,46 @@ impl Model {
                 }
                 self.answer(index);
             }
-            Direction::Read => {
-                let controller = &mut self.controllers[owner];
-                if controller.holds(address, length) {
-                    controller.hits += 1;
-                    self.answer(index);
-                } else {
-                    self.enter_window(index);
-                }
-            }
+            Direction::Read => self.start_read(index, &command),
             Direction::Write => match &mut self.controllers[owner].write_cache {
-                Some(cache) => {
+                Some(cache) if !(self.mirrors && self.failover.is_any_away()) => {
                     if cache.take_in(index, address, length) {
                         self.cached(index);
                     }
                     self.destage(command.owner);
                 }
-                None => self.enter_window(index),
+                _ => self.enter_window(index),
             },
+        }
+    }
+
+    /// A read is at its controller: its data is in memory, on its way there, or on the drives.
+    fn start_read(&mut self, index: u32, command: &Command) {
+        let state = &self.sets[usize::from(command.set)];
+        let (address, length) = (state.address(command.offset_bytes), u64::from(command.length_bytes));
+        let controller = &mut self.controllers[usize::from(command.owner)];
+        if controller.write_cache.as_ref().is_some_and(|cache| cache.holds(address, length)) {
+            controller.tally.dirty_hits += 1;
+            return self.answer(index);
+        }
+        let mut source = Source::Drives;
+        if let Some(read_ahead) = &mut controller.read_ahead {
+            let end = state.address(state.volume_end(command.offset_bytes));
+            source = read_ahead.read(index, address, length, end, &mut self.fetches);
+            controller.tally.read_ahead_hits += u64::from(source != Source::Drives);
+        }
+        let is_kept = controller.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length));
+        if source == Source::Drives && is_kept {
+            controller.tally.read_hits += 1;
+            source = Source::Memory;
+        }
+        match source {
+            Source::Memory => self.has_read(index),
+            Source::OnItsWay => {}
+            Source::Drives => self.enter_window(index),
+        }
+        if !self.fetches.is_empty() {
+            self.fetch_ahead(command.owner, command.set);
         }
     }
 
@@ -199,6 +241,9 @@ impl Model {
     /// A host's command goes to the drives once its controller's window has room.
     #[inline]
     fn enter_window(&mut self, index: u32) {
+        if self.is_window_open {
+            return self.begin_at_drives(index);
+        }
         let command = self.commands.get(index);
         if self.controllers[usize::from(command.controller)].admit(index, command.length_bytes) {
             self.begin_at_drives(index);
@@ -210,7 +255,7 @@ impl Model {
     fn begin_at_drives(&mut self, index: u32) {
         let follows = self.follows_stream(index);
         let command = self.commands.get_mut(index);
-        command.is_admitted = true;
+        command.is_admitted = !self.is_window_open;
         command.is_sequential = follows;
         if command.direction == Direction::Read {
             return self.begin_read(index);
@@ -286,6 +331,7 @@ impl Model {
             }
             TaskKind::Host | TaskKind::Data | TaskKind::Internal => self.answer(index),
             TaskKind::Verify => drop(self.commands.take(index)),
+            TaskKind::ReadAhead => self.has_read_ahead(index),
             TaskKind::Destage => self.has_destaged(index, owner),
             TaskKind::Rebuild => {
                 self.commands.take(index);
@@ -336,9 +382,19 @@ impl Model {
         }
     }
 
-    /// The host has its answer: the I/O completes with its last command.
+    /// The host has its answer: its file system hands it on, where there is one.
     #[inline]
     pub(super) fn answered(&mut self, index: u32) -> Option<Completion> {
+        let Some(completions) = &mut self.fabric.completions else { return self.completed(index) };
+        let command = self.commands.get(index);
+        let at_ns = completions.complete(self.now_ns, command.host, u64::from(command.length_bytes));
+        self.queue.push(at_ns, ModelEvent::Delivered(index).pack());
+        None
+    }
+
+    /// The application has its answer: the I/O completes with its last command.
+    #[inline]
+    pub(super) fn completed(&mut self, index: u32) -> Option<Completion> {
         let Command { tag, issued_at_ns, is_part, mut is_lost, .. } = *self.commands.get(index);
         self.end(index);
         if is_part {

@@ -37,6 +37,8 @@ struct HostPaths {
 pub(crate) struct Paths {
     /// One for all where they share the links.
     hosts: Box<[HostPaths]>,
+    /// Hosts that jobs are dealt to.
+    host_count: u32,
     /// By link.
     controllers: Box<[u16]>,
     /// False: a host takes its first open link always.
@@ -63,19 +65,19 @@ impl Paths {
                 .collect(),
         };
         let hosts = (0..hosts).map(of_host).collect();
-        Paths { hosts, controllers, balances }
+        Paths { hosts, host_count: array.hosts.count.count(), controllers, balances }
     }
 
-    /// Host of a job, as far as paths tell hosts apart.
+    /// Host of a job.
     #[inline]
     pub fn host_of(&self, job: u32) -> u16 {
-        (job % self.hosts.len() as u32) as u16
+        if self.host_count == 1 { 0 } else { (job % self.host_count) as u16 }
     }
 
     /// The next link to a destination whose controller `is_known_up` to the host; any link where none is.
     #[inline]
     pub fn choose(&mut self, host: u16, to: Destination, is_known_up: impl Fn(u32) -> bool) -> u16 {
-        let paths = &mut self.hosts[usize::from(host)];
+        let paths = &mut self.hosts[if self.hosts.len() == 1 { 0 } else { usize::from(host) }];
         let turns = match to {
             Destination::Controller(controller) => &mut paths.by_controller[usize::from(controller)],
             Destination::Node(node) => &mut paths.by_node[usize::from(node)],

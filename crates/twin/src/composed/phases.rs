@@ -5,16 +5,19 @@ use load::Direction;
 
 use super::Model;
 use super::command::{Command, ModelEvent, Phase, TaskKind};
-use super::drives::{DriveAnswer, DriveCommand};
+use super::drives::{DriveAnswer, DriveCommand, GroupDrives};
 use super::fabric::DrivePath;
 use crate::availability::Migrates;
+use crate::drive::disk::DiskCommand;
 
 impl Model {
     #[inline]
     pub(super) fn begin_read(&mut self, index: u32) {
         self.commands.get_mut(index).phase = Phase::Read;
-        if let Some(done_ns) = self.read_directly(index) {
-            return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+        if self.has_direct_drives
+            && let Some(done_ns) = self.read_directly(index)
+        {
+            return self.phase_ends(index, done_ns);
         }
         if self.plan_read(index) {
             self.at_drives(index, Direction::Read);
@@ -24,12 +27,18 @@ impl Model {
     }
 
     pub(super) fn plan_read(&mut self, index: u32) -> bool {
-        let command = *self.commands.get(index);
+        let command = self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
         let length = u64::from(command.length_bytes);
         let layout = &state.set.layout;
-        // Neighbouring stripes are read from different mirrors.
-        let pick = layout.stripe_of(command.offset_bytes).0 as u32;
+        let pick = if state.picks_mirrors {
+            self.random.next_u64() as u32
+        } else if state.is_cluster {
+            // Neighbouring stripes are read from different replicas.
+            layout.stripe_of(command.offset_bytes).0 as u32
+        } else {
+            0
+        };
         if state.recovery.loss.failed().is_empty() {
             layout.read(command.offset_bytes, length, &Healthy, pick, &mut self.plan).is_ok()
         } else {
@@ -40,13 +49,16 @@ impl Model {
     /// A write, or a stripe of a rebuild, begins: what parity needs is read first.
     #[inline]
     pub(super) fn begin_write(&mut self, index: u32) {
+        if !self.has_direct_drives {
+            return self.begin_planned_write(index);
+        }
         if let Some(done_ns) = self.modify_directly(index, Direction::Read) {
             self.commands.get_mut(index).phase = Phase::ReadOld;
             return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
         }
         if let Some(done_ns) = self.gather_directly(index) {
             self.commands.get_mut(index).phase = Phase::Write;
-            return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+            return self.phase_ends(index, done_ns);
         }
         self.begin_planned_write(index);
     }
@@ -103,7 +115,7 @@ impl Model {
             model.carry_out(index, direction);
         };
         match command.kind {
-            TaskKind::Verify => return false,
+            TaskKind::Verify | TaskKind::ReadAhead => return false,
             TaskKind::Rebuild => {
                 if !self.set_view(usize::from(command.set)).plan_rebuild(command.offset_bytes) {
                     return false;
@@ -164,13 +176,29 @@ impl Model {
 
     /// Hands the planned reads or writes to the drives.
     pub(super) fn carry_out(&mut self, index: u32, direction: Direction) {
-        let command = *self.commands.get(index);
+        let command = self.commands.get_mut(index);
         let is_read = direction == Direction::Read;
+        let state = &self.sets[usize::from(command.set)];
+        let ios = if is_read { self.plan.reads() } else { self.plan.writes() };
+        let (group, first) = (state.set.group, self.groups.first(state.set.group));
+        let drives = &mut self.groups.drives[group];
+        if let GroupDrives::HardDisks(disks) = drives
+            && disks.answers_at_once
+            && !self.fabric.delays_drives
+        {
+            for io in ios {
+                if is_read || !state.recovery.loss.is_empty_place(io.drive) {
+                    let offset_bytes = state.set.base_bytes + io.offset_bytes;
+                    let part = DiskCommand { direction, offset_bytes, length_bytes: io.length_bytes };
+                    let done_ns = disks.serve(self.now_ns, state.drive_in(io.drive) - first, part);
+                    command.ready_ns = command.ready_ns.max(done_ns);
+                }
+            }
+            return;
+        }
         // The array's own reads go from stripe to stripe.
         let is_sequential =
             command.is_sequential || matches!(command.kind, TaskKind::Rebuild | TaskKind::Verify);
-        let state = &self.sets[usize::from(command.set)];
-        let ios = if is_read { self.plan.reads() } else { self.plan.writes() };
         // Whose controller carries it out.
         let home = (u32::from(command.owner) / self.controllers_per_node) as u16;
         let (mut left, mut wait_most_ns, mut ready_ns) = (command.left, command.wait_ns, command.ready_ns);
@@ -178,11 +206,14 @@ impl Model {
             if !is_read && state.recovery.loss.is_empty_place(io.drive) {
                 continue;
             }
-            let (group, drive) = self.groups.place(state.drive_in(io.drive));
-            let path = DrivePath { group, home, node: state.node_of(io.drive), is_read };
-            let wait_ns = self.fabric.wait_for_drive_ns(self.now_ns, path, u64::from(io.length_bytes));
+            let wait_ns = if self.fabric.delays_drives {
+                let path = DrivePath { group, home, node: state.node_of(io.drive), is_read };
+                self.fabric.wait_for_drive_ns(self.now_ns, path, u64::from(io.length_bytes))
+            } else {
+                0
+            };
             let io = DriveCommand {
-                drive,
+                drive: state.drive_in(io.drive) - first,
                 direction,
                 offset_bytes: state.set.base_bytes + io.offset_bytes,
                 length_bytes: io.length_bytes,
@@ -190,7 +221,7 @@ impl Model {
                 command: index,
                 is_sequential,
             };
-            match self.groups.drives[group].carry_out(self.now_ns, io) {
+            match drives.carry_out(self.now_ns, io) {
                 DriveAnswer::At(at_ns) => ready_ns = ready_ns.max(at_ns + wait_ns),
                 DriveAnswer::Later => {
                     left += 1;
@@ -198,16 +229,38 @@ impl Model {
                 }
             }
         }
-        let record = self.commands.get_mut(index);
-        (record.left, record.wait_ns, record.ready_ns) = (left, wait_most_ns, ready_ns);
+        (command.left, command.wait_ns, command.ready_ns) = (left, wait_most_ns, ready_ns);
     }
 
     /// All I/Os of a phase are with the drives.
     pub(super) fn is_at_drives(&mut self, index: u32) {
         let command = self.commands.get(index);
         if command.left == 0 {
-            self.queue.push(command.ready_ns, ModelEvent::PhaseDone(index).pack());
+            self.phase_ends(index, command.ready_ns);
         }
+    }
+
+    /// The phase of a command is over at a moment from now on. Where nothing can come between that and its answer, its answer is next.
+    #[inline]
+    fn phase_ends(&mut self, index: u32, ready_ns: u64) {
+        let command = self.commands.get(index);
+        if let Some(times) = &self.answers_in
+            && command.kind == TaskKind::Host
+            && !command.is_answered_early
+        {
+            let is_last = match command.phase {
+                Phase::Read => times.is_of_reads,
+                Phase::Write => true,
+                Phase::ReadOld | Phase::Compute => false,
+            };
+            if is_last {
+                if command.phase == Phase::Read {
+                    self.fabric.note_returned(command.link, u64::from(command.length_bytes));
+                }
+                return self.queue.push(ready_ns + times.ns, ModelEvent::Answer(index).pack());
+            }
+        }
+        self.queue.push(ready_ns, ModelEvent::PhaseDone(index).pack());
     }
 
     /// A hard disk has carried out an I/O of a command.
@@ -217,6 +270,9 @@ impl Model {
         command.left -= 1;
         if command.left == 0 {
             let at_ns = command.ready_ns.max(now_ns + command.wait_ns);
+            if at_ns == now_ns {
+                return self.phase_done(index);
+            }
             self.queue.push(at_ns, ModelEvent::PhaseDone(index).pack());
         }
     }
@@ -228,20 +284,20 @@ impl Model {
         match phase {
             Phase::Read if kind.is_io() && !self.computes_parity => return self.has_read(index),
             Phase::Write => return self.has_written(index),
-            Phase::ReadOld => {
+            Phase::ReadOld if self.has_direct_drives => {
                 if let Some(done_ns) = self.modify_directly(index, Direction::Write) {
                     self.commands.get_mut(index).phase = Phase::Write;
-                    return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+                    return self.phase_ends(index, done_ns);
                 }
             }
-            Phase::Read | Phase::Compute => {}
+            Phase::Read | Phase::ReadOld | Phase::Compute => {}
         }
         self.planned_phase_done(index);
     }
 
     fn planned_phase_done(&mut self, index: u32) {
         let command = *self.commands.get(index);
-        if command.kind == TaskKind::Verify {
+        if matches!(command.kind, TaskKind::Verify | TaskKind::ReadAhead) {
             return self.has_written(index);
         }
         let state = &self.sets[usize::from(command.set)];
@@ -279,6 +335,9 @@ impl Model {
     pub(super) fn compute(&mut self, index: u32, bytes: u64) {
         let controller = usize::from(self.commands.get(index).controller);
         let at_ns = self.controllers[controller].compute(self.now_ns, bytes);
+        if at_ns == self.now_ns {
+            return self.phase_done(index);
+        }
         self.queue.push(at_ns, ModelEvent::PhaseDone(index).pack());
     }
 }

@@ -19,10 +19,14 @@ pub(crate) struct SetState {
     pub has_parity: bool,
     /// Whether its members lie on different nodes.
     pub is_cluster: bool,
+    /// Mirrors are picked at random: any of them is as near as another.
+    pub picks_mirrors: bool,
+    /// Where volumes end in it, in order.
+    pub volume_ends: Vec<u64>,
     /// Node of its first member.
     pub home: u16,
-    /// Its drives are modules with one parity, behind no network and no back end.
-    has_direct_modules: bool,
+    /// Its drives answer at once, behind no network and no back end that takes time.
+    pub has_direct_drives: bool,
 }
 
 impl SetState {
@@ -44,10 +48,10 @@ impl SetState {
             migration: Migration::new(&set.layout),
             has_parity: matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..)),
             is_cluster: set.pool.is_some(),
-            has_direct_modules: matches!(group.drives, array::Drives::FlashModule(_))
-                && matches!(set.layout.redundancy(), layout::Redundancy::Parity(1))
-                && set.pool.is_none()
-                && group.backend.is_none(),
+            picks_mirrors: set.pool.is_none()
+                && matches!(set.layout.redundancy(), layout::Redundancy::Copies(2..)),
+            volume_ends: Vec::new(),
+            has_direct_drives: false,
             home: set.slots.first().map_or(0, |slot| slot.node as u16),
             set,
         }
@@ -62,10 +66,10 @@ impl SetState {
         self.node_of(layout.place(stripe, member).drive)
     }
 
-    /// Whether nothing is lost and only modules take time at the drives.
+    /// Whether nothing is lost and only drives that answer at once take time.
     #[inline]
     pub fn is_direct(&self) -> bool {
-        self.has_direct_modules && self.recovery.loss.failed().is_empty()
+        self.has_direct_drives && self.recovery.loss.failed().is_empty()
     }
 
     /// Drive of the array that is fitted in a place of the set.
@@ -88,6 +92,12 @@ impl SetState {
     #[inline]
     pub fn node_of(&self, place: DriveIndex) -> u16 {
         self.set.slots[usize::from(place)].node as u16
+    }
+
+    /// Where the volume that has an offset ends.
+    pub fn volume_end(&self, offset_bytes: u64) -> u64 {
+        let next = self.volume_ends.partition_point(|&end| end <= offset_bytes);
+        self.volume_ends.get(next).copied().unwrap_or_else(|| self.set.layout.capacity_bytes())
     }
 
     /// Address of an offset among those of all sets.

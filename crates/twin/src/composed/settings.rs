@@ -1,12 +1,14 @@
 //! Settings of an array of parts.
 
+use array::LayoutKind;
 use serde_json::{Map, Value};
 
+use super::arrange::Arrangement;
 use crate::TwinError;
-use crate::settings::{Setting, all_of, bad, read, switches};
+use crate::settings::{Setting, all_of, bad, read, switches, unknown};
 
 /// Settings that are no switches.
-const OWN: [Setting; 2] = [
+const OWN: [Setting; 8] = [
     Setting {
         name: "condition",
         takes: CONDITIONS,
@@ -17,7 +19,18 @@ const OWN: [Setting; 2] = [
         takes: "the name of volumes",
         says: "volumes that a load is for; the first of the description without it",
     },
+    Setting { name: "raid", takes: LEVELS, says: "RAID level of the set" },
+    Setting { name: "layout", takes: LAYOUTS, says: "pool or RAID level of the set" },
+    Setting { name: "disks", takes: DRIVES, says: "drives of the set" },
+    Setting { name: "segment", takes: BYTES, says: "bytes on one drive before the next drive follows" },
+    Setting { name: "volume_size", takes: BYTES, says: "bytes of each volume" },
+    Setting { name: "filesystem", takes: "raw, or a file system of the hosts", says: "what I/Os go through" },
 ];
+
+const LEVELS: &str = "a RAID level: 0, 1, 5, 6 or 10";
+const LAYOUTS: &str = "ddp, raid6 or raid10";
+const DRIVES: &str = "a number of drives";
+const BYTES: &str = "a size in bytes";
 
 const CONDITIONS: &str = "fresh, filled, written or steady";
 
@@ -25,15 +38,16 @@ switches! {
     /// Mechanisms, which are on unless switched off.
     Switches {
         host => "off: hosts' processors take no time",
-        links => "off: links between hosts and controllers carry any load in no time",
+        links => "off: links between hosts and controllers, and to the drives, carry any load in no time",
         balancing => "off: a host sends all commands over its first link that is open",
         network => "off: the network between nodes carries any load in no time",
-        processors => "off: controllers' processors and write buffers take no time",
+        processors => "off: controllers' processors, memory, parity and write buffers take no time, and the hosts of hard disks",
         window => "off: any number of commands may be under way in the drives",
         memory => "off: data passes through controllers' memory in no time",
         parity => "off: writes leave parity alone",
         write_cache => "off: a write is answered only when the drives have it",
         read_cache => "off: nothing of what was read is kept",
+        read_ahead => "off: controllers do not read ahead",
         mirroring => "off: cached writes are not copied to another controller",
         backend => "off: links to the drives carry any load in no time",
         gc => "off: garbage collection of solid-state drives takes no time",
@@ -43,7 +57,7 @@ switches! {
         seek => "off: arms move in no time",
         rotation => "off: every sector is under the head when it is wanted",
         reordering => "off: hard disks serve commands in the order of their arrival",
-        drive_buffer => "off: hard disks do not read ahead",
+        drive_buffer => "off: hard disks neither read ahead nor acknowledge writes early",
         limits => "off: volumes have no limits",
         thin => "off: all capacity is allocated, and finding it takes no time",
         reduction => "off: data is stored as it comes",
@@ -56,7 +70,7 @@ switches! {
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 30] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 37] = all_of(&OWN, Switches::SETTINGS);
 
 /// What can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -82,7 +96,10 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         }
         "write_cache" => cache.write_back.get() > 0 || cache.buffered.is_on(),
         "read_cache" => cache.read.get() > 0,
-        "mirroring" => cache.write_back.get() > 0 && cache.mirrored.is_on() && has_peer,
+        "read_ahead" => cache.read_ahead.get() > 0,
+        "raid" | "layout" | "disks" | "segment" | "volume_size" => Arrangement::is_of(array),
+        "filesystem" => array.file_system.is_some(),
+        "mirroring" => cache.write_back.get() > 0 && cache.mirrored.is_on(),
         "backend" => array.groups.iter().any(|group| group.backend.is_some()),
         "condition" if array.thin.is_some() => true,
         "condition" | "gc" => has(|drives| matches!(drives, array::Drives::SolidState(_))),
@@ -120,13 +137,22 @@ pub(crate) struct Settings {
     pub condition: Condition,
     /// Entry of the description's volumes.
     pub volume: usize,
+    pub arrangement: Arrangement,
+    /// I/Os go through the hosts' file system.
+    pub uses_file_system: bool,
     pub on: Switches,
 }
 
 impl Settings {
     /// Reads settings, refusing what the array does not have.
     pub fn parse(map: &Map<String, Value>, array: &array::Array) -> Result<Self, TwinError> {
-        let settings = Settings { condition: Condition::Filled, volume: 0, on: Switches::ON };
+        let settings = Settings {
+            condition: Condition::Filled,
+            volume: 0,
+            arrangement: Arrangement::default(),
+            uses_file_system: false,
+            on: Switches { write_cache: array.cache.mode.get() == 0, ..Switches::ON },
+        };
         let set = |settings: &mut Settings, name: &str, value: &Value| {
             match name {
                 "condition" => {
@@ -138,11 +164,74 @@ impl Settings {
                     };
                 }
                 "volume" => settings.volume = volume_of(value, array)?,
+                "raid" => settings.arrangement.layout = Some(raid(value)?),
+                "layout" => settings.arrangement.layout = Some(pool_or_raid(value)?),
+                "disks" => {
+                    let drives = whole(name, value, DRIVES)?;
+                    let drives = drives.try_into().map_err(|_| bad(name, value, DRIVES))?;
+                    settings.arrangement.drives = Some(drives);
+                }
+                "segment" => settings.arrangement.segment_bytes = Some(whole(name, value, BYTES)?),
+                "volume_size" => settings.arrangement.volume_bytes = Some(whole(name, value, BYTES)?),
+                "filesystem" => settings.uses_file_system = uses_file_system(value, array)?,
                 _ => return Ok(false),
             }
             Ok(true)
         };
-        read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))
+        let mut settings = read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))?;
+        let arranged: Vec<&str> = settings.arrangement.names().collect();
+        if !arranged.is_empty() && !Arrangement::is_of(array) {
+            return Err(unknown(&arranged.join(", "), &settings_of(array)));
+        }
+        // What is described apart of the links and of the controllers is switched off with them.
+        let on = &mut settings.on;
+        (on.backend, on.memory) = (on.backend && on.links, on.memory && on.processors);
+        // Plans for disks have meant the hosts' processors as well since before hosts had a switch of their own.
+        let is_disk = |group: &array::Group| matches!(group.drives, array::Drives::HardDisk(_));
+        on.host &= on.processors || !array.groups.iter().any(is_disk);
+        Ok(settings)
+    }
+}
+
+/// A whole number, or the text of one: settings of a target are texts where the plan language does not know them.
+fn whole(name: &str, value: &Value, takes: &str) -> Result<u64, TwinError> {
+    let parsed = match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    };
+    parsed.ok_or_else(|| bad(name, value, takes))
+}
+
+fn raid(value: &Value) -> Result<LayoutKind, TwinError> {
+    match whole("raid", value, LEVELS)? {
+        0 => Ok(LayoutKind::Raid0),
+        1 => Ok(LayoutKind::Raid1),
+        5 => Ok(LayoutKind::Raid5),
+        6 => Ok(LayoutKind::Raid6),
+        10 => Ok(LayoutKind::Raid10),
+        _ => Err(bad("raid", value, LEVELS)),
+    }
+}
+
+fn pool_or_raid(value: &Value) -> Result<LayoutKind, TwinError> {
+    match value.as_str() {
+        Some("ddp") => Ok(LayoutKind::Pool),
+        Some("raid6") => Ok(LayoutKind::Raid6),
+        Some("raid10") => Ok(LayoutKind::Raid10),
+        _ => Err(bad("layout", value, LAYOUTS)),
+    }
+}
+
+/// Whether a value names the file system of the hosts; `raw` names none.
+fn uses_file_system(value: &Value, array: &array::Array) -> Result<bool, TwinError> {
+    let known = array.file_system.as_ref().map(|file_system| file_system.name.text.as_str());
+    match value.as_str() {
+        Some("raw") => Ok(false),
+        name if name.is_some() && name == known => Ok(true),
+        _ => {
+            let names: Vec<&str> = ["raw"].into_iter().chain(known).collect();
+            Err(bad("filesystem", value, &names.join(", ")))
+        }
     }
 }
 

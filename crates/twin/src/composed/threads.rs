@@ -20,10 +20,10 @@ enum ThreadsOf {
 }
 
 impl Threads {
-    /// Threads that have done nothing yet; they take no time unless `take_time`. The protocol costs `initiator_ns` an I/O.
-    pub fn new(hosts: &array::Hosts, initiator_ns: u64, take_time: bool) -> Threads {
+    /// Threads that have done nothing yet; they take no time unless `take_time`. Protocol and file system cost `more_ns` an I/O.
+    pub fn new(hosts: &array::Hosts, more_ns: u64, take_time: bool) -> Threads {
         Threads {
-            submit_ns: if take_time { hosts.submit.get() + initiator_ns } else { 0 },
+            submit_ns: if take_time { hosts.submit.get() + more_ns } else { 0 },
             copy: rate(hosts.copy.get(), take_time),
             of: if hosts.threads.get() == 1 {
                 ThreadsOf::Ios { threads: 0, busy_ns: 0 }

@@ -17,7 +17,7 @@ pub use topology::{Topology, TopologyPart};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{disk_array, replicated, ssd_array};
+use crate::{replicated, ssd_array};
 
 /// A storage array and its hosts, as parts with their properties. Exactly one of the kinds is given.
 // One optional key a kind rather than a tagged enum: serde buffers an enum's content, and errors in it would lose
@@ -38,9 +38,6 @@ pub struct ArrayDescription {
     /// Kind: solid-state drives with live garbage collection behind controllers that own LUNs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssd_array: Option<ssd_array::Description>,
-    /// Kind: hard disks in a RAID level or a pool behind controllers with a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_array: Option<disk_array::Description>,
     /// Array of parts, resolved from the array language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -52,12 +49,11 @@ pub struct ArrayDescription {
 pub(crate) enum Kind<'a> {
     Replicated(&'a replicated::Description),
     SsdArray(&'a ssd_array::Description),
-    DiskArray(&'a disk_array::Description),
     Composed(&'a array::Array),
 }
 
 /// The keys of all kinds, for messages.
-const KINDS: &str = "`ssd_array`, `disk_array`, `replicated`";
+const KINDS: &str = "`ssd_array`, `replicated`, or describe it by parts with `groups:`";
 
 impl ArrayDescription {
     /// Description of an array of parts.
@@ -68,7 +64,6 @@ impl ArrayDescription {
             about: array.about.clone(),
             replicated: None,
             ssd_array: None,
-            disk_array: None,
             composed: Some(Box::new(array)),
         }
     }
@@ -78,7 +73,6 @@ impl ArrayDescription {
         let given = [
             ("replicated", self.replicated.as_ref().map(Kind::Replicated)),
             ("ssd_array", self.ssd_array.as_ref().map(Kind::SsdArray)),
-            ("disk_array", self.disk_array.as_ref().map(Kind::DiskArray)),
             ("composed", self.composed.as_deref().map(Kind::Composed)),
         ];
         let mut kinds = given.into_iter().filter_map(|(key, kind)| Some((key, kind?)));
@@ -102,7 +96,6 @@ impl ArrayDescription {
         match self.kind()? {
             Kind::Replicated(description) => description.check().map_err(|error| error.under("replicated")),
             Kind::SsdArray(description) => description.check().map_err(|error| error.under("ssd_array")),
-            Kind::DiskArray(description) => description.check().map_err(|error| error.under("disk_array")),
             Kind::Composed(array) => array.check().map_err(|problem| DescriptionError {
                 path: problem.path,
                 problem: problem.message,
@@ -116,7 +109,6 @@ impl ArrayDescription {
         match self.kind() {
             Ok(Kind::Replicated(description)) => description.bench(),
             Ok(Kind::SsdArray(description)) => description.bench(),
-            Ok(Kind::DiskArray(description)) => description.bench(),
             Ok(Kind::Composed(array)) => topology::of_parts(array),
             Err(_) => Topology::default(),
         }

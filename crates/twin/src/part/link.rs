@@ -101,11 +101,6 @@ impl LinkServers {
         self.links.len()
     }
 
-    /// Whether data passes in no time.
-    pub fn cost_nothing(&self) -> bool {
-        self.rate == Rate::UNLIMITED && self.command_ns == 0
-    }
-
     /// How long a command without data takes.
     #[inline]
     pub fn command_ns(&self) -> u64 {

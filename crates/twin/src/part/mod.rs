@@ -22,7 +22,7 @@ pub(crate) use disks::Disks;
 pub(crate) use drive::{Traffic, bytes_per_s, check_capacity, count_arm, nanos_of_ms, nanos_of_us};
 pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, no_flash_drive};
 pub(crate) use hard_disks::{DiskSwitches, check_hard_disk, hard_disks, switched_hard_disk};
-pub(crate) use host::{HostThreads, check_hosts, count_threads};
+pub(crate) use host::count_threads;
 pub use link::Links;
 pub(crate) use link::{LinkDirection, LinkServers};
 pub(crate) use modules::{ModuleTiming, Modules};
