@@ -21,7 +21,7 @@ fn command(program: &str) -> Command {
     command
 }
 
-/// What an example prints at last.
+/// Runs an example to its end; returns the last line that it prints.
 fn run(name: &str) -> String {
     let output = command("bash").arg(directory().join(name)).output().expect("bash is needed by this test");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

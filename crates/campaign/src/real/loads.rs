@@ -69,7 +69,7 @@ pub(crate) struct Measured {
     pub verified_blocks: Option<u64>,
     /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
-    /// How our own engine handed I/O over, where it chose by trials.
+    /// Handover of I/O by our own engine, where it chose by trials.
     pub handover: Option<HandoverChoice>,
 }
 

@@ -594,7 +594,7 @@ fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)>
     Some((text, data))
 }
 
-/// How our own engine handed I/O over, and what its trials gave.
+/// Data of the event that says how our own engine handed I/O over, with what its trials gave.
 fn handover_data(load: &RealLoad, choice: &HandoverChoice) -> Value {
     let way =
         |way: &Handover| json!({ "force_async": way.force_async, "defer_taskrun": way.deferred_completion });
