@@ -102,30 +102,32 @@ struct Series<'a> {
     more_is_better: bool,
 }
 
+/// A headline: its name, the finding that has it, its value, and whether more is better.
+type Headline = (&'static str, HeadlineOf, fn(&crate::Level) -> f64, bool);
+
 /// A headline of a run: the finding that has it.
 type HeadlineOf = fn(&Findings) -> Option<(&Finding, &crate::Level)>;
 
 fn headlines(runs: &[Findings]) -> Vec<Series<'_>> {
-    let all: [(&'static str, HeadlineOf, fn(&crate::Level) -> f64, bool); 3] = [
+    let all: [Headline; 3] = [
         ("peak-iops", Findings::peak_iops, |level| level.iops, true),
         ("peak-bandwidth", Findings::peak_bandwidth, |level| level.bw_bytes_per_s, true),
         ("lowest-latency", Findings::lowest_latency, |level| level.mean_latency_ns, false),
     ];
-    let of =
-        |(quantity, headline, value, more_is_better): (_, HeadlineOf, fn(&crate::Level) -> f64, bool)| {
-            let one = |found: &Findings| {
-                let (finding, level) = headline(found)?;
-                let value = value(level);
-                // Of a rate and of a latency at a fixed depth the relative noise is that of the I/Os a second.
-                let case = finding.case.as_deref().and_then(|case| found.case(&finding.stage, case))?;
-                let within = within(Metric::Iops, case).map(|noise| Within {
-                    standard_error: noise.standard_error / case.result.iops.max(f64::MIN_POSITIVE) * value,
-                    ..noise
-                });
-                Some((Sample { value, within }, Some(case.path())))
-            };
-            Series { quantity, of: None, values: runs.iter().map(one).collect(), more_is_better }
+    let of = |(quantity, headline, value, more_is_better): Headline| {
+        let one = |found: &Findings| {
+            let (finding, level) = headline(found)?;
+            let value = value(level);
+            // Of a rate and of a latency at a fixed depth the relative noise is that of the I/Os a second.
+            let case = finding.case.as_deref().and_then(|case| found.case(&finding.stage, case))?;
+            let within = within(Metric::Iops, case).map(|noise| Within {
+                standard_error: noise.standard_error / case.result.iops.max(f64::MIN_POSITIVE) * value,
+                ..noise
+            });
+            Some((Sample { value, within }, Some(case.path())))
         };
+        Series { quantity, of: None, values: runs.iter().map(one).collect(), more_is_better }
+    };
     all.into_iter().map(of).collect()
 }
 
@@ -271,13 +273,11 @@ fn least_scatter(values: &[f64], most: usize) -> Vec<(f64, Vec<usize>)> {
     let mut found = vec![best[count].clone()];
     for changes in 1..=most {
         let mut next = vec![(f64::INFINITY, Vec::new()); count + 1];
-        for end in changes + 1..=count {
-            for at in changes..end {
-                let total = best[at].0 + scatter(at, end);
-                if total < next[end].0 {
-                    let mut places = best[at].1.clone();
-                    places.push(at);
-                    next[end] = (total, places);
+        for (end, least) in next.iter_mut().enumerate().skip(changes + 1) {
+            for (at, (before, places)) in best.iter().enumerate().take(end).skip(changes) {
+                let total = before + scatter(at, end);
+                if total < least.0 {
+                    *least = (total, places.iter().copied().chain([at]).collect());
                 }
             }
         }

@@ -353,13 +353,16 @@ fn trend_section(compared: &Compared<'_>) -> Section {
     }
 }
 
+/// A value with the range about it.
+type Ranged = (f64, Option<(f64, f64)>);
+
 fn trend_chart(trend: &Trend, place: usize) -> Chart {
     let kind = kind_of(&trend.quantity);
     let known = || trend.values.iter().flatten();
     let raw: Vec<f64> = known().flat_map(|one| [one.value, one.level]).collect();
     let largest = raw.iter().copied().fold(0.0, f64::max);
     let (unit, divisor) = kind.unit(largest);
-    let points = |of: &dyn Fn(&findings::TrendValue) -> (f64, Option<(f64, f64)>)| -> Vec<Point> {
+    let points = |of: &dyn Fn(&findings::TrendValue) -> Ranged| -> Vec<Point> {
         trend
             .values
             .iter()
