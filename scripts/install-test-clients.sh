@@ -28,6 +28,7 @@ declare -A package_of=(
   [sshd]=openssh-server
   [ssh]=openssh-client
   [ip]=iproute2
+  [npm]=npm
 )
 if [ "${1:-}" = --long ]; then
   package_of[psql]=postgresql-client
@@ -47,6 +48,17 @@ install_kubernetes_validate() {
   mv "$kubernetes_validate_directory.part" "$kubernetes_validate_directory"
 }
 
+# Checks a report for those who use a screen reader or a keyboard; from npm, into a directory of its own.
+axe_core=axe-core@4.14.1
+axe_core_directory="${XDG_CACHE_HOME:-$HOME/.cache}/arraylab/${axe_core/@/-}"
+install_axe_core() {
+  [ -d "$axe_core_directory" ] && return
+  echo "test clients missing: $axe_core" >&2
+  rm -rf "$axe_core_directory.part"
+  npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$axe_core_directory.part" "$axe_core" >&2
+  mv "$axe_core_directory.part" "$axe_core_directory"
+}
+
 is_here() { command -v "$1" >/dev/null 2>&1 || [ -d "$1" ]; }
 missing_programs=()
 missing_packages=()
@@ -63,6 +75,7 @@ if ! python3 -m pip --version >/dev/null 2>&1; then
 fi
 if [ "${#missing_programs[@]}" -eq 0 ]; then
   install_kubernetes_validate
+  install_axe_core
   exit 0
 fi
 
@@ -87,3 +100,4 @@ if [ "${#still_missing[@]}" -ne 0 ]; then
   exit 1
 fi
 install_kubernetes_validate
+install_axe_core

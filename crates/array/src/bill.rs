@@ -27,8 +27,8 @@ struct Item<'a> {
     power: &'a Parameter,
 }
 
-/// Bill over all parts. Hosts count where they have a figure: whoever buys an array has hosts, unless they are a part of the offer.
-/// A cache counts where there is one.
+/// Returns the bill over all parts. Hosts count only where they have a price: a buyer has hosts already, unless they are part
+/// of the offer. A cache counts where there is one.
 pub fn bill(array: &Array) -> Bill {
     let items = items(array);
     let (price, without_price) = sum(&items, |item| item.price);

@@ -128,8 +128,8 @@ fn drive_ns(group: &Group, ios: &DriveIos) -> f64 {
     }
 }
 
-/// Busy time that a random I/O costs all parts of each kind, in nanoseconds of all such parts together; what keeps nobody waiting is not
-/// in it.
+/// Service demand of a random I/O on all parts of each kind, in nanoseconds of all such parts together; work that no I/O waits
+/// for is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
     /// Links, in the direction of the data.
@@ -152,7 +152,8 @@ pub struct Demand {
     pub drive_ns: f64,
 }
 
-/// Demand of a random I/O on the sets of one group or pool, of which this is one: no caches, no garbage collection.
+/// Returns the service demand of a random I/O on the RAID groups of one group or pool, of which this is one: no caches, no
+/// garbage collection.
 pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes: u64) -> Demand {
     let group = &array.groups[set.group];
     // Sets of one group on several nodes share the load.

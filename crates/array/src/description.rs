@@ -222,7 +222,7 @@ pub struct Group {
     pub drives: Drives,
     /// Drives of the group, or of each node.
     pub count: DriveCount,
-    /// Whether each node has such a group.
+    /// True if each node has such a group.
     pub is_per_node: bool,
     /// Links to the drives; `None` where they limit nothing.
     pub backend: Option<Backend>,
@@ -342,9 +342,9 @@ section! {
 /// Array of parts, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Array {
-    /// One line: what it is.
+    /// Title in one line.
     pub title: String,
-    /// What the description rests on and leaves out.
+    /// Sources of the description, and simplifications in it.
     pub about: String,
     /// Machines that issue the load.
     pub hosts: Hosts,

@@ -127,7 +127,7 @@ impl Drives {
         }
     }
 
-    /// Bytes that may be written to one in its life, as rated; `None` where nobody states it.
+    /// Returns the bytes that may be written to one drive in its life, as rated; `None` where no rating is known.
     pub fn rated_bytes(&self) -> Option<f64> {
         Endurance::of(self.offer().2.get()).map(|rated| rated.rated_bytes(self.capacity_bytes()))
     }

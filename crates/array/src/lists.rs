@@ -13,7 +13,7 @@ use crate::value::Layer;
 /// Groups, pools or entries of volumes in one array.
 const LIST_LIMIT: usize = 64;
 
-/// Why a layout of ZFS is not modelled, and what is nearest to it; `None` for any other word.
+/// Returns the reason why a layout of ZFS is not modelled, and the nearest layout that is; `None` for any other word.
 fn not_modelled(layout: &str) -> Option<(&'static str, &'static str)> {
     let (name, _) = layout.split_once(':').unwrap_or((layout, ""));
     if name.starts_with("draid") {

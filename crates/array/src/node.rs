@@ -14,9 +14,9 @@ pub struct Place {
 /// Value of a document with its position.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Node {
-    /// Where it stands.
+    /// Place in the text.
     pub place: Place,
-    /// What stands there.
+    /// Content of the node.
     pub content: Content,
 }
 
@@ -26,7 +26,7 @@ pub enum Content {
     /// An empty value.
     #[default]
     Nothing,
-    /// A number, a word or a text, as it is written.
+    /// Number, word or text, as written.
     Scalar(String),
     /// A list.
     List(Vec<Node>),

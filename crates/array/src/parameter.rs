@@ -50,7 +50,7 @@ pub enum SetBy {
 pub struct Parameter {
     /// The number: a count, bytes, nanoseconds, bytes a second, millionths of a share, 0 or 1, or the index of a word.
     pub value: u64,
-    /// The value as it is written.
+    /// Value as written.
     pub text: String,
     /// Kind of source.
     pub origin: Origin,

@@ -7,12 +7,12 @@ use crate::node::Place;
 pub struct Problem {
     /// The part file in which it stands, as `drives/nvme-3840-tlc`; `None` for the array's own file.
     pub part: Option<String>,
-    /// Where it stands.
+    /// Place in the text.
     pub place: Place,
     /// The key, as in `groups[0].drives.count`.
     pub path: String,
-    /// What is wrong.
+    /// Error in words.
     pub message: String,
-    /// What would do.
+    /// Suggested remedy.
     pub hint: String,
 }

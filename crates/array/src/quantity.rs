@@ -3,7 +3,7 @@
 /// Rate of what takes no time.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// Price, power or endurance that nobody states.
+/// Unknown price, power or endurance.
 pub const UNKNOWN: u64 = u64::MAX;
 
 /// Word for [`UNKNOWN`].
@@ -146,7 +146,7 @@ const BIT_UNITS: &[(&str, u128)] =
 const FRACTION_DIGITS_LIMIT: usize = 9;
 
 impl Kind {
-    /// What the key takes, for messages.
+    /// Describes the values that the key takes, for messages.
     pub fn takes(self) -> String {
         match self {
             Kind::Count => "a whole number, as `24`".into(),
@@ -203,7 +203,7 @@ impl Kind {
         }
     }
 
-    /// Whether `unknown` is a value of it: nothing simulates it, it is only added up.
+    /// Returns true if `unknown` is a value of it: the quantity is not simulated, only added up.
     pub fn may_be_unknown(self) -> bool {
         matches!(self, Kind::Dollars | Kind::Power | Kind::Endurance)
     }

@@ -1,6 +1,6 @@
 //! Refusal of an array by its checks, which know paths of keys but not the lines where they stand.
 
-/// What cannot be: the path of its keys, what is wrong, and what would do.
+/// Refusal of a description: the path of its keys, the error, and a suggested remedy.
 pub(crate) struct Refusal {
     pub path: String,
     pub message: String,

@@ -46,7 +46,7 @@ pub trait PartSource {
     fn names(&self, kind: &str) -> Vec<String>;
 }
 
-/// Whether a document is an array of parts.
+/// Returns true if a document is an array of parts.
 pub fn is_array(document: &Node) -> bool {
     document.get("groups").is_some()
 }
@@ -65,7 +65,7 @@ pub fn resolve(document: &Node, parts: &dyn PartSource) -> Result<Array, Problem
     }
 }
 
-/// Resolves a part by itself: its sections with their keys and values. Keys that only an array gives are left out.
+/// Resolves a part without an array: its sections with their keys and values. Keys that only an array gives are left out.
 pub fn resolve_part(
     kind: &str,
     name: &str,
@@ -200,7 +200,7 @@ impl Resolver<'_> {
         document.get(key).map(|node| self.section(Some(node), part_kind, key, &[])).transpose()
     }
 
-    /// A section of which a map gives some keys, and the part that the map uses others.
+    /// Reads a section whose keys come from a map and, for those that it lacks, from the part that the map uses.
     pub(crate) fn section<S: Section>(
         &self,
         node: Option<&Node>,

@@ -8,7 +8,7 @@ use crate::quantity::{Kind, UNKNOWN, UNLIMITED};
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Kind of its values.
     pub kind: Kind,
     /// Smallest value.
     pub least: u64,
@@ -16,12 +16,12 @@ pub struct Key {
     pub most: u64,
     /// Value where nothing is said; `None` where it must be given.
     pub default: Option<&'static str>,
-    /// What it is.
+    /// Meaning of the key, for help.
     pub help: &'static str,
 }
 
 impl Key {
-    /// Whether a value lies in its range.
+    /// Returns true if a value lies in its range.
     pub fn allows(&self, value: u64) -> bool {
         match self.kind {
             Kind::Text | Kind::Word(_) | Kind::Switch => true,

@@ -12,7 +12,7 @@ impl Array {
         self.drive_cache.as_ref().and_then(|cache| self.group(&cache.on.text))
     }
 
-    /// Whether a group holds the read cache, and no volumes.
+    /// Returns true if a group holds the read cache, and no volumes.
     pub fn is_cache(&self, group: usize) -> bool {
         self.cache_group() == Some(group)
     }

@@ -23,7 +23,7 @@ section! {
 }
 
 section! {
-    /// Inline data reduction: what is written is deduplicated and compressed before it goes to caches and drives.
+    /// Inline data reduction: written data is deduplicated and compressed before it goes to caches and drives.
     Reduction {
         block: Kind::Bytes, 4096..=1048576, default "8KiB", "Bytes that are compressed, and compared, as one.";
         compress: Kind::Limit, 1000000..=RATE_LIMIT, default "1GB/s", "Rate at which one processor compresses.";

@@ -17,13 +17,13 @@ pub struct Set {
     pub group: usize,
     /// Its pool, where it is one.
     pub pool: Option<usize>,
-    /// Where data lies.
+    /// Layout of the data.
     pub layout: Layout,
-    /// By drive of the layout: the drive of the array.
+    /// Drive of the array, by drive of the layout.
     pub slots: Vec<DriveSlot>,
     /// Drives of the array that take the place of lost ones.
     pub spares: Vec<u32>,
-    /// Where it begins on each drive.
+    /// First byte of the RAID group on each drive.
     pub base_bytes: u64,
 }
 

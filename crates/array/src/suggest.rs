@@ -33,7 +33,7 @@ pub(crate) fn hint_of<'a>(word: &str, known: impl IntoIterator<Item = &'a str> +
     did_you_mean(word, known).unwrap_or_default()
 }
 
-/// A text of a file as messages quote it: on one line, and at most so many characters of it.
+/// Shortens a text of a file for quotation in a message: one line, at most this many characters.
 pub fn shorten(text: &str, characters: usize) -> String {
     let clean: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(characters + 1).collect();

@@ -14,7 +14,7 @@ pub struct Warning {
     pub code: &'static str,
     /// Key that it is about.
     pub path: String,
-    /// What is implausible.
+    /// Implausible value, in words.
     pub message: String,
 }
 

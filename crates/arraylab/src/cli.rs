@@ -726,6 +726,12 @@ pub struct CompareArgs {
     /// Also write JUnit XML, for continuous integration
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Print the trend of each headline and case over the runs, and what changed in the inventory between them
+    #[arg(long)]
+    pub trend: bool,
+    /// Also write a report of two to eight runs side by side: HTML, or by the ending .md, .json or .pdf
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 }
 
 /// Arguments of `import`.
@@ -922,6 +928,8 @@ pub enum BenchKind {
     Serve,
     /// Time and size of the report of a 1,000-case run.
     Report,
+    /// Time and memory of results, findings and report of a run of 10,000 cases with counters.
+    Campaign,
     /// What it costs to watch a host with 200 block devices every second.
     Probe,
     /// Fast-forward beside exact simulation over random arrays, loads and events: errors, claimed confidence, time saved.
@@ -947,9 +955,9 @@ pub struct BenchArgs {
     /// For fast-forward, the seed of the random cases
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// For fast-forward, how many cases in which something is skipped
-    #[arg(long, value_name = "N", default_value_t = 60)]
-    pub cases: u64,
+    /// For fast-forward, how many cases in which something is skipped [default: 60]; for campaign, cases of the run [default: 10000]
+    #[arg(long, value_name = "N")]
+    pub cases: Option<u64>,
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,

@@ -14,7 +14,7 @@ pub const FAILED: u8 = 3;
 /// Interrupted; the run can be resumed.
 const INTERRUPTED: u8 = 130;
 
-/// Why a command did not do what it was asked to.
+/// Failure of a command, by its exit status.
 #[derive(Debug)]
 pub enum Failure {
     /// Nothing was written.

@@ -15,7 +15,7 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// For a person alone.
+    /// Makes a view for a person, without metrics.
     pub fn new(view: ProgressView) -> LiveView {
         LiveView { view, metrics: None }
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long an orderly end may take after a panic; it may wait for the thread that has gone.
+/// Time limit of an orderly end after a panic; it may wait for the thread that has gone.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// The first panic since [`stop_on_panic`].
@@ -17,7 +17,7 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 pub struct FirstPanic(Arc<Mutex<Option<String>>>);
 
 impl FirstPanic {
-    /// What it said, if there was one.
+    /// Returns the message of the first panic, if there was one.
     pub fn message(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -31,8 +31,8 @@ impl FirstPanic {
     }
 }
 
-/// From now on the first panic of any thread is kept and sets `stop`; a process that has not ended [`SHUTDOWN_LIMIT`]
-/// later is ended.
+/// Installs a panic hook that keeps the first panic of any thread and sets `stop`; a process that has not ended
+/// [`SHUTDOWN_LIMIT`] later is ended.
 pub fn stop_on_panic(stop: Arc<AtomicBool>) -> FirstPanic {
     stop_and(stop, || {
         // Without memory for a thread there is only the orderly end.

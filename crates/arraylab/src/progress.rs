@@ -12,7 +12,7 @@ const BAR_STEPS: u64 = 1000;
 
 /// Tells a person on stderr how a campaign goes.
 pub struct ProgressView {
-    /// Only where stderr is a terminal.
+    /// Progress bar, where stderr is a terminal.
     bar: Option<ProgressBar>,
 }
 

@@ -1,6 +1,6 @@
 //! Plain tables for terminals.
 
-/// How the cells of a column stand.
+/// Alignment of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Words.

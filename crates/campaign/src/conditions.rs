@@ -5,11 +5,11 @@ use load::{DirectionSample, Sample};
 use plan::{EventCondition, Quantity};
 use std::collections::VecDeque;
 
-/// A condition and what it has seen.
+/// Condition with the samples that it depends on.
 #[derive(Debug)]
 pub(crate) struct WatchedCondition<'a> {
     condition: &'a EventCondition,
-    /// The range of which a share of written bytes is one.
+    /// Length of the range to which shares of written bytes refer.
     range_bytes: u64,
     written_bytes: u64,
     window: VecDeque<f64>,
@@ -29,7 +29,7 @@ impl<'a> WatchedCondition<'a> {
         }
     }
 
-    /// Whether the condition holds after this sample. Samples of the ramp do not count.
+    /// Counts a sample and returns true if the condition holds now. Samples of the ramp do not count.
     pub fn holds_after(&mut self, sample: &Sample) -> bool {
         if sample.is_ramp {
             return false;

@@ -30,7 +30,7 @@ const FAILURES_IN_A_ROW_LIMIT: u32 = 3;
 /// Messages that may wait for the coordinator; workers wait beyond that, so that memory stays bounded.
 const MESSAGES_LIMIT: usize = 64;
 
-/// How often the coordinator looks at the interruption flag and tells the watcher about progress.
+/// Interval at which the coordinator checks the interruption flag and reports progress to the watcher.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Summary of a campaign at its end.
@@ -38,7 +38,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct Summary {
     /// The run directory.
     pub directory: PathBuf,
-    /// What the run's record says of the end.
+    /// End of the run, as its record has it.
     pub end: RunEnd,
     /// Cases with status `done`.
     pub done: usize,
@@ -50,19 +50,19 @@ pub struct Summary {
     pub pending: usize,
     /// Cases of rounds that were not needed.
     pub not_needed: usize,
-    /// How late the latest sample came, in nanoseconds, where twins went by the wall clock.
+    /// Largest delay of a sample behind the wall clock, in nanoseconds, where twins are paced by it.
     pub late_ns: Option<u64>,
 }
 
-/// What stands in for a case that rests on the results of others.
+/// Case with the rate, or the jobs and depth, that the results of other cases gave it.
 struct ResolvedCase {
     case: Case,
-    /// What results gave it: the kind of the event that says so.
+    /// Kind of the event that records it: `rate` or `load`.
     kind: &'static str,
     text: String,
 }
 
-/// Carries out what is pending of a campaign, until all is done, `interrupt` is raised, or it cannot go on.
+/// Runs the pending cases of a campaign, until all are done, `interrupt` is raised, or the campaign cannot go on.
 pub fn run_campaign(
     campaign: Campaign,
     interrupt: &AtomicBool,
@@ -199,7 +199,7 @@ fn work(
     worker.close(tx);
 }
 
-/// How the keeping ended.
+/// Ending of the coordination.
 enum RunEnding {
     All,
     Interrupted,
@@ -225,7 +225,7 @@ struct Coordinator<'a> {
     /// A pause is kept before the next case.
     not_before: Instant,
     needs_directories: bool,
-    /// Why the run cannot go on, where a worker says so.
+    /// Reason that a worker gives why the run cannot go on.
     gave_up: Option<String>,
     pace: Pace,
     watcher: &'a mut dyn Watcher,
@@ -326,7 +326,8 @@ impl Coordinator<'_> {
         Ok(())
     }
 
-    /// What stands in for a case that rests on the results of others, or why it cannot be run.
+    /// Resolves a case whose load depends on the results of others: the resolved case, or the reason why it cannot be run.
+    /// `None` for a case that depends on no results.
     fn resolved_case(&self, case_index: u32) -> Result<Option<Result<ResolvedCase, String>>, StoreError> {
         let case = &self.cases[case_index as usize];
         if let Some(share) = &case.rate_share {

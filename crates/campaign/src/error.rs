@@ -14,7 +14,7 @@ pub enum CampaignError {
     /// The guard refused, or the target could not be opened.
     #[error(transparent)]
     Permit(#[from] target::PermitError),
-    /// What sets the array cannot be used.
+    /// The array driver cannot be used.
     #[error(transparent)]
     Driver(#[from] driver::DriverError),
     /// The load generator cannot be used.
@@ -27,7 +27,7 @@ pub enum CampaignError {
         stage: String,
         /// The case.
         case: String,
-        /// What the twin says.
+        /// Error of the twin.
         source: Box<TwinError>,
     },
     /// A host that issues load cannot be used.
@@ -40,7 +40,7 @@ pub enum CampaignError {
         stage: String,
         /// The case.
         case: String,
-        /// What is wrong with it.
+        /// Error in the load's parameters.
         source: load::SpecError,
     },
     /// The request contradicts itself or the run.

@@ -31,7 +31,7 @@ impl Executor {
         }
     }
 
-    /// How many cases may run at once: cases on real targets would disturb each other.
+    /// Returns the number of cases that may run concurrently: 1 on real targets, where cases would disturb each other.
     pub fn threads(&self) -> usize {
         match self {
             Executor::Twin(simulator) => simulator.threads(),
@@ -39,7 +39,7 @@ impl Executor {
         }
     }
 
-    /// How late the latest sample of a twin was, where twins keep time with the wall clock.
+    /// Returns the largest delay of a sample behind the wall clock, where twins are paced by it.
     pub fn late_ns(&self) -> Option<u64> {
         match self {
             Executor::Twin(simulator) => simulator.late_ns(),
@@ -47,7 +47,7 @@ impl Executor {
         }
     }
 
-    /// What issues the load, as results name it.
+    /// Returns the name of the engine that issues the load, as results have it.
     pub fn engine_name(&self) -> &'static str {
         match self {
             Executor::Twin(_) => "sim",

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// A command that takes longer is ended: an inventory must not hold up a test.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// What a command writes beyond this is not kept.
+/// Limit on the stored output of a command; the rest is dropped.
 const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
 /// Commands with one for each device; more are left out, and that is said.
 const COMMANDS_LIMIT: usize = 1000;

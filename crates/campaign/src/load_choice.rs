@@ -38,7 +38,8 @@ impl Load {
     }
 }
 
-/// What the results so far choose, in words too. Of rounds only those of the `window` count. `None` where no case can be chosen.
+/// Chooses jobs and depth from the results so far, with the choice in words. Of rounds only those of the `window` count.
+/// `None` where no case can be chosen.
 pub(crate) fn choose(
     run: &RunReader,
     choice: &LoadChoice,
@@ -89,7 +90,7 @@ pub(crate) fn choose(
     }))
 }
 
-/// Why a case cannot be run.
+/// Returns the reason why a case cannot be run: no result can be chosen for it.
 pub(crate) fn unknown(choice: &LoadChoice) -> String {
     format!("its jobs and depth are those of a case of `{}`, of which no result can be chosen", choice.stage)
 }

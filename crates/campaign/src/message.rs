@@ -20,7 +20,7 @@ pub(crate) struct OwnedCounter {
 /// Event on the target during a case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CaseEvent {
-    /// Since the start of the case's load.
+    /// Time since the start of the case's load, in nanoseconds.
     pub case_at_ns: u64,
     pub kind: String,
     pub text: String,
@@ -43,11 +43,11 @@ pub(crate) enum Message {
     HostTotals { case_index: u32, hosts: Vec<HostTotals> },
     /// Something happened now.
     Happened { case_index: u32, event: CaseEvent },
-    /// A case's loads begin, or have ended: what is counted in between is counted under load.
+    /// The case's loads have begun, or ended: host counters in between are counted under load.
     Loaded { case_index: u32, is_loaded: bool, at: Instant },
-    /// How much of a case is done, 0 to 1.
+    /// Progress of a case, 0 to 1.
     Progress { case_index: u32, share: f64 },
-    /// What a case waits for, for people.
+    /// Text for people on what a case waits for.
     Waiting { case_index: u32, text: String },
     /// A setting of the array or the host was changed or put back.
     Changed { case_index: Option<u32>, change: Change },
@@ -75,16 +75,16 @@ impl Message {
 
 /// End of a case.
 pub(crate) enum Ended {
-    /// With an outcome, good or bad.
+    /// Outcome, good or bad.
     Outcome(Box<CaseOutcome>),
-    /// It was stopped, and will be measured again.
+    /// Stop of the case, which will be measured again.
     Stopped,
-    /// With an outcome after which the run cannot go on, and why.
+    /// Outcome after which the run cannot go on, with the reason.
     GaveUp(Box<CaseOutcome>, String),
 }
 
 impl Ended {
-    /// Without a result, and why.
+    /// Makes the end of a case without a result, with the reason.
     pub fn without_result(mut outcome: CaseOutcome, status: CaseStatus, why: String) -> Ended {
         (outcome.status, outcome.error) = (status, Some(why));
         Ended::Outcome(Box::new(outcome))

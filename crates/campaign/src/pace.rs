@@ -50,7 +50,7 @@ impl Pace {
         }
     }
 
-    /// How much of a case under way is done, 0 to 1.
+    /// Returns the progress of a case under way, 0 to 1.
     pub fn share_of(&self, case_index: u32) -> f64 {
         self.under_way.get(&case_index).map_or(0.0, |&(_, share)| share)
     }

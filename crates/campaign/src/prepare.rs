@@ -43,7 +43,7 @@ pub struct Request {
     pub promises: Option<PathBuf>,
     /// The targets, as typed.
     pub targets: Vec<String>,
-    /// Which cases, and what is changed in them.
+    /// Selection of cases, and changes of their settings.
     pub selection: plan::Selection,
     /// The run directory.
     pub directory: PathBuf,
@@ -51,9 +51,9 @@ pub struct Request {
     pub seed: u64,
     /// Consent IDs (`--overwrite-data`).
     pub consents: Vec<String>,
-    /// What issues the load on real targets (`--engine`); our own engine wherever it reaches them, without it.
+    /// Engine that issues the load on real targets (`--engine`); without it, our own engine wherever it supports them.
     pub engine: Option<EngineChoice>,
-    /// What sets a real array (`--array`).
+    /// Driver of a real array (`--array`).
     pub array_driver: Option<String>,
     /// The time that the run may take by its plan (`--time-budget`).
     pub time_budget_ns: Option<u64>,
@@ -61,7 +61,7 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Twins simulate loads from end to end (`--exact`).
     pub exact: bool,
-    /// How fast the time of twins goes, in millionths of the wall clock's (`--speed`); as fast as it can be simulated without it.
+    /// Speed of twins' time in millionths of the wall clock's (`--speed`); without it, as fast as it can be simulated.
     pub speed_millionths: Option<u64>,
     /// The part of the cases that is carried out (`--shard`); all without it.
     pub shard: Option<ShardNumber>,
@@ -93,18 +93,18 @@ impl Campaign {
         self.run.directory()
     }
 
-    /// What the run was asked to do.
+    /// Returns the manifest of the run.
     pub fn manifest(&self) -> &Manifest {
         self.run.manifest()
     }
 
-    /// How many cases are carried out in this run directory.
+    /// Returns the number of cases that this run directory carries out.
     pub fn cases_total(&self) -> usize {
         self.manifest().shard.as_ref().map_or(self.cases.len(), |shard| shard.cases.len())
     }
 }
 
-/// What is the same for a run that begins and one that goes on.
+/// Parameters that a new run and a resumed run have in common.
 pub(crate) struct RunRequest<'a> {
     pub loaded: &'a LoadedPlan,
     pub selection: &'a plan::Selection,
@@ -119,7 +119,7 @@ pub(crate) struct RunRequest<'a> {
     /// Other hosts that issue the load; their targets are theirs.
     pub hosts: Vec<RunHost>,
     pub push_binary: bool,
-    /// Where an agent carries cases out for a coordinator.
+    /// Parameters of an agent, where this process carries cases out for a coordinator.
     pub agent: Option<AgentParts>,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Checked {
     pub devices: Vec<String>,
     pub notices: Vec<String>,
     pub capacity_bytes: u64,
-    /// What runs that were killed had left on this host and is put back now; none where no host is touched.
+    /// Settings of killed runs that were put back on this host; `None` where no host is touched.
     pub recovered: Option<Result<Recovered, HostError>>,
 }
 
@@ -236,8 +236,8 @@ fn shard(of: ShardNumber, plan: &Plan, checked: &Checked) -> Result<Shard, Campa
     Ok(Shard { of, cases })
 }
 
-/// Opens an interrupted or failed run to go on with what it lacks. Consents given before hold while the target is
-/// still the same thing; `consents` adds to them. `threads` and `speed_millionths` are those of [`Request`].
+/// Opens an interrupted or failed run to carry out its missing cases. Consents given before hold while the target
+/// is still the same thing; `consents` adds to them. `threads` and `speed_millionths` are those of [`Request`].
 pub fn resume(
     directory: &Path,
     consents: &[String],
@@ -312,7 +312,7 @@ pub fn resume(
     begin(checked, loaded.plan, run)
 }
 
-/// Whether recorded settings are those of the case, but for a load that results have chosen.
+/// Returns true if recorded settings are those of the case, except for a load that results have chosen.
 fn is_same(recorded: &SettingValues, case: &Case) -> bool {
     let chosen = Load::of(recorded).filter(|_| case.load_of.is_some());
     match chosen {
@@ -415,8 +415,8 @@ pub fn mix_seed(case: &mut Case, seed: u64) {
     }
 }
 
-/// What of the cases fits into the time, where there is a limit. Writes before cases take as long as a target of
-/// this size needs at the rate that estimates assume.
+/// Chooses the cases that fit into the time, where there is a limit. Writes before cases take as long as a
+/// target of this size needs at the rate that estimates assume.
 pub(crate) fn fit(
     requested: &RunRequest<'_>,
     cases: Vec<Case>,

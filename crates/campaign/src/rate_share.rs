@@ -13,8 +13,8 @@ pub(crate) fn rests_on<'a>(cases: &'a [Case], case: &Case) -> Option<&'a Case> {
     before.find(|other| other.name == share.of_case)
 }
 
-/// The rate of each load of a case, in I/Os a second: its share of what the same load delivered. `None` where that case
-/// has no result.
+/// Returns the rate of each load of a case, in I/Os a second: its share of the rate that the same load delivered.
+/// `None` where that case has no result.
 pub(crate) fn rates(run: &RunReader, cases: &[Case], case: &Case) -> Result<Option<Vec<f64>>, StoreError> {
     let (Some(share), Some(full)) = (&case.rate_share, rests_on(cases, case)) else { return Ok(None) };
     let index = full.index as u32;
@@ -45,13 +45,13 @@ pub(crate) fn with_rates(case: &Case, rates: &[f64]) -> Case {
     case
 }
 
-/// What the rate of a case is, for people.
+/// Describes the rate of a case for people.
 pub(crate) fn in_words(share: &RateShare, rates: &[f64]) -> String {
     let total: f64 = rates.iter().sum();
     format!("{} % of the rate of `{}`: {} IOPS", share.percent, share.of_case, human_rate(total))
 }
 
-/// Why a case cannot be run.
+/// Returns the reason why a case cannot be run: the rate that it is a share of is unknown.
 pub(crate) fn unknown(share: &RateShare) -> String {
     format!("its rate is a share of what `{}` delivers, and that case has no result", share.of_case)
 }

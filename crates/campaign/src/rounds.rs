@@ -15,7 +15,7 @@ pub(crate) struct StageEnds {
 struct StageEnd {
     stage: String,
     log: RoundLog,
-    /// Whether the end was reported, which is done once.
+    /// True once the end was reported, which is done once.
     is_reported: bool,
 }
 
@@ -24,14 +24,14 @@ pub(crate) struct Ended {
     pub stage: String,
     /// The last round that is needed.
     pub round: u64,
-    /// Why, in words.
+    /// Reason in words.
     pub says: String,
     /// Found only now.
     pub is_new: bool,
 }
 
 impl StageEnds {
-    /// What the run has so far, if anything. Shares of written bytes are shares of `capacity_bytes`.
+    /// Reads the rounds that the run has so far, if any. Shares of written bytes are shares of `capacity_bytes`.
     pub fn read(
         plan: &Plan,
         cases: &[Case],
@@ -67,7 +67,7 @@ impl StageEnds {
         Ok(())
     }
 
-    /// The rounds of a stage that count where they end on steady state: the last five that are looked at.
+    /// Returns the measurement window of a stage that ends on steady state: the last five rounds that are judged.
     pub fn window(&self, stage: &str) -> Option<Vec<u64>> {
         self.stages.iter().find(|end| end.stage == stage)?.log.window()
     }

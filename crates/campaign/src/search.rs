@@ -78,13 +78,13 @@ struct Points<'a> {
     /// The searching case, as the point that is measured.
     case: Case,
     cases: &'a [Case],
-    /// Of samples of the result.
+    /// Length of the result's samples, in nanoseconds.
     interval_ns: u64,
     find: &'a LoadSearch,
     job: &'a CaseJob,
     tx: &'a SyncSender<Message>,
     stop: &'a AtomicBool,
-    /// Where the next point begins on the case's clock.
+    /// Start of the next point on the case's clock.
     begun_ns: u64,
     number: u64,
 }
@@ -234,7 +234,7 @@ fn found_load(find: &LoadSearch, answer: &BoundAnswer) -> FoundLoad {
     }
 }
 
-/// How messages of a point become messages of the case.
+/// Conversion of a point's messages into messages of the case.
 struct PointMessages<'a> {
     begun_ns: u64,
     is_result: bool,

@@ -38,7 +38,7 @@ fn join_all(groups: &mut Groups, index: usize, cases: &[Case], is_needed: impl F
     }
 }
 
-/// The cases of a shard: every so many groups one, in the order of the plan.
+/// Returns the cases of a shard, in the order of the plan: of n shards, number k has group k and every nth group after it.
 pub(crate) fn cases_of(shard: ShardNumber, groups: &[Vec<u32>]) -> Vec<u32> {
     let (first, step) = (shard.number as usize - 1, shard.count as usize);
     let mut cases: Vec<u32> = groups.iter().skip(first).step_by(step).flatten().copied().collect();

@@ -18,7 +18,7 @@ pub struct VerifiedLoad {
     pub stage: String,
     /// The case.
     pub case: String,
-    /// What was read.
+    /// Target that was read.
     pub target: String,
     /// Blocks whose last write was acknowledged, and which were checked.
     pub checked_blocks: u64,
@@ -80,7 +80,7 @@ pub fn verify_run(directory: &Path, stop: &AtomicBool) -> Result<Vec<VerifiedLoa
     Ok(found)
 }
 
-/// What each load of a case kept, by the load's number.
+/// Written ranges of each load of a case, by the load's number.
 type WrittenByLoad = Vec<(usize, Vec<Written>)>;
 
 /// The last case that kept what it wrote, with that by the number of its load. A case after it that wrote would have

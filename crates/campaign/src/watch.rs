@@ -12,9 +12,9 @@ pub struct Progress {
     pub cases_ended: usize,
     /// Share of all cases' time that is done, 0 to 1.
     pub share: f64,
-    /// How long this process has been at it.
+    /// Time since this process began the campaign.
     pub elapsed_ns: u64,
-    /// How long the rest will take; `None` while there is nothing to judge by.
+    /// Estimated time left; `None` while there is nothing to estimate from.
     pub time_left_ns: Option<u64>,
 }
 

@@ -31,12 +31,12 @@ pub(crate) trait Worker: Sync {
 /// Job of a worker: one case to measure.
 pub(crate) struct CaseJob {
     pub case_index: u32,
-    /// Where the engine's files go; none for a twin.
+    /// Directory for the engine's files; `None` for a twin.
     pub directory: Option<PathBuf>,
     /// The cases that this one continues, the first of them first. Only for a twin, which keeps their state and passes
     /// the pauses in simulated time.
     pub predecessors: Vec<Predecessor>,
-    /// What stands in for the case, where results of others give it its rate or its jobs and depth.
+    /// Resolved case, where results of others give it its rate or its jobs and depth.
     pub resolved_case: Option<Box<Case>>,
     /// The part of its range that each load uses, where hosts divide it; empty where none do.
     pub parts: Vec<Option<Part>>,
@@ -46,7 +46,7 @@ pub(crate) struct CaseJob {
 #[derive(Debug, Clone)]
 pub(crate) struct Predecessor {
     pub case_index: u32,
-    /// What stood in for it.
+    /// Resolved case that was run in its place, where results of others gave it its load.
     pub resolved_case: Option<Box<Case>>,
     /// The pause after it.
     pub pause_ns: u64,

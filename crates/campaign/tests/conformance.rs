@@ -15,7 +15,7 @@ use target::{Guard, Roots, TargetSpec, WritePermit, inspect};
 const RANGE_BYTES: u64 = 64 << 20;
 const RUNTIME_NS: u64 = 1_000_000_000;
 
-/// What a way of issuing did: I/Os and bytes of reads, writes and trims.
+/// Result of a way of issuing: I/Os and bytes of reads, writes and trims.
 #[derive(Debug, Clone, Copy, Default)]
 struct IssuedIos([(u64, u64); 3]);
 
@@ -133,7 +133,7 @@ fn shapes() -> Vec<(&'static str, LoadSpec, bool)> {
     ]
 }
 
-/// What the load itself says: I/Os that arrive in its time, or as many as serve for the statistics.
+/// Returns the I/Os that follow from the load itself: those that arrive in its time, or as many as the statistics need.
 fn expected(load: &LoadSpec, has_rate: bool) -> IssuedIos {
     let mut schedule = Schedule::new(load, RANGE_BYTES).unwrap();
     let mut did = IssuedIos::default();
@@ -259,12 +259,12 @@ fn every_shape_means_the_same_everywhere() {
     assert_eq!(by_fio_too, 10, "shapes that fio has");
 }
 
-/// How far into the range a block lies, and how many there are.
+/// Number of blocks in the range.
 const BLOCKS: usize = (RANGE_BYTES / 4096) as usize;
 /// I/Os of a load whose addresses are looked at.
 const ADDRESS_IOS: u64 = 8000;
 
-/// What an address distribution leaves behind: how many different blocks were touched, in each fifth of the range.
+/// Counts the different blocks touched by an address distribution, in each fifth of the range.
 fn fifths(touched: impl Iterator<Item = usize>) -> [f64; 5] {
     let mut seen = vec![false; BLOCKS];
     touched.for_each(|block| seen[block] = true);

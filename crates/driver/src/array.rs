@@ -15,10 +15,10 @@ pub trait ArrayDriver: Send {
     /// Makes these settings. Nothing may hold the array's devices meanwhile; they may be deleted and made anew.
     fn set(&mut self, settings: &Settings) -> Result<SetOutcome, DriverError>;
 
-    /// Whether the array is ready for load. Asked again until it is: [`crate::wait_until_ready`].
+    /// Returns the array's readiness for load. Polled until it is ready: [`crate::wait_until_ready`].
     fn ready(&mut self) -> Result<Readiness, DriverError>;
 
-    /// What the array says of itself, for the run's record.
+    /// Returns the array's own account of its state, for the run's record.
     fn status(&mut self) -> Result<Value, DriverError>;
 
     /// Makes something happen: an event of the plan, with its arguments.
@@ -34,19 +34,19 @@ pub trait ArrayDriver: Send {
 /// Result of an attempt to make settings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SetOutcome {
-    /// All of them are made.
+    /// All settings were made.
     Made {
         /// The devices that were made for them, if the array's devices changed. The consent to the driver covers
         /// them, and no other device.
         devices: Vec<CreatedDevice>,
-        /// What was changed, for the report.
+        /// Settings that were changed, for the report.
         changes: Vec<Change>,
-        /// What the user should know of how they were made, such as a size that the array rounds.
+        /// Notices to the user on how they were made, such as a size that the array rounds.
         notices: Vec<String>,
     },
     /// The array will not have them: the case is `refused`, the run goes on.
     Refused {
-        /// Why, in the array's words.
+        /// Reason in the array's words.
         reason: String,
     },
 }
@@ -64,7 +64,7 @@ pub struct CreatedDevice {
 /// A setting of the array or of the host that was changed or put back. The fields are those of a run's record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Whose it is: `array` or `host`.
+    /// Scope of the setting: `array` or `host`.
     pub scope: &'static str,
     /// Its name or path.
     pub name: String,
@@ -89,18 +89,18 @@ impl Change {
 /// Readiness of an array for load.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Readiness {
-    /// It is.
+    /// The array is ready.
     Ready,
-    /// It is still at work.
+    /// The array is still at work.
     Busy(Progress),
 }
 
 /// Progress of an array's current work.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
-    /// Of 100, where the array says so.
+    /// Progress in percent, where the array reports one.
     pub percent: Option<f64>,
-    /// What it is doing, for people.
+    /// Current activity of the array, for people.
     pub message: String,
 }
 

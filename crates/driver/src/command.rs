@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A program may write so much to standard output: the status of an array of 1,000 drives is a tenth of it.
+/// Limit on the standard output of a program, in bytes: the status of an array of 1,000 drives is a tenth of it.
 pub const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
-/// Of standard error, so much of the end is kept.
+/// Bytes of standard error that are kept, from its end.
 pub const STDERR_KEPT_BYTES: usize = 64 << 10;
 
 /// After a program has ended, its pipes are given so long to close: a daemon that it left behind may hold them.
@@ -23,7 +23,7 @@ const POLL_LONGEST: Duration = Duration::from_millis(20);
 /// Time limits of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandLimits {
-    /// It is killed, with all that it started, after this.
+    /// Timeout after which it is killed, with all processes that it started.
     pub timeout: Duration,
 }
 
@@ -50,13 +50,13 @@ impl Answer {
         if self.status.success() { Ok(self) } else { Err(self.failure()) }
     }
 
-    /// That it failed.
+    /// Makes the error for its failure.
     pub(crate) fn failure(self) -> DriverError {
         let stderr = if self.stderr.trim().is_empty() { self.stdout } else { self.stderr };
         DriverError::Failed { command: self.command, status: self.status.to_string(), stderr }
     }
 
-    /// That its answer makes no sense.
+    /// Makes the error for an answer that was not understood.
     pub(crate) fn not_understood(&self, problem: impl Into<String>, hint: &'static str) -> DriverError {
         let problem = format!("{} (it wrote: {:?})", problem.into(), crate::error::excerpt(&self.stdout));
         DriverError::Answer { from: self.command.clone(), problem, hint }
@@ -195,7 +195,7 @@ impl Collector {
         lock(&self.collected).overflowed
     }
 
-    /// What has come, once the pipe has ended or the grace is over, and whether it is too much.
+    /// Returns the output so far, once the pipe has ended or the grace is over, and true if it exceeds the limit.
     fn text(&self) -> (String, bool) {
         // Both ways of not hearing of the end mean that what is there is all there will be.
         let _ = self.ended.recv_timeout(PIPE_GRACE);

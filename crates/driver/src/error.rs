@@ -10,11 +10,11 @@ pub enum DriverError {
     /// `--array` was given something that names no driver.
     #[error("array driver `{text}`: {problem}\nhint: {hint}")]
     Spec {
-        /// What was typed, shortened.
+        /// Text that was typed, shortened.
         text: String,
-        /// What is wrong with it.
+        /// Error in the text.
         problem: String,
-        /// What would have been accepted.
+        /// Text that would have been accepted.
         hint: &'static str,
     },
     /// A program could not be started.
@@ -30,11 +30,11 @@ pub enum DriverError {
     TimedOut {
         /// The command line.
         command: String,
-        /// How long it was given.
+        /// Time limit of the command.
         limit: Duration,
         /// The end of its standard error.
         stderr: String,
-        /// What to do.
+        /// Suggested remedy.
         hint: &'static str,
     },
     /// A program was stopped because it wrote too much.
@@ -44,7 +44,7 @@ pub enum DriverError {
     TooMuchOutput {
         /// The command line.
         command: String,
-        /// How much it may write.
+        /// Limit of its output, in bytes.
         limit_bytes: usize,
     },
     /// A program failed.
@@ -54,7 +54,7 @@ pub enum DriverError {
         command: String,
         /// Its exit status, in words.
         status: String,
-        /// What it said about it.
+        /// Its message on the failure.
         stderr: String,
     },
     /// An answer that cannot be understood.
@@ -62,9 +62,9 @@ pub enum DriverError {
     Answer {
         /// The command line or the socket.
         from: String,
-        /// What is wrong with it, with an excerpt.
+        /// Error in the answer, with an excerpt.
         problem: String,
-        /// What was expected.
+        /// Expected form of the answer.
         hint: &'static str,
     },
     /// A step of a shipped driver failed.
@@ -74,9 +74,9 @@ pub enum DriverError {
         driver: &'static str,
         /// The step, in words.
         step: String,
-        /// What the array looks like now.
+        /// State of the array after the failure.
         state: String,
-        /// Why.
+        /// Cause.
         source: Box<DriverError>,
     },
     /// Something would be lost that arraylab did not make.
@@ -84,9 +84,9 @@ pub enum DriverError {
     ConsentNeeded {
         /// The device or virtual disk.
         what: String,
-        /// What speaks for its holding data.
+        /// Signs that it holds data.
         holds: String,
-        /// What permits it.
+        /// Consent ID that permits the change.
         id: String,
     },
     /// Several things would be lost; all are named, so that one more run is enough.
@@ -99,26 +99,26 @@ pub enum DriverError {
         /// Two or more.
         missing: Vec<MissingConsent>,
     },
-    /// A device or virtual disk is never touched as it is now.
+    /// The device or virtual disk is never changed in its current state.
     #[error("{what} is not touched: {reason}")]
     Protected {
         /// The device or virtual disk.
         what: String,
-        /// Why, with a hint.
+        /// Reason, with a hint.
         reason: String,
     },
-    /// The array is not what was asked for, or the driver's options do not fit it.
+    /// The array differs from the request, or the driver's options do not fit it.
     #[error("{what}\nhint: {hint}")]
     Unexpected {
-        /// What was found.
+        /// State that was found.
         what: String,
-        /// What to do.
+        /// Suggested remedy.
         hint: &'static str,
     },
     /// The array did not become ready in time.
     #[error("the array was not ready after {}; it last said: {last}\nhint: allow it more time with ready_timeout=, or look at the array", units::human_duration(waited.as_nanos() as u64))]
     NotReady {
-        /// How long it was given.
+        /// Time that was waited.
         waited: Duration,
         /// Its last progress.
         last: String,
@@ -132,7 +132,7 @@ pub enum DriverError {
     /// The array said no to something that is no setting.
     #[error("the array refused {what}: {reason}")]
     Refused {
-        /// What was asked of it.
+        /// Request that it refused.
         what: String,
         /// Its reason.
         reason: String,
@@ -162,9 +162,9 @@ pub enum DriverError {
 pub struct MissingConsent {
     /// The device or virtual disk.
     pub what: String,
-    /// What speaks for its holding data.
+    /// Signs that it holds data.
     pub holds: String,
-    /// What permits it.
+    /// Consent ID that permits the change.
     pub id: String,
 }
 

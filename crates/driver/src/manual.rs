@@ -23,7 +23,7 @@ impl ManualDriver {
         ManualDriver { answers, questions, settings: Settings::new() }
     }
 
-    /// Whether the operator did it, or why not.
+    /// Asks the operator to carry out a step; the inner error is the operator's reason for not doing it.
     fn ask(&mut self, question: &str) -> Result<Result<(), String>, DriverError> {
         let failed = |source| DriverError::Operator { source };
         self.questions.write_all(question.as_bytes()).map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// What the name of everything that a shipped driver makes begins with.
+/// Prefix of the names of everything that a shipped driver makes.
 pub(crate) const PREFIX: &str = "arraylab-";
 
 /// The name of the virtual disk that a driver makes with these options: 15 characters, the longest name that

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A driver takes at most so many options.
+/// Limit on the options of a driver.
 pub const OPTIONS_LIMIT: usize = 32;
-/// A driver takes at most so many drives; the largest shelf configurations of one controller hold 240.
+/// Limit on the drives of a driver; the largest shelf configurations of one controller hold 240.
 pub const DRIVES_LIMIT: usize = 256;
 
 /// Options in the order of their names. Reading an option takes it; [`Options::finish`] complains about the rest.
@@ -37,7 +37,7 @@ impl Options {
         Ok(options)
     }
 
-    /// All options, for a driver program that reads them itself.
+    /// Returns all options, for a driver program that reads them itself.
     pub(crate) fn into_map(self) -> BTreeMap<String, String> {
         self.values
     }
@@ -129,7 +129,7 @@ impl Options {
         }
     }
 
-    /// That all options have been read.
+    /// Checks that all options have been read.
     pub(crate) fn finish(self, known: &str) -> Result<(), DriverError> {
         match self.values.keys().next() {
             None => Ok(()),

@@ -13,7 +13,7 @@ pub trait Protection: Send {
     /// Fails unless the user named the device's ID. Whether it is used is another question.
     fn check_consent(&self, device: &Path, consents: &[String]) -> Result<(), DriverError>;
 
-    /// What tells the drive from others by whichever path it is named; its text where the host has no such device.
+    /// Returns a key that is the same by whichever path the drive is named; the path where the host has no such device.
     fn drive_key(&self, drive: &str) -> String {
         drive.to_owned()
     }

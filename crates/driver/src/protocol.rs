@@ -16,46 +16,46 @@ pub const ENTRIES_LIMIT: usize = 256;
 /// A longer name of an event, a setting or an argument is an error.
 pub const NAME_LIMIT_BYTES: usize = 128;
 
-/// One question.
+/// Request: a verb with an identifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Chosen by the client; in the response.
     pub id: u64,
-    /// What permits changes, where the socket asks for it.
+    /// Token that permits changes, where the socket requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// What is asked.
+    /// Verb with its arguments.
     #[serde(flatten)]
     pub verb: Verb,
 }
 
-/// What is asked of a served array.
+/// Request to a served array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "kebab-case")]
 pub enum Verb {
     /// Make these array settings.
     Set {
-        /// All of them.
+        /// All settings to make.
         settings: Settings,
     },
-    /// Whether the array is ready for load: [`Ready`].
+    /// Return the array's readiness for load: [`Ready`].
     Ready,
     /// Everything about the array, as one object.
     Status,
     /// Make something happen.
     Event {
-        /// What.
+        /// Name of the event.
         name: String,
-        /// How.
+        /// Arguments of the event.
         #[serde(default)]
         arguments: Settings,
     },
 }
 
-/// One answer.
+/// Response to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// That of the request; absent if the request could not be read.
+    /// Identifier of the request; absent if the request could not be read.
     #[serde(default)]
     pub id: Option<u64>,
     /// The answer.
@@ -63,22 +63,22 @@ pub struct Response {
     pub result: ResponseResult,
 }
 
-/// How a request went.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResponseResult {
     /// Done; the object depends on the verb: [`Ready`] for `ready`, `{}` for `set` and `event`.
     Ok(Value),
-    /// Not done.
+    /// Reason why the request was not done.
     Error(ResponseError),
 }
 
-/// Why a request was not done.
+/// Reason why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseError {
-    /// Which kind of reason.
+    /// Kind of the reason.
     pub kind: ErrorKind,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
@@ -88,7 +88,7 @@ pub struct ResponseError {
 pub enum ErrorKind {
     /// The array cannot be set so; nothing has changed.
     Refused,
-    /// It was tried, and did not work.
+    /// The attempt failed.
     Failed,
     /// The request makes no sense.
     BadRequest,
@@ -102,12 +102,12 @@ pub enum ErrorKind {
 /// The answer to `ready`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Whether load may begin.
+    /// True if load may begin.
     pub ready: bool,
-    /// How far the array is, of 100.
+    /// Progress of the array in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_percent: Option<f64>,
-    /// What it is doing.
+    /// Current activity of the array.
     #[serde(default)]
     pub message: String,
 }
@@ -115,16 +115,16 @@ pub struct Ready {
 /// A line that is no request or no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// It is too long.
+    /// The line is too long.
     #[error("a line is longer than {LINE_LIMIT_BYTES} bytes")]
     LineTooLong,
-    /// It is not the JSON expected.
+    /// The line is not the JSON expected.
     #[error("a line is not the JSON expected: {0}")]
     Malformed(String),
     /// A limit on what is in it.
     #[error("a request has {what}, over the limit of {limit}")]
     OverLimit {
-        /// What there is too much of.
+        /// Quantity that is over its limit.
         what: &'static str,
         /// The limit.
         limit: usize,

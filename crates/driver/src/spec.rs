@@ -37,9 +37,9 @@ pub struct Opening<'a> {
     pub consents: &'a [String],
     /// The host's devices, whose users forbid touching them.
     pub protection: Box<dyn Protection>,
-    /// Where `manual` reads the operator's answers.
+    /// Input from which `manual` reads the operator's answers.
     pub answers: Box<dyn BufRead + Send>,
-    /// Where `manual` says what to do.
+    /// Output to which `manual` writes its instructions.
     pub questions: Box<dyn Write + Send>,
 }
 

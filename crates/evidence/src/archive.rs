@@ -26,7 +26,7 @@ pub(crate) struct Found {
     pub(crate) text: Vec<u8>,
 }
 
-/// What was read of a bundle.
+/// Contents of a bundle that was read.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     pub(crate) contents: Contents,

@@ -25,7 +25,7 @@ pub struct BundleSummary {
     pub sha256: String,
 }
 
-/// Packs a run with its report. What a plan's published tables say is packed too, so that others can check without them.
+/// Packs a run with its report. The plan's published tables are packed too, so that others can check without them.
 pub fn write_bundle(run: &RunReader, out: &mut dyn Write) -> Result<BundleSummary, EvidenceError> {
     let temporary = tempfile::tempdir().map_err(|source| io_error("write", &std::env::temp_dir(), source))?;
     let database = temporary.path().join("run.sqlite");

@@ -18,7 +18,7 @@ pub enum DifferenceKind {
     OverLimit,
     /// A copy that differs from its original: the plan from the manifest's, a published table from the shipped one.
     Copy,
-    /// A member that cannot be read as what it is.
+    /// A member that cannot be read as its kind of file.
     Unreadable,
     /// A number, or the words around it, that the samples contradict.
     Number,

@@ -28,7 +28,7 @@ pub(crate) fn normalized(words: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Whether a page has a text, and not only as a part of a longer word or number: `1.5 ms` is no part of `91.5 ms`.
+/// Returns true if a page has a text, and not only as a part of a longer word or number: `1.5 ms` is no part of `91.5 ms`.
 pub(crate) fn has_text(page: &str, wanted: &str) -> bool {
     let is_part = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     page.match_indices(wanted).any(|(at, _)| {

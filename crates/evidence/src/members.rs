@@ -50,7 +50,7 @@ pub struct Contents {
     pub members: Vec<Member>,
 }
 
-/// Whether a name leads nowhere but into the bundle: up to four plain parts of letters, digits, `.`, `_`, `-`.
+/// Returns true if a name stays within the bundle: up to four plain parts of letters, digits, `.`, `_`, `-`.
 pub(crate) fn is_plain(name: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()

@@ -28,11 +28,11 @@ impl SecretKind {
     }
 }
 
-/// A form; what it captures first is the secret, or the whole match where it captures nothing.
+/// Pattern of a secret: its first capture is the secret, or the whole match where it captures nothing.
 pub(crate) struct Pattern {
     pub(crate) kind: SecretKind,
     pub(crate) regex: Regex,
-    /// Whether a match is one, beyond its form.
+    /// Decides whether a match of the form is a secret.
     pub(crate) is_secret: fn(&str) -> bool,
 }
 

@@ -97,7 +97,8 @@ fn hashes(unpacked: &mut Unpacked) {
     }
 }
 
-/// What stands twice is equal: the plan, the array and the inventory are the manifest's, published tables the shipped ones.
+/// Compares copies with their originals: the plan, the array and the inventory must be the manifest's, published tables the
+/// shipped ones.
 fn copies(unpacked: &mut Unpacked, directory: &Path) {
     let Some(found) = unpacked.members.get(MANIFEST) else { return };
     let manifest: store::Manifest = match serde_json::from_slice(&found.text) {
@@ -163,7 +164,7 @@ fn parsed(unpacked: &mut Unpacked, name: &str) -> Option<Value> {
     }
 }
 
-/// How many numbers with a value or a source a report has.
+/// Counts the numbers of a report that have a value or a source.
 fn count_numbers(value: &Value) -> usize {
     match value {
         Value::Object(fields) => {
@@ -278,7 +279,7 @@ fn rendered(unpacked: &mut Unpacked, directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Where two texts part, with a few words of both.
+/// Describes the first difference of two texts, with a few words of both.
 fn first_difference(expected: &str, found: &str) -> String {
     let at = expected.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
     let excerpt = |text: &str| -> String {

@@ -2,7 +2,7 @@
 
 use store::StoreError;
 
-/// Why nothing was exported.
+/// Errors of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The selection has no case that the format has.
@@ -12,10 +12,10 @@ pub enum ExportError {
     NoCases {
         /// The plan's name.
         plan: String,
-        /// Why the first is left out.
+        /// Reason why the first case is left out.
         why: String,
     },
-    /// fio takes so many jobs of one file at most.
+    /// The file would have more jobs than fio takes.
     #[error(
         "the cases of the plan `{plan}` have {jobs} jobs together, and fio takes {limit} of one file at most\nhint: `--out DIR` writes several files, `--stage NAME` chooses a stage"
     )]

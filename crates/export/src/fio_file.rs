@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Jobs that fio takes of one file (`FIO_MAX_JOBS`).
 pub(crate) const JOBS_LIMIT: u64 = 4096;
 
-/// How to use the file, in its head.
+/// Usage of the file, in its head.
 pub(crate) const USE: &str = "Run with: TARGET=/dev/sdX fio --output-format=json --output=results.json FILE";
 
 /// A section of a job file.

@@ -14,7 +14,7 @@ use units::Bytes;
 /// fio's engines that issue one I/O at a time, whatever `iodepth` says.
 const SYNCHRONOUS_ENGINES: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 /// Options that fio's io_uring engine alone has.
-const RING_OPTIONS: [&str; 4] = ["fixedbufs", "registerfiles", "hipri", "sqthread_poll"];
+const RING_OPTIONS: [&str; 5] = ["fixedbufs", "registerfiles", "hipri", "sqthread_poll", "force_async"];
 
 /// A time as fio reads it, rounded up to whole microseconds: fio has none shorter.
 pub(crate) fn time_text(time_ns: u64) -> String {
@@ -126,13 +126,15 @@ fn option(fio: &mut FioOptions, read: LoadSettings<'_>, name: &str, value: &Valu
         "iodepth_batch_complete_min" => fio.set("iodepth_batch_complete_min", text),
         "randrepeat" => fio.set("randrepeat", text),
         "thread" => fio.set("thread", text),
-        "fixedbufs" | "registerfiles" | "hipri" | "sqthread_poll" => {
+        "fixedbufs" | "registerfiles" | "hipri" | "sqthread_poll" | "force_async" => {
             match RING_OPTIONS.iter().find(|known| **known == name) {
                 Some(known) if engine == "io_uring" => fio.set(known, text),
                 _ if text == "0" => {}
                 _ => fio.lose(name, format!("fio's engine `{engine}` has no such option")),
             }
         }
+        // fio sets its rings up as the kernel lets it.
+        "defer_taskrun" => {}
         "cpus_allowed" => {
             fio.set("cpus_allowed", text.replace(':', ","));
             // A plan pins its threads to one processor each; fio lets every job run on all of them otherwise.
@@ -157,7 +159,7 @@ fn option(fio: &mut FioOptions, read: LoadSettings<'_>, name: &str, value: &Valu
     }
 }
 
-/// Why fio does not carry out a setting that is no load.
+/// Returns the reason why fio does not carry out a setting that is no load.
 fn not_of_fio(name: &str) -> &'static str {
     match plan::setting(name).map(|setting| setting.scope) {
         Some(SettingScope::Array) => "fio does not set the array: set it before the job",

@@ -7,7 +7,7 @@ use crate::fio_option_list::FioOptions;
 use crate::load_settings::LoadSettings;
 use units::Bytes;
 
-/// What of the range other options rest on.
+/// Values of the range that other options depend on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FioRange {
     /// Bytes that are used by all jobs together, where the settings say so.

@@ -67,7 +67,7 @@ pub(crate) fn rates(read: LoadSettings<'_>, fio: &mut FioOptions) {
     );
 }
 
-/// Which of reads, writes and trims the load has.
+/// Returns true for each of reads, writes and trims that the load has.
 fn directions(read: LoadSettings<'_>) -> [bool; 3] {
     match read.number("rwmixtrim").unwrap_or(0) {
         100 => [false, false, true],

@@ -16,11 +16,11 @@ pub struct NotExported {
     pub is_every_case: bool,
     /// The setting's name, or the plan's key.
     pub what: String,
-    /// Why, and what stands in its place.
+    /// Reason, and the replacement in the file.
     pub why: String,
 }
 
-/// What a whole case that is left out is called in [`NotExported::what`].
+/// Name in [`NotExported::what`] of a whole case that is left out.
 pub const WHOLE_CASE: &str = "the whole case";
 
 impl fmt::Display for NotExported {

@@ -15,7 +15,7 @@ struct Family {
     name: &'static str,
     unit: Option<&'static str>,
     help: &'static str,
-    /// Its samples: labels beside those of the direction, and values.
+    /// Function that gives the samples: labels beside those of the direction, and values.
     values: fn(&DirectionPoint, f64) -> Vec<(&'static str, f64)>,
 }
 
@@ -79,7 +79,7 @@ struct CaseSeries {
     attempt_utc_ns: u64,
     /// Start of its load.
     start_utc_ns: u64,
-    /// Where the run's clock stood at 1970, to place counters.
+    /// UTC time of the run clock's zero, in nanoseconds since 1970, to place counters.
     clock_zero_utc_ns: i128,
     points: Vec<IntervalPoint>,
 }
@@ -227,7 +227,7 @@ fn write_series(
 }
 
 impl CaseSeries {
-    /// When an interval ended, in nanoseconds since 1970.
+    /// Returns the end of an interval, in nanoseconds since 1970.
     fn end_utc_ns(&self, point: &IntervalPoint) -> u64 {
         let is_before = point.load == PRECONDITIONING_LOAD;
         let start_utc_ns = if is_before { self.attempt_utc_ns } else { self.start_utc_ns };

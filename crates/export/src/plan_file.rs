@@ -35,9 +35,9 @@ pub struct ExportedFile {
 /// Result of a plan's export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanExport {
-    /// In the order of the plan.
+    /// Files, in the order of the plan.
     pub files: Vec<ExportedFile>,
-    /// What the files do not say.
+    /// Parts of the plan that the files leave out.
     pub not_exported: Vec<NotExported>,
 }
 
@@ -56,7 +56,7 @@ impl PlanFormat {
         }
     }
 
-    /// How a comment line begins.
+    /// Returns the first character of a comment line.
     fn comment(self) -> char {
         match self {
             PlanFormat::Fio => '#',
@@ -65,7 +65,7 @@ impl PlanFormat {
     }
 }
 
-/// Writes cases of a plan as files of a load generator. A stage of which no case can be written has no file.
+/// Writes cases of a plan as files of a load generator. A stage without a case that can be written has no file.
 pub fn export_plan(
     plan: &Plan,
     cases: &[Case],

@@ -8,7 +8,7 @@ use plan::{Case, NamedLoad, Plan, Preconditioning};
 use std::fmt::Write;
 use units::NANOS_PER_SECOND;
 
-/// How to use the file, in its head.
+/// Usage of the file, in its head.
 pub(crate) const USE: &str = "Run with: vdbench -f FILE target=/dev/sdX";
 
 /// Runs that write the whole target have no other end; vdbench wants a time.

@@ -71,7 +71,7 @@ pub(crate) struct VdbenchLoad {
     pub threads: u64,
     /// I/Os a second over all jobs.
     pub rate: Option<f64>,
-    /// How they arrive in the plan; `None` is the closed loop.
+    /// Arrival process of the plan; `None` is the closed loop.
     pub process: Option<&'static str>,
     /// `maxdata`: bytes after which the run ends, or their multiple of the target below 100.
     pub max_data: Option<String>,

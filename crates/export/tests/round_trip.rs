@@ -10,7 +10,7 @@ use std::path::Path;
 const FORMATS: [PlanFormat; 2] = [PlanFormat::Fio, PlanFormat::Vdbench];
 
 /// Values that say what holds anyway.
-const NEUTRAL: [(&str, &str); 12] = [
+const NEUTRAL: [(&str, &str); 13] = [
     ("sync", "none"),
     ("fsync", "0"),
     ("continue_on_error", "none"),
@@ -19,6 +19,7 @@ const NEUTRAL: [(&str, &str); 12] = [
     ("registerfiles", "0"),
     ("hipri", "0"),
     ("sqthread_poll", "0"),
+    ("force_async", "0"),
     ("filesystem", "raw"),
     ("direct", "1"),
     ("randrepeat", "1"),
@@ -86,7 +87,7 @@ fn amount(ends_after: Option<Amount>, load: &LoadSpec) -> Option<Amount> {
     }
 }
 
-/// What two loads differ in, as the settings one of which must then be listed.
+/// Lists the differences of two loads, as the settings one of which must then be listed.
 fn differences(one: &LoadSpec, other: &LoadSpec, is_vdbench: bool) -> Vec<&'static [&'static str]> {
     let (one, other) = (normal(one), normal(other));
     let jobs_differ = match is_vdbench {
@@ -125,7 +126,7 @@ fn differences(one: &LoadSpec, other: &LoadSpec, is_vdbench: bool) -> Vec<&'stat
     all.into_iter().filter(|(differs, _)| *differs).map(|(_, names)| names).collect()
 }
 
-/// What the export lists for a case.
+/// Returns the settings that the export lists for a case.
 fn listed(export: &PlanExport, case: &Case) -> BTreeSet<String> {
     let concerns = |entry: &&NotExported| match (&entry.stage, entry.cases.as_slice()) {
         (None, _) => true,
@@ -264,7 +265,7 @@ fn shipped_plans_come_back() {
 
 /// A setting that a load may have, and some of its values; most are left out of most loads.
 fn setting() -> impl Strategy<Value = (&'static str, &'static str)> {
-    let choices: [(&'static str, &'static [&'static str]); 38] = [
+    let choices: [(&'static str, &'static [&'static str]); 39] = [
         ("numjobs", &["1", "2", "3", "4", "8"]),
         ("iodepth", &["1", "2", "32"]),
         ("rwmixread", &["0", "30", "65", "100"]),
@@ -299,6 +300,7 @@ fn setting() -> impl Strategy<Value = (&'static str, &'static str)> {
         ("sync", &["none", "dsync"]),
         ("iodepth_batch_complete_min", &["1", "4"]),
         ("fixedbufs", &["0", "1"]),
+        ("force_async", &["0", "1"]),
         ("cpus_allowed", &["0-3", "0:2"]),
         ("trim_by", &["discard", "zeroes"]),
         ("thread", &["0", "1"]),

@@ -9,11 +9,13 @@ mod junit;
 mod noise;
 
 pub use junit::junit;
+pub(crate) use noise::{Within, within};
 
 use crate::Findings;
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{t_quantile, t_two_sided_p};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Thresholds of change and regression.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +47,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    const ALL: [Metric; 4] = [Metric::Iops, Metric::ReadLatencyNs, Metric::WriteLatencyNs, Metric::Errors];
+    pub(crate) const ALL: [Metric; 4] =
+        [Metric::Iops, Metric::ReadLatencyNs, Metric::WriteLatencyNs, Metric::Errors];
 
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
@@ -57,7 +60,7 @@ impl Metric {
         }
     }
 
-    fn more_is_better(self) -> bool {
+    pub(crate) fn more_is_better(self) -> bool {
         self == Metric::Iops
     }
 
@@ -71,7 +74,7 @@ impl Metric {
         }
     }
 
-    fn total(self, case: &ObservedCase) -> Option<f64> {
+    pub(crate) fn total(self, case: &ObservedCase) -> Option<f64> {
         let latency = |part: &Option<store::DirectionResult>| {
             part.as_ref().filter(|part| part.ios > 0).map(|part| part.latency_ns.mean)
         };
@@ -173,12 +176,10 @@ impl Comparison {
 /// Compares a second run with a first.
 pub fn compare(first: &Findings, second: &Findings, bounds: &Bounds) -> Comparison {
     let (first, second) = (&first.observation.cases, &second.observation.cases);
-    let twin = |of: &ObservedCase, among: &[ObservedCase]| -> Option<usize> {
-        among.iter().position(|case| case.stage == of.stage && case.name == of.name)
-    };
+    let (first_places, second_places) = (places(first), places(second));
     let mut comparison = Comparison { cases: Vec::new(), only_first: Vec::new(), only_second: Vec::new() };
     for case in first {
-        let Some(index) = twin(case, second) else {
+        let Some(&index) = second_places.get(&(case.stage.as_str(), case.name.as_str())) else {
             comparison.only_first.push(case.path());
             continue;
         };
@@ -192,10 +193,21 @@ pub fn compare(first: &Findings, second: &Findings, bounds: &Bounds) -> Comparis
             metrics: metrics.collect(),
         });
     }
-    let missing = second.iter().filter(|case| twin(case, first).is_none());
+    let is_missing =
+        |case: &&ObservedCase| !first_places.contains_key(&(case.stage.as_str(), case.name.as_str()));
+    let missing = second.iter().filter(is_missing);
     comparison.only_second = missing.map(ObservedCase::path).collect();
     judge::judge(&mut comparison, bounds);
     comparison
+}
+
+/// The place of each case by its stage and name, the first of equals.
+pub(crate) fn places(cases: &[ObservedCase]) -> BTreeMap<(&str, &str), usize> {
+    let mut places = BTreeMap::new();
+    for (place, case) in cases.iter().enumerate() {
+        places.entry((case.stage.as_str(), case.name.as_str())).or_insert(place);
+    }
+    places
 }
 
 fn difference(metric: Metric, first: &ObservedCase, second: &ObservedCase) -> Option<MetricComparison> {

@@ -1,6 +1,6 @@
 //! Analysis of a run: every finding in it.
 
-use crate::observation::{Missing, Observation};
+use crate::observation::{Missing, Observation, ObservedCase};
 use crate::{Finding, Kind};
 use crate::{
     bounds, conformance, disruption, found_load, host_balance, level, limit, path_balance, penalty,
@@ -25,6 +25,8 @@ pub struct Findings {
     pub(crate) written_claims: Vec<plan::claim::Claim>,
     /// Place in `all` by identifier.
     index: BTreeMap<String, usize>,
+    /// Places of the cases of the observation, in the order of stage and name.
+    cases: Vec<u32>,
 }
 
 /// Draws all findings from a run; also from one that is still under way.
@@ -64,6 +66,10 @@ impl Findings {
             index: all.iter().enumerate().map(|(place, finding)| (finding.id.clone(), place)).collect(),
             missing: observation.missing.clone(),
             written_claims: Vec::new(),
+            cases: crate::compare::places(&observation.cases)
+                .into_values()
+                .map(|place| place as u32)
+                .collect(),
             observation,
             all,
         }
@@ -77,6 +83,14 @@ impl Findings {
     /// The findings of one kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Finding> {
         self.all.iter().filter(move |finding| finding.kind() == kind)
+    }
+
+    /// The measured case of this stage and name.
+    pub(crate) fn case(&self, stage: &str, name: &str) -> Option<&ObservedCase> {
+        let case = |place: &u32| &self.observation.cases[*place as usize];
+        let key = |place: &u32| (case(place).stage.as_str(), case(place).name.as_str());
+        let found = self.cases.binary_search_by(|place| key(place).cmp(&(stage, name))).ok()?;
+        Some(case(&self.cases[found]))
     }
 
     /// The finding of one kind about one case.

@@ -72,6 +72,18 @@ fn varying(cases: &[ObservedCase]) -> BTreeMap<&str, BTreeSet<&str>> {
     for case in cases {
         let first = firsts.entry(&case.stage).or_insert(&case.settings);
         let names = names.entry(&case.stage).or_default();
+        // Settings of a stage stand in the same order as a rule, so that none has to be looked up.
+        if first.len() == case.settings.len() && first.keys().eq(case.settings.keys()) {
+            let pairs = first.iter().zip(case.settings.values());
+            let differing =
+                pairs.filter(|((_, value), other)| value != other).map(|((name, _), _)| name.as_str());
+            for name in differing {
+                if !names.contains(name) {
+                    names.insert(name);
+                }
+            }
+            continue;
+        }
         let all = first.keys().chain(case.settings.keys());
         names.extend(all.filter(|name| first.get(*name) != case.settings.get(*name)).map(String::as_str));
     }

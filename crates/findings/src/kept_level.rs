@@ -1,6 +1,6 @@
 //! Sustained level of one case by its own samples, kept at the case's end, and results of a run that rest on it.
 
-use crate::observation::{ObservedCase, cases_of, limits_of_case, needs_counters, rounds};
+use crate::observation::{Names, ObservedCase, cases_of, limits_of_case, needs_counters, rounds};
 use crate::sustained::{LONG_LOADS, level};
 use crate::{LimitChange, add_sustained, find, kept_plan, steady_state, write_cliff};
 use plan::{Case, Plan, PlanError};
@@ -76,7 +76,15 @@ impl SustainedLevels {
         };
         let path = (result.stage.clone(), result.case.clone());
         let limits = self.limits.get(&path).cloned().unwrap_or_default();
-        let case = ObservedCase::read(run, case_index, result.clone(), events, limits, &counters)?;
+        let case = ObservedCase::read(
+            run,
+            case_index,
+            result.clone(),
+            events,
+            limits,
+            &counters,
+            &mut Names::default(),
+        )?;
         let (cliff, steady) = match is_round {
             true => (None, None),
             false => (write_cliff::of(&case), steady_state::of(&case)),

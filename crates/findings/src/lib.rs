@@ -27,6 +27,7 @@ mod kept_plan;
 mod level;
 mod limit;
 mod observation;
+mod over_time;
 mod path_balance;
 mod penalty;
 mod requirements;
@@ -36,6 +37,7 @@ mod summary;
 mod sustained;
 mod text;
 mod too_short;
+mod trend;
 mod validation;
 mod words;
 mod write_cliff;
@@ -52,8 +54,10 @@ pub use finding::{Basis, Fact, Finding, Kind};
 pub use kept_level::{KnownLevel, LevelError, RunResults, SUSTAINED_METHOD, SustainedLevels, results};
 pub use kept_plan::kept_plan;
 pub use observation::{
-    Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PathTraffic,
+    Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PartUtilisation,
+    PathTraffic, UsePoint,
 };
+pub use over_time::{BusiestSpan, LatencyColumn, LatencyOverTime, busiest, latency_over_time, utilisation};
 pub use requirements::{RequirementRow, RequirementVerdict, RunVerdict, requirements, run_verdict};
 pub use steady_state::{
     FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
@@ -61,5 +65,6 @@ pub use steady_state::{
 };
 pub use summary::Summary;
 pub use sustained::add_sustained;
+pub use trend::{InventoryChange, Trend, TrendChange, TrendValue, inventory_changes, trends};
 pub use validation::{VALIDATION, ValidationRow, validation_rows};
 pub use words::case as case_words;

@@ -271,7 +271,10 @@ fn class(part: &PartUse) -> &'static str {
 fn uses(case: &ObservedCase) -> Vec<PartUse> {
     let mut kinds: Vec<(&str, &str, Vec<f64>)> = Vec::new();
     for busy in &case.busy {
-        match kinds.iter_mut().find(|(part, resource, _)| *part == busy.part && *resource == busy.resource) {
+        match kinds
+            .iter_mut()
+            .find(|(part, resource, _)| **part == *busy.part && **resource == *busy.resource)
+        {
             Some((_, _, shares)) => shares.push(busy.share),
             None => kinds.push((&busy.part, &busy.resource, vec![busy.share])),
         }

@@ -7,11 +7,15 @@ mod counters;
 mod limits;
 mod read;
 
+pub use counters::{PartUtilisation, UsePoint};
+pub(crate) use counters::{is_read as is_counter_read, over_time as counters_over_time};
 pub(crate) use limits::{cases_of, of_case as limits_of_case};
 pub(crate) use read::{needs_counters, rounds};
 
 use crate::FoundLoad;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use store::CaseResult;
 
 /// A run to draw findings from.
@@ -100,13 +104,29 @@ pub struct Interval {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Busy {
     /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
-    pub part: String,
+    pub part: Arc<str>,
     /// Which one.
-    pub entity: String,
+    pub entity: Arc<str>,
     /// What of it.
-    pub resource: String,
+    pub resource: Arc<str>,
     /// The share of the counted time that it was busy.
     pub share: f64,
+}
+
+/// Names of parts, each kept once for all cases: a large campaign has the same ones in every case.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeSet<Arc<str>>);
+
+impl Names {
+    /// The name as it is kept.
+    fn get(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let new: Arc<str> = name.into();
+        self.0.insert(new.clone());
+        new
+    }
 }
 
 /// Traffic of one path.

@@ -2,7 +2,7 @@
 
 mod student;
 
-pub use student::{t_quantile, t_two_sided_p};
+pub use student::{f_upper_p, t_quantile, t_two_sided_p};
 
 /// The consistency factor of the median absolute deviation for normal noise: 1 ÷ Φ⁻¹(3/4).
 pub const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;

@@ -60,10 +60,7 @@ impl Findings {
     }
 
     fn case_of(&self, finding: &Finding) -> Option<&ObservedCase> {
-        let is_its = |case: &&ObservedCase| {
-            case.stage == finding.stage && Some(case.name.as_str()) == finding.case.as_deref()
-        };
-        self.observation.cases.iter().find(is_its)
+        self.case(&finding.stage, finding.case.as_deref()?)
     }
 
     fn all_cliffs(&self) -> Vec<(&Finding, &WriteCliff)> {

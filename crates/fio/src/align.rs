@@ -23,7 +23,7 @@ pub(crate) const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write
 pub(crate) struct LoggedJob<'a> {
     pub job: &'a Job,
     pub histograms: &'a HistogramLog,
-    /// Where block sizes are mixed.
+    /// Bandwidth log of a load with mixed block sizes.
     pub bandwidth: Option<&'a IntervalLog>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Grid {
     /// Time that was counted, after the ramp.
     pub runtime_ms: u64,
     pub ramp_ns: u64,
-    /// How many intervals there are.
+    /// Number of intervals.
     count: usize,
     /// Log time at which counting began.
     origin_ms: u64,
@@ -129,8 +129,8 @@ fn origin_ms(
 /// Alignment warnings.
 pub(crate) type Warnings = Vec<String>;
 
-/// The samples of a case. Over all samples, counts, bytes, latency sums and extremes of a direction are exactly
-/// those of `totals`; an interval's own latency sum and extremes are estimates from its bins.
+/// Returns the samples of a case. Over all samples, counts, bytes, latency sums and extremes of a direction are
+/// exactly those of `totals`; an interval's own latency sum and extremes are estimates from its bins.
 pub(crate) fn samples(
     jobs: &[LoggedJob],
     grid: &Grid,

@@ -14,7 +14,7 @@ pub const ENGINE_VARIABLE: &str = "ARRAYLAB_FIO";
 /// The oldest fio whose output has nanoseconds and the bins that we count in.
 const OLDEST: Version = Version { major: 3, minor: 0 };
 
-/// How long fio may go on after the time of a load: it waits for what is in flight (the kernel gives a SCSI or NVMe
+/// Time that fio may take beyond the time of a load: it waits for I/Os in flight (the kernel gives a SCSI or NVMe
 /// command 30 s), and needs some seconds to begin and to print.
 const OVERTIME_LIMIT: Duration = Duration::from_secs(60);
 
@@ -53,7 +53,7 @@ pub struct Engine {
     pub version_text: String,
     /// Its version.
     pub version: Version,
-    /// How long fio may go on after the time of a load before its target counts as hanging.
+    /// Time that fio may take beyond the time of a load before its target counts as hanging.
     pub overtime_limit: Duration,
     /// The I/O engines that it lists (`--enghelp`). One that is listed may still lack a library when loaded.
     pub ioengines: BTreeSet<String>,
@@ -86,7 +86,7 @@ impl Engine {
         Ok(Engine { path: path.to_path_buf(), version_text, version, overtime_limit, ioengines })
     }
 
-    /// Whether fio lists an I/O engine. An `external:` engine is a file and is left to fio to find.
+    /// Returns true if fio lists an I/O engine. An `external:` engine is a file and is left to fio to find.
     pub fn supports(&self, ioengine: &str) -> bool {
         self.ioengines.contains(ioengine) || ioengine.starts_with("external:")
     }

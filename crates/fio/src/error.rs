@@ -12,7 +12,7 @@ pub enum FioError {
         "fio was not found ({looked_in}); install it (`apt-get install fio`) or set ARRAYLAB_FIO to its path"
     )]
     NotFound {
-        /// Where it was looked for.
+        /// Places that were searched.
         looked_in: String,
     },
     /// fio is older than what its output can be read of.
@@ -20,7 +20,7 @@ pub enum FioError {
     TooOld {
         /// The program.
         path: PathBuf,
-        /// What it says it is.
+        /// Version that it reports.
         version: Version,
     },
     /// The case cannot be run by this fio, or fio refused the job file. Nothing was written to the target.
@@ -36,7 +36,7 @@ pub enum FioError {
         cause: String,
         /// The error number of the first job that failed, such as `ENOSPC`.
         errno: Option<i32>,
-        /// What was done until then, where fio still said so.
+        /// Result until then, where fio still printed it.
         partial: Option<Box<FioOutcome>>,
     },
     /// The target did not answer: fio was ended long after the time of the load.
@@ -45,25 +45,25 @@ pub enum FioError {
         if *is_pending { "they may still be pending" } else { "fio was ended" }
     )]
     Hung {
-        /// What the kernel had under way, or else the most that can have been in flight: jobs × depth.
+        /// I/Os that the kernel had in flight, or else the most that can have been: jobs × depth.
         ios: u64,
-        /// How long fio went on after the time of the load.
+        /// Time that fio went on after the time of the load, in seconds.
         seconds: u64,
         /// The kernel may still be working on its I/Os, with fio or without.
         is_pending: bool,
-        /// What was done until then, where fio still said so.
+        /// Result until then, where fio still printed it.
         partial: Option<Box<FioOutcome>>,
     },
     /// The load was interrupted on request.
     #[error("fio was interrupted")]
     Interrupted {
-        /// What was done until then, where fio still said so.
+        /// Result until then, where fio still printed it.
         partial: Option<Box<FioOutcome>>,
     },
     /// A file or a process could not be handled.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was being done, such as "cannot write".
+        /// Action that failed, such as "cannot write".
         doing: &'static str,
         /// The file or program.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum FioError {
 }
 
 impl FioError {
-    /// For `map_err`: an [`FioError::Io`] with its context.
+    /// Makes an [`FioError::Io`] with its context, for `map_err`.
     pub(crate) fn io(doing: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> FioError {
         let path = path.to_path_buf();
         move |source| FioError::Io { doing, path, source }

@@ -21,7 +21,7 @@ pub enum Target {
 /// One case for fio.
 #[derive(Debug, Clone, Copy)]
 pub struct FioCase<'a> {
-    /// What the load is issued to.
+    /// Target of the load.
     pub target: &'a Target,
     /// The load.
     pub load: &'a LoadSpec,
@@ -142,7 +142,7 @@ pub(crate) struct JobFile {
     pub is_read_only: bool,
     /// Bandwidth is logged as well, because bytes do not follow from I/O counts.
     pub has_bandwidth_log: bool,
-    /// What the job file does not carry out to the letter.
+    /// Settings that the job file carries out only approximately, in words.
     pub warnings: Vec<String>,
 }
 

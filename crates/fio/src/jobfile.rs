@@ -10,7 +10,7 @@ const LENGTH_LIMIT_BYTES: usize = 4 << 20;
 const JOB_LIMIT: usize = 4096;
 /// The most options that all jobs hold together, those of `[global]` counted for each.
 const OPTION_LIMIT: usize = 1 << 20;
-/// How deep files may include one another.
+/// Largest depth of nested include files.
 const INCLUDE_DEPTH_LIMIT: usize = 16;
 
 /// One job, with the global options that apply to it.
@@ -37,7 +37,7 @@ impl JobSection {
 pub struct JobOption {
     /// Its name as written.
     pub name: String,
-    /// What is behind the `=`, with variables such as `${HOME}` as they stand; `None` where there is no `=`.
+    /// Text behind the `=`, with variables such as `${HOME}` as they stand; `None` where there is no `=`.
     pub value: Option<String>,
     /// The included file that holds it; `None` for the job file itself.
     pub file: Option<String>,
@@ -60,7 +60,7 @@ pub struct JobFileError {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Error in the file.
     pub reason: String,
 }
 
@@ -105,7 +105,7 @@ pub fn read_job_file(
 
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
-    /// Before the first heading.
+    /// Lines before the first heading.
     None,
     Global,
     Job,

@@ -18,9 +18,9 @@ pub(crate) const IO_LIMIT: u64 = 1 << 40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct LogError {
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Error in the log.
     pub reason: String,
 }
 
@@ -36,7 +36,7 @@ pub struct HistogramLog {
 /// Completions of one job and direction since its previous row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistogramRow {
-    /// When the row was made, on the log's clock.
+    /// Time of the row on the log's clock, in milliseconds.
     pub time_ms: u64,
     /// The direction.
     pub direction: Direction,
@@ -165,7 +165,7 @@ pub struct IntervalLog {
 /// One row of such a log: an interval's mean, or a single I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntervalRow {
-    /// When the row was made, on the log's clock.
+    /// Time of the row on the log's clock, in milliseconds.
     pub time_ms: u64,
     /// The value: bytes a second, I/Os a second or nanoseconds.
     pub value: u64,

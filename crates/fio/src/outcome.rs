@@ -28,9 +28,9 @@ pub struct DirectionTotals {
 /// CPU use of fio's jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CpuUse {
-    /// In user mode, in percent of one CPU, over all jobs.
+    /// User time, in percent of one CPU, over all jobs.
     pub user_percent: f64,
-    /// In the kernel, in percent of one CPU, over all jobs.
+    /// System time, in percent of one CPU, over all jobs.
     pub system_percent: f64,
     /// Context switches of all jobs.
     pub context_switches: u64,
@@ -39,7 +39,7 @@ pub struct CpuUse {
 /// Outcome of a fio run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioOutcome {
-    /// As fio prints it.
+    /// Version as fio prints it.
     pub fio_version: String,
     /// One sample an interval after the ramp; fio logs nothing during the ramp, so there is none of it. `start_ns` of
     /// the first is the ramp's length. Their counts, bytes and latencies add up to exactly the totals.
@@ -52,20 +52,20 @@ pub struct FioOutcome {
     pub trim: DirectionTotals,
     /// Time that was counted: the longest of all jobs.
     pub runtime_ns: u64,
-    /// When the load (with its ramp) began, in milliseconds since 1970; before fio 3.37 derived from the end of the
-    /// run, delayed by what fio needs to print its report (around 10 ms).
+    /// Start of the load (with its ramp), in milliseconds since 1970; before fio 3.37 derived from the end of the
+    /// run, delayed by the time that fio needs to print its report (around 10 ms).
     pub start_unix_ms: Option<u64>,
     /// CPU use of the jobs.
     pub cpu: CpuUse,
     /// Block devices under the target.
     pub disks: Vec<DiskUse>,
-    /// What is not as it was asked for, in words.
+    /// Differences from the request, in words.
     pub warnings: Vec<String>,
     /// The job file.
     pub job_file: PathBuf,
     /// fio's JSON+.
     pub output_file: PathBuf,
-    /// What fio wrote to its standard error.
+    /// Standard error of fio.
     pub stderr: String,
 }
 
@@ -75,9 +75,9 @@ impl FioOutcome {
         self.read.ios + self.write.ios + self.trim.ios == 0
     }
 
-    /// Why these are no I/Os of this load, where they moved fewer bytes than its blocks have. Behind the end of a device
-    /// that has gone or become smaller an asynchronous read succeeds with no bytes, and fio counts it as any other (seen
-    /// with 3.33 when an NVMe drive was pulled out: 96,180 IOPS at 47 kB/s).
+    /// Returns the reason why the result is no result of this load: it moved fewer bytes than its blocks have. Beyond
+    /// the end of a device that has gone or become smaller an asynchronous read succeeds with no bytes, and fio counts
+    /// it as any other (seen with 3.33 when an NVMe drive was pulled out: 96,180 IOPS at 47 kB/s).
     pub fn why_too_few_bytes(&self, load: &LoadSpec) -> Option<String> {
         if load.shape.replay.is_some() {
             return None;
@@ -181,7 +181,7 @@ pub(crate) fn assemble(report: Report, logs: &[JobLogs], context: Context) -> Fi
     }
 }
 
-/// Puts a report and logs together that were made by somebody else's run of fio: `logs` holds, for each job of the
+/// Reads back a fio run that was made elsewhere, from its report and logs: `logs` holds, for each job of the
 /// report, its histogram log and its bandwidth log. Without logs the whole run should be one interval.
 pub fn read_back(
     report: Report,

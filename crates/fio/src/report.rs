@@ -23,9 +23,9 @@ const TEXT_LINE_LENGTH_LIMIT: usize = 1000;
 /// JSON report of a fio run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
-    /// As printed, such as `fio-3.42-135-gf5344`; empty where it is missing.
+    /// Version as printed, such as `fio-3.42-135-gf5344`; empty where it is missing.
     pub fio_version: String,
-    /// When the report was made, in milliseconds since 1970.
+    /// Time of the report, in milliseconds since 1970.
     pub unix_ms: Option<u64>,
     /// fio's words before, between and after the JSON.
     pub text: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Report {
     pub jobs: Vec<Job>,
     /// Block devices under the target.
     pub disks: Vec<DiskUse>,
-    /// How many reports the output held (`--status-interval` makes several); this is the last complete one.
+    /// Number of reports in the output (`--status-interval` makes several); this is the last complete one.
     pub report_count: usize,
     /// True where the output ended inside a report.
     pub is_truncated: bool,
@@ -72,7 +72,7 @@ pub struct Job {
     pub write: JobDirection,
     /// Trims.
     pub trim: JobDirection,
-    /// Where `steadystate` was asked for.
+    /// Result of `steadystate`, where it was requested.
     pub steady_state: Option<SteadyState>,
 }
 
@@ -85,13 +85,13 @@ pub struct JobDirection {
     pub bytes: u64,
     /// Time in which this direction was active.
     pub runtime_ms: u64,
-    /// I/Os that moved less than asked for.
+    /// I/Os that moved fewer bytes than requested.
     pub short_ios: u64,
     /// I/Os that fio gave up.
     pub drop_ios: u64,
-    /// From submission to completion (`clat_ns`).
+    /// Completion latency, from submission to completion (`clat_ns`).
     pub completion: Latency,
-    /// From before submission to completion (`lat_ns`).
+    /// Total latency, from before submission to completion (`lat_ns`).
     pub total: Latency,
 }
 
@@ -106,7 +106,7 @@ pub struct Latency {
     pub min_ns: u64,
     /// The largest.
     pub max_ns: u64,
-    /// fio's own percentiles, as (millionths, nanoseconds); on the one kind of latency that was asked for.
+    /// Percentiles by fio, as (millionths, nanoseconds), of the one kind of latency that was requested.
     pub percentiles: Vec<(u32, u64)>,
     /// All bins, in JSON+.
     pub histogram: Option<Histogram>,
@@ -115,9 +115,9 @@ pub struct Latency {
 /// fio's own steady state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SteadyState {
-    /// What was tested, such as `iops:10%`.
+    /// Criterion that was tested, such as `iops:10%`.
     pub kind: String,
-    /// Whether it was reached.
+    /// True if the steady state was reached.
     pub is_attained: bool,
     /// The limit, such as `10.000000%`.
     pub criterion: String,
@@ -160,7 +160,7 @@ pub enum ReportError {
     /// There is no JSON in it.
     #[error("fio's output holds no JSON object{}", message(text))]
     NoJson {
-        /// What it holds.
+        /// Text of the output.
         text: Vec<String>,
     },
     /// The JSON ends early.
@@ -174,13 +174,13 @@ pub enum ReportError {
     Malformed {
         /// Line at which the object starts, from 1; positions of `source` count from there.
         first_line: usize,
-        /// What is wrong.
+        /// Error in the JSON.
         source: serde_json::Error,
     },
 }
 
 impl ReportError {
-    /// What fio said instead of a report.
+    /// Returns the text that fio printed instead of a report.
     pub fn text(&self) -> &[String] {
         match self {
             ReportError::NoJson { text } | ReportError::Truncated { text } => text,

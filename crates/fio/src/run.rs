@@ -15,11 +15,11 @@ use crate::outcome::{Context, JobLogs, RAN_SHORT, assemble};
 use crate::report::{Job, Report, ReportError, read_report};
 use crate::{Engine, FioCase, FioError, FioOutcome, Server, Target};
 
-/// How often the process and the interrupt flag are looked at.
+/// Interval at which the process and the interrupt flag are polled.
 const POLL: Duration = Duration::from_millis(20);
-/// How often progress is told.
+/// Interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
-/// How long fio may take to end its jobs and print after SIGINT, and to die after SIGKILL.
+/// Time limit for fio to end its jobs and print after SIGINT, and to die after SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
 /// The most that is read of an output or log.
 const FILE_LIMIT_BYTES: u64 = 1 << 30;
@@ -30,10 +30,10 @@ const OUTPUT_FILE: &str = "fio.json";
 const STDOUT_FILE: &str = "fio.stdout";
 const STDERR_FILE: &str = "fio.stderr";
 
-/// How far a case is, by the clock: what fio prints while it runs cannot be had without changing its output.
+/// Progress of a case by the clock: fio's own progress cannot be had without changing its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Since fio was started; it can exceed what is expected, because fio needs a moment to begin and to end.
+    /// Time since fio was started; it can exceed the expected time, because fio needs a moment to begin and to end.
     pub elapsed_ns: u64,
     /// Ramp and runtime.
     pub expected_ns: u64,
@@ -52,7 +52,7 @@ impl Engine {
         self.run_on(None, case, on_progress, interrupt)
     }
 
-    /// As [`Engine::run`], but a server of fio on another host carries the case out.
+    /// Runs a case as [`Engine::run`] does, but by a server of fio on another host.
     pub fn run_on(
         &self,
         server: Option<&Server>,
@@ -180,16 +180,16 @@ impl Engine {
     }
 }
 
-/// How a run ended.
+/// Ending of a run.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Exited(ExitStatus),
     Interrupted,
-    /// It was to be over long ago.
+    /// The run exceeded its time limit.
     Hung {
         /// I/Os that the kernel had under way on the device, where the target is one.
         ios: Option<u64>,
-        /// Not even SIGKILL ended it, or the kernel may still be working on what it issued.
+        /// True if not even SIGKILL ended it, or the kernel may still be working on its I/Os.
         is_pending: bool,
     },
 }
@@ -337,7 +337,7 @@ fn ending_error(report: &Report, has_succeeded: bool) -> Option<i32> {
     report.jobs.iter().filter(|job| !went_on(job)).map(|job| job.error).find(|&error| error != 0)
 }
 
-/// Why the run counts as failed, where it does.
+/// Returns the reason why the run counts as failed, where it does.
 fn failure(
     end: &End,
     report: &Result<Report, ReportError>,

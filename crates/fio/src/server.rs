@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::{Engine, FioError};
 
-/// How long a server may take to answer.
+/// Timeout of a server's answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// How often the client is looked at.
+/// Interval at which the client is polled.
 const POLL: Duration = Duration::from_millis(20);
 /// The most that is read of what the client prints.
 const OUTPUT_LIMIT_BYTES: u64 = 64 << 10;
@@ -34,7 +34,7 @@ impl Server {
         format!("--client={kind}{},{}", self.machine, self.port)
     }
 
-    /// What the client puts behind the name of a log that it has fetched.
+    /// Returns the suffix that the client adds to the name of a log that it has fetched.
     pub(crate) fn log_suffix(&self) -> String {
         format!(".{}", self.machine)
     }

@@ -32,7 +32,7 @@ pub(crate) fn effective_pattern(load: &LoadSpec) -> Pattern {
     }
 }
 
-/// Whether fio can issue a load of this shape and count it as arraylab does.
+/// Checks that fio can issue a load of this shape and count it as arraylab does.
 pub fn check_shape(load: &LoadSpec) -> Result<(), FioError> {
     let mut warnings = Vec::new();
     rw(load)?;

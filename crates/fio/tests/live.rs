@@ -332,7 +332,7 @@ fn a_depth_that_is_not_reached_is_told() {
     );
 }
 
-/// Whether a process in this directory has a thread besides fio's first two, which start and watch its jobs.
+/// Returns true if a process in this directory has a thread besides fio's first two, which start and watch its jobs.
 fn has_job_thread(directory: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let is_in_directory =

@@ -81,7 +81,7 @@ fn is_latency(column: &str) -> bool {
     })
 }
 
-/// What was meant, as far as the words tell.
+/// Returns a hint on the quantity that a header probably means.
 fn hint(header: &str) -> String {
     let lower = header.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));

@@ -11,7 +11,7 @@ pub enum FitError {
     Csv {
         /// The file.
         file: String,
-        /// What is wrong with it, with its line.
+        /// Error in the file, with its line.
         source: csv::Error,
     },
     /// The rows cannot be used.
@@ -25,7 +25,7 @@ pub enum FitError {
     Twin {
         /// The measured point.
         point: String,
-        /// What the twin says.
+        /// Error of the twin, in words.
         why: String,
     },
     /// The search itself failed.

@@ -17,13 +17,13 @@ const RESULT_QUANTITIES: [&str; 3] = ["iops", "read.latency_ns.mean", "write.lat
 /// A measured figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredFigure {
-    /// Which quantity.
+    /// Quantity of the figure.
     pub quantity: Quantity,
-    /// What was measured, above 0.
+    /// Measured value, above 0.
     pub value: f64,
-    /// How far from it the truth may lie by the digits that were printed.
+    /// Half of the last printed digit: the bound of the rounding error.
     pub half_digit: f64,
-    /// What it is of the point's cases.
+    /// Statistic that the figure is, over the point's cases.
     pub of: FigureOf,
 }
 
@@ -34,24 +34,24 @@ impl MeasuredFigure {
     }
 }
 
-/// A case that was measured, with its figures, or several cases of which the most or the least was.
+/// Measured case with its figures, or several cases with the maximum or the minimum over them.
 #[derive(Debug, Clone)]
 pub struct MeasuredPoint {
-    /// What was set and issued. More than one where the figures are the most or the least of several.
+    /// Cases with the point's settings and load. More than one where the figures are the maximum or the minimum of several.
     pub cases: Vec<Case>,
-    /// What was measured.
+    /// Measured figures.
     pub figures: Vec<MeasuredFigure>,
     /// File, stage and case.
     pub label: String,
-    /// Which of the measured rows its figures are from, by a number of them together: several cases may be one row's, and
-    /// are held out together.
+    /// Number of the measured row that its figures are from: several cases may belong to one row, and are held out
+    /// together.
     pub row: usize,
 }
 
 /// All rows, and how many could not be taken.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    /// Cases with figures of their own, and cases of which the most or the least is known.
+    /// Points: cases with figures of their own, and sets of cases with a known maximum or minimum.
     pub points: Vec<MeasuredPoint>,
     /// Rows that no case is selected for, or with figures of 0.
     pub left_out: usize,
@@ -207,8 +207,8 @@ fn measured(figure: &PublishedValue) -> Option<MeasuredFigure> {
     (value > 0.0).then_some(MeasuredFigure { quantity, value, half_digit, of })
 }
 
-/// Where the peak IOPS are known with their latency, Little's law says how many I/Os were outstanding: of each block size the
-/// cases nearest to that are kept. Else all are.
+/// Keeps, of each block size, the cases whose outstanding I/Os are nearest to those of the measurement, where these follow by
+/// Little's law from the peak IOPS and their latency. Else keeps all.
 fn near_its_population(figures: &[MeasuredFigure], cases: Vec<Case>) -> Vec<Case> {
     let of = |of: FigureOf, ends: &str| {
         let found = figures.iter().find(|figure| figure.of == of && figure.quantity.name().ends_with(ends));

@@ -8,7 +8,7 @@ use crate::FitError;
 /// The most parameters fitted at once: the search takes about a hundred evaluations for each.
 const PARAMETERS_LIMIT: usize = 12;
 
-/// A parameter as asked for: `seek_min`, or `seek_min=100000..1000000`.
+/// Parameter as requested: `seek_min`, or `seek_min=100000..1000000`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// Its path, or the end of it.
@@ -44,15 +44,15 @@ pub struct FittedParameter {
     pub before: f64,
     /// Its value now.
     pub value: f64,
-    /// The least and the largest value that is tried.
+    /// Smallest value that is tried.
     pub least: f64,
-    /// As `least`.
+    /// Largest value that is tried.
     pub most: f64,
-    /// Only whole numbers are values of it.
+    /// True if only whole numbers are values of it.
     pub is_whole: bool,
 }
 
-/// The parameters that are asked for, or all numbers of the description whose origin is `fitted`.
+/// Returns the requested parameters, or all numbers of the description whose origin is `fitted`.
 pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
     let mut all = Vec::new();
     match &array.composed {

@@ -11,15 +11,15 @@ use crate::FittedParameter;
 pub enum Outcome {
     /// Its error no longer became smaller: see [`Convergence`]; or nothing better lay around the best.
     Converged,
-    /// It was stopped after the evaluations that it was given.
+    /// The search used up its evaluations.
     OutOfEvaluations,
-    /// It was stopped after the time that it was given.
+    /// The search used up its time.
     OutOfTime,
-    /// Somebody stopped it.
+    /// The search was interrupted.
     Interrupted,
 }
 
-/// When a search is over: its error has become smaller by less than a share over a number of evaluations.
+/// Convergence criterion of a search: its error has become smaller by less than a share over a number of evaluations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Convergence {
     /// The share of the error.
@@ -33,13 +33,13 @@ pub struct Convergence {
 pub struct Side {
     /// Figures.
     pub figures: usize,
-    /// Mean of the errors without sign, before the fit and after.
+    /// Mean of the errors without sign, before the fit.
     pub mean_error_before: f64,
-    /// As `mean_error_before`.
+    /// Mean of the errors without sign, after the fit.
     pub mean_error: f64,
-    /// The largest error without sign.
+    /// Largest error without sign, before the fit.
     pub worst_error_before: f64,
-    /// As `worst_error_before`.
+    /// Largest error without sign, after the fit.
     pub worst_error: f64,
 }
 
@@ -48,16 +48,16 @@ pub struct Side {
 pub struct PointReport {
     /// File, stage and case.
     pub case: String,
-    /// Which quantity.
+    /// Quantity that was measured.
     #[serde(serialize_with = "name")]
     pub quantity: Quantity,
     /// The parameters were not fitted to it.
     pub is_held_out: bool,
-    /// What was measured.
+    /// Measured value.
     pub measured: f64,
-    /// What the twin does with the values before.
+    /// Value that the twin gives with the parameters before the fit.
     pub before: f64,
-    /// What the twin does with the fitted values.
+    /// Value that the twin gives with the fitted parameters.
     pub after: f64,
 }
 
@@ -73,7 +73,8 @@ impl PointReport {
 }
 
 impl FitReport {
-    /// What the fitted values were fitted to, as the array's text names their source. `files` are those that the rows were read from.
+    /// Describes the data of the fit, as the array's text names the source of the fitted values. `files` are those that the
+    /// rows were read from.
     pub fn fitted_to(&self, files: &[String]) -> String {
         format!(
             "arraylab fit to {}, {} of {} figures held out with seed {}",
@@ -90,13 +91,13 @@ impl FitReport {
 pub struct FitReport {
     /// The parameters with their new values.
     pub parameters: Vec<FittedParameter>,
-    /// How the search ended.
+    /// Outcome of the search.
     pub outcome: Outcome,
-    /// How often all rows were simulated.
+    /// Number of simulations of all rows.
     pub evaluations: u32,
-    /// When it is over.
+    /// Convergence criterion.
     pub convergence: Convergence,
-    /// Which rows were held out follows from it.
+    /// Seed by which the held-out rows were drawn.
     pub seed: u64,
     /// The rows that were fitted to.
     pub fitted: Side,

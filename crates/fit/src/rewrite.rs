@@ -5,8 +5,8 @@ use twin::ArrayDescription;
 use crate::parameters::{as_json, value_of, with_values};
 use crate::{FitError, FittedParameter};
 
-/// The text of an array with the values of some parameters changed, each with the origin `fitted` and what it was fitted to.
-/// A parameter must be on a line of its own: `key: { value: …, origin: …, from: … }`.
+/// Returns the text of an array with the values of some parameters changed, each with the origin `fitted` and the data of
+/// the fit. A parameter must be on a line of its own: `key: { value: …, origin: …, from: … }`.
 pub fn rewrite(
     text: &str,
     array: &ArrayDescription,

@@ -21,9 +21,9 @@ use crate::{
     PointReport, Rows, simulated,
 };
 
-/// The most evaluations that can be asked for.
+/// Largest number of evaluations that may be requested.
 pub const EVALUATIONS_LIMIT: u32 = 100_000;
-/// How far the first simplex reaches, as a share of the range of each parameter.
+/// Size of the first simplex, as a share of the range of each parameter.
 const FIRST_STEP: f64 = 0.15;
 /// After a round the search begins anew around the best with half the step, until that finds nothing better: a simplex that
 /// has shrunk over a rough spot stays there.
@@ -34,7 +34,7 @@ const COST_TOLERANCE: f64 = 1e-8;
 pub const IMPROVEMENT_SHARE: f64 = 0.01;
 /// ... over so many evaluations for each parameter and one more: enough for a simplex to turn around once and begin anew.
 pub const STALL_EVALUATIONS_PER_PARAMETER: u32 = 15;
-/// What values cost that no array can have.
+/// Cost of values that no array can have.
 const IMPOSSIBLE: f64 = 1e6;
 
 /// Fit problem: array, parameters and measured rows.
@@ -50,9 +50,9 @@ pub struct Fit<'a> {
     pub hold_out: f64,
     /// Decides which these are.
     pub seed: u64,
-    /// How often all rows are simulated at most.
+    /// Limit on the number of simulations of all rows.
     pub evaluations: u32,
-    /// How long each case is simulated.
+    /// Simulated time of each case, in nanoseconds.
     pub simulated_ns: u64,
     /// Settings of the twin in every case, as in `twin:NAME,KEY=VALUE`.
     pub switches: Vec<(String, String)>,
@@ -188,7 +188,7 @@ fn fit_to(
     })
 }
 
-/// Which points are held out: those of as many rows as the share says, drawn by the seed.
+/// Draws the held-out points by the seed: those of as many rows as the share gives.
 fn held_out(task: &Fit<'_>) -> Result<Vec<bool>, FitError> {
     let count = task.rows.count();
     let wanted = (count as f64 * task.hold_out).round() as usize;

@@ -15,8 +15,8 @@ const EXACT: &str = "exact";
 /// The prefix of quantities that are levels after a write cliff.
 const SUSTAINED: &str = "sustained.";
 
-/// The twin's figures for one case of a point, in the point's order. `simulated_ns` bounds the load's runtime; what lasts
-/// after a cliff takes all of it. `switches` are settings of the twin in every case.
+/// Simulates one case of a point and returns its figures, in the point's order. `simulated_ns` bounds the load's runtime;
+/// sustained quantities after a write cliff take all of it. `switches` are settings of the twin in every case.
 pub(crate) fn figures(
     array: &ArrayDescription,
     point: &MeasuredPoint,
@@ -73,7 +73,7 @@ pub(crate) fn figures(
         .collect()
 }
 
-/// A point's figures out of those of its cases: the most or the least of them, or what the one that has it has.
+/// Returns a point's figures from those of its cases: their maximum or minimum, or another figure of the case that has it.
 pub(crate) fn extremes(point: &MeasuredPoint, of_cases: &[Vec<f64>]) -> Vec<f64> {
     let best = |figure: usize, is_better: fn(f64, f64) -> bool| {
         let mut best = 0;

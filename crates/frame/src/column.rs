@@ -14,7 +14,7 @@ pub struct Column {
     pub name: String,
     /// Its values; where `present` is false, the value there means nothing.
     pub values: Values,
-    /// Which values are known; `None` where all are.
+    /// Presence of each value; `None` where all are present.
     pub present: Option<Vec<bool>>,
 }
 
@@ -23,7 +23,7 @@ pub struct Column {
 pub enum Values {
     /// Whole numbers.
     Integers(Vec<i64>),
-    /// Whole numbers of which some exceed 2^63 - 1.
+    /// Whole numbers, some of which exceed 2^63 - 1.
     Unsigned(Vec<u64>),
     /// Numbers.
     Floats(Vec<f64>),
@@ -31,7 +31,7 @@ pub enum Values {
     Booleans(Vec<bool>),
     /// Texts.
     Texts(Vec<String>),
-    /// Texts of which there are few different ones: the place of each row's text among them.
+    /// Texts with few distinct values: the index of each row's text among them.
     Categories {
         /// Places in `texts`, a row each.
         places: Vec<u32>,
@@ -41,7 +41,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Integers(values) => values.len(),
@@ -53,14 +53,14 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Frame {
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
@@ -77,7 +77,7 @@ impl Column {
         Column { name: name.into(), values, present: None }
     }
 
-    /// Whether the value of a row is known.
+    /// Returns true if a row has a value.
     pub fn is_present(&self, row: usize) -> bool {
         self.present.as_ref().is_none_or(|present| present[row])
     }

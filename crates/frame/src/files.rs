@@ -17,7 +17,7 @@ pub enum FileError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }

@@ -20,7 +20,7 @@ fn records(run: &RunReader, cases: &[u32]) -> Result<BTreeMap<u32, CaseRecord>, 
     cases.iter().map(|&index| Ok((index, run.case(index)?))).collect()
 }
 
-/// Where a row of a case stands: number, stage and name.
+/// Columns that identify a row's case: number, stage and name.
 #[derive(Default)]
 struct CaseColumns {
     index: Vec<i64>,

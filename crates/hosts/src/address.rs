@@ -50,7 +50,7 @@ pub enum HostAddress {
 pub struct HostSpec {
     /// Its name in plans and results.
     pub name: String,
-    /// Where it is.
+    /// Address of the host.
     pub address: HostAddress,
 }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Round trips that are kept: clocks drift, so that old ones say less.
 const TRIPS_LIMIT: usize = 256;
-/// How fast two clocks may drift apart, in parts of a million: the frequency tolerance PHI of RFC 5905.
+/// Largest drift between two clocks, in parts of a million: the frequency tolerance PHI of RFC 5905.
 const DRIFT_PPM: u64 = 15;
 
 /// One round trip.
@@ -20,21 +20,21 @@ struct Trip {
 }
 
 impl Trip {
-    /// How far off its offset may be at a moment.
+    /// Returns the error bound of its offset at a given time, in nanoseconds.
     fn error_ns(&self, now_ns: u64) -> u64 {
         let age_ns = now_ns.saturating_sub(self.answered_ns);
         (self.round_trip_ns / 2).saturating_add((age_ns / 1_000_000).saturating_mul(DRIFT_PPM))
     }
 }
 
-/// What is known of the offset of a clock.
+/// Estimate of a clock's offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockEstimate {
     /// The other clock less this one.
     pub offset_ns: i64,
     /// The round trip that says so.
     pub round_trip_ns: u64,
-    /// How far off the offset may be: half the round trip, and what clocks drift apart in the time since.
+    /// Error bound of the offset: half the round trip, and the drift of the clocks since.
     pub error_ns: u64,
 }
 
@@ -71,7 +71,7 @@ impl ClockOffset {
         })
     }
 
-    /// How many round trips were ever added.
+    /// Returns the number of round trips that were ever added.
     pub fn added(&self) -> u64 {
         self.added
     }

@@ -6,11 +6,11 @@ pub enum HostError {
     /// The address or the name is wrong.
     #[error("`{text}` is no host: {problem}\nhint: {hint}")]
     Address {
-        /// As given.
+        /// Text as given.
         text: String,
-        /// What is wrong with it.
+        /// Error in the address.
         problem: String,
-        /// What it may be.
+        /// Form of a valid address.
         hint: &'static str,
     },
     /// The host could not be reached, or answered something else.
@@ -18,9 +18,9 @@ pub enum HostError {
     Failed {
         /// The host's name.
         host: String,
-        /// What failed.
+        /// Failure, in words.
         problem: String,
-        /// What to do about it.
+        /// Suggested remedy.
         hint: String,
     },
 }

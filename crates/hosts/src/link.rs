@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 
 /// Time between two pings.
 pub const PING_INTERVAL: Duration = Duration::from_millis(200);
-/// After so long without a word, the other side is lost: agent and coordinator go by the same limit, so that the load stops
-/// everywhere within 2 s.
+/// Time without a message after which the other side is lost: agent and coordinator have the same limit, so that the load
+/// stops everywhere within 2 s.
 pub const SILENCE_LIMIT: Duration = Duration::from_millis(1_400);
-/// How long the first word of an agent may take: `ssh` connects, asks keys and starts a program.
+/// Timeout of an agent's first message: `ssh` connects, asks keys and starts a program.
 const HELLO_LIMIT: Duration = Duration::from_secs(20);
-/// How much of what `ssh` prints is kept.
+/// Limit on the kept output of `ssh`'s standard error, in bytes.
 const STDERR_LIMIT_BYTES: usize = 4 << 10;
 /// Round trips of a measurement of the clock, and the time between them.
 const SYNC_TRIPS: u64 = 40;
@@ -33,7 +33,7 @@ const SYNC_ROUNDS: u32 = 4;
 /// A clock that is known to within this is known well enough.
 const SYNC_ERROR_NS: u64 = 250_000;
 const SYNC_PAUSE: Duration = Duration::from_millis(2);
-/// How long a measurement of the clock may take.
+/// Timeout of a measurement of the clock.
 const SYNC_LIMIT: Duration = Duration::from_secs(2);
 /// Pings whose answers are waited for.
 const PENDING_LIMIT: usize = 1_024;
@@ -246,7 +246,7 @@ impl Link {
         &self.host
     }
 
-    /// What the agent sent of itself.
+    /// Returns the agent's introduction of itself.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
@@ -288,8 +288,8 @@ impl Link {
         lock(&self.shared.clock).estimate((self.shared.now_ns)())
     }
 
-    /// Closes the agent's input, so that it puts everything back and ends; waits for that, at most so long, and kills what
-    /// is left. True where it ended by itself.
+    /// Closes the agent's input, so that it puts everything back and ends; waits up to `limit`, then kills it. Returns
+    /// true if it ended by itself.
     pub fn close(mut self, limit: Duration) -> bool {
         self.shared.is_over.store(true, Ordering::Relaxed);
         let _ = self.tx.send(OutgoingBox(Outgoing::Close));

@@ -39,7 +39,7 @@ pub struct Hello {
     pub pid: u32,
 }
 
-/// Which cases, as on the command line.
+/// Selection of cases, as on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectionText {
@@ -55,9 +55,9 @@ pub struct SelectionText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Which.
+    /// Number of the part, from 0.
     pub index: u32,
-    /// Of how many.
+    /// Number of parts.
     pub of: u32,
 }
 
@@ -69,11 +69,11 @@ pub struct OpenRequest {
     pub host: String,
     /// The plan's name.
     pub plan_name: String,
-    /// Where it came from.
+    /// Source of the plan.
     pub plan_source: String,
     /// Its text.
     pub plan_text: String,
-    /// Which cases.
+    /// Selection of cases.
     pub selection: SelectionText,
     /// The run's seed.
     pub seed: u64,
@@ -93,7 +93,7 @@ pub struct OpenRequest {
 pub struct LoadRequest {
     /// Its name.
     pub name: String,
-    /// What is issued.
+    /// Load to issue.
     pub load: LoadSpec,
     /// Settings of the engine among others.
     pub settings: Map<String, Value>,
@@ -134,7 +134,7 @@ pub enum Request {
     Measure(Box<MeasureRequest>),
     /// Begins the case that is set up.
     Start {
-        /// When, on the agent's clock.
+        /// Time of the start on the agent's clock, in nanoseconds.
         at_ns: u64,
     },
     /// Ends the case under way.
@@ -145,9 +145,9 @@ pub enum Request {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenedTarget {
-    /// As given.
+    /// Target as given.
     pub spec: String,
-    /// What identifies it.
+    /// Identity of the device.
     pub identity: Value,
     /// Its size.
     pub capacity_bytes: u64,
@@ -163,7 +163,7 @@ pub struct Opened {
     pub devices: Vec<String>,
     /// Facts of the host.
     pub facts: Value,
-    /// What people should know.
+    /// Notices for people.
     pub notices: Vec<String>,
 }
 
@@ -173,11 +173,11 @@ pub struct Opened {
 pub struct CaseEnd {
     /// `done`, `failed`, `refused`, `not-settable`, or `stopped`.
     pub status: String,
-    /// Why it is not done.
+    /// Reason why it is not done.
     pub error: Option<String>,
-    /// Whether nothing after it can be measured either.
+    /// True if no later case can be measured either.
     pub gave_up: bool,
-    /// When the last worker of its loads began, on the agent's clock.
+    /// Time at which the last worker of its loads began, on the agent's clock.
     pub began_at_ns: Option<u64>,
     /// The targets.
     pub target: String,
@@ -185,7 +185,7 @@ pub struct CaseEnd {
     pub duration_ns: u64,
     /// Totals of its loads.
     pub loads: Vec<WireLoad>,
-    /// What the reader of the results should know.
+    /// Warnings for the reader of the results.
     pub warnings: Vec<String>,
 }
 
@@ -195,7 +195,7 @@ pub struct CaseEnd {
 pub enum Reply {
     /// A round trip's stamp.
     Pong {
-        /// Which.
+        /// Number of the ping that it answers.
         id: u64,
         /// The agent's clock.
         at_ns: u64,
@@ -204,10 +204,10 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The host cannot be opened, and why.
     Refused {
-        /// In words.
+        /// Reason in words.
         why: String,
     },
-    /// What the commands printed.
+    /// Output of the inventory commands.
     Inventory {
         /// One for each.
         answers: Vec<Value>,
@@ -218,18 +218,18 @@ pub enum Reply {
     Sample {
         /// The load.
         load: String,
-        /// What was counted.
+        /// Counts and latencies of the interval.
         sample: Box<WireSample>,
     },
     /// An event of the case.
     Event {
-        /// Since the common start.
+        /// Time since the common start, in nanoseconds.
         case_at_ns: u64,
         /// Its kind.
         kind: String,
-        /// In words.
+        /// Description in words.
         text: String,
-        /// In figures.
+        /// Figures of the event.
         data: Option<Value>,
     },
     /// Counters of the host.
@@ -243,37 +243,37 @@ pub enum Reply {
     Path {
         /// The agent's clock.
         at_ns: u64,
-        /// Which.
+        /// Name of the path.
         path: String,
-        /// Whether it can be used.
+        /// True if the path can be used.
         is_usable: bool,
-        /// What the kernel calls its state.
+        /// State of the path in the kernel's words.
         state: String,
     },
-    /// What the case waits for.
+    /// Reason for which the case waits.
     Waiting {
-        /// In words.
+        /// Reason in words.
         text: String,
     },
-    /// How much of the case is done.
+    /// Progress of the case.
     Progress {
         /// 0 to 1.
         share: f64,
     },
     /// A setting of the host was changed or put back.
     Changed {
-        /// Whether for the case under way.
+        /// True if the change is for the case under way.
         is_of_case: bool,
         /// Its name.
         name: String,
-        /// Before.
+        /// Value before the change.
         before: Option<String>,
-        /// After.
+        /// Value after the change.
         after: Option<String>,
     },
-    /// What the reader of the run should know.
+    /// Warning for the reader of the run.
     Warning {
-        /// In words.
+        /// Text of the warning.
         text: String,
     },
     /// The case has ended.

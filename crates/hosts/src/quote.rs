@@ -1,6 +1,6 @@
 //! Quoting of words for a POSIX shell: `ssh` hands one string to the shell of the other host.
 
-/// The word as a shell reads it back, whatever is in it. Single quotes take everything but themselves as it is.
+/// Quotes a word so that a shell reads it back unchanged. Single quotes protect every character but themselves.
 pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

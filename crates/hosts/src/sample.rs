@@ -30,7 +30,7 @@ pub struct WireTotals {
     pub errors: u64,
     /// Completion latency.
     pub latency: String,
-    /// In open loop, from issue to completion.
+    /// Service latency of an open loop, from issue to completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct WireSample {
     pub start_ns: u64,
     /// Its end.
     pub end_ns: u64,
-    /// Whether it belongs to the ramp.
+    /// True if the sample belongs to the ramp.
     pub is_ramp: bool,
     /// Reads, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,9 +80,9 @@ pub struct WireLoad {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WireCounter {
-    /// What it was read from.
+    /// Telemetry source.
     pub source: String,
-    /// What it is about.
+    /// Entity that the counter belongs to.
     pub entity: String,
     /// Its name.
     pub name: String,

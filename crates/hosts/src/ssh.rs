@@ -10,12 +10,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How long `ssh` may take to connect.
+/// Connection timeout of `ssh`, in seconds.
 const CONNECT_TIMEOUT_S: u32 = 10;
-/// Where a copy of this program lies on other hosts, in the user's home there.
+/// Directory for copies of this program on other hosts, in the user's home there.
 const PUSHED_DIRECTORY: &str = ".cache/arraylab";
 
-/// How an agent is started.
+/// Command that starts an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentCommand {
     /// The program on the other host; `arraylab` from its `PATH` without it.
@@ -76,7 +76,7 @@ fn ssh_command(ssh: &SshAddress, remote: &str) -> Command {
     command
 }
 
-/// Copies this program to a host, unless the same is there already; returns its path there. Only where it is asked for
+/// Copies this program to a host, unless the same version is there already; returns its path there. Only on request
 /// (`--push-binary`).
 pub fn push_binary(host: &HostSpec, version: &str) -> Result<Option<String>, HostError> {
     let HostAddress::Ssh(ssh) = &host.address else { return Ok(None) };

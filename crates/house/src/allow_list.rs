@@ -40,7 +40,7 @@ impl AllowList {
         exceptions.collect::<Result<_, _>>().map(AllowList)
     }
 
-    /// Whether a rule may be broken in a file. `*` stands for every rule.
+    /// Returns true if a rule may be broken in a file. `*` stands for every rule.
     pub fn allows(&self, rule: &str, path: &str) -> bool {
         let covering = self
             .0

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 mod allow_list;
+mod doc_lines;
 mod rust_text;
 
 pub use allow_list::{AllowList, Exception};
+pub use doc_lines::{FirstDocLine, first_doc_lines};
 pub use rust_text::{Piece, PieceKind, pieces};
 
 use std::path::{Path, PathBuf};
@@ -36,7 +38,7 @@ fn collect(path: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a directory is build output; the crate `target` is none.
+/// Returns true if a directory is build output; the crate `target` is none.
 fn is_built(path: &Path) -> bool {
     path.ends_with("target") && !path.ends_with("crates/target")
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The most things that are left out of one stage before the stage is.
 const LEFT_OUT_LIMIT: usize = 32;
-/// What a load cannot be without.
+/// Settings that every load needs.
 const NEEDED: [&str; 2] = ["rw", "bs"];
 
 /// Something that a stage can do without.
@@ -24,8 +24,8 @@ enum Part {
 }
 
 impl Draft {
-    /// The plan as YAML that is read and expanded without a mistake, and what was left out for that; no text where
-    /// nothing is left.
+    /// Returns the plan as YAML that is read and expanded without an error, and the parts that were left out for
+    /// that; no text where nothing is left.
     pub fn accepted_text(mut self, path: &Path, name: &str) -> (Option<String>, Vec<NotCarried>) {
         let mut left_out = Vec::new();
         let file = (path.to_owned(), 1);
@@ -102,7 +102,7 @@ impl Draft {
     }
 }
 
-/// What may be left out, that which changes the load least first.
+/// Lists the parts that may be left out, the one that changes the load least first.
 fn parts(stage: &DraftStage) -> Vec<Part> {
     let mut parts = Vec::new();
     if stage.search.is_some() {
@@ -152,7 +152,7 @@ impl Part {
         }
     }
 
-    /// Where the file says it, and how.
+    /// Returns the line of the file that has the part, and the text there.
     fn written(&self, stage: &DraftStage, place: &Line) -> (Line, String) {
         let of = |line: Option<&Line>| line.unwrap_or(place).clone();
         match self {

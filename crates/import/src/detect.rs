@@ -15,7 +15,7 @@ pub enum FileKind {
     VdbenchTotals,
 }
 
-/// What the file is; the first line that only one kind has decides.
+/// Detects the kind of a file by the first line that only one kind has.
 pub(crate) fn kind_of(text: &str) -> Option<FileKind> {
     let mut may_be_parameters = false;
     for raw in text.lines() {

@@ -71,9 +71,9 @@ pub(crate) struct DraftLoad {
     pub settings: Settings,
     /// The number of its target, where the file names several.
     pub target: Option<usize>,
-    /// When it begins, after the case.
+    /// Start of the load, after that of the case.
     pub start: Option<String>,
-    /// Where the file names it.
+    /// Line of the file that names it.
     pub line: Option<Line>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct DraftStage {
     pub loads: Vec<DraftLoad>,
     pub pause: Option<String>,
     pub search: Option<DraftSearch>,
-    /// Where the file names it.
+    /// Line of the file that names it.
     pub line: Option<Line>,
 }
 
@@ -110,8 +110,8 @@ pub(crate) struct DraftStage {
 const OF_THE_CASE: [&str; 2] = ["runtime", "ramp_time"];
 
 impl DraftStage {
-    /// Gives the stage what all its loads have in common, and leaves each load the rest. `rw` and `bs`, which
-    /// every case needs, are those of the first.
+    /// Moves the settings that all loads of the stage have in common to the stage. `rw` and `bs`, which every
+    /// case needs, are those of the first load.
     pub fn share_settings(&mut self) {
         let Some((first, others)) = self.loads.split_first() else { return };
         for entry in &first.settings.0 {
@@ -200,7 +200,7 @@ impl Draft {
         yaml.0
     }
 
-    /// The plan as YAML, read back: what is over a limit of plans is an error of the imported file.
+    /// Returns the plan as YAML after reading it back: a value over a limit of plans is an error of the imported file.
     pub fn checked_text(&self, path: &Path, name: &str) -> Result<(String, Plan), ImportError> {
         let text = self.text();
         let read = plan::parse_plan(name, &path.display().to_string(), &text);

@@ -8,9 +8,9 @@ pub enum ImportError {
     /// More files than are read at once.
     #[error("{count} files are more than the {limit} that are imported at once\nhint: import them in parts")]
     TooMany {
-        /// How many were given.
+        /// Number of files given.
         count: usize,
-        /// How many are read.
+        /// Largest number of files that is read.
         limit: usize,
     },
     /// A file could not be read.
@@ -47,9 +47,9 @@ pub enum ImportError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What is wrong.
+        /// Error in the file.
         message: String,
-        /// What to do about it.
+        /// Suggested remedy.
         hint: Option<String>,
     },
     /// fio's output could not be read.
@@ -57,7 +57,7 @@ pub enum ImportError {
     FioReport {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Error in the report.
         source: fio::ReportError,
     },
     /// A log beside fio's output could not be read.
@@ -65,15 +65,15 @@ pub enum ImportError {
     FioLog {
         /// The log.
         path: PathBuf,
-        /// What is wrong.
+        /// Error in the log.
         source: fio::LogError,
     },
-    /// The plan that was made is refused by the reader of plans: what the file asks for is over a limit of plans.
+    /// The plan reader refuses the plan that was made: the file has a value over a limit of plans.
     #[error("{} asks for what no plan may: {source}", path.display())]
     Plan {
         /// The file.
         path: PathBuf,
-        /// What the reader of plans says.
+        /// Error of the plan reader.
         source: Box<plan::PlanError>,
     },
     /// The run directory could not be written.

@@ -230,7 +230,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Where the file names several targets, says of stages with one load which is theirs: as a load with a target.
+    /// Assigns targets to stages with one load, as a load with a target, where the file names several.
     fn say_which_targets(&mut self, stages: &mut [(DraftStage, Vec<usize>)]) {
         if self.targets.len() < 2 {
             stages.iter_mut().flat_map(|(stage, _)| &mut stage.loads).for_each(|load| load.target = None);

@@ -53,17 +53,17 @@ pub struct Imported {
 pub struct ImportedPlan {
     /// The file.
     pub source: PathBuf,
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
     /// A name for the plan: the file's, without its ending.
     pub name: String,
     /// The plan as YAML; `None` where no load of the file can be expressed.
     pub text: Option<String>,
-    /// What the file loads, in order: what to give as `--target`.
+    /// Targets of the file's loads, in order: the arguments of `--target`.
     pub targets: Vec<NamedTarget>,
-    /// What the plan does not say.
+    /// Parts of the file that the plan leaves out.
     pub not_carried: Vec<NotCarried>,
-    /// What looks wrong in the file.
+    /// Warnings of probable mistakes in the file.
     pub warnings: Vec<ImportWarning>,
 }
 
@@ -72,13 +72,13 @@ pub struct ImportedPlan {
 pub struct ImportedRun {
     /// The run directory.
     pub directory: PathBuf,
-    /// What was read, in the order of the stages.
+    /// Files that were read with their kinds, in the order of the stages.
     pub sources: Vec<(PathBuf, FileKind)>,
-    /// How many cases it has.
+    /// Number of cases.
     pub cases: usize,
     /// Options of the jobs that its settings do not show.
     pub not_carried: Vec<NotCarried>,
-    /// What looks wrong in the files.
+    /// Warnings of probable mistakes in the files.
     pub warnings: Vec<ImportWarning>,
 }
 

@@ -12,7 +12,7 @@ pub struct NotCarried {
     pub line: usize,
     /// The option as written, or the job or run.
     pub what: String,
-    /// Why, and what stands in its place.
+    /// Reason, and the replacement in the plan.
     pub why: String,
 }
 
@@ -31,7 +31,7 @@ pub struct ImportWarning {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Text of the warning.
     pub text: String,
 }
 

@@ -50,9 +50,9 @@ impl OptionLine {
 /// A job as a plan sees it.
 #[derive(Debug, Default)]
 pub(crate) struct MappedJob {
-    /// What a load of a plan takes; `None` where the job is no such load.
+    /// Settings of a plan's load; `None` where the job cannot be one.
     pub settings: Option<Settings>,
-    /// What it is run on.
+    /// Targets of the job.
     pub targets: Vec<NamedTarget>,
     /// fio's `startdelay`.
     pub start: Option<String>,
@@ -533,7 +533,7 @@ impl Mapping {
         }
     }
 
-    /// When the load ends: a plan's by time.
+    /// Maps the end of the load: a plan's ends by time.
     fn end(&mut self, has_parts: bool) {
         let time_based = self.take("time_based").is_some_and(|option| option.is_on());
         let runtime = self.take("runtime");

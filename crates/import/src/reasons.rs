@@ -70,7 +70,7 @@ const USUAL_VALUES: [(&str, &[&str]); 25] = [
     ("zonemode", &["none"]),
 ];
 
-/// Why options are not carried over, by what they are about.
+/// Reasons why options are not carried over, by subject.
 const REASONS: [(&str, &[&str]); 13] = [
     (
         "a plan loads one range of its target and makes no files",
@@ -401,7 +401,7 @@ const REASONS: [(&str, &[&str]); 13] = [
     ),
 ];
 
-/// Why an option is not carried over.
+/// Returns the reason why an option is not carried over.
 pub(crate) fn reason(name: &str) -> &'static str {
     REASONS
         .iter()
@@ -409,7 +409,7 @@ pub(crate) fn reason(name: &str) -> &'static str {
         .map_or("arraylab does not know this option of fio", |(why, _)| why)
 }
 
-/// Whether an option has the value that says what holds anyway; without a value it is switched on.
+/// Returns true if an option has its default value; without a value it is switched on.
 pub(crate) fn is_usual(name: &str, value: Option<&str>) -> bool {
     let value = value.unwrap_or("1").trim();
     USUAL_VALUES.iter().any(|(known, usual)| *known == name && usual.contains(&value))

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// `4k/10:64k/50:32k/` with fio's rules: sizes without a share divide what is left, equal sizes are one, and what the
-/// shares leave of 100 belongs to the last. None where it is no such list.
+/// Normalises `4k/10:64k/50:32k/` by fio's rules: sizes without a share divide the rest, equal sizes are one, and the
+/// last size gets what the shares leave of 100. `None` where the text is no such list.
 pub(crate) fn normalized_split(text: &str) -> Option<String> {
     let mut sizes: Vec<(u64, Option<u64>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {

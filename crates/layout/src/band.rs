@@ -18,12 +18,12 @@ pub struct Band {
 }
 
 impl Band {
-    /// How many data columns the band covers.
+    /// Returns the number of data columns that the band covers.
     pub fn columns(&self) -> u32 {
         self.end - self.first
     }
 
-    /// Whether the band covers a data column.
+    /// Returns true if the band covers a data column.
     #[inline]
     pub fn covers(&self, column: u32) -> bool {
         (self.first..self.end).contains(&column)

@@ -15,13 +15,13 @@ const PATTERN_STRIPES_PER_DRIVE: u64 = 8;
 /// Specification of a cluster pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterSpec {
-    /// By drive: the node that it is in. No two members of a stripe share a node.
+    /// Node of each drive. No two members of a stripe share a node.
     pub nodes: Vec<u16>,
     /// Bytes that each drive gives the pool.
     pub drive_capacity_bytes: u64,
-    /// What one stripe puts on one drive.
+    /// Bytes of one stripe on one drive.
     pub segment_bytes: u64,
-    /// What a row of stripes takes of one drive; a multiple of the segment.
+    /// Bytes of a row of stripes on one drive; a multiple of the segment.
     pub piece_bytes: u64,
     /// Data segments of a stripe; 1 for replicas.
     pub data: u32,

@@ -9,9 +9,9 @@ const WORDS: usize = DRIVE_COUNT_LIMIT as usize / 64;
 
 /// Says which drives a stripe has lost. Planning asks it for every member of a stripe that is not known to be whole.
 pub trait Condition {
-    /// Whether every drive holds what it should; lets planning take its short path.
+    /// Returns true if every drive holds all its data; lets planning take its short path.
     fn is_whole(&self) -> bool;
-    /// Whether what `drive` should hold of `stripe` cannot be read.
+    /// Returns true if the data of `stripe` on `drive` cannot be read.
     fn is_missing(&self, stripe: u64, drive: DriveIndex) -> bool;
 }
 
@@ -61,18 +61,18 @@ impl DriveSet {
         was_in
     }
 
-    /// Whether the drive is in the set.
+    /// Returns true if the drive is in the set.
     #[inline]
     pub fn contains(&self, drive: DriveIndex) -> bool {
         self.words.get(usize::from(drive) / 64).is_some_and(|word| word >> (drive % 64) & 1 == 1)
     }
 
-    /// How many drives are in the set.
+    /// Returns the number of drives in the set.
     pub fn len(&self) -> u32 {
         self.count
     }
 
-    /// Whether no drive is in the set.
+    /// Returns true if the set has no drives.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -17,7 +17,7 @@ pub const REPLICA_COPIES_LIMIT: u32 = 8;
 /// Most objects in one replicated volume: 128 TiB in objects of 32 MiB.
 pub const REPLICA_OBJECTS_LIMIT: u64 = 1 << 22;
 
-/// A geometry that cannot be laid out. Each message says what was asked for and what would be accepted.
+/// A geometry that cannot be laid out. Each message has the requested value and the accepted ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// Fewer drives than the level needs.
@@ -25,7 +25,7 @@ pub enum LayoutError {
     TooFewDrives {
         /// The RAID level or pool.
         level: &'static str,
-        /// What was asked for.
+        /// Number of drives that was requested.
         drives: u32,
         /// The least that works.
         minimum: u32,
@@ -35,7 +35,7 @@ pub enum LayoutError {
     TooManyDrives {
         /// The RAID level or pool.
         level: &'static str,
-        /// What was asked for.
+        /// Number of drives that was requested.
         drives: u32,
         /// The limit for this level.
         limit: u32,
@@ -43,17 +43,17 @@ pub enum LayoutError {
     /// RAID 10 mirrors drives in pairs.
     #[error("RAID 10 with {drives} drives: drives are mirrored in pairs, so their number must be even")]
     OddDrives {
-        /// What was asked for.
+        /// Number of drives that was requested.
         drives: u32,
     },
     /// A size that is zero, too large, or no multiple of what it must be a multiple of.
     #[error("{what} of {bytes} bytes: it must be a multiple of {multiple} from {multiple} to {limit} bytes")]
     BadSize {
-        /// Which size.
+        /// Name of the size.
         what: &'static str,
-        /// What was asked for.
+        /// Size that was requested.
         bytes: u64,
-        /// What it must be a multiple of.
+        /// Unit of which it must be a multiple.
         multiple: u64,
         /// The largest accepted.
         limit: u64,
@@ -61,11 +61,11 @@ pub enum LayoutError {
     /// The drives hold less than one stripe.
     #[error("a drive of {drive_capacity_bytes} bytes holds no {what} of {bytes} bytes")]
     DriveTooSmall {
-        /// What does not fit.
+        /// Part of the layout that does not fit.
         what: &'static str,
-        /// How large that is.
+        /// Size of that part.
         bytes: u64,
-        /// How large the drive is.
+        /// Capacity of the drive, in bytes.
         drive_capacity_bytes: u64,
     },
     /// Preservation capacity leaves too few drives for data.
@@ -73,7 +73,7 @@ pub enum LayoutError {
         "preservation capacity of {preservation_drives} drives in a pool of {drives}: at least {width} must remain"
     )]
     TooMuchPreserved {
-        /// What was asked for.
+        /// Preservation capacity that was requested, in drives.
         preservation_drives: u32,
         /// Drives in the pool.
         drives: u32,
@@ -91,7 +91,7 @@ pub enum LayoutError {
     /// The number of copies is outside what is supported.
     #[error("{copies} replicas: from 1 to {REPLICA_COPIES_LIMIT} are possible")]
     BadCopies {
-        /// What was asked for.
+        /// Number of copies that was requested.
         copies: u32,
     },
     /// A placement group names a drive that does not exist or none at all.
@@ -99,7 +99,7 @@ pub enum LayoutError {
     BadGroup {
         /// Position of the role in the chain.
         role: u32,
-        /// What is wrong with it.
+        /// Error in the group.
         problem: &'static str,
     },
     /// No choice of drives keeps the replicas of an object on different nodes.

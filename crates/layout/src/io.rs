@@ -5,7 +5,7 @@ use crate::DriveIndex;
 /// A place on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Which drive.
+    /// Number of the drive.
     pub drive: DriveIndex,
     /// First byte on it.
     pub offset_bytes: u64,
@@ -29,11 +29,11 @@ pub enum Role {
 pub struct DriveIo {
     /// First byte on the drive.
     pub offset_bytes: u64,
-    /// How many bytes.
+    /// Length in bytes.
     pub length_bytes: u32,
-    /// Which drive.
+    /// Number of the drive.
     pub drive: DriveIndex,
-    /// What the bytes are.
+    /// Role of the bytes: data, copy or parity.
     pub role: Role,
 }
 

@@ -32,15 +32,15 @@ pub enum Redundancy {
 enum Placement {
     /// Member i on drive i, stripes one after the other.
     Straight,
-    /// As `Straight` with rotating parity.
+    /// Members as in `Straight`, with rotating parity.
     Rotated { rotation: Rotation, drives: Divisor },
-    /// By table.
+    /// Table of pieces.
     Table(PieceTable),
 }
 
-/// Where logical bytes live. A *stripe* is the unit of redundancy: `data` segments and their parity or copies,
-/// its *members*. Members are numbered: with parity the data members, then P, then Q; with copies member
-/// `column × copies + copy`.
+/// Map of logical bytes to drives. A *stripe* is the unit of redundancy: `data` segments and their parity or
+/// copies, its *members*. Members are numbered: with parity the data members, then P, then Q; with copies
+/// member `column × copies + copy`.
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) redundancy: Redundancy,
@@ -74,7 +74,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// None.
+    /// No missing members.
     pub const NONE: Missing = Missing { members: [0; 2], count: 0 };
 
     /// The members, in rising order.
@@ -83,7 +83,7 @@ impl Missing {
         &self.members[..self.count as usize]
     }
 
-    /// Whether `member` is missing.
+    /// Returns true if `member` is missing.
     #[inline]
     pub fn contains(&self, member: u32) -> bool {
         self.members().contains(&member)
@@ -260,7 +260,7 @@ impl Layout {
         self.redundancy
     }
 
-    /// What a stripe puts on one drive; a whole object of a replicated volume.
+    /// Returns the bytes of a stripe on one drive; a whole object of a replicated volume.
     pub fn segment_bytes(&self) -> u32 {
         self.segment_bytes
     }
@@ -279,7 +279,7 @@ impl Layout {
         (stripe, column * u64::from(self.segment_bytes) + row)
     }
 
-    /// What a member of a stripe is.
+    /// Returns the role of a member of a stripe.
     #[inline]
     pub fn role(&self, member: u32) -> Role {
         match self.redundancy {
@@ -293,7 +293,7 @@ impl Layout {
         }
     }
 
-    /// Where a member of a stripe lies.
+    /// Returns the place of a stripe's member.
     #[inline]
     pub fn place(&self, stripe: u64, member: u32) -> Place {
         self.place_in(&self.row(stripe), member)
@@ -381,9 +381,9 @@ impl Layout {
         }
     }
 
-    /// From now on the D-stripes or objects of a range of stripes are to lie on these drives, by piece: the drives of a class
-    /// for each replica. Says nothing about where they lie; [`Layout::plan_preferred`] does. `false` for a RAID level,
-    /// where there is no such range, or where there are more than 255 kinds of preferences.
+    /// Sets the preferred drives of the D-stripes or objects in a range of stripes, by piece: the drives of a class for each
+    /// replica. Moves nothing; [`Layout::plan_preferred`] plans the moves. `false` for a RAID level, where there is no such
+    /// range, or where there are more than 255 kinds of preferences.
     pub fn prefer(&mut self, stripes: std::ops::Range<u64>, drives: &[Vec<DriveIndex>]) -> bool {
         match &mut self.placement {
             Placement::Table(table) if stripes.start < stripes.end && stripes.end <= self.stripes => {
@@ -409,7 +409,7 @@ impl Layout {
         }
     }
 
-    /// Where a place lies once `movement` has been applied; the place itself if it is not concerned.
+    /// Returns the place to which `movement` moves a place; the place itself if it is not concerned.
     pub fn retarget(&self, movement: &Move, place: Place) -> Place {
         self.table().map_or(place, |table| table.retarget(movement, place))
     }

@@ -7,9 +7,9 @@ use crate::{DriveIndex, DriveSet, Place};
 /// A piece of a drive: the drive and the number of the piece on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Piece {
-    /// Which drive.
+    /// Number of the drive.
     pub drive: DriveIndex,
-    /// Which piece of it, from 0.
+    /// Number of the piece on that drive, from 0.
     pub slot: u32,
 }
 
@@ -18,11 +18,11 @@ pub struct Piece {
 pub struct Move {
     /// The D-stripe or object.
     pub group: u64,
-    /// Which of its pieces, from 0.
+    /// Number of the piece within the group, from 0.
     pub entry: u32,
-    /// Where it was.
+    /// Piece before the move.
     pub from: Piece,
-    /// Where it goes.
+    /// Piece after the move.
     pub to: Piece,
 }
 
@@ -45,13 +45,13 @@ pub(crate) struct PieceTable {
     rows: Divisor,
     /// Members of a stripe in a D-stripe take turns over its pieces, so that parity is spread evenly.
     rotates: bool,
-    /// By entry: the drives that may hold it; empty where any may.
+    /// Drives that may hold each entry; empty where any may.
     allowed: Vec<Vec<DriveIndex>>,
-    /// By drive: its failure domain (a node). No two pieces of a group share one.
+    /// Failure domain (node) of each drive. No two pieces of a group share one.
     domains: Vec<u16>,
-    /// By drive: pieces that hold nothing, the lowest last.
+    /// Free pieces of each drive, the lowest last.
     free: Vec<Vec<u32>>,
-    /// By group: which of `preferences` it has, from 1; 0 for none.
+    /// Number of each group's preference among `preferences`, from 1; 0 for none.
     preference_of: Vec<u8>,
     /// Each by entry: the drives that are to hold it.
     preferences: Vec<Vec<Vec<DriveIndex>>>,
@@ -65,7 +65,7 @@ pub(crate) struct TableShape {
     pub rotates: bool,
     pub allowed: Vec<Vec<DriveIndex>>,
     pub domains: Vec<u16>,
-    /// By drive: how many pieces it has.
+    /// Number of pieces of each drive.
     pub pieces: Vec<u32>,
 }
 
@@ -104,8 +104,8 @@ impl PieceTable {
         }
     }
 
-    /// From now on these groups are to lie on these drives, by entry. `false` where there is no room for another kind
-    /// of preference, or no such group.
+    /// Sets the preferred drives of these groups, by entry. `false` where there is no room for another kind of
+    /// preference, or no such group.
     pub(crate) fn prefer(&mut self, groups: std::ops::Range<u64>, drives: &[Vec<DriveIndex>]) -> bool {
         let known = self.preferences.iter().position(|known| known == drives);
         let place = known.unwrap_or(self.preferences.len());
@@ -178,7 +178,7 @@ impl PieceTable {
         self.entries.chunks_exact(self.width as usize)
     }
 
-    /// Where a place lies once `movement` has been applied; the place itself if it is not concerned.
+    /// Returns the place to which `movement` moves a place; the place itself if it is not concerned.
     pub(crate) fn retarget(&self, movement: &Move, place: Place) -> Place {
         let slot = place.offset_bytes / self.piece_bytes;
         if place.drive == movement.from.drive && slot == u64::from(movement.from.slot) {

@@ -20,15 +20,15 @@ pub enum ParityUpdate {
 /// Parity policy for stripes that were never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParityInitialisation {
-    /// Reads the rest of the stripe as it is on the drives and writes the whole parity.
+    /// Reads the rest of the stripe from the drives and writes the whole parity.
     ReadAndCompute,
     /// Writes the rest of the stripe as zeros, and the whole parity; reads nothing.
     WriteZeros,
 }
 
 impl Layout {
-    /// Where the bytes of a logical range live: one extent for each segment, of mirrored layouts the first copy.
-    /// The range must lie within the capacity, here and in every other planning function.
+    /// Maps a logical range to drives: one extent for each segment, of mirrored layouts the first copy. The
+    /// range must lie within the capacity, here and in every other planning function.
     #[inline]
     pub fn map(&self, offset_bytes: u64, length_bytes: u64, ios: &mut IoList) {
         ios.clear();
@@ -39,8 +39,8 @@ impl Layout {
         });
     }
 
-    /// Where a range lies, of mirrored layouts in the first copy, if it lies in one segment: what [`Layout::map`] makes a list of
-    /// one extent of. `None` where it lies in several.
+    /// Returns the place of a range that lies in one segment, of mirrored layouts in the first copy: the one extent that
+    /// [`Layout::map`] would list. `None` where the range lies in several segments.
     #[inline]
     pub fn place_of(&self, offset_bytes: u64, length_bytes: u64) -> Option<Place> {
         let (segment, row) = self.by_segment.divide(offset_bytes);
@@ -184,8 +184,8 @@ impl Layout {
         });
     }
 
-    /// How the parity of a band is updated in a stripe that misses `missing`: by the fewest reads. Of a healthy
-    /// stripe with n data and m parity segments, k of them written, read-modify-write reads k + m and
+    /// Chooses the update of a band's parity with the fewest reads, in a stripe that misses `missing`. Of a
+    /// healthy stripe with n data and m parity segments, k of them written, read-modify-write reads k + m and
     /// reconstruct-write n − k; the former is chosen only where it reads less (md's `rmw_level` 1).
     pub fn parity_update(&self, band: &Band, missing: &Missing) -> ParityUpdate {
         let Redundancy::Parity(parity) = self.redundancy else { return ParityUpdate::Nothing };
@@ -377,7 +377,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether reading a band needs a member: because it is wanted, or to compute one that is.
+    /// Returns true if reading a band needs a member: because the band covers it, or to compute a missing one that the band
+    /// covers.
     fn reads_member(&self, band: &Band, member: u32, missing: &Missing) -> bool {
         if missing.contains(member) {
             return false;
@@ -386,7 +387,8 @@ impl Layout {
         if computes { self.decodes_with(member, missing) } else { band.covers(member) }
     }
 
-    /// Whether decoding reads a member: all data that is left, and one parity segment for each that is not.
+    /// Returns true if decoding reads a member: all data that is left, and one parity segment for each data member that is
+    /// missing.
     fn decodes_with(&self, member: u32, missing: &Missing) -> bool {
         if missing.contains(member) {
             return false;

@@ -9,7 +9,7 @@ use crate::{DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, SECTOR_BYTES, SEGMENT_BYTES
 /// Most D-pieces in one pool: 8 PiB in pieces of 512 MiB.
 pub const POOL_PIECE_COUNT_LIMIT: u64 = 1 << 24;
 
-/// A pool as asked for. [`PoolSpec::ddp`] has NetApp's numbers.
+/// Parameters of a pool. [`PoolSpec::ddp`] has NetApp's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolSpec {
     /// Drives in the pool; at least one more than a D-stripe is wide.
@@ -171,8 +171,8 @@ pub(crate) fn place_balanced(
     entries
 }
 
-/// How many D-stripes the pattern has: every drive holds the same number of pieces at its end, and every pair of
-/// drives has met about 16 times, 4 times in pools so large that choosing would take seconds.
+/// Returns the number of D-stripes in the pattern: every drive holds the same number of pieces at its end, and
+/// every pair of drives has met about 16 times, 4 times in pools so large that choosing would take seconds.
 fn pattern_length(drives: u32, width: u32) -> u64 {
     let meetings = if drives <= 256 { 16 } else { 4 };
     let pieces_wanted = (meetings * (drives - 1)).div_ceil((width - 1).max(1));

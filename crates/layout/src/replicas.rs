@@ -7,18 +7,18 @@ use crate::pieces::{Piece, PieceTable, TableShape};
 use crate::pool::SplitMix64;
 use crate::{DRIVE_CAPACITY_LIMIT, DRIVE_COUNT_LIMIT, DriveIndex, SECTOR_BYTES, SEGMENT_BYTES_LIMIT};
 
-/// A replicated volume as asked for.
+/// Parameters of a replicated volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaSpec {
     /// Size of the volume.
     pub capacity_bytes: u64,
     /// Size of an object; StorPool's are at most 32 MiB.
     pub object_bytes: u64,
-    /// By role, head first and tail last: the drives that may hold that copy.
+    /// Drives that may hold each copy, by role: head first and tail last.
     pub groups: Vec<Vec<DriveIndex>>,
-    /// By drive: how large it is.
+    /// Capacity of each drive, in bytes.
     pub drive_capacity_bytes: Vec<u64>,
-    /// By drive: the node it is in.
+    /// Node of each drive.
     pub nodes: Vec<u16>,
     /// Seed of the placement.
     pub seed: u64,

@@ -1,9 +1,9 @@
 //! Rotation of parity and data over stripes in md's RAID 5 and RAID 6.
 
-/// How parity moves over the drives, by md's names (`mdadm --layout`). With N drives and stripe s, parity P is on
+/// Rotation of parity over the drives, by md's names (`mdadm --layout`). With N drives and stripe s, parity P is on
 /// drive N−1−(s mod N) in the left layouts and on s mod N in the right ones; Q follows P. In the symmetric ones the
-/// data begins behind the parity and wraps around, so that sequential reads use all drives; in the asymmetric
-/// ones it fills the other drives in their order.
+/// data begins behind the parity and wraps around, so that sequential reads use all drives; in the asymmetric ones
+/// it fills the other drives in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Rotation {
     /// md's default.

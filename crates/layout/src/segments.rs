@@ -14,7 +14,7 @@ pub struct CoveredSegment {
     pub parity_drive: DriveIndex,
     /// Bytes of it that are covered.
     pub length_bytes: u32,
-    /// Whether these go to the end of the stripe's data.
+    /// True if these go to the end of the stripe's data.
     pub ends_stripe: bool,
 }
 

@@ -27,6 +27,9 @@ const OWN_LOAD: [&str; 12] = [
     "streams",
 ];
 
+/// What makes a declared figure comparable with no measured one: under which conditions it was reached, the vendor alone knows.
+const DECLARED: &str = "declared by the vendor, not measured";
+
 /// Conditions under which a figure was reached. What is `None` is not known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conditions {
@@ -79,7 +82,7 @@ pub fn of_row(row: &Row) -> Conditions {
         servers: row.servers,
         runtime_s: row.runtime_s.map(|seconds| seconds as f64),
         write_cache: row.write_cache.clone(),
-        special: Vec::new(),
+        special: if row.figure == FigureKind::Declared { vec![DECLARED.to_owned()] } else { Vec::new() },
     }
 }
 

@@ -45,6 +45,8 @@ pub enum FigureKind {
     LowestLatency,
     /// Rate after the write cliff.
     Sustained,
+    /// Figure that the vendor declares, and that nobody measured here.
+    Declared,
 }
 
 /// Value of a setting as a publication states it.
@@ -157,6 +159,12 @@ pub struct Row {
     pub says: Option<String>,
     /// File and line of `published/`.
     pub from: String,
+    /// Address of the public page that the figure is from.
+    #[serde(default)]
+    pub address: Option<String>,
+    /// Words of that page that have the figure.
+    #[serde(default)]
+    pub quote: Option<String>,
 }
 
 impl Row {
@@ -200,6 +208,8 @@ impl Row {
             ("read_latency_ns", self.read_latency_ns.map(|value| number(Some(value)))),
             ("write_latency_ns", self.write_latency_ns.map(|value| number(Some(value)))),
             ("says", self.says.clone().map(Value::from)),
+            ("address", self.address.clone().map(Value::from)),
+            ("quote", self.quote.clone().map(Value::from)),
         ];
         for (name, value) in further {
             if let Some(value) = value {

@@ -72,6 +72,59 @@ fn every_figure_stands_in_its_line() {
     assert!(rows > 100, "{rows}");
 }
 
+/// Every number that a text may mean: with either sign of decimals and of thousands, in thousands and millions.
+fn readings(text: &str) -> Vec<f64> {
+    let mut found = Vec::new();
+    for word in text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '\u{a0}' | ' '))) {
+        let tokens = word.split(' ').chain([word.trim()]);
+        for token in tokens.map(|token| token.replace([' ', '\u{a0}'], "")) {
+            let forms = [
+                token.replace(',', ""),
+                token.replace('.', "").replace(',', "."),
+                token.replace(['.', ','], ""),
+            ];
+            let values = forms.iter().filter_map(|form| form.trim_matches('.').parse::<f64>().ok());
+            found.extend(values.flat_map(|value| [value, value * 1e3, value * 1e6]));
+        }
+    }
+    found
+}
+
+/// Proves that each declared figure has the address of a page and words of it with the figure, both as its published line has
+/// them, and that rows with neither are none of them.
+#[test]
+fn declared_figures_quote_their_page() {
+    let mut declared = 0;
+    for entry in entries().expect("entries") {
+        for row in &entry.rows {
+            let is_declared = row.figure == library::FigureKind::Declared;
+            assert_eq!(
+                (row.address.is_some(), row.quote.is_some()),
+                (is_declared, is_declared),
+                "{}",
+                row.from
+            );
+            let (Some(address), Some(quote)) = (&row.address, &row.quote) else { continue };
+            let line = cited(&row.from);
+            assert!(address.starts_with("https://") && line.contains(address), "{}: {address}", row.from);
+            assert!(line.contains(quote), "{}: {quote}", row.from);
+            // Bandwidths are quoted in MB/s or GB/s, latencies in microseconds.
+            let figures = [
+                row.iops,
+                row.bw_bytes_per_s.map(|value| value / 1e6),
+                row.latency_ns.map(|value| value / 1e3),
+            ];
+            let readings = readings(quote);
+            for value in figures.into_iter().flatten() {
+                let is_quoted = readings.iter().any(|one| (one - value).abs() <= 1e-9 * value);
+                assert!(is_quoted, "{}: {value} is not in {quote}", row.from);
+            }
+            declared += 1;
+        }
+    }
+    assert!(declared > 40, "{declared}");
+}
+
 /// Proves that every line of the published tables with a rate, a latency or a bandwidth is in the library, so that no
 /// unwelcome figure is left out.
 #[test]

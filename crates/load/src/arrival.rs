@@ -4,7 +4,7 @@
 //! rate reaches the n-th value of the unit process (Çinlar 1975, inversion of the integrated rate). So a burst, a
 //! ramp and a day share one piece of code, and moments depend on the seed alone, never on answers.
 
-use crate::shape::out_of_range;
+use crate::error::out_of_range;
 use crate::{Random, SpecError};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ const RATE_LIMIT: f64 = 1e9;
 /// Streams of random numbers for arrivals, far from those of addresses.
 const ARRIVAL_STREAMS: u64 = 1 << 40;
 
-/// How arrivals are spaced around the rate.
+/// Distribution of interarrival times around the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalProcess {
@@ -43,23 +43,23 @@ pub enum RateCurve {
         burst_iops: f64,
         /// Length of a burst.
         burst_ns: u64,
-        /// From the start of a burst to the start of the next.
+        /// Time from the start of one burst to the start of the next.
         period_ns: u64,
     },
-    /// From one rate to another in a straight line, and then at that rate.
+    /// Linear change from one rate to another, which then holds.
     Ramp {
         /// I/Os a second at the start.
         from_iops: f64,
         /// I/Os a second at the end.
         to_iops: f64,
-        /// How long the change takes.
+        /// Duration of the change.
         over_ns: u64,
     },
-    /// Steps, such as those of a day, repeated: each rate holds until the next point.
+    /// Steps that repeat, such as those of a day: each rate holds until the next point.
     Profile {
         /// Moment within the period, ascending from 0, and I/Os a second from there.
         points: Vec<(u64, f64)>,
-        /// After which it begins again.
+        /// Time after which the profile begins again.
         period_ns: u64,
     },
 }
@@ -67,9 +67,9 @@ pub enum RateCurve {
 /// Open loop: when I/Os arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// How arrivals are spaced.
+    /// Distribution of interarrival times.
     pub process: ArrivalProcess,
-    /// At which rate.
+    /// Rate over time.
     pub rate: RateCurve,
 }
 
@@ -347,7 +347,7 @@ impl Arrival {
         self.rate.check()
     }
 
-    /// How many I/Os the rate calls for between two moments.
+    /// Returns the number of I/Os that the rate gives between two times.
     pub fn expected_between(&self, from_ns: u64, to_ns: u64) -> f64 {
         let integral = self.rate.integral();
         integral.count_before(to_ns) - integral.count_before(from_ns)

@@ -57,7 +57,7 @@ impl BoundSearch {
 /// End of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundEnd {
-    /// The bracket is as narrow as was asked for.
+    /// The bracket is as narrow as requested.
     Found,
     /// Even the smallest load breaks the bound.
     NeverHolds,
@@ -70,13 +70,13 @@ pub enum BoundEnd {
 /// The answer: where the bound lies, with the points that it rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundAnswer {
-    /// How the search ended.
+    /// End of the search: bracket narrow enough, no load or every load holds, or points used up.
     pub end: BoundEnd,
     /// The best estimate of the largest load that holds.
     pub load: f64,
     /// The largest load that was measured to hold and the smallest that was measured not to: the answer lies between.
     pub bracket: [f64; 2],
-    /// Where the answer lies with 95 % confidence; `None` where there is none: no load, or every load holds.
+    /// 95 % confidence interval of the answer; `None` where there is none: no load, or every load holds.
     pub confidence: Option<BoundConfidence>,
     /// The rate delivered at the largest load that was measured to hold.
     pub delivered_iops: f64,
@@ -196,8 +196,8 @@ fn propose(bound: Bound, search: BoundSearch, low: f64, high: f64, points: &[Bou
     if width < step { middle } else { beyond.clamp(low + width * 0.05, high - width * 0.05) }
 }
 
-/// Where latency crosses the bound, as far as the points tell: midway between where a chord crosses it, which is too early on
-/// a curve that bends down, and where a tangent does, which is too late.
+/// Estimates the load at which latency crosses the bound: midway between the crossing of a chord, which is too low on a curve
+/// that bends down, and that of a tangent, which is too high.
 fn crossing(bound: Bound, low: f64, high: f64, points: &[BoundPoint]) -> Option<f64> {
     let chord = chord(bound, low, high, points)?;
     // What a target delivered that did not keep up is all that it can.
@@ -207,7 +207,8 @@ fn crossing(bound: Bound, low: f64, high: f64, points: &[BoundPoint]) -> Option<
     Some(f64::midpoint(chord, tangent(bound, points).unwrap_or(ceiling).clamp(chord, ceiling)))
 }
 
-/// Where the line through the two largest loads that hold crosses the bound; `None` where it does not fall.
+/// Returns the load at which the line through the two largest loads that hold crosses the bound; `None` where the line does
+/// not fall.
 fn tangent(bound: Bound, points: &[BoundPoint]) -> Option<f64> {
     let mut holding: Vec<&BoundPoint> = points.iter().filter(|point| point.holds).collect();
     holding.sort_by(|a, b| b.load.total_cmp(&a.load));
@@ -223,7 +224,7 @@ fn inverse(latency_ns: f64) -> f64 {
     1.0 / latency_ns.max(1.0)
 }
 
-/// Where the curve through the ends of the bracket crosses the bound.
+/// Returns the load at which the curve through the ends of the bracket crosses the bound.
 ///
 /// 1 / latency falls in a straight line towards saturation, where queues make up the latency. A target that did not keep
 /// up has a latency that grows with the time measured and says nothing; but what it delivered is where the line ends.

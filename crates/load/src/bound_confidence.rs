@@ -9,7 +9,7 @@
 use crate::bound_point::{Bound, BoundMeasure, BoundMeasurement, BoundPoint, SectionedError};
 use crate::{Histogram, bin_index, bin_width_ns};
 
-/// How many sections a point may be cut into; the first that leaves enough I/Os in each is taken.
+/// Numbers of sections that a point may be cut into; the first that leaves enough I/Os in each is taken.
 const SECTIONS: [usize; 3] = [20, 10, 5];
 /// A section needs so many I/Os beyond its percentile, or so many for its mean.
 const LEAST_IOS_BEYOND: f64 = 10.0;
@@ -21,19 +21,19 @@ const LEAST_POINTS: usize = 3;
 /// Method of a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfidenceMethod {
-    /// By sections of the points and a line through those near the answer.
+    /// Sections of the points, and a line through those near the answer.
     Sectioning,
-    /// From the largest load that held to the smallest that did not: too few I/Os, or too few points that kept up, to say
-    /// more.
+    /// Bracket from the largest load that held to the smallest that did not: too few I/Os, or too few points that kept
+    /// up, for a smaller interval.
     Bracket,
 }
 
 /// An interval that holds the answer with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundConfidence {
-    /// From this load to that.
+    /// Smallest and largest load of the interval.
     pub interval_95: [f64; 2],
-    /// How it was found.
+    /// Method of its estimation.
     pub method: ConfidenceMethod,
 }
 

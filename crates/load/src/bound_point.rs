@@ -14,7 +14,7 @@ pub enum BoundMeasure {
 /// Bound of a load search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// Of what.
+    /// Latency measure that is bounded.
     pub measure: BoundMeasure,
     /// The largest latency allowed.
     pub latency_ns: u64,
@@ -42,13 +42,13 @@ pub struct BoundPoint {
     pub load: f64,
     /// The latency that is bounded.
     pub latency_ns: f64,
-    /// How surely that latency is known; `None` where too few I/Os were seen to tell.
+    /// Error of that latency; `None` where too few I/Os completed for an estimate.
     pub error: Option<SectionedError>,
     /// The rate that was delivered.
     pub delivered_iops: f64,
     /// The load was delivered.
     pub kept_up: bool,
-    /// It was under the bound and kept up.
+    /// True if its latency was under the bound and the target kept up.
     pub holds: bool,
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The speed of the wall clock itself, in millionths.
 pub const REAL_SPEED: u64 = 1_000_000;
 
-/// How many times as fast as the wall clock simulated time may go.
+/// Range of the speed of simulated time, as a multiple of the wall clock's.
 pub const SPEEDS: RangeInclusive<f64> = 0.001..=1000.0;
 
 /// A speed in millionths of the wall clock's; `None` outside [`SPEEDS`].
@@ -21,11 +21,11 @@ pub fn speed_millionths(speed: f64) -> Option<u64> {
 /// Wall-clock time at which a simulated time is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeTime {
-    /// As soon as it is asked for.
+    /// At once, as soon as it is asked for.
     AtOnce,
-    /// At this moment of ours.
+    /// Wall-clock time.
     At(Instant),
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -82,7 +82,7 @@ impl WallClock {
         WallClock { start: Instant::now(), speed_millionths: speed_millionths.max(1) }
     }
 
-    /// Where simulated time stands.
+    /// Returns the current simulated time.
     pub fn now_ns(&self) -> u64 {
         self.at(Instant::now())
     }
@@ -93,7 +93,7 @@ impl WallClock {
         (elapsed_ns * u128::from(self.speed_millionths) / u128::from(REAL_SPEED)) as u64
     }
 
-    /// When a moment of simulated time comes; nothing where it never does.
+    /// Returns the wall-clock time of a simulated time; `None` where it never comes.
     pub fn moment(&self, at_ns: u64) -> Option<Instant> {
         if at_ns == u64::MAX {
             return None;

@@ -23,7 +23,7 @@ pub struct Filler {
 }
 
 impl Filler {
-    /// A filler for worker `worker`, different from those of other workers.
+    /// Makes the filler of worker `worker`, whose contents differ from those of other workers.
     pub fn new(content: Content, seed: u64, worker: u32) -> Self {
         let incompressible = 100 - usize::from(content.compress_percent.min(100));
         Filler {
@@ -79,7 +79,7 @@ impl Filler {
         }
     }
 
-    /// What shaped content came to.
+    /// Returns the tally of the content that was written.
     pub fn delivered(&self) -> ContentTally {
         self.probe.tally()
     }

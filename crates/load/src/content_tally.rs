@@ -21,16 +21,16 @@ const TOLERANCE_POINTS: f64 = 3.0;
 pub(crate) struct ContentProbe {
     blocks: u64,
     duplicates_meant: u64,
-    /// How often each content came, among the first blocks.
+    /// Count of each content's occurrences among the first blocks.
     hashes: BTreeMap<u64, u32>,
     hashed: usize,
-    /// Every so many blocks one is copied; twice as many whenever the room is used up.
+    /// Blocks for each one that is copied; doubled whenever the room is used up.
     copy_every: u64,
     copies: Vec<Vec<u8>>,
 }
 
 impl ContentProbe {
-    /// Takes a block as it is handed out.
+    /// Tallies a block when it is handed out.
     pub fn take(&mut self, block: &[u8], is_meant_as_duplicate: bool) {
         if self.hashed < HASHED_BLOCKS_LIMIT {
             self.hashed += 1;
@@ -54,7 +54,7 @@ impl ContentProbe {
         self.duplicates_meant += u64::from(is_meant_as_duplicate);
     }
 
-    /// What was seen. Compresses the copies.
+    /// Returns the tally of the blocks seen. Compresses the copies.
     pub fn tally(&self) -> ContentTally {
         // Small blocks lie beside others where arrays compress them, and duplicates are counted by themselves.
         let distinct: BTreeSet<&[u8]> = self.copies.iter().map(Vec::as_slice).collect();
@@ -96,7 +96,7 @@ fn hash(block: &[u8]) -> u64 {
 pub struct ContentTally {
     /// Blocks that were made.
     pub blocks: u64,
-    /// Of those, how many were meant to equal another.
+    /// Blocks of those that were meant to equal another.
     pub duplicates_meant: u64,
     hashed_blocks: u64,
     repeated_blocks: u64,
@@ -115,7 +115,7 @@ impl ContentTally {
         self.compressed_bytes += other.compressed_bytes;
     }
 
-    /// By how much deflate shrinks distinct blocks, 4 KiB at a time, in percent; `None` where nothing was made.
+    /// Returns the share by which deflate shrinks distinct blocks, 4 KiB each, in percent; `None` where nothing was made.
     pub fn compress_percent(&self) -> Option<f64> {
         (self.raw_bytes > 0).then(|| 100.0 * (1.0 - self.compressed_bytes as f64 / self.raw_bytes as f64))
     }
@@ -125,7 +125,7 @@ impl ContentTally {
         (self.hashed_blocks > 0).then(|| 100.0 * self.repeated_blocks as f64 / self.hashed_blocks as f64)
     }
 
-    /// Where what was made is not what was asked for, in words.
+    /// Describes the differences between the content that was made and the content that was requested.
     pub fn differs_from(&self, requested: Content) -> Vec<String> {
         let mut differences = Vec::new();
         let (Some(compress), Some(dedupe)) = (self.compress_percent(), self.dedupe_percent()) else {

@@ -40,9 +40,9 @@ pub struct Operation {
     pub direction: Direction,
     /// First byte on the device.
     pub offset_bytes: u64,
-    /// How many bytes.
+    /// Length in bytes.
     pub length_bytes: u32,
-    /// Which job issued it, from 0.
+    /// Number of the job that issued it, from 0.
     pub job: u32,
 }
 
@@ -52,7 +52,7 @@ pub enum IoError {
     /// The device answered with an error number of the operating system.
     #[error("error {0} from the device")]
     Os(i32),
-    /// Fewer bytes were moved than asked for.
+    /// Fewer bytes were moved than requested.
     #[error("only {0} bytes were moved")]
     Short(u32),
 }
@@ -62,12 +62,13 @@ pub enum IoError {
 pub struct Completion {
     /// The tag that `submit` was given.
     pub tag: u32,
-    /// When the submission had ended and the device had the operation, on the device's clock. The time from
-    /// `submit` to here is fio's submission latency (`slat`); completion latency (`clat`) counts from here.
+    /// Time on the device's clock at which the submission had ended and the device had the operation. The
+    /// time from `submit` to here is fio's submission latency (`slat`); completion latency (`clat`) counts
+    /// from here.
     pub issued_at_ns: u64,
-    /// When it completed, in nanoseconds on the device's clock.
+    /// Time of completion, in nanoseconds on the device's clock.
     pub at_ns: u64,
-    /// Whether it succeeded.
+    /// Success, or the error of the I/O.
     pub outcome: Result<(), IoError>,
 }
 
@@ -79,7 +80,7 @@ pub trait Device {
     /// Size of the range that may be addressed.
     fn capacity_bytes(&self) -> u64;
 
-    /// Where the device's clock stands: the last moment it was given or has answered.
+    /// Returns the time on the device's clock: the last time it was given or has answered.
     fn now_ns(&self) -> u64;
 
     /// Told by whoever is about to begin a load, while nothing is outstanding: until this is said again, all I/Os begin and end at

@@ -32,7 +32,7 @@ impl Permutation {
         }
     }
 
-    /// Where `index`, which is below the count, goes.
+    /// Maps `index`, which is below the count, to its place in the permutation.
     #[inline]
     pub fn map(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);

@@ -11,7 +11,7 @@ const CATCHING_UP: f64 = 1.01;
 /// A job that is behind its limit by more I/Os than this does not keep up with it.
 const BEHIND_IOS: f64 = 8.0;
 
-/// What a random load without a limit needs of it is one line of the caches.
+/// State of a job. The part that a random load without a limit needs is one cache line.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 struct Job {
@@ -23,7 +23,7 @@ struct Job {
     /// Sequential position within the slice; like fio, one for each direction.
     next_read: u64,
     next_write: u64,
-    /// I/Os that the rate limit has been asked for.
+    /// I/Os that the rate limit has scheduled so far.
     tickets: u64,
 }
 
@@ -39,7 +39,7 @@ pub struct Generator {
     jobs: Vec<Job>,
     /// Nanoseconds between two I/Os over all jobs, where the rate is limited.
     spacing_ns: Option<f64>,
-    /// What the load has fallen behind its limit in skipped time.
+    /// Time by which the load fell behind its rate limit in skipped time.
     behind_ns: u64,
     /// Blocks that each sequential job has written in skipped time.
     skipped_blocks: u64,
@@ -175,8 +175,8 @@ impl Generator {
         }
     }
 
-    /// Skips `duration_ns`, until `at_ns`, of a load that does `rate` I/Os a nanosecond: where all jobs are behind what the rate limit
-    /// lets through, they fall behind by what is missing, and may catch up later.
+    /// Skips `duration_ns`, until `at_ns`, of a load that does `rate` I/Os a nanosecond: where all jobs are behind the rate
+    /// limit, they fall further behind by the missing I/Os, and may catch up later.
     pub(crate) fn skip_limited(&mut self, duration_ns: u64, at_ns: u64, rate: f64) {
         let Some(spacing_ns) = self.spacing_ns else { return };
         let numjobs = self.jobs.len() as u64;

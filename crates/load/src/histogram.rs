@@ -32,7 +32,7 @@ pub fn bin_low_ns(index: usize) -> u64 {
     (1 << (exponent + 6)) + ((index as u64 & 63) << exponent)
 }
 
-/// How many nanoseconds a bin spans.
+/// Returns the width of a bin in nanoseconds.
 pub fn bin_width_ns(index: usize) -> u64 {
     if index < 128 { 1 } else { 1 << ((index >> 6) - 1) }
 }
@@ -46,7 +46,7 @@ pub fn bin_middle_ns(index: usize) -> u64 {
 #[derive(Clone, Default)]
 struct Bins {
     dense: Option<Box<[u64; BIN_COUNT]>>,
-    /// In rising order of the bin; empty where `dense` is there.
+    /// Filled bins with their counts, by rising bin; empty where `dense` is there.
     sparse: Box<[(u16, u64)]>,
 }
 
@@ -91,7 +91,7 @@ fn spread(sparse: &mut Box<[(u16, u64)]>) -> Box<[u64; BIN_COUNT]> {
 pub struct Histogram {
     bins: Bins,
     count: u64,
-    /// How many of `count` no bin holds.
+    /// Latencies of `count` that are in no bin.
     unbinned: u64,
     sum_ns: u128,
     min_ns: u64,
@@ -130,12 +130,33 @@ impl Histogram {
         Histogram { bins: Bins::default(), count: 0, unbinned: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
+    /// A histogram from its filled bins in rising order, with what no bin holds and what the source knows exactly; compact.
+    pub fn of_filled(
+        filled: Vec<(u16, u64)>,
+        unbinned: u64,
+        (sum_ns, min_ns, max_ns): (u128, u64, u64),
+    ) -> Histogram {
+        debug_assert!(filled.windows(2).all(|pair| pair[0].0 < pair[1].0), "bins rise");
+        let count = unbinned + filled.iter().map(|&(_, count)| count).sum::<u64>();
+        if count == 0 {
+            return Histogram::new();
+        }
+        Histogram {
+            bins: Bins { dense: None, sparse: filled.into_boxed_slice() },
+            count,
+            unbinned,
+            sum_ns,
+            min_ns,
+            max_ns,
+        }
+    }
+
     /// Gives back the memory of bins that are empty; counting on is possible, and takes it again.
     pub fn compact(&mut self) {
         self.bins.compact();
     }
 
-    /// Whether there is memory for filled bins only.
+    /// Returns true if memory is allocated for filled bins only.
     #[cfg(test)]
     pub(crate) fn is_compact(&self) -> bool {
         self.bins.dense.is_none()
@@ -165,7 +186,7 @@ impl Histogram {
     }
 
     /// Adds `count` latencies of which only the sum is known, and perhaps the extremes: vdbench prints a mean and a
-    /// maximum an interval, and no percentile can be told from these. An unknown extreme is 0, which no latency is.
+    /// maximum an interval, from which no percentile follows. An unknown extreme is 0, which no latency is.
     pub fn add_unbinned(&mut self, count: u64, sum_ns: u128, min_ns: Option<u64>, max_ns: Option<u64>) {
         if count == 0 {
             return;
@@ -177,7 +198,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(max_ns.unwrap_or(0));
     }
 
-    /// How many of the latencies are in no bin; above 0, nothing but the mean and perhaps the extremes is known.
+    /// Returns the number of latencies that are in no bin; above 0, nothing but the mean and perhaps the extremes is known.
     pub fn unbinned_count(&self) -> u64 {
         self.unbinned
     }
@@ -254,7 +275,7 @@ impl Histogram {
         self.max_ns = 0;
     }
 
-    /// How many latencies were counted.
+    /// Returns the number of latencies counted.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -290,8 +311,8 @@ impl Histogram {
         index.map_or(self.max_ns, |index| bin_middle_ns(index).clamp(self.min_ns, self.max_ns))
     }
 
-    /// The same by the rank within its bin, as if what is in a bin were spread evenly over it: tells apart latencies that lie in
-    /// one bin, whose width is up to 1.6 %.
+    /// Returns the percentile by the rank within its bin, as if latencies were spread evenly over the bin: this tells apart
+    /// percentiles in one bin, whose width is up to 1.6 %.
     pub fn percentile_by_rank_ns(&self, millionths: u32) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -317,7 +338,8 @@ impl Histogram {
         (None, 1.0)
     }
 
-    /// Share of the latencies that lie above `latency_ns`, as if what is in a bin were spread evenly over it; 0 of none.
+    /// Returns the share of the latencies above `latency_ns`, as if those in a bin were spread evenly over it; 0 where there
+    /// are none.
     pub fn share_above(&self, latency_ns: f64) -> f64 {
         let above = |(index, count): (usize, u64)| {
             let high_ns = (bin_low_ns(index) + bin_width_ns(index)) as f64;

@@ -11,15 +11,19 @@ mod bound;
 mod bound_confidence;
 mod bound_point;
 mod clock;
+mod closed_loop;
 mod concurrent;
 mod content;
 mod content_block;
 mod content_tally;
 mod device;
 mod distribution;
+mod error;
 mod fast_forward;
 mod generator;
 mod histogram;
+mod issue_loop;
+mod planned_io;
 mod random;
 mod recorder;
 mod replay;
@@ -27,7 +31,6 @@ mod sample;
 mod schedule;
 mod shape;
 mod simulate;
-mod simulate_shaped;
 mod spec;
 mod trace;
 mod verify;
@@ -43,22 +46,24 @@ pub use content_block::CONTENT_BLOCK_BYTES;
 pub use content_tally::ContentTally;
 pub use device::{Completion, Device, Direction, IoError, Operation};
 pub use distribution::Permutation;
+pub use error::SpecError;
 pub use fast_forward::{Extrapolation, FastForward, run_fast_forward};
 pub use generator::Generator;
 pub use histogram::{
     BIN_COUNT, FIO_BIN_COUNT, Histogram, bin_index, bin_low_ns, bin_middle_ns, bin_width_ns,
 };
+pub use planned_io::{NEVER_NS, PlannedIo};
 pub use random::Random;
 pub use recorder::Recorder;
 pub use replay::{REPLAY_SCALE_LIMIT_PERCENT, Replay, ReplayBeyond, ReplayTiming};
 pub use sample::{DirectionSample, Sample};
-pub use schedule::{NEVER_NS, PlannedIo, Schedule};
+pub use schedule::Schedule;
 pub use shape::{
     BANDS_LIMIT, Band, Content, DirectionRates, Distribution, LoadShape, SIZE_CLASSES_LIMIT, STREAMS_LIMIT,
     SizeShare,
 };
 pub use simulate::run_simulated;
-pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern, SpecError};
+pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern};
 pub use trace::{
     TRACE_LENGTH_LIMIT_BYTES, TRACE_LINE_LIMIT_BYTES, TRACE_RECORDS_LIMIT, TRACE_UNITS_LIMIT, Trace,
     TraceError, TraceFormat, TraceRecord,

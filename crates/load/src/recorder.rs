@@ -60,7 +60,7 @@ impl Recorder {
         ControlFlow::Continue(())
     }
 
-    /// When the current interval ends.
+    /// Returns the end of the current interval.
     #[inline]
     pub fn interval_end_ns(&self) -> u64 {
         self.current.end_ns

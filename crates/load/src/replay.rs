@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::schedule::{NEVER_NS, PlannedIo};
-use crate::shape::out_of_range;
+use crate::error::out_of_range;
+use crate::planned_io::{NEVER_NS, PlannedIo};
 use crate::trace::Trace;
 use crate::{LoadSpec, Operation, SpecError};
 
@@ -13,13 +13,13 @@ pub const REPLAY_SCALE_LIMIT_PERCENT: u32 = 1_000_000;
 /// Issue times of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayTiming {
-    /// At the recorded moments, stretched to this share of the recorded time (fio's `replay_time_scale`): 100 is as
+    /// Recorded times, stretched to this share of the recorded time (fio's `replay_time_scale`): 100 is as
     /// recorded, 50 twice as fast. An open loop: latency counts from the intended moment.
     Recorded {
         /// Percent; above 0.
         scale_percent: u32,
     },
-    /// One after the other as soon as a place in the queue is free (fio's `replay_no_stall`).
+    /// As fast as possible: each I/O as soon as a place in the queue is free (fio's `replay_no_stall`).
     AsFastAsPossible,
 }
 
@@ -37,16 +37,16 @@ pub enum ReplayBeyond {
 /// A trace to replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    /// What was recorded.
+    /// Recorded trace.
     pub trace: Arc<Trace>,
-    /// When its I/Os are issued.
+    /// Issue times: as recorded, scaled, or as fast as possible.
     pub timing: ReplayTiming,
-    /// What happens to I/Os beyond the end of the target.
+    /// Treatment of I/Os beyond the end of the target.
     pub beyond: ReplayBeyond,
 }
 
 impl Replay {
-    /// How long the replay takes at its recorded pace; `None` as fast as possible.
+    /// Returns the duration of the replay at its recorded pace; `None` as fast as possible.
     pub fn duration_ns(&self) -> Option<u64> {
         match self.timing {
             ReplayTiming::Recorded { scale_percent } => Some(scaled(self.trace.duration_ns(), scale_percent)),

@@ -13,7 +13,8 @@ pub struct DirectionSample {
     pub errors: u64,
     /// Completion latency (fio's `clat`); in open loop from the intended arrival.
     pub latency: Histogram,
-    /// In open loop, from issue to completion; `None` in closed loop, where the two are the same.
+    /// Service latency of an open loop, from issue to completion; `None` in closed loop, where it equals the completion
+    /// latency.
     pub service: Option<Histogram>,
 }
 
@@ -113,7 +114,7 @@ impl Sample {
         }
     }
 
-    /// Gives back the memory of bins that are empty: done for samples that are kept, of which a run has thousands.
+    /// Frees the memory of empty bins, for samples that are kept: a run has thousands of them.
     pub fn compact(&mut self) {
         for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             direction.compact();

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use crate::arrival::ArrivalStream;
 use crate::distribution::Sampler;
+use crate::error::out_of_range;
+use crate::planned_io::PlannedIo;
 use crate::replay::Replayed;
-use crate::shape::{SizeShare, out_of_range};
+use crate::shape::SizeShare;
 use crate::{Direction, Generator, LoadSpec, Operation, Random, SpecError};
 
 /// Streams of random numbers for sizes, far from those of addresses, directions and arrivals.
@@ -14,27 +16,6 @@ const SIZE_STREAMS: u64 = 1 << 41;
 const ORDER_STREAMS: u64 = 1 << 42;
 /// The stream that scatters hot blocks, the same for all jobs.
 const SCATTER_STREAM: u64 = 1 << 43;
-
-/// The moment of an I/O that never comes: a trace that is replayed has ended.
-pub const NEVER_NS: u64 = u64::MAX;
-
-/// The next I/O of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlannedIo {
-    /// What to issue.
-    pub operation: Operation,
-    /// Not before this moment since the start of the load. In open loop this is the intended arrival, from which
-    /// latency counts. [`NEVER_NS`] where the job has nothing more to do.
-    pub not_before_ns: u64,
-}
-
-impl PlannedIo {
-    /// Nothing more, for this job.
-    pub(crate) fn none(job: u32) -> PlannedIo {
-        let operation = Operation { direction: Direction::Read, offset_bytes: 0, length_bytes: 0, job };
-        PlannedIo { operation, not_before_ns: NEVER_NS }
-    }
-}
 
 /// The I/Os of all jobs of a load. Each job's are independent of the others' and of the answers.
 ///
@@ -112,6 +93,17 @@ impl Schedule {
         }
     }
 
+    /// Draws the next `ios` operations of a closed loop over all jobs, in turn, and passes each written range to `written`.
+    pub(crate) fn skip_random(&mut self, ios: u64, numjobs: u64, written: &mut dyn FnMut(u64, u64)) {
+        for io in 0..ios {
+            let Operation { direction, offset_bytes, length_bytes, .. } =
+                self.next((io % numjobs) as u32).operation;
+            if direction == Direction::Write {
+                written(offset_bytes, u64::from(length_bytes));
+            }
+        }
+    }
+
     /// True where I/Os have moments of their own, from which latency counts.
     pub fn is_open_loop(&self) -> bool {
         self.is_open_loop
@@ -123,7 +115,7 @@ impl Schedule {
     }
 }
 
-/// What all jobs of a shaped load share.
+/// Parameters that all jobs of a shaped load share.
 #[derive(Debug, Clone)]
 struct Shaped {
     is_random: bool,
@@ -135,7 +127,7 @@ struct Shaped {
     weight_total: u64,
     numjobs: u64,
     spacing_ns: Option<f64>,
-    /// Of reads, writes and trims.
+    /// Mean time between I/Os of each direction: reads, writes and trims.
     direction_spacing_ns: [Option<f64>; 3],
     jobs: Vec<Job>,
 }
@@ -149,7 +141,7 @@ struct Job {
     /// First byte of the part that random addresses fall into.
     base_bytes: u64,
     length_bytes: u64,
-    /// One for each size.
+    /// Address samplers, one for each block size.
     samplers: Vec<Sampler>,
     streams: Vec<Stream>,
     next_stream: usize,

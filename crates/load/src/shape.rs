@@ -3,6 +3,7 @@
 //! The default is the plain load: closed loop, one block size, uniform addresses.
 
 use crate::arrival::{Arrival, RateCurve};
+use crate::error::out_of_range;
 use crate::replay::Replay;
 use crate::{LoadSpec, SpecError};
 use serde::{Deserialize, Serialize};
@@ -32,15 +33,15 @@ pub struct Band {
     pub size_percent: u32,
 }
 
-/// How random addresses are spread, as fio's `random_distribution`.
+/// Distribution of random addresses, as fio's `random_distribution`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// Each block as likely as any other, drawn anew each time (fio with `norandommap`).
     #[default]
     Uniform,
-    /// Every block once, in random order, before any block comes again (fio's default, its random map). Each job
-    /// goes over the whole range by itself.
+    /// Random order without repetition: every block once before any block comes again (fio's default, its random
+    /// map). Each job covers the whole range independently.
     NoRepeat,
     /// Block of rank k with a probability proportional to k^-theta; hot blocks lie scattered over the range.
     Zipf {
@@ -57,7 +58,7 @@ pub enum Distribution {
     Bands(Vec<Band>),
 }
 
-/// Limits for each direction, in I/Os a second over all jobs. A direction without one is not held back by itself.
+/// Rate limits for each direction, in I/Os a second over all jobs. A direction without a limit has only that of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct DirectionRates {
     /// Limit of reads.
@@ -68,7 +69,7 @@ pub struct DirectionRates {
     pub trim_iops: Option<f64>,
 }
 
-/// What written blocks hold.
+/// Content of written blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Content {
     /// Share by which a compressor can shrink a block, in percent (fio's `buffer_compress_percentage`).
@@ -81,13 +82,13 @@ pub struct Content {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadShape {
-    /// When I/Os arrive, independently of answers (open loop); `None` is the closed loop.
+    /// Arrivals of an open loop, independent of completions; `None` is the closed loop.
     pub arrival: Option<Arrival>,
     /// Block sizes; empty is `bs` always.
     pub sizes: Vec<SizeShare>,
     /// Share of trims among all I/Os, in percent; `rwmixread` splits the others.
     pub trim_percent: u8,
-    /// How random addresses are spread.
+    /// Distribution of random addresses.
     pub distribution: Distribution,
     /// Share of the range that is used, from its start, in percent; 0 and 100 are all of it.
     pub working_set_percent: u8,
@@ -98,7 +99,7 @@ pub struct LoadShape {
     pub offset_increment_bytes: Option<u64>,
     /// Limits for each direction.
     pub rates: DirectionRates,
-    /// What written blocks hold.
+    /// Content of written blocks.
     pub content: Content,
     /// Every written block carries its address, generation and checksum, so that it can be verified. Each job then
     /// has a slice of its own, also with random addresses, so that no two jobs write the same block.
@@ -277,13 +278,4 @@ impl LoadShape {
         }
         self.sizes.iter().map(|size| size.bs_bytes).max().unwrap_or(bs_bytes)
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "callers hand over literals and formatted text alike")]
-pub(crate) fn out_of_range(
-    setting: &'static str,
-    value: impl ToString,
-    allowed: impl Into<String>,
-) -> SpecError {
-    SpecError::OutOfRange { setting, value: value.to_string(), allowed: allowed.into() }
 }

@@ -1,5 +1,7 @@
 //! Load specification, in fio's terms.
 
+use crate::SpecError;
+use crate::error::out_of_range;
 use crate::shape::LoadShape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,7 +78,7 @@ pub struct LoadSpec {
     pub offset_bytes: u64,
     /// Length of the range that is used; `None` is all from the offset on.
     pub size_bytes: Option<u64>,
-    /// Total rate over all jobs, in I/Os a second, that must not be exceeded; `None` is as fast as it goes.
+    /// Limit on the total rate over all jobs, in I/Os a second; `None` is as fast as possible.
     pub rate_iops: Option<f64>,
     /// Load before counting begins.
     pub ramp_ns: u64,
@@ -90,62 +92,40 @@ pub struct LoadSpec {
     pub shape: LoadShape,
 }
 
-/// A load that cannot be issued.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SpecError {
-    /// A setting out of its range.
-    #[error("`{setting}` is {value}, but must be {allowed}")]
-    OutOfRange {
-        /// fio's name of the setting.
-        setting: &'static str,
-        /// What it was.
-        value: String,
-        /// What it may be.
-        allowed: String,
-    },
-}
-
 impl LoadSpec {
     /// Checks every setting against its limit. Everything that issues a load calls this first.
     pub fn check(&self) -> Result<(), SpecError> {
-        let out_of_range =
-            |setting, value: String, allowed: String| Err(SpecError::OutOfRange { setting, value, allowed });
+        let refuse = |setting, value: &dyn ToString, allowed: String| {
+            Err(out_of_range(setting, value.to_string(), allowed))
+        };
         if self.bs_bytes == 0 || !self.bs_bytes.is_multiple_of(512) {
-            return out_of_range("bs", self.bs_bytes.to_string(), "a multiple of 512, at least 512".into());
+            return refuse("bs", &self.bs_bytes, "a multiple of 512, at least 512".into());
         }
         if self.rwmixread > 100 {
-            return out_of_range("rwmixread", self.rwmixread.to_string(), "0 to 100".into());
+            return refuse("rwmixread", &self.rwmixread, "0 to 100".into());
         }
         if self.numjobs == 0 || self.numjobs > NUMJOBS_LIMIT {
-            return out_of_range("numjobs", self.numjobs.to_string(), format!("1 to {NUMJOBS_LIMIT}"));
+            return refuse("numjobs", &self.numjobs, format!("1 to {NUMJOBS_LIMIT}"));
         }
         if self.iodepth == 0 || self.iodepth > IODEPTH_LIMIT {
-            return out_of_range("iodepth", self.iodepth.to_string(), format!("1 to {IODEPTH_LIMIT}"));
+            return refuse("iodepth", &self.iodepth, format!("1 to {IODEPTH_LIMIT}"));
         }
         if self.outstanding() > OUTSTANDING_LIMIT {
-            return out_of_range(
-                "numjobs × iodepth",
-                self.outstanding().to_string(),
-                format!("at most {OUTSTANDING_LIMIT}"),
-            );
+            return refuse("numjobs × iodepth", &self.outstanding(), format!("at most {OUTSTANDING_LIMIT}"));
         }
         if self.runtime_ns == 0 {
-            return out_of_range("runtime", "0".into(), "above 0".into());
+            return refuse("runtime", &0, "above 0".into());
         }
         if self.interval_ns == 0 {
-            return out_of_range("interval", "0".into(), "above 0".into());
+            return refuse("interval", &0, "above 0".into());
         }
         if self.rate_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-            return out_of_range(
-                "rate_iops",
-                format!("{:?}", self.rate_iops),
-                "above 0, at most 10^9".into(),
-            );
+            return refuse("rate_iops", &format!("{:?}", self.rate_iops), "above 0, at most 10^9".into());
         }
         self.shape.check(self)
     }
 
-    /// Whether it changes anything on the target.
+    /// Returns true if it changes data on the target: it writes or trims.
     pub fn writes(&self) -> bool {
         if let Some(replay) = &self.shape.replay {
             return !replay.trace.only_reads();
@@ -153,7 +133,8 @@ impl LoadSpec {
         self.pattern.fixed_read_share().unwrap_or(self.rwmixread) < 100 || self.shape.trim_percent > 0
     }
 
-    /// The largest power of two of which every I/O's beginning and end are a multiple, in bytes; 1 where a trace says what is issued.
+    /// Returns the largest power of two, in bytes, that divides the offset and the length of every I/O; 1 for the replay of
+    /// a trace.
     pub fn grain_bytes(&self) -> u32 {
         if self.shape.replay.is_some() {
             return 1;

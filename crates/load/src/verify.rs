@@ -46,9 +46,9 @@ pub enum Wrong {
     /// Its bytes do not fit its checksum.
     #[error("its checksum is {found:#010x}, but its bytes give {computed:#010x}")]
     Checksum {
-        /// As stored.
+        /// Checksum as stored.
         found: u32,
-        /// As computed.
+        /// Checksum as computed.
         computed: u32,
     },
     /// It is intact, but belongs elsewhere.
@@ -88,7 +88,7 @@ pub struct WrongBlock {
     pub expected_generation: u32,
     /// The seed of the load that made it.
     pub expected_seed: u64,
-    /// In which way.
+    /// Kind of the error.
     pub wrong: Wrong,
 }
 
@@ -109,7 +109,7 @@ impl Stamp {
         unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// What an intact unit says it is.
+    /// Reads the stamp of an intact unit.
     pub fn read(unit: &[u8]) -> Result<Stamp, Wrong> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| unit[at + index]));
         let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| unit[at + index]));
@@ -163,7 +163,7 @@ impl Written {
         self.base_bytes..self.base_bytes + self.generations.len() as u64 * u64::from(self.unit_bytes)
     }
 
-    /// What [`Written::states`] said, read back from where it was kept.
+    /// Rebuilds the record from stored [`Written::states`].
     pub fn from_states(base_bytes: u64, unit_bytes: u32, seed: u64, states: Vec<u32>) -> Self {
         Written { base_bytes, unit_bytes, seed, last_generation: 0, generations: states }
     }
@@ -178,8 +178,8 @@ impl Written {
         self.seed
     }
 
-    /// The state of each unit: 0 where nothing was written, else the generation that was acknowledged last, with marks
-    /// for writes under way and for content that nobody knows.
+    /// Returns the state of each unit: 0 where nothing was written, else the generation that was acknowledged last,
+    /// with marks for writes in flight and for unknown content.
     pub fn states(&self) -> &[u32] {
         &self.generations
     }
@@ -191,7 +191,7 @@ impl Written {
     }
 
     /// Begins a write: fills its buffer and returns its generation; `None` while another write of one of its units is
-    /// under way, because then nobody could say which of the two stays.
+    /// in flight, because it would be unknown which of the two stays.
     pub fn begin(&mut self, offset_bytes: u64, buffer: &mut [u8]) -> Option<u32> {
         let units = self.units(offset_bytes, buffer.len() as u32);
         if self.generations[units.clone()].iter().any(|&state| state & UNDER_WAY != 0) {
@@ -230,7 +230,7 @@ impl Written {
         self.generations.iter().filter(|&&state| state != 0 && state != UNKNOWN).count() as u64
     }
 
-    /// Checks what was read back. `on_wrong` gets every wrong unit, in order; returns how many units were checked.
+    /// Checks data that was read back. Passes every wrong unit to `on_wrong`, in order; returns the number of units checked.
     pub fn check(&self, offset_bytes: u64, bytes: &[u8], on_wrong: &mut dyn FnMut(WrongBlock)) -> u64 {
         let units = self.units(offset_bytes, bytes.len() as u32);
         let mut checked = 0;

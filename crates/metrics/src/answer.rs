@@ -7,7 +7,7 @@ use crate::{PageFile, Source};
 use std::sync::Arc;
 
 const OK: &str = "200 OK";
-/// What was asked for was understood and not done.
+/// Status of a request that was understood and not carried out.
 const NOT_DONE: &str = "409 Conflict";
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const JSON_TYPE: &str = "application/json";
@@ -39,9 +39,9 @@ pub(crate) struct Answer {
 /// Routes of the server.
 pub(crate) struct Routes {
     source: Arc<dyn Source>,
-    /// Without one nothing can be changed.
+    /// Token for changes; without one, nothing can be changed.
     token: Option<Token>,
-    /// Whether only this host's own names are answered to.
+    /// True if only this host's own names are answered to.
     pub(crate) is_local_only: bool,
     exposition: CachedSnapshot,
     state: CachedSnapshot,
@@ -71,7 +71,7 @@ impl Routes {
         }
     }
 
-    /// Whether whoever showed this may have something done there.
+    /// Admits a command by its path and token, or returns the refusal.
     pub(crate) fn admit(&self, path: &str, shown: &[u8]) -> Result<(), Answer> {
         if path != self.source.command_path() {
             return Err(Answer::refusal(match self.is_there(path) {

@@ -11,15 +11,15 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// So many may be asking at once; one more takes the place of the one that has been asking for longest.
+/// Limit on connections with an incomplete request; one more replaces the oldest of them.
 pub const PENDING_CONNECTIONS_LIMIT: usize = 256;
 const BUFFER_BYTES: usize = 2048;
 
-/// A client, and what it has sent.
+/// Client connection with the bytes received.
 pub(crate) struct Connection {
     pub stream: TcpStream,
     pub bytes: Vec<u8>,
-    /// Until when it may ask, and take its answer.
+    /// Time until which it may send its request and receive its answer.
     pub deadline: Instant,
 }
 
@@ -27,16 +27,16 @@ pub(crate) struct Connection {
 pub(crate) enum ReadOutcome {
     /// Its head is whole.
     Whole(Connection),
-    /// It is refused, by a status.
+    /// The request is refused with a status.
     Refused(Connection, &'static str),
 }
 
-/// All that are asking, whoever came first before.
+/// Connections with an incomplete request, the oldest first.
 #[derive(Default)]
 pub(crate) struct ConnectionPool(VecDeque<Connection>);
 
 impl ConnectionPool {
-    /// Somebody has come. What it sent along is read at once.
+    /// Accepts a connection and reads the bytes that came with it.
     pub(crate) fn accept(&mut self, stream: TcpStream, patience: Duration) -> Option<ReadOutcome> {
         stream.set_nonblocking(true).ok()?;
         let connection = Connection { stream, bytes: Vec::new(), deadline: Instant::now() + patience };
@@ -52,7 +52,7 @@ impl ConnectionPool {
         }
     }
 
-    /// To be polled, in the order in which [`ConnectionPool::read_ready`] takes what was found.
+    /// Returns the descriptors to poll, in the order in which [`ConnectionPool::read_ready`] takes their readiness.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.iter().map(|connection| connection.stream.as_fd())
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many clients are answered at once; one more takes another's place.
+/// Limit on clients that are answered at once; one more replaces another.
 pub const CONNECTIONS_LIMIT: usize = 64;
 /// Threads of connections that were hung up on need a moment to end; with so many of them nobody is let in.
 const THREADS_LIMIT: usize = 2 * CONNECTIONS_LIMIT;
@@ -12,9 +12,9 @@ const THREADS_LIMIT: usize = 2 * CONNECTIONS_LIMIT;
 /// Stage of a connection, in the order of eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// It has its answer.
+    /// The answer has been sent.
     Leaving,
-    /// It waits for its answer.
+    /// The connection waits for its answer.
     Waiting,
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use std::net::TcpListener;
     use std::time::Duration;
 
-    /// Whether this end of a connection was hung up on.
+    /// Returns true if the server has closed this connection.
     fn is_hung_up(stream: &mut TcpStream) -> bool {
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         matches!(stream.read(&mut [0]), Ok(0))

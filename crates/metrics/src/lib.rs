@@ -25,7 +25,7 @@ pub use request::{RequestKind, decode_head};
 pub use server::{AccessScope, MetricsError, MetricsListener, MetricsServer, REQUEST_TIME_LIMIT};
 pub use token::{Token, TokenError};
 
-/// File of a page, which a browser takes as it is.
+/// File of a page, sent to the browser unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct PageFile {
     /// Its path, `/` for the page itself.
@@ -41,7 +41,7 @@ pub trait Source: Send + Sync {
     /// Everything it has to say now, as OpenMetrics text, `# EOF` included.
     fn exposition(&self) -> String;
 
-    /// What the page shows now: a JSON object whose `kind` is `array` or `run`.
+    /// Returns the current state for the page: a JSON object whose `kind` is `array` or `run`.
     fn state(&self) -> String;
 
     /// Files of its page.

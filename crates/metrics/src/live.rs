@@ -32,7 +32,7 @@ const SECOND_NS: f64 = 1e9;
 pub struct RunLabels {
     /// Name of the plan.
     pub plan: String,
-    /// What is measured, as on the command line.
+    /// Target of the run, as on the command line.
     pub target: String,
     /// Version of arraylab.
     pub version: String,
@@ -47,11 +47,11 @@ pub struct RunProgress {
     pub cases_ended: usize,
     /// Share of all cases' time that is done, 0 to 1.
     pub share: f64,
-    /// How long the rest will take, where there is something to judge by.
+    /// Estimated time left, where there is something to estimate from.
     pub time_left_ns: Option<u64>,
 }
 
-/// A run under way. It is told what happens from the thread that watches the run, and read by scrapes.
+/// State of a run under way. The thread that watches the run updates it, and scrapes read it.
 #[derive(Debug, Clone)]
 pub struct LiveRun {
     state: Arc<Mutex<State>>,
@@ -94,7 +94,7 @@ struct Totals {
 }
 
 impl LiveRun {
-    /// A run of which nothing is known yet.
+    /// Makes the state of a run before its first event.
     pub fn new(labels: RunLabels) -> LiveRun {
         let state = State {
             labels,
@@ -124,14 +124,14 @@ impl LiveRun {
         self.lock().cases.insert(case.index, live);
     }
 
-    /// So much of a case is done, 0 to 1.
+    /// Records the progress of a case, 0 to 1.
     pub fn case_progress(&self, case_index: u32, share: f64) {
         if let Some(case) = self.lock().cases.get_mut(&case_index) {
             case.share = share;
         }
     }
 
-    /// So much of the run is done.
+    /// Records the progress of the run.
     pub fn run_progress(&self, progress: RunProgress) {
         self.lock().progress = progress;
     }
@@ -156,7 +156,7 @@ impl LiveRun {
         }
     }
 
-    /// The hosts that issue the load; what is read of them has their label.
+    /// Sets the hosts that issue the load; counters read on a host get its label.
     pub fn set_hosts(&self, hosts: &[String]) {
         self.lock().hosts = hosts.to_vec();
     }
@@ -168,7 +168,7 @@ impl LiveRun {
         }
     }
 
-    /// What was read of the host, of the array or of a twin.
+    /// Takes counters that were read of the host, of the array or of a twin.
     pub fn counters<'a>(&self, read: impl IntoIterator<Item = Counter<'a>>) {
         let now = Instant::now();
         let state = &mut *self.lock();
@@ -180,7 +180,7 @@ impl LiveRun {
         }
     }
 
-    /// A case has its outcome; what was last known of it is forgotten.
+    /// Records the outcome of a case; its live values are dropped.
     pub fn case_ended(&self, case_index: u32, status: CaseStatus) {
         let mut state = self.lock();
         if let Some(case) = state.cases.remove(&case_index) {

@@ -27,31 +27,32 @@ const WRONG_VERSION: &str = "505 HTTP Version Not Supported";
 /// Kind of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestKind {
-    /// To be shown something.
+    /// Request for a page or a file.
     Get {
-        /// Without what follows a question mark.
+        /// Path without the query.
         path: String,
         /// `false` for `HEAD`.
         has_body: bool,
     },
-    /// To have something done.
+    /// Request for a change.
     Post {
-        /// As above.
+        /// Path without the query.
         path: String,
-        /// What was shown as the token; empty without.
+        /// Token of the request; empty without.
         token: Vec<u8>,
-        /// What follows the head.
+        /// Length of the body behind the head, in bytes.
         body_bytes: usize,
     },
 }
 
-/// Where the head ends, once all of it is there.
+/// Returns the end of the head, once all of it is there.
 pub(crate) fn head_end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// What a head asks for, or the status by which it is refused. With `is_local_only`, only a request that names this
-/// host as a local one is let in: a web page whose name resolves to 127.0.0.1 must not read what only local users may.
+/// Decodes the request of a head, or returns the status by which it is refused. With `is_local_only`, only a request
+/// that names this host as a local one is let in: a web page whose name resolves to 127.0.0.1 must not read what only
+/// local users may.
 pub fn decode_head(head: &[u8], is_local_only: bool) -> Result<RequestKind, &'static str> {
     let mut room = [httparse::EMPTY_HEADER; HEADERS_LIMIT];
     let mut parsed = httparse::Request::new(&mut room);

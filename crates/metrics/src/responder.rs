@@ -8,14 +8,14 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What a client still sends when it has its answer is read so long: a reset would take the answer from it.
+/// Time for which bytes of a client are still read after its answer: a reset would take the answer from it.
 const LINGER: Duration = Duration::from_millis(500);
 const BUFFER_BYTES: usize = 2048;
 
 pub(crate) struct Responder {
     stream: TcpStream,
     deadline: Instant,
-    /// What has come and is not read yet.
+    /// Bytes received and not yet decoded.
     bytes: Vec<u8>,
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// A request must be there, and its answer taken, in this time, however slowly a client sends and reads.
 pub const REQUEST_TIME_LIMIT: Duration = Duration::from_secs(5);
-/// How often the listener looks whether it is to end.
+/// Interval at which the listener checks whether it has to end.
 const STOP_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// A listener that cannot accept, for want of file descriptors say, tries again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const ACCEPTED_AT_ONCE: usize = 64;
 pub enum AccessScope {
     /// Programs on this host only.
     Loopback,
-    /// Whoever reaches the address.
+    /// Every client that reaches the address.
     Network,
 }
 
@@ -48,7 +48,7 @@ pub enum MetricsError {
         "cannot listen on {address}: {source}\nhint: another program may have the port; port 0 takes a free one"
     )]
     Listen {
-        /// Which.
+        /// Address to listen on.
         address: SocketAddr,
         /// The system's answer.
         source: io::Error,
@@ -77,8 +77,8 @@ impl MetricsListener {
         Ok(MetricsListener { listener, address, access_scope })
     }
 
-    /// Answers from the source, on threads of its own. Whoever shows the token may change something; without a token
-    /// nobody may.
+    /// Answers from the source, on threads of its own. A client with the token may make changes; without a token no
+    /// client may.
     pub fn serve(self, source: Arc<dyn Source>, token: Option<Token>) -> Result<MetricsServer, MetricsError> {
         let MetricsListener { listener, address, access_scope } = self;
         let routes = Arc::new(Routes::new(source, token, access_scope == AccessScope::Loopback));
@@ -110,7 +110,7 @@ impl MetricsServer {
         MetricsListener::bind(address, access_scope)?.serve(source, None)
     }
 
-    /// Where it listens: the port that was found where 0 was asked for.
+    /// Returns the address that it listens on: the port that was found where 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -29,17 +29,17 @@ pub enum TokenError {
     /// The file cannot be read or made.
     #[error("cannot use {path} as the token's file: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
     },
-    /// Somebody else could read or replace it.
+    /// Another user could read or replace the file.
     #[error(
         "{0} holds a token, and others than its owner may read or write it\nhint: chmod 600, as the user who serves"
     )]
     Exposed(PathBuf),
-    /// It holds none.
+    /// The file holds no token.
     #[error(
         "{0} holds no token: one line of 16 to 256 printable characters without spaces\nhint: name a file that does not exist, and a token is made there"
     )]
@@ -67,12 +67,13 @@ impl Token {
         Ok(Token(random.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Its text, for whoever may have it.
+    /// Returns the text of the token, for those who may have it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is it. Takes as long for any other of the same length, so that time tells nothing.
+    /// Returns true if this is the token. Takes as long for any other of the same length, so that the duration gives nothing
+    /// away.
     pub(crate) fn is(&self, shown: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(shown).into()
     }

@@ -237,7 +237,7 @@ fn slow_clients_keep_nobody_out() {
     assert!(!scrape(server.address()).is_empty());
 }
 
-/// What can be changed: it counts.
+/// Source with a state that commands change: it counts them.
 struct Lamp(AtomicU64);
 
 impl Source for Lamp {

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What every connection may hold whatever the others do.
+/// Memory that every connection may hold whatever the others do, in bytes.
 const CONNECTION_BYTES: u64 = 1 << 20;
-/// What all connections together may hold beyond that.
+/// Memory that all connections together may hold beyond that, in bytes.
 const SHARED_BYTES_LIMIT: u64 = 512 << 20;
 /// The most requests of one connection that are under way; beyond, the client waits.
 const CONNECTION_REQUESTS_LIMIT: u32 = 256;
-/// How long a large request waits for others before it is refused.
+/// Time that a large request waits for others before it is refused.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Budget shared by the connections of a server.
@@ -101,7 +101,7 @@ impl Budget {
         self.released.notify_all();
     }
 
-    /// Nobody gets anything any more.
+    /// Refuses every further claim.
     pub(crate) fn close(&self) {
         self.used().is_closed = true;
         self.released.notify_all();

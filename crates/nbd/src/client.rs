@@ -1,75 +1,29 @@
 //! The client's side: one connection, requests sent and replies taken in any order. A server is not trusted: every
 //! length has a limit.
 
-use crate::decode::{
-    CHUNK_HEADER_BYTES, Command, ContextQuery, DecodeError, ExportQuery, Information,
-    OPTION_REPLY_HEADER_BYTES, OptionHeader, OptionReplyHeader, Reader, ReplyHeader, Request,
-};
+use crate::decode::{CHUNK_HEADER_BYTES, Command, ContextQuery, Reader, ReplyHeader, Request};
 use crate::export::Extent;
-use crate::protocol::{
-    BASE_ALLOCATION, INIT_PASSWORD, OPTION_MAGIC, PAYLOAD_BYTES_LIMIT, STATE_HOLE, chunk, handshake,
-    information, option, option_reply,
-};
+use crate::handshake::{self, ClientError, Result, words};
+use crate::protocol::{BASE_ALLOCATION, PAYLOAD_BYTES_LIMIT, STATE_HOLE, chunk, option};
 use crate::socket::Socket;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-/// No reply to an option that is understood here is longer.
-const OPTION_REPLY_BYTES_LIMIT: u32 = 8192;
-/// More replies to one option are an error.
-const OPTION_REPLIES_LIMIT: u32 = 1024;
 /// A chunk beside a read's bytes: extents, or an error's words.
 const CHUNK_OVERHEAD_LIMIT: u32 = 64 << 10;
-
-/// Errors of a client.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// The connection broke.
-    #[error("the connection to the NBD server broke: {0}")]
-    Connection(#[from] io::Error),
-    /// The server does not speak NBD as it should.
-    #[error("the server broke the NBD protocol: {0}")]
-    Protocol(String),
-    /// The server refused an option.
-    #[error("the server refused option {option} with {reply:#x}: {words}")]
-    Refused {
-        /// The option.
-        option: u32,
-        /// The server's reply.
-        reply: u32,
-        /// The server's words.
-        words: String,
-    },
-    /// The server answered a request with an error.
-    #[error("the server answered with error {errno}: {words}")]
-    Errno {
-        /// Its number.
-        errno: u32,
-        /// The server's words; empty in simple replies.
-        words: String,
-    },
-}
-
-impl From<DecodeError> for ClientError {
-    fn from(error: DecodeError) -> Self {
-        ClientError::Protocol(error.0.to_owned())
-    }
-}
-
-type Result<T> = std::result::Result<T, ClientError>;
 
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Of the request.
+    /// Cookie of the request.
     pub cookie: u64,
     /// 0, or the error.
     pub errno: u32,
     /// The server's words about an error.
     pub words: String,
-    /// What a read gave.
+    /// Data of a read.
     pub data: Vec<u8>,
-    /// What a block status gave.
+    /// Extents of a block status.
     pub extents: Vec<Extent>,
 }
 
@@ -103,8 +57,8 @@ impl Write for Stream<'_> {
 }
 
 impl Client {
-    /// Shakes hands over a connected socket; structured replies and block status are asked for if `is_structured`.
-    /// `patience` is how long one receive or send may wait.
+    /// Performs the handshake over a connected socket; requests structured replies and block status if
+    /// `is_structured`. `patience` is the timeout of one receive or send.
     pub fn connect(
         socket: impl Into<Socket>,
         export: &str,
@@ -119,35 +73,15 @@ impl Client {
             reads: std::collections::BTreeMap::new(),
         };
         client.socket.set_timeouts(patience, patience)?;
-        let protocol = |what: &str| ClientError::Protocol(what.to_owned());
-        if u64::from_be_bytes(client.array()?) != INIT_PASSWORD
-            || u64::from_be_bytes(client.array()?) != OPTION_MAGIC
-        {
-            return Err(protocol("it does not begin with NBDMAGIC and IHAVEOPT"));
-        }
-        let offered = u16::from_be_bytes(client.array()?);
-        if offered & handshake::FIXED_NEWSTYLE == 0 {
-            return Err(protocol("it does not offer the fixed newstyle"));
-        }
-        client
-            .send(&u32::from(offered & (handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES)).to_be_bytes())?;
+        let stream = &mut Stream(&client.socket);
+        handshake::begin(stream)?;
         if is_structured {
-            client.ask(option::STRUCTURED_REPLY, &[])?;
+            handshake::ask(stream, option::STRUCTURED_REPLY, &[], &mut |_, _| Ok(()))?;
             let query = ContextQuery { name: export.to_owned(), queries: vec![BASE_ALLOCATION.to_owned()] };
-            client.ask(option::SET_META_CONTEXT, &query.encode())?;
+            handshake::ask(stream, option::SET_META_CONTEXT, &query.encode(), &mut |_, _| Ok(()))?;
         }
-        let query =
-            ExportQuery { name: export.to_owned(), information: vec![information::BLOCK_SIZE] }.encode();
-        for (reply, data) in client.ask(option::GO, &query)? {
-            if reply == option_reply::INFO
-                && let Information::Export { size_bytes, flags } = Information::decode(&data)?
-            {
-                (client.size_bytes, client.flags) = (size_bytes, flags);
-            }
-        }
-        if client.flags == 0 {
-            return Err(protocol("it accepted the export without its size"));
-        }
+        let chosen = handshake::go(stream, export)?;
+        (client.size_bytes, client.flags) = (chosen.size_bytes, chosen.flags);
         Ok(client)
     }
 
@@ -255,33 +189,6 @@ impl Client {
         self.submit(Command::Disconnect, 0, 0, 0, &[]).map(drop)
     }
 
-    /// Sends an option and collects its replies up to the last.
-    fn ask(&mut self, requested: u32, data: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
-        let mut message =
-            OptionHeader { option: requested, length_bytes: data.len() as u32 }.encode().to_vec();
-        message.extend_from_slice(data);
-        self.send(&message)?;
-        let mut replies = Vec::new();
-        for _ in 0..OPTION_REPLIES_LIMIT {
-            let header: [u8; OPTION_REPLY_HEADER_BYTES] = self.array()?;
-            let OptionReplyHeader { option, reply, length_bytes } = OptionReplyHeader::decode(&header)?;
-            if option != requested || length_bytes > OPTION_REPLY_BYTES_LIMIT {
-                return Err(ClientError::Protocol(
-                    "an option reply was not asked for, or is too long".into(),
-                ));
-            }
-            let content = self.bytes(length_bytes)?;
-            if reply & option_reply::ERROR != 0 {
-                return Err(ClientError::Refused { option, reply, words: words(&content) });
-            }
-            if reply == option_reply::ACK {
-                return Ok(replies);
-            }
-            replies.push((reply, content));
-        }
-        Err(ClientError::Protocol("an option has too many replies".into()))
-    }
-
     fn send(&self, bytes: &[u8]) -> Result<()> {
         Ok(Stream(&self.socket).write_all(bytes)?)
     }
@@ -328,9 +235,4 @@ fn take_chunk(reply: &mut Reply, kind: u16, mut content: Vec<u8>) -> Result<()> 
         other => return Err(ClientError::Protocol(format!("chunk {other} makes no sense"))),
     }
     Ok(())
-}
-
-/// The server's words, shortened and without anything that could act on a terminal.
-fn words(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).take(200).collect()
 }

@@ -4,7 +4,7 @@ use crate::budget::{Budget, Claim, SharedBudget};
 use crate::decode::{Command, Request};
 use crate::execute::{execute, refuse};
 use crate::export::{Access, Arrival, Errno, ExportError};
-use crate::held_reply::HeldReply;
+use crate::held_reply::{HeldReply, ReplySink};
 use crate::negotiate::Negotiated;
 use crate::outbox::{Outbox, Reply, Sender};
 use crate::socket::Socket;
@@ -22,7 +22,7 @@ pub(crate) struct Task {
     pub request: Request,
     pub payload: Vec<u8>,
     pub claim: Claim,
-    /// By which its reply is held.
+    /// Number by which its reply is held.
     pub held_as: Option<u32>,
 }
 
@@ -33,7 +33,7 @@ struct Tasks {
 }
 
 pub(crate) struct Connection {
-    /// Of all connections of the server.
+    /// Number of the connection among all of the server.
     pub number: u64,
     pub socket: Arc<Socket>,
     pub negotiated: Negotiated,
@@ -41,6 +41,12 @@ pub(crate) struct Connection {
     pub shared_budget: Arc<SharedBudget>,
     outbox: Outbox,
     tasks: Mutex<Tasks>,
+}
+
+impl ReplySink for Connection {
+    fn send_held(self: Arc<Self>, reply: Reply) {
+        self.send(reply, Sender::Worker);
+    }
 }
 
 impl Connection {

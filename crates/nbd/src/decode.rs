@@ -27,7 +27,7 @@ pub const CHUNK_HEADER_BYTES: usize = 20;
 /// The header of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Which option; see [`crate::protocol::option`].
+    /// Number of the option; see [`crate::protocol::option`].
     pub option: u32,
     /// Length of its data.
     pub length_bytes: u32,
@@ -88,9 +88,9 @@ impl OptionReplyHeader {
 /// The data of `INFO` and `GO`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportQuery {
-    /// The export asked for.
+    /// Name of the requested export.
     pub name: String,
-    /// What is to be told beside size and flags; see [`crate::protocol::information`].
+    /// Information that is requested beside size and flags; see [`crate::protocol::information`].
     pub information: Vec<u16>,
 }
 
@@ -120,7 +120,7 @@ impl ExportQuery {
 /// The data of `SET_META_CONTEXT` and `LIST_META_CONTEXT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextQuery {
-    /// The export asked for.
+    /// Name of the requested export.
     pub name: String,
     /// Contexts, or name spaces ending with a colon.
     pub queries: Vec<String>,
@@ -166,7 +166,7 @@ pub enum Command {
     Cache,
     /// A range is to be zero.
     WriteZeroes,
-    /// What of a range is allocated.
+    /// Report the allocated extents of a range.
     BlockStatus,
     /// Anything else.
     Unknown(u16),
@@ -184,7 +184,7 @@ impl Command {
         (7, Command::BlockStatus),
     ];
 
-    /// From its number.
+    /// Returns the command of a number.
     pub fn from_number(number: u16) -> Command {
         let known = Self::KNOWN.iter().find(|(known, _)| *known == number);
         known.map_or(Command::Unknown(number), |(_, command)| *command)
@@ -204,13 +204,13 @@ impl Command {
 pub struct Request {
     /// See [`crate::protocol::command_flag`].
     pub flags: u16,
-    /// What is asked for.
+    /// Command to carry out.
     pub command: Command,
     /// Chosen by the client; in every reply.
     pub cookie: u64,
     /// First byte.
     pub offset_bytes: u64,
-    /// How many.
+    /// Length of the range, in bytes.
     pub length_bytes: u32,
 }
 
@@ -250,7 +250,7 @@ pub enum ReplyHeader {
     Simple {
         /// The error, 0 for none.
         error: u32,
-        /// Of the request.
+        /// Cookie of the request.
         cookie: u64,
     },
     /// A chunk of a structured reply.
@@ -259,15 +259,15 @@ pub enum ReplyHeader {
         flags: u16,
         /// Likewise.
         kind: u16,
-        /// Of the request.
+        /// Cookie of the request.
         cookie: u64,
-        /// How much follows.
+        /// Length of the data that follows, in bytes.
         length_bytes: u32,
     },
 }
 
 impl ReplyHeader {
-    /// How many bytes the head has that begins with these four.
+    /// Returns the length of the header that begins with these four bytes.
     pub fn length(magic: [u8; 4]) -> Result<usize> {
         match u32::from_be_bytes(magic) {
             SIMPLE_REPLY_MAGIC => Ok(SIMPLE_REPLY_BYTES),

@@ -9,7 +9,7 @@ use crate::protocol::{
 
 /// Longer words are cut.
 const MESSAGE_BYTES_LIMIT: usize = 1024;
-/// What `CACHE` reads at a time.
+/// Bytes of one read of `CACHE`.
 const CACHE_READ_BYTES: u64 = 256 << 10;
 
 /// Refuses what makes no sense before anything is read or written.

@@ -17,7 +17,7 @@ pub enum Errno {
     Invalid = 22,
     /// There is no room.
     NoSpace = 28,
-    /// What was asked for cannot be done in this way.
+    /// The request is not supported.
     NotSupported = 95,
     /// The server is about to stop.
     Shutdown = 108,
@@ -27,9 +27,9 @@ pub enum Errno {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExportError {
-    /// For the client program.
+    /// Error number for the client program.
     pub errno: Errno,
-    /// For people; sent in structured replies.
+    /// Message for people; sent in structured replies.
     pub message: String,
 }
 
@@ -43,24 +43,24 @@ impl ExportError {
 /// A run of bytes that is all allocated or all a hole that reads as zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// How long it is.
+    /// Length in bytes.
     pub length_bytes: u64,
-    /// Whether it may hold anything but zeros.
+    /// True if it may hold anything but zeros.
     pub is_allocated: bool,
 }
 
 /// A request for data that has come in, for an export that has a clock of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it was received.
+    /// Time of receipt.
     pub at: Instant,
-    /// What it does to the data.
+    /// Access to the data: read, write or another.
     pub access: Access,
     /// First byte on the export.
     pub offset_bytes: u64,
-    /// How many bytes.
+    /// Length in bytes.
     pub length_bytes: u32,
-    /// Which connection of the server it came by.
+    /// Number of the connection that the request came by.
     pub connection: u64,
 }
 
@@ -77,11 +77,11 @@ pub enum Access {
 pub trait Export: Send + Sync {
     /// Its size. Clients are told of it once, when they choose the export; a request is held against what it is then.
     fn size_bytes(&self) -> u64;
-    /// Whether it was taken away: [`crate::Server::drop_gone`] hangs up on its clients.
+    /// Returns true if the export was taken away: [`crate::Server::drop_gone`] hangs up on its clients.
     fn is_gone(&self) -> bool {
         false
     }
-    /// Whether writes are refused.
+    /// Returns true if writes are refused.
     fn is_read_only(&self) -> bool;
     /// In words, for `INFO`.
     fn description(&self) -> String;
@@ -101,7 +101,8 @@ pub trait Export: Send + Sync {
         may_punch: bool,
         fua: bool,
     ) -> Result<(), ExportError>;
-    /// What of a range is allocated, from its start; at least one extent, and the end may be left out.
+    /// Lists the allocated and unallocated extents of a range, from its start; at least one extent, and the end may be left
+    /// out.
     fn block_status(&self, offset_bytes: u64, length_bytes: u64) -> Result<Vec<Extent>, ExportError>;
 
     /// Takes note of a request that arrives, before it is carried out, where replies leave at moments of the export's

@@ -1,9 +1,14 @@
 //! Held reply: a reply that waits for its send time.
 
-use crate::connection::Connection;
-use crate::outbox::{Reply, Sender};
+use crate::outbox::Reply;
 use std::fmt;
 use std::sync::Arc;
+
+/// Connection that replies are sent by.
+pub(crate) trait ReplySink: Send + Sync {
+    /// Sends a reply from a thread that carries out requests.
+    fn send_held(self: Arc<Self>, reply: Reply);
+}
 
 /// A reply that is ready and leaves when this is dropped. Until then it counts as under way: the client has a limit of
 /// those, and ends only when all have left.
@@ -11,16 +16,16 @@ pub struct HeldReply {
     route: ReplyRoute,
 }
 
-/// How a reply leaves.
+/// Route of a reply.
 enum ReplyRoute {
-    /// To a client of the server.
-    Client(Arc<Connection>, Reply),
-    /// By whatever front end has the request; none once it has left.
+    /// Reply to a client of the server.
+    Client(Arc<dyn ReplySink>, Reply),
+    /// Callback of another front end; `None` once the reply has left.
     Call(Option<Box<dyn FnOnce() + Send>>),
 }
 
 impl HeldReply {
-    pub(crate) fn new(connection: Arc<Connection>, reply: Reply) -> HeldReply {
+    pub(crate) fn new(connection: Arc<dyn ReplySink>, reply: Reply) -> HeldReply {
         HeldReply { route: ReplyRoute::Client(connection, reply) }
     }
 
@@ -53,7 +58,7 @@ impl Drop for HeldReply {
             ReplyRoute::Client(connection, reply) => {
                 let reply = std::mem::take(reply);
                 if !reply.is_empty() {
-                    connection.send(reply, Sender::Worker);
+                    connection.clone().send_held(reply);
                 }
             }
             ReplyRoute::Call(leave) => {

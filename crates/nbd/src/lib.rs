@@ -11,6 +11,7 @@ mod connection;
 pub mod decode;
 mod execute;
 mod export;
+mod handshake;
 mod held_reply;
 mod negotiate;
 mod outbox;
@@ -21,8 +22,9 @@ mod server;
 mod socket;
 mod tls;
 
-pub use client::{Client, ClientError, Reply};
+pub use client::{Client, Reply};
 pub use export::{Access, Arrival, Errno, Export, ExportError, Exports, Extent};
+pub use handshake::{ClientError, ExportDescription, describe_export};
 pub use held_reply::HeldReply;
 pub use server::{CONNECTIONS_LIMIT, Listener, Server};
 pub use socket::Socket;

@@ -26,15 +26,15 @@ pub(crate) struct Negotiated {
     pub has_allocation_context: bool,
 }
 
-/// Whether a handshake goes on.
+/// Next step of a handshake.
 enum HandshakeStep {
     Option,
     Transmission(Negotiated),
     End,
 }
 
-/// Carries out a handshake; nothing where the client ended it. With `tls` nothing is told or served before the
-/// client has asked for it.
+/// Carries out a handshake; `None` if the client ended it. With `tls`, nothing is disclosed or served before
+/// the client has requested TLS.
 pub(crate) fn negotiate(
     stream: &mut impl Upgrade,
     exports: &dyn Exports,

@@ -17,7 +17,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Whether nothing would be sent or released.
+    /// Returns true if the reply sends and releases nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.claim == Claim::default()
     }
@@ -27,7 +27,7 @@ impl Reply {
 struct State {
     pending: VecDeque<Reply>,
     pending_bytes: usize,
-    /// Somebody sends; what is put down now is sent by them.
+    /// True while a thread sends; it also sends what is added meanwhile.
     is_sending: bool,
     /// Sending is left to the connection's own thread.
     is_handed_over: bool,
@@ -51,8 +51,8 @@ pub(crate) enum Sender {
 }
 
 impl Outbox {
-    /// Sends a reply, or leaves it to whoever sends already. Returns whether the connection's own thread is to be
-    /// started, by [`Outbox::send_when_handed_over`].
+    /// Sends a reply, or leaves it to the thread that already sends. Returns true if the connection's own thread
+    /// is to be started, by [`Outbox::send_when_handed_over`].
     #[must_use]
     pub(crate) fn put(&self, socket: &Socket, reply: Reply, sender: Sender, release: &dyn Fn(Claim)) -> bool {
         let mut state = self.state();
@@ -73,7 +73,7 @@ impl Outbox {
         self.send_all(state, socket, sender == Sender::Reader, release)
     }
 
-    /// The connection's own thread: sends what was handed over, until the connection is closed.
+    /// Runs the connection's own sending thread: sends replies handed over to it, until the connection is closed.
     pub(crate) fn send_when_handed_over(&self, socket: &Socket, release: &dyn Fn(Claim)) {
         loop {
             let mut state = self.state();

@@ -4,6 +4,8 @@
 pub const INIT_PASSWORD: u64 = 0x4e42_444d_4147_4943;
 /// "IHAVEOPT", the second word of a server and the first of every option.
 pub const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
+/// Second word of a server of before 2011.
+pub const OLD_STYLE_MAGIC: u64 = 0x0000_4202_8186_1253;
 /// First word of an option reply.
 pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 /// First word of a request.
@@ -57,11 +59,11 @@ pub mod option_reply {
     pub const ERROR: u32 = 1 << 31;
     /// The option is not known.
     pub const ERR_UNSUPPORTED: u32 = ERROR | 1;
-    /// Not offered by this server.
+    /// The server does not offer the option.
     pub const ERR_POLICY: u32 = ERROR | 2;
     /// The option's data make no sense.
     pub const ERR_INVALID: u32 = ERROR | 3;
-    /// Not without TLS.
+    /// The server requires TLS.
     pub const ERR_TLS_REQUIRED: u32 = ERROR | 5;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = ERROR | 6;
@@ -69,7 +71,7 @@ pub mod option_reply {
     pub const ERR_TOO_BIG: u32 = ERROR | 9;
 }
 
-/// What an information reply is about.
+/// Types of an information reply.
 pub mod information {
     /// Size and transmission flags.
     pub const EXPORT: u16 = 0;
@@ -115,7 +117,7 @@ pub mod command_flag {
     pub const DF: u16 = 1 << 2;
     /// One extent only.
     pub const REQ_ONE: u16 = 1 << 3;
-    /// Only if it is faster than writing.
+    /// Fails unless it is faster than writing.
     pub const FAST_ZERO: u16 = 1 << 4;
 }
 
@@ -148,7 +150,7 @@ pub const STATE_ZERO: u32 = 2;
 
 /// Offsets and lengths are multiples of this.
 pub const BLOCK_BYTES_MINIMUM: u32 = 512;
-/// What clients should prefer.
+/// Block size that clients should prefer, in bytes.
 pub const BLOCK_BYTES_PREFERRED: u32 = 4096;
 /// The most bytes that one read or write moves; what qemu and nbdkit take as well.
 pub const PAYLOAD_BYTES_LIMIT: u32 = 32 << 20;

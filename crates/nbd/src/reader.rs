@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is received at a time.
+/// Largest number of bytes received at once.
 const INPUT_BYTES: usize = 256 << 10;
 /// Larger reads and writes are the workers'.
 const INLINE_BYTES_LIMIT: u32 = 64 << 10;
@@ -49,7 +49,7 @@ pub(crate) fn read_requests(connection: &Arc<Connection>, pool: &Pool) {
     connection.close();
 }
 
-/// Whether requests are quick enough to be carried out by the reader.
+/// Mean time of requests, by which the reader decides whether to carry them out itself.
 #[derive(Default)]
 struct Pace {
     average_ns: u64,
@@ -79,7 +79,7 @@ struct Reader<'a> {
     end: usize,
     batch: Vec<u8>,
     pace: Pace,
-    /// When the last bytes came in.
+    /// Time at which the last bytes were received.
     received_at: Instant,
 }
 

@@ -61,7 +61,7 @@ impl Listener {
 #[derive(Default)]
 struct Clients {
     sockets: BTreeMap<u64, Arc<Socket>>,
-    /// What each has chosen.
+    /// Export that each client has chosen.
     exports: BTreeMap<u64, Arc<dyn Export>>,
     next: u64,
     is_stopping: bool,
@@ -104,7 +104,7 @@ impl Server {
         Ok(Server { shared, acceptor: Mutex::new(Some(acceptor)) })
     }
 
-    /// How many clients are connected.
+    /// Returns the number of connected clients.
     pub fn connections(&self) -> usize {
         self.shared.clients().sockets.len()
     }
@@ -116,7 +116,7 @@ impl Server {
         sockets.iter().for_each(|socket| socket.cut_off());
     }
 
-    /// Takes no more requests from clients whose export was taken away; what is under way is answered first.
+    /// Takes no more requests from clients whose export was taken away; those under way are answered first.
     pub fn drop_gone(&self) {
         let clients = self.shared.clients();
         for (number, _) in clients.exports.iter().filter(|(_, export)| export.is_gone()) {

@@ -13,7 +13,7 @@ pub struct Socket {
     descriptor: OwnedFd,
     /// Set once, in the handshake.
     tls: OnceLock<Tls>,
-    /// Whether nothing that came by it is to be carried out any more; shared by each request that is.
+    /// True if no request that came by it is to be carried out any more; shared by each request.
     is_cut_off: RwLock<bool>,
 }
 
@@ -44,7 +44,8 @@ impl Socket {
         }
     }
 
-    /// Sends what fits; waits for room only if `may_wait`. Whoever is told to wait sends the same bytes again first.
+    /// Sends as many bytes as fit; waits for room only if `may_wait`. A caller that is told to wait sends the same bytes
+    /// again first.
     pub(crate) fn send(&self, bytes: &[u8], may_wait: bool) -> io::Result<usize> {
         match self.tls.get() {
             None => self.send_raw(bytes, may_wait),
@@ -73,7 +74,7 @@ impl Socket {
         }
     }
 
-    /// How long one receive or send may wait.
+    /// Sets the timeouts of one receive and one send.
     pub(crate) fn set_timeouts(&self, receive: Duration, send: Duration) -> io::Result<()> {
         sockopt::set_socket_timeout(&self.descriptor, sockopt::Timeout::Recv, Some(receive))?;
         sockopt::set_socket_timeout(&self.descriptor, sockopt::Timeout::Send, Some(send))?;
@@ -86,7 +87,7 @@ impl Socket {
         let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Read);
     }
 
-    /// Ends both directions; whoever waits on them is woken.
+    /// Ends both directions; threads that wait on them wake up.
     pub(crate) fn shut_down(&self) {
         // It may be closed already by the other side.
         let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);

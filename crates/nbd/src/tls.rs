@@ -12,15 +12,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Who may sign clients' certificates; as libnbd, nbdkit and QEMU name it.
+/// Certificates of the authorities that may sign clients' certificates; file name as in libnbd, nbdkit and QEMU.
 const AUTHORITY: &str = "ca-cert.pem";
 /// The server's certificate and what it was signed with.
 const CERTIFICATE: &str = "server-cert.pem";
 /// The server's key.
 const KEY: &str = "server-key.pem";
-/// What is encrypted at a time.
+/// Bytes that are encrypted at once.
 const SEND_BYTES: usize = 64 << 10;
-/// What is received at a time: a record and its overhead fit.
+/// Bytes that are received at once: a record and its overhead fit.
 const RECEIVE_BYTES: usize = 32 << 10;
 
 /// Errors of a TLS directory.
@@ -31,7 +31,7 @@ pub enum TlsError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error in the file.
         problem: String,
     },
     /// The files are readable and do not fit together.
@@ -39,7 +39,7 @@ pub enum TlsError {
     Certificates {
         /// The directory.
         path: PathBuf,
-        /// What is wrong.
+        /// Error in the certificates.
         problem: String,
     },
 }
@@ -49,7 +49,7 @@ pub enum TlsError {
 pub struct TlsSettings(Arc<ServerConfig>);
 
 impl TlsSettings {
-    /// From `ca-cert.pem`, `server-cert.pem` and `server-key.pem` of a directory. A key that others may read is refused.
+    /// Loads `ca-cert.pem`, `server-cert.pem` and `server-key.pem` of a directory. A key that others may read is refused.
     pub fn load(directory: &Path) -> Result<TlsSettings, TlsError> {
         let wrong = |problem: String| TlsError::Certificates { path: directory.to_owned(), problem };
         let mut roots = RootCertStore::empty();
@@ -131,8 +131,8 @@ struct Incoming {
 struct Outgoing {
     bytes: Vec<u8>,
     sent: usize,
-    /// How many of the bytes that the next call hands over are in `bytes` already, because a call before it would
-    /// have had to wait.
+    /// Number of the next call's bytes that are in `bytes` already, because a call before it would have had to
+    /// wait.
     accepted: usize,
 }
 

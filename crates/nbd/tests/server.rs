@@ -296,7 +296,7 @@ fn resident_bytes() -> u64 {
     status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// What a hostile client may send: a handshake that is right, or nearly, and then anything.
+/// Bytes of a hostile client: a handshake that is right, or nearly, and then anything.
 fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
     let anything = proptest::collection::vec(any::<u8>(), 0..200);
     let options = proptest::collection::vec(

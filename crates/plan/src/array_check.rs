@@ -5,7 +5,8 @@ use array::{Array, Ceiling, Kind, SetBy};
 use serde_json::{Value, json};
 use twin::ArrayDescription;
 
-/// The parts of an array; refused where a kind of array describes it, of which nothing follows by arithmetic.
+/// Returns the parts of an array; refused for an array that a kind of array describes, of which nothing can be computed by
+/// arithmetic.
 pub fn parts_of<'a>(name: &str, description: &'a ArrayDescription) -> Result<&'a Array, PlanError> {
     description.composed.as_deref().ok_or_else(|| {
         let message =

@@ -15,7 +15,7 @@ pub(crate) fn resolve_source(source: &SourceText) -> Option<Result<Array, PlanEr
         .then(|| array::resolve(&document, &PartLibrary).map_err(|problem| refused(source, problem)))
 }
 
-/// Beginning of a line that says what a value was when a run was made.
+/// Beginning of a line that records a value at the time of a run.
 pub const RESOLVED: &str = "# resolved ";
 
 /// Text of an array of parts as a run keeps it: below it all values with their origins, as comments. The library of parts may be

@@ -20,7 +20,7 @@ pub struct Budgeted {
 pub struct LeftOut {
     /// The case.
     pub case: Case,
-    /// Why, in words.
+    /// Reason in words.
     pub reason: String,
 }
 

@@ -1,16 +1,16 @@
 //! Case: one point of a stage's matrix, with all its settings resolved.
 
+use crate::matrix::SettingValues;
 use crate::part::{
     Amount, EventCondition, Filesystem, HostChoice, LoadChoice, LoadSearch, LoadTarget, Preconditioning,
     Stripe,
 };
-use crate::plan::SettingValues;
 use crate::quantity::Quantity;
 use crate::setting::{HostSettingPlace, SettingScope, setting, split_host_name};
 use load::{ArrivalProcess, LoadSpec};
 use serde_json::{Map, Value, json};
 
-/// One point of a stage's matrix: all settings resolved.
+/// Case: one point of a stage's matrix, with all settings resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// Its place among the cases of this selection, from 0.
@@ -23,22 +23,22 @@ pub struct Case {
     pub name: String,
     /// Every setting, in the order of [`crate::SETTINGS`] and then host settings by name, typed as DESIGN.md fixes it.
     pub settings: SettingValues,
-    /// What is issued where `loads` is empty. Its seed depends on plan, stage and case only, so that a case has the
-    /// same load whichever others run; whoever runs it mixes in the seed of the run.
+    /// Load of the case where `loads` is empty. Its seed depends on plan, stage and case only, so that a case has
+    /// the same load whichever others run; the program that runs it mixes in the seed of the run.
     pub load: LoadSpec,
     /// The bytes after which the load ends, if that is before its runtime is over.
     pub ends_after: Option<Amount>,
-    /// What is issued at once instead of `load`, where the stage has several loads.
+    /// Concurrent loads, issued instead of `load` where the stage has several.
     pub loads: Vec<NamedLoad>,
-    /// What it searches for; the load is then that of a point, but for what is varied.
+    /// Search of the case; its load is then that of a search point, except for the varied setting.
     pub find: Option<LoadSearch>,
-    /// Its rate is a share of what another case delivers; the load has none until that is known.
+    /// Share of another case's rate that is this case's rate; the load has none until the other rate is known.
     pub rate_share: Option<RateShare>,
-    /// Its jobs and depth are chosen from an earlier stage's results; those of its load hold until they are known.
+    /// Choice of jobs and depth from an earlier stage's results; until it is made, those of the load hold.
     pub load_of: Option<LoadChoice>,
     /// Hosts that its loads run on, where the run has hosts.
     pub hosts: HostChoice,
-    /// How the host puts several targets together; of no meaning where there is one target.
+    /// Host-side stripe over several targets; ignored where there is one target.
     pub stripe: Option<Stripe>,
     /// The file system that the load goes through.
     pub filesystem: Option<Filesystem>,
@@ -48,14 +48,14 @@ pub struct Case {
     pub pause_over: Option<PauseRate>,
     /// Writes that must precede it.
     pub preconditioning: Option<Preconditioning>,
-    /// Writes whose state it relies on: those of `preconditioning`, made before it or before a case before it. A twin
-    /// that is made anew for each case begins in that state.
+    /// Preconditioning that the case relies on: its own, or that of an earlier case. A twin that is made anew for
+    /// each case begins in that state.
     pub conditioned_by: Option<Preconditioning>,
     /// True where it begins in the state in which the case before it left the target.
     pub continues: bool,
-    /// What is done to the target while it runs, in order of time.
+    /// Events at fixed times while the case runs, in order of time.
     pub events: Vec<CaseEvent>,
-    /// What is done to the target once a condition holds.
+    /// Events that wait for a condition.
     pub conditional_events: Vec<ConditionalEvent>,
     /// Ramp, runtime and pause.
     pub estimated_duration_ns: u64,
@@ -72,24 +72,24 @@ pub struct NamedLoad {
     pub target: Option<LoadTarget>,
     /// Hosts that it runs on, where the run has hosts; those of the case without it.
     pub hosts: Option<HostChoice>,
-    /// When it begins, since the start of the case; its ramp and runtime end with the case.
+    /// Start of the load since the start of the case; its ramp and runtime end with the case.
     pub start_ns: u64,
-    /// Its settings: those of the case with its own over them.
+    /// Settings of the load: those of the case, overridden by the load's own.
     pub settings: SettingValues,
-    /// What is issued.
+    /// Load to issue.
     pub load: LoadSpec,
     /// The bytes after which it ends, if that is before its runtime is over.
     pub ends_after: Option<Amount>,
 }
 
-/// A rate that is a share of what another case of the stage delivers as fast as it goes.
+/// Rate of a case as a share of the rate that another case of the stage delivers at full speed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateShare {
     /// The name of that case.
     pub of_case: String,
     /// The share, in percent.
     pub percent: u32,
-    /// How I/Os arrive at that rate in open loop; `None` is the closed loop, held to it.
+    /// Arrival process of an open loop at that rate; `None` is the closed loop, rate-limited to it.
     pub process: Option<ArrivalProcess>,
 }
 
@@ -100,43 +100,43 @@ pub struct PauseRate {
     pub stage: String,
     /// The name of that case.
     pub case: String,
-    /// Which of its quantities.
+    /// Quantity of that case which gives the rate.
     pub quantity: Quantity,
 }
 
 /// Event of a case at a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseEvent {
-    /// When, since the start of the case's load: its ramp begins at 0, as in `load::Sample`.
+    /// Time since the start of the case's load: its ramp begins at 0, as in `load::Sample`.
     pub at_ns: u64,
     /// The action's name.
     pub action: String,
-    /// What the action is told.
+    /// Arguments of the action.
     pub arguments: Map<String, Value>,
 }
 
 /// Event of a case that waits for a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionalEvent {
-    /// The condition, looked at whenever a sample ends.
+    /// Condition, checked at the end of each sample.
     pub condition: EventCondition,
-    /// When it is done even if the condition has not held, since the start of the case's load. Without it, it is then
-    /// not done, and whoever runs the case says so.
+    /// Latest time of the event since the start of the case's load: it takes place then even if the condition has not
+    /// held. Without it, an event whose condition never holds is left out and reported.
     pub latest_ns: Option<u64>,
     /// The action's name.
     pub action: String,
-    /// What the action is told.
+    /// Arguments of the action.
     pub arguments: Map<String, Value>,
 }
 
 /// A setting of the host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostSetting {
-    /// What of the host it changes.
+    /// Part of the host that it changes.
     pub place: HostSettingPlace,
     /// Its name there: `nr_requests`, `vm.dirty_ratio`, `qla2xxx.ql2xmaxqdepth`. Dots separate directories.
     pub name: String,
-    /// What is written, or compared in the case of a module.
+    /// Value to write, or to compare in the case of a module.
     pub value: String,
 }
 
@@ -188,7 +188,7 @@ impl Case {
         }
     }
 
-    /// What a time budget keeps first: 1 the most, 9 the least.
+    /// Returns the case's priority under a time budget: 1 is kept first, 9 last.
     pub fn priority(&self) -> u8 {
         self.settings
             .get("priority")

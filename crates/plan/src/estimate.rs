@@ -33,7 +33,7 @@ pub(crate) fn write_bytes(load: &LoadSpec, ends_after: Option<Amount>) -> u64 {
     }
 }
 
-/// Of the bytes that a case writes at full rate, those at a share of that rate; more than all of it is not delivered.
+/// Returns the bytes that a case writes at a share of its full rate; over 100 % counts as full rate.
 pub(crate) fn at_share(bytes: u64, percent: u32) -> u64 {
     (u128::from(bytes) * u128::from(percent.min(100)) / 100) as u64
 }

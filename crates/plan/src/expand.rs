@@ -1,8 +1,9 @@
 //! Expansion of a plan and a selection into cases.
 
 use crate::case::{Case, CaseEvent, ConditionalEvent, NamedLoad, PauseRate, RateShare, mark_preconditioning};
+use crate::matrix::{Assignment, MatrixAxis, SettingValues};
 use crate::part::{Amount, Continues, Filesystem, Moment, Pause, RateReference, Trigger};
-use crate::plan::{Assignment, MatrixAxis, Plan, SettingValues, Stage};
+use crate::plan::{Plan, Stage};
 use crate::setting::{SETTINGS, Setting, setting_or_error};
 use crate::source::Place;
 use crate::{PlanError, PlanErrorKind as Kind, convert, estimate};
@@ -683,7 +684,7 @@ fn ends_after(settings: &SettingValues) -> Option<Amount> {
 
 /// For each setting the assignment that counts: the last one.
 struct Resolved<'a> {
-    /// In the order of the table.
+    /// Assignments of the settings of the table, in its order.
     of_table: Vec<Option<&'a Assignment>>,
     /// Host settings, by name.
     of_host: BTreeMap<&'static str, &'a Assignment>,

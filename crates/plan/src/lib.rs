@@ -15,8 +15,10 @@ mod document;
 mod error;
 mod estimate;
 mod expand;
+mod file_text;
 mod language;
 mod library;
+mod matrix;
 mod part;
 mod parts;
 mod plan;
@@ -36,14 +38,17 @@ pub use array_check::{array_check, parts_of};
 pub use array_document::{RESOLVED, part_values, with_resolved_values};
 pub use budget::{Budgeted, LeftOut, fit_budget};
 pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate, RateShare};
+pub use check::KeptSettings;
 pub use error::{PlanError, PlanErrorKind};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
 pub use expand::{CASES_LIMIT, Selection, expand};
+pub use file_text::read_text;
 pub use language::reference;
 pub use library::{
-    KeptSettings, LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_kept_plan, parse_plan,
-    parse_plan_with_table, read_text,
+    LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_kept_plan, parse_plan,
+    parse_plan_with_table,
 };
+pub use matrix::SettingValues;
 pub use part::{
     Amount, Bound, Chart, ChartAxis, Continues, Declared, EventCondition, EventTemplate, Extreme, Filesystem,
     FilesystemOptions, HostChoice, Image, InventoryCommand, InventoryMoment, JobShare, LoadChoice,
@@ -52,7 +57,7 @@ pub use part::{
     WatchedAddress, WatchedCommand, WatchedDevices,
 };
 pub use parts::{ShippedPart, shipped_parts};
-pub use plan::{Plan, SettingValues, Stage};
+pub use plan::{Plan, Stage};
 pub use published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable, PublishedValue, UNSEEN_FOLDER};
 pub use quantity::{QUANTITIES, Quantity};
 pub use replace::{replace_value, replace_values};

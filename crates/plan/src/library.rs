@@ -1,13 +1,13 @@
 //! Finding a plan or an array by name or path.
 
-use crate::plan::{Plan, SettingValues};
+use crate::check::{KeptSettings, SuppliedFiles};
+use crate::file_text::read_text;
+use crate::plan::Plan;
 use crate::shipped::{Shipped, shipped_arrays, shipped_plans};
 use crate::source::SourceText;
 use crate::yaml::{FILE_BYTES_LIMIT, Outline};
 use crate::{PlanError, PlanErrorKind};
 use array::did_you_mean;
-use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 /// A plan with the text that it was read from.
@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct LoadedPlan {
     /// The plan's name: that under which it ships, or its file's name without the ending.
     pub name: String,
-    /// Where the text comes from, as errors show it.
+    /// Source of the text, as errors show it.
     pub source: String,
     /// The YAML.
     pub text: String,
@@ -28,7 +28,7 @@ pub struct LoadedPlan {
 pub struct LoadedArray {
     /// The array's name: that under which it ships, or its file's name without the ending.
     pub name: String,
-    /// Where the text comes from, as errors show it.
+    /// Source of the text, as errors show it.
     pub source: String,
     /// The YAML.
     pub text: String,
@@ -80,8 +80,8 @@ pub fn parse_plan(name: &str, source_name: &str, text: &str) -> Result<Plan, Pla
     parse(name, source_name, text, SuppliedFiles::default())
 }
 
-/// Reads the plan of a run that was made: `kept` has the settings of one case of each stage. What a stage replays is not
-/// read again, which may be long or moved away; its cases have no trace then.
+/// Reads the plan of an earlier run: `kept` has the settings of one case of each stage. Traces of replays are not read
+/// again, since they may be long or moved away; the cases have no trace then.
 pub fn parse_kept_plan(
     name: &str,
     source_name: &str,
@@ -99,18 +99,6 @@ pub fn parse_plan_with_table(
     table: Option<(&str, &str)>,
 ) -> Result<Plan, PlanError> {
     parse(name, source_name, text, SuppliedFiles { table, ..SuppliedFiles::default() })
-}
-
-/// Settings of one case of each stage.
-pub type KeptSettings = BTreeMap<String, SettingValues>;
-
-/// Texts supplied beside the plan, which need not be read from files.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SuppliedFiles<'a> {
-    /// A published table: its name in the plan, and its CSV.
-    pub table: Option<(&'a str, &'a str)>,
-    /// The settings of cases that were made of the plan before.
-    pub kept: Option<&'a KeptSettings>,
 }
 
 fn parse(name: &str, source_name: &str, text: &str, given: SuppliedFiles<'_>) -> Result<Plan, PlanError> {
@@ -148,38 +136,4 @@ fn find(what: &str, name_or_path: &str, shipped: &[Shipped]) -> Result<Found, Pl
     let text = read_text(path, FILE_BYTES_LIMIT)?;
     let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     Ok(Found { name: stem, source: name_or_path.to_owned(), text })
-}
-
-/// Reads a text file, but never more than `limit_bytes` of it.
-pub fn read_text(path: &Path, limit_bytes: u64) -> Result<String, PlanError> {
-    let shown = path.display();
-    let unreadable = |error: std::io::Error| {
-        PlanError::new(PlanErrorKind::Unreadable, format!("`{shown}` cannot be read: {error}"))
-            .caused_by(error)
-    };
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    if metadata.is_dir() {
-        return Err(PlanError::new(
-            PlanErrorKind::Unreadable,
-            format!("`{shown}` is a directory, not a file"),
-        ));
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    file.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > limit_bytes {
-        return Err(PlanError::new(
-            PlanErrorKind::OverLimit,
-            format!("`{shown}` is larger than {}", units::human_bytes(limit_bytes)),
-        ));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        PlanError::new(
-            PlanErrorKind::Unreadable,
-            format!("`{shown}` is not UTF-8 text: byte {at}, on line {line}, begins no character"),
-        )
-        .caused_by(error)
-    })
 }

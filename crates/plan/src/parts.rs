@@ -8,13 +8,13 @@ use array::{Node, PartSource};
 /// A part that ships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShippedPart {
-    /// Its kind: a folder under `parts/`.
+    /// Kind of the part: a folder under `parts/`.
     pub kind: &'static str,
     /// The name by which arrays use it.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: &'static str,
-    /// Its YAML.
+    /// YAML text of the part.
     pub text: &'static str,
 }
 

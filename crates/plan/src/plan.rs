@@ -1,32 +1,28 @@
 //! Plan whose every value is checked.
 
 use crate::claim::Claim;
+use crate::matrix::{Assignment, Condition, Inclusion, MatrixAxis, SettingValues};
 use crate::part::{
     Chart, Continues, Declared, EventTemplate, FilesystemOptions, HostChoice, Image, InventoryCommand,
     JobShare, LoadChoice, LoadSearch, LoadTemplate, Pause, PlanHost, Preconditioning, Requirement, Rounds,
     Stripe, Table, VolumeShare, Watch,
 };
-use crate::published::PublishedTable;
-use crate::setting::Setting;
+use crate::published::{FigureOf, PublishedFigure, PublishedRow, PublishedTable};
 use crate::source::{Place, SourceText};
 use crate::{PlanError, PlanErrorKind};
 use load::{RateCurve, Replay};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-
-/// The settings of a case by name, each as DESIGN.md fixes its type.
-pub type SettingValues = Map<String, Value>;
 
 /// A test plan.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The name by which results refer to it.
     pub name: String,
-    /// What is tested, in one line.
+    /// Subject of the test, in one line.
     pub title: String,
-    /// Who wrote it.
+    /// Author of the plan.
     pub author: Option<String>,
-    /// What the test is about; blank lines separate paragraphs.
+    /// Introduction to the test; blank lines separate paragraphs.
     pub intro: Option<String>,
     /// Remarks for the report.
     pub notes: Vec<String>,
@@ -38,25 +34,25 @@ pub struct Plan {
     pub read_only: bool,
     /// Length of a sample.
     pub interval_ns: u64,
-    /// What is counted beside the load.
+    /// Counters that are read beside the load.
     pub watch: Watch,
     /// Other hosts that issue the load.
     pub hosts: Vec<PlanHost>,
-    /// How hosts that see the same volume use it.
+    /// Use of a volume that several hosts see.
     pub share: Option<VolumeShare>,
-    /// Whether each host runs all jobs of a load.
+    /// Division of a load's jobs among hosts: all on each host, or shared out.
     pub jobs: JobShare,
     /// The rates over time that `rate_profile` names.
     pub profiles: BTreeMap<String, RateCurve>,
-    /// In the order in which they run.
+    /// Stages, in the order in which they run.
     pub stages: Vec<Stage>,
     /// Limits that results must keep.
     pub requirements: Vec<Requirement>,
     /// Conclusions that the run shows or refutes.
     pub claims: Vec<Claim>,
-    /// What the vendor declares.
+    /// Figures that the vendor declares.
     pub declared: Vec<Declared>,
-    /// What others have measured.
+    /// Measurements that others have published.
     pub published: Vec<PublishedTable>,
     /// The charts that the plan asks for.
     pub charts: Vec<Chart>,
@@ -70,13 +66,13 @@ pub struct Plan {
 pub struct Stage {
     /// Its name.
     pub name: String,
-    /// What it shows, in one line.
+    /// Subject of the stage, in one line.
     pub title: Option<String>,
     /// Remarks for the report.
     pub notes: Vec<String>,
-    /// How often the whole matrix is run, where it is repeated.
+    /// Rounds of the whole matrix, where it is repeated.
     pub repeats: Option<Rounds>,
-    /// Whether cases begin in the state in which those before them left the target.
+    /// Continuation of cases: in the state in which earlier cases left the target, or not.
     pub continues: Continues,
     /// Loads that run at once in each case; empty where a case is one load.
     pub loads: Vec<LoadTemplate>,
@@ -84,9 +80,9 @@ pub struct Stage {
     pub hosts: HostChoice,
     /// A stripe that the host makes over several targets.
     pub stripe: Option<Stripe>,
-    /// How file systems are made and mounted for cases that ask for one.
+    /// Options of making and mounting file systems, for cases that ask for one.
     pub filesystem: FilesystemOptions,
-    /// What each case searches for, instead of being one load.
+    /// Search of each case, instead of one load.
     pub find: Option<LoadSearch>,
     /// The jobs and depth of its cases, where an earlier stage's results choose them.
     pub load_of: Option<LoadChoice>,
@@ -96,7 +92,7 @@ pub struct Stage {
     pub pause: Pause,
     /// Writes before the first case and after each change of array settings.
     pub precondition: Option<Preconditioning>,
-    /// What is done to the target while each case runs.
+    /// Events while each case runs.
     pub events: Vec<EventTemplate>,
     pub(crate) name_place: Place,
     /// The plan's defaults, overridden by the stage's settings.
@@ -106,50 +102,37 @@ pub struct Stage {
     pub(crate) exclude: Vec<Condition>,
 }
 
-/// A setting with its value.
-#[derive(Debug, Clone)]
-pub(crate) struct Assignment {
-    pub setting: &'static Setting,
-    pub value: Value,
-    pub place: Place,
-}
-
-/// A setting that varies.
-#[derive(Debug, Clone)]
-pub(crate) struct MatrixAxis {
-    pub setting: &'static Setting,
-    pub points: Vec<AxisPoint>,
-}
-
-/// One value of an axis and the settings that it brings.
-#[derive(Debug, Clone)]
-pub(crate) struct AxisPoint {
-    pub value: Value,
-    pub place: Place,
-    pub brings: Vec<Assignment>,
-}
-
-/// A further case beside the matrix.
-#[derive(Debug, Clone)]
-pub(crate) struct Inclusion {
-    pub assignments: Vec<Assignment>,
-    pub place: Place,
-}
-
-/// Settings that a case must have, each with one of some values.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Condition(pub Vec<(&'static str, Vec<Value>)>);
-
-impl Condition {
-    pub fn holds(&self, settings: &SettingValues) -> bool {
-        self.0.iter().all(|(name, values)| settings.get(*name).is_some_and(|value| values.contains(value)))
-    }
-}
-
 impl Plan {
     /// The stage of this name.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// The published figures of a case. A maximum or minimum over several cases is none of them
+    /// ([`Plan::published_extremes`]).
+    pub fn published_for(&self, stage: &str, settings: &SettingValues) -> Vec<PublishedFigure> {
+        let mut figures = Vec::new();
+        for table in &self.published {
+            for row in table.rows_for(stage, settings) {
+                let own = row.figures.iter().filter(|figure| figure.of == FigureOf::Each);
+                figures.extend(own.map(|figure| PublishedFigure {
+                    quantity: figure.quantity,
+                    value: figure.value,
+                    file: table.file.clone(),
+                    source: row.source.clone(),
+                }));
+            }
+        }
+        figures
+    }
+
+    /// The published rows whose figures are maxima or minima over several cases, each with its table;
+    /// [`PublishedTable::has_row_for`] tells which cases.
+    pub fn published_extremes(&self) -> impl Iterator<Item = (&PublishedTable, &PublishedRow)> {
+        self.published
+            .iter()
+            .flat_map(|table| table.rows.iter().map(move |row| (table, row)))
+            .filter(|(_, row)| row.has_extreme())
     }
 
     pub(crate) fn error_at(

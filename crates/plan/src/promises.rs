@@ -1,6 +1,7 @@
 //! Promises of a vendor, in a file of their own: they take the place of a plan's `require`.
 
-use crate::library::{LoadedPlan, read_text};
+use crate::file_text::read_text;
+use crate::library::LoadedPlan;
 use crate::yaml::FILE_BYTES_LIMIT;
 use crate::{PlanError, PlanErrorKind, parse_plan};
 use std::path::Path;

@@ -44,7 +44,7 @@ impl Quantity {
         QUANTITIES.iter().find(|known| **known == name).map(|known| Quantity(known))
     }
 
-    /// Its name: the path in a result.
+    /// Returns the name: the path in a result.
     pub fn name(self) -> &'static str {
         self.0
     }
@@ -64,7 +64,7 @@ impl Quantity {
         !self.0.starts_with("sustained.")
     }
 
-    /// Its unit in words.
+    /// Returns the unit in words.
     pub fn unit(self) -> &'static str {
         if self.is_latency() {
             "ns"

@@ -16,7 +16,7 @@ pub fn replace_value(name: &str, text: &str, path: &str, value: Value) -> Result
     replace_values(name, text, &[(path, value)])
 }
 
-/// The same with several values at once, of which only the whole must be possible.
+/// Replaces several values at once; only the result as a whole must be valid.
 pub fn replace_values(name: &str, text: &str, values: &[(&str, Value)]) -> Result<String, PlanError> {
     let mut document: Value = crate::parse_yaml(name, text)?;
     for (path, value) in values {

@@ -3,11 +3,11 @@
 /// A plan or an array that ships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
-    /// The name by which it is asked for.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: &'static str,
-    /// Its YAML.
+    /// YAML text of the plan.
     pub text: &'static str,
 }
 
@@ -16,7 +16,7 @@ pub struct Shipped {
 pub struct ShippedTable {
     /// Its path under `published/`.
     pub name: &'static str,
-    /// Its CSV.
+    /// CSV text of the table.
     pub text: &'static str,
 }
 
@@ -77,6 +77,10 @@ const ARRAYS: &[(&str, &str)] = &[
     yaml!("arrays", "st1000nm0023"),
     yaml!("arrays", "small-flash"),
     yaml!("arrays", "composite-flash"),
+    yaml!("arrays", "flashsystem-840-2015"),
+    yaml!("arrays", "hus-vm"),
+    yaml!("arrays", "micron-9550-max"),
+    yaml!("arrays", "linux-md-nvme"),
     yaml!("arrays/examples", "all-nvme-raid6"),
     yaml!("arrays/examples", "erasure-12-nodes"),
     yaml!("arrays/examples", "flash-and-disks"),

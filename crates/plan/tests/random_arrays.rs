@@ -15,7 +15,7 @@ fn one_of<'a>(random: &mut Random, words: &[&'a str]) -> &'a str {
     words[random.below(words.len() as u64) as usize]
 }
 
-/// Whether drives are slow enough that a load needs seconds.
+/// Returns true if drives are so slow that a load needs seconds.
 fn has_hard_disks(text: &str) -> bool {
     ["nearline", "nas-4tb", "sas-10k"].iter().any(|name| text.contains(name))
 }

@@ -7,7 +7,7 @@ use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a port carried.
+/// I/Os and bytes of a port.
 #[derive(Debug, Default)]
 struct PortBytes {
     read_ios: u64,
@@ -16,8 +16,9 @@ struct PortBytes {
     write_sectors: u64,
 }
 
-/// For each device with several paths: how many there are, each one's share of the I/Os, the least and the largest.
-/// For each port: what its paths carried together. A path that did not answer in this interval has no share.
+/// Adds the balance of paths and ports. For each device with several paths: how many there are, each one's share of
+/// the I/Os, the least and the largest. For each port: the I/Os and bytes of its paths together. A path that did
+/// not answer in this interval has no share.
 pub(crate) fn push_balance(
     topology: &Topology,
     disks: &Disks,

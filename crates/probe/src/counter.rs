@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct Counter {
     /// `disk`, `volume`, `path`, `multipath`, `port`, `cpu`, `load` or `psi`.
     pub source: &'static str,
-    /// For example `sdb`, `vg0-data`, `mpatha/sdb`, or `all` for all processors.
+    /// Entity, for example `sdb`, `vg0-data`, `mpatha/sdb`, or `all` for all processors.
     pub entity: Arc<str>,
     /// The name that `iostat` or the kernel uses, unit included.
     pub name: &'static str,
@@ -20,7 +20,7 @@ pub struct Counter {
 pub struct PathChange {
     /// The device and the path: `mpatha/sdb`, `nvme0n1/nvme0c1n1`.
     pub path: Arc<str>,
-    /// Whether I/O goes by it now.
+    /// True if the path can carry I/O now.
     pub is_usable: bool,
     /// The kernel's word for its state, or `gone`.
     pub state: String,
@@ -29,9 +29,9 @@ pub struct PathChange {
 /// All counters of one interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostInterval {
-    /// On the run's clock.
+    /// Start on the run's clock, in nanoseconds.
     pub start_ns: u64,
-    /// On the run's clock.
+    /// End on the run's clock, in nanoseconds.
     pub end_ns: u64,
     /// Devices by name, the balance between paths, then processors, load, pressure.
     pub counters: Vec<Counter>,

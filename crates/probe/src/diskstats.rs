@@ -89,9 +89,9 @@ pub(crate) struct Disks {
 struct Known {
     number: (u32, u32),
     stats: DiskStats,
-    /// What was counted between the last two readings, where this is one device's.
+    /// Counts between the last two readings, where this is one device's.
     delta: Option<DiskStats>,
-    /// None for a device that nobody asked for.
+    /// Role of the device; `None` for one that was not selected.
     role: Option<Role>,
     reading: u64,
 }
@@ -145,7 +145,7 @@ impl Disks {
         }
     }
 
-    /// What a device did between the last two readings.
+    /// Returns a device's counts between the last two readings.
     pub(crate) fn delta(&self, name: &str) -> Option<&DiskStats> {
         self.known.get(name)?.delta.as_ref()
     }
@@ -160,7 +160,7 @@ impl Disks {
     }
 }
 
-/// What was counted between two readings; none when the counters started anew.
+/// Returns the difference of two readings; `None` when the counters started anew.
 ///
 /// Requests and sectors are printed as `unsigned long` and do not wrap on 64-bit hosts: there, less than before
 /// means another device. Ticks are printed as 32 bits and wrap after 50 days of summed waiting, which a device with

@@ -13,12 +13,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the kernel's view of the host is read; parameters, so that recorded readings can be tested.
+/// Directories of the kernel's view of the host; parameters, so that recorded readings can be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeRoots {
-    /// Normally `/proc`.
+    /// Directory of procfs, normally `/proc`.
     pub proc: PathBuf,
-    /// Normally `/sys`.
+    /// Directory of sysfs, normally `/sys`.
     pub sysfs: PathBuf,
 }
 
@@ -37,7 +37,7 @@ pub enum ProbeError {
         "cannot read `{path}`: {source}\nhint: /proc must be mounted; the run can go on without host counters"
     )]
     Read {
-        /// Which.
+        /// Path that was read.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -120,7 +120,7 @@ impl HostProbe {
         Ok(&self.interval)
     }
 
-    /// On the run's clock, when the last reading was taken.
+    /// Returns the time of the last reading on the run's clock, in nanoseconds.
     pub fn last_ns(&self) -> u64 {
         self.last_ns
     }

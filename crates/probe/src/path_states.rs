@@ -57,7 +57,7 @@ impl PathStates {
         self.has_read = true;
     }
 
-    /// Whether I/O goes by a path; one that was not read yet is taken to be there.
+    /// Returns true if a path can carry I/O; a path that was not read yet counts as usable.
     pub(crate) fn is_usable(&self, entity: &str) -> bool {
         self.known.get(entity).is_none_or(|state| state.is_usable)
     }

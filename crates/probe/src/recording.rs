@@ -32,7 +32,7 @@ pub struct RecordingHead {
     pub interval_s: u64,
     /// Names are pseudonyms.
     pub is_redacted: bool,
-    /// What the counters do not tell.
+    /// Facts that the counters do not show.
     pub not_known: Vec<String>,
 }
 
@@ -83,9 +83,9 @@ pub struct RecordSettings {
     pub length: Duration,
     /// Pseudonyms instead of names.
     pub is_redacted: bool,
-    /// Normally `/proc`.
+    /// Directory of procfs, normally `/proc`.
     pub proc: PathBuf,
-    /// Normally `/sys`.
+    /// Directory of sysfs, normally `/sys`.
     pub sysfs: PathBuf,
 }
 
@@ -103,9 +103,9 @@ pub enum RecordError {
     /// A device does not exist.
     #[error("there is no block device `{name}`\nhint: there are {known}")]
     NoDevice {
-        /// As it was given.
+        /// Name as it was given.
         name: String,
-        /// Those that exist.
+        /// Devices that exist.
         known: String,
     },
     /// The file cannot be written.

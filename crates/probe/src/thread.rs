@@ -16,13 +16,13 @@ const LAST_INTERVAL_SHARE: u32 = 10;
 /// Devices and interval of a probe.
 #[derive(Debug, Clone)]
 pub struct ProbeSettings {
-    /// Where the host is read.
+    /// Directories of the kernel's view of the host.
     pub roots: ProbeRoots,
-    /// Which block devices.
+    /// Selection of block devices.
     pub devices: DeviceSelection,
     /// Time between readings.
     pub interval: Duration,
-    /// When the run's clock was zero; readings fall on whole intervals since then.
+    /// Time at which the run's clock was zero; readings fall on whole intervals since then.
     pub run_start: Instant,
 }
 

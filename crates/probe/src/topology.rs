@@ -33,14 +33,15 @@ pub(crate) struct PathDevice {
     pub(crate) entity: Arc<str>,
     /// The host port it leaves by: `host2` of SCSI, `nvme1` of NVMe.
     pub(crate) port: Option<Arc<str>>,
-    /// Where the kernel says how it is.
+    /// File in which the kernel shows the state.
     state: PathBuf,
     /// Its directory of sysfs.
     directory: PathBuf,
 }
 
 impl PathDevice {
-    /// How the path is now, in the kernel's words (`running`, `offline`, `live`, `connecting`); `gone` without a device.
+    /// Returns the current state of the path, in the kernel's words (`running`, `offline`, `live`, `connecting`); `gone`
+    /// without a device.
     pub(crate) fn state(&self) -> PathState {
         // Asymmetric namespace access: nvme-core, `nvme_ana_state_names`.
         let ana = text(&self.directory.join("ana_state"));
@@ -64,7 +65,7 @@ impl PathDevice {
 /// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathState {
-    /// Whether I/O goes by it.
+    /// True if the path can carry I/O.
     pub(crate) is_usable: bool,
     pub(crate) state_text: String,
 }
@@ -110,7 +111,8 @@ impl Topology {
         self.roles.get(name).cloned()
     }
 
-    /// What is made of nothing else that is watched: drives, and paths to devices of which the drives are not seen.
+    /// Lists the lowest watched devices, those made of no other watched one: drives, and paths to devices of which the
+    /// drives are not seen.
     pub(crate) fn drives(&self) -> Vec<String> {
         let heads: BTreeSet<&Arc<str>> = self.multipaths.iter().map(|multipath| &multipath.entity).collect();
         let is_drive = |role: &Role| match role.source {
@@ -216,7 +218,7 @@ fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-/// What an attribute holds, where it holds anything.
+/// Returns the text of an attribute, unless it is missing or empty.
 fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())

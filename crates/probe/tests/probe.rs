@@ -61,7 +61,8 @@ fn settings(interval: Duration) -> ProbeSettings {
     }
 }
 
-/// What a probe gives in five whole intervals and a part of a sixth, and the time that this took in the end.
+/// Runs a probe for five whole intervals and a part of a sixth; returns its intervals, its summary and the time that it
+/// took.
 fn five_and_a_part() -> (Vec<HostInterval>, ProbeSummary, Duration) {
     let given: Arc<Mutex<Vec<HostInterval>>> = Arc::default();
     let sink = Arc::clone(&given);

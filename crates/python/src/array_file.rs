@@ -23,7 +23,7 @@ pub fn array_parse(name: &str, text: &str) -> PyResult<()> {
     plan::parse_array(name, text).map(|_| ()).map_err(refused)
 }
 
-/// What follows from an array of parts by arithmetic, as `arraylab check --json` has it.
+/// Computes the properties of an array of parts by arithmetic, as `arraylab check --json` has them.
 #[pyfunction]
 pub fn array_check(name: &str, text: &str) -> PyResult<String> {
     let description = plan::parse_array(name, text).map_err(refused)?;

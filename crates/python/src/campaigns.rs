@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{CaseRecord, CaseResult, RunEnd};
 
-/// How often the interpreter is asked whether the user interrupts.
+/// Interval at which the interpreter is checked for a keyboard interrupt.
 const SIGNAL_LOOK: Duration = Duration::from_millis(50);
 /// Progress that waits for Python; what comes while the queue is full is left out, the next is newer.
 const PROGRESS_QUEUE: usize = 64;
@@ -36,7 +36,7 @@ impl Stop {
     }
 }
 
-/// What a campaign says of itself.
+/// Message of a campaign.
 enum News {
     Progress { case: String, share: f64, cases_ended: usize, cases_total: usize, time_left_ns: Option<u64> },
     Notice(String),

@@ -34,7 +34,7 @@ pub fn refused(error: impl Error) -> PyErr {
     raise(&error, REFUSED)
 }
 
-/// An error of the run store: reading what is no run is refused, a broken disk is a failure.
+/// Converts an error of the run store: a directory that is no run is a refusal, a broken disk a failure.
 pub fn of_store(error: store::StoreError) -> PyErr {
     let status = if error.is_failure() { FAILED } else { REFUSED };
     raise(&error, status)

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often the interpreter is asked whether the user interrupts.
+/// Interval at which the interpreter is checked for a keyboard interrupt.
 const SIGNAL_LOOK: Duration = Duration::from_millis(50);
 
 /// Fits parameters of an array to measured rows. Returns the array's text with the fitted values and the report as JSON.

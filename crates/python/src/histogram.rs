@@ -25,12 +25,12 @@ impl Histogram {
         Histogram::new(load::Histogram::new())
     }
 
-    /// How many I/Os.
+    /// Number of I/Os.
     fn __len__(&self) -> usize {
         self.histogram.count() as usize
     }
 
-    /// How many I/Os.
+    /// Number of I/Os.
     #[getter]
     fn ios(&self) -> u64 {
         self.histogram.count()

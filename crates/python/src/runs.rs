@@ -53,7 +53,7 @@ impl Run {
         Ok(Run { reader: Mutex::new(reader) })
     }
 
-    /// What the run was asked to do and how far it is, as a JSON object.
+    /// Returns the manifest and the progress of the run as a JSON object.
     fn facts_json(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let reader = self.reader();
@@ -85,7 +85,7 @@ impl Run {
             .collect())
     }
 
-    /// Why a case did not end as done.
+    /// Returns the reason why a case did not end as done.
     fn error_of(&self, py: Python<'_>, index: u32) -> PyResult<Option<String>> {
         Ok(py.detach(|| self.reader().case(index)).map_err(of_store)?.error)
     }

@@ -48,7 +48,7 @@ impl Twin {
         self.capacity_bytes
     }
 
-    /// Where the twin's clock stands, in nanoseconds.
+    /// Time on the twin's clock, in nanoseconds.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.twin.lock().unwrap_or_else(PoisonError::into_inner).now_ns()
@@ -61,7 +61,7 @@ impl Twin {
         counters.map(|counter| (counter.entity, counter.name.to_owned(), counter.value)).collect()
     }
 
-    /// What happened to the array since it was last asked: time in nanoseconds and text.
+    /// Returns the events of the array since the last call: time in nanoseconds and text.
     fn take_events(&self) -> Vec<(u64, String)> {
         let mut twin = self.twin.lock().unwrap_or_else(PoisonError::into_inner);
         twin.take_notes().into_iter().map(|note| (note.at_ns, note.says)).collect()

@@ -20,7 +20,7 @@ const UNITS: [(&str, f64); 12] = [
     ("TB", 1e12),
 ];
 
-/// Whether a number stands among the words of claims, in one of its units.
+/// Returns true if the text of claims has a number, in one of its units.
 pub fn has_literal(claims: &[Value], wanted: f64) -> bool {
     claims.iter().any(|claim| match claim {
         Value::String(text) => text_has(text, wanted),
@@ -120,7 +120,7 @@ fn of_interval(one: &Interval, quantity: &str) -> Option<f64> {
     }
 }
 
-/// Whether a finding is as a condition of a selector wants it: `by!=link|unknown`.
+/// Returns true if a finding fulfils a condition of a selector: `by!=link|unknown`.
 pub fn fulfils(finding: &serde_json::Map<String, Value>, condition: &str) -> bool {
     let Some(at) = condition.find(['!', '<', '>', '=', '~']) else { return condition.is_empty() };
     let (name, rest) = condition.split_at(at);

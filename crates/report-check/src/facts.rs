@@ -14,7 +14,7 @@ use parts::{host_balance, path_balance, uses};
 use serde_json::{Map, Value};
 use steady::steady;
 
-/// What is wrong with a finding.
+/// Check of a run's findings against its samples.
 pub struct Facts<'a> {
     /// The run.
     pub run: &'a Run,
@@ -126,7 +126,7 @@ fn conformance(differences: &mut Differences<'_>, case: &Case) {
     differences.expect("largest", Some(largest), EXACT);
 }
 
-/// What a search found is kept as an event's data; the last answer counts.
+/// Checks the answer of a search, which is kept as an event's data; the last answer counts.
 fn found_load(differences: &mut Differences<'_>, case: &Case) {
     let answer = case.moments.iter().rev().find(|moment| moment.kind == "max-under-latency");
     let Some(answer) = answer else {

@@ -86,7 +86,7 @@ impl Histogram {
         self.sum_ns
     }
 
-    /// How many.
+    /// Returns the number of latencies.
     pub fn count(&self) -> u64 {
         self.count
     }

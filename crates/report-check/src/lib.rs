@@ -34,9 +34,9 @@ const PUBLISHED_ROWS: usize = 60;
 /// Contradiction in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
-    /// Where: the part of the report, with the text.
+    /// Part of the report, with the text.
     pub place: String,
-    /// What is wrong.
+    /// Contradiction in words.
     pub what: String,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Contradiction {
 /// A text of the report with its numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a> {
-    /// Where it stands.
+    /// Part of the report that holds the text.
     pub place: &'a str,
     /// The text object.
     pub json: &'a Value,

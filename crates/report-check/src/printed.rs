@@ -1,6 +1,6 @@
 //! Numbers as they are printed: the value that a text stands for, and how far the truth may be from it.
 
-/// What a text says.
+/// Number that a text prints, with its precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Printed {
     /// The number, in the base unit.
@@ -128,7 +128,7 @@ fn half_digit(number: &str) -> f64 {
 }
 
 impl Printed {
-    /// Whether a value may be printed so.
+    /// Returns true if a value may be printed so.
     pub fn may_be(&self, value: f64) -> bool {
         // Figures of three digits are cut at changes of unit and of decimals: 9.995 is printed as 10.0.
         let slack = self.half_digit * 1.0001 + 1e-9 * self.value.abs();

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Words of the field that have digits.
 const PERCENTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99"];
 
-/// Whether a text stands where its source says.
+/// Checks that a text is the one that its source holds.
 pub fn check(run: &Run, resolver: &Resolver<'_>, from: &Expression, own: &str) -> Result<(), String> {
     let Expression::Source(kind, path) = from else {
         return Err(format!("“{own}” is a text, and its source is arithmetic"));

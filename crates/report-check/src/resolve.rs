@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// What a source stands for.
+/// Resolver of a text's sources to values of the run.
 pub struct Resolver<'a> {
     run: &'a Run,
     findings: BTreeMap<&'a str, &'a Map<String, Value>>,
@@ -38,7 +38,7 @@ const CONSTANTS: [(&str, f64); 13] = [
 ];
 
 impl<'a> Resolver<'a> {
-    /// For a run and the findings that its report repeats.
+    /// Makes the resolver of a run and of the findings that its report repeats.
     pub fn new(run: &'a Run, report: &'a Value) -> Resolver<'a> {
         let all = report["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
         let findings = all
@@ -252,7 +252,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a direction of a case has a 99.9th percentile within 5 % of its median.
+/// Returns true if a direction of a case has a 99.9th percentile within 5 % of its median.
 fn is_constant(case: &Case) -> bool {
     ["read", "write"].iter().any(|direction| {
         let of = |name: &str| case.quantity(&format!("{direction}.latency_ns.{name}"));

@@ -17,7 +17,7 @@ pub struct Run {
     pub plan: Value,
     /// The text of the plan.
     pub plan_text: String,
-    /// The claims of the plan as they are written; of a run whose plan has none, those of the shipped plan of its name.
+    /// Claims of the plan as written; of a run whose plan has none, those of the shipped plan of its name.
     pub claims: Vec<Value>,
     /// Every case, in the order of the plan.
     pub cases: Vec<Case>,
@@ -44,13 +44,13 @@ pub struct Case {
     pub settings: Map<String, Value>,
     /// `done`, `failed`, …; `begun` or `pending` without an outcome.
     pub state: String,
-    /// Why it failed.
+    /// Reason of its failure.
     pub error: Option<String>,
     /// The counted time.
     pub duration_s: f64,
     /// Reads and writes over the counted time.
     pub totals: [Totals; 2],
-    /// Its intervals, over all loads, with those of the ramp.
+    /// Intervals over all loads, those of the ramp included.
     pub intervals: Vec<Interval>,
     /// The intervals of each load, where there are several.
     pub loads: Vec<(String, Vec<Interval>)>,
@@ -62,7 +62,7 @@ pub struct Case {
     pub moments: Vec<Event>,
 }
 
-/// What one direction did over the counted time.
+/// Totals of one direction over the counted time.
 #[derive(Debug, Default, Clone)]
 pub struct Totals {
     /// I/Os without error.
@@ -75,7 +75,7 @@ pub struct Totals {
     pub latency: Histogram,
 }
 
-/// What one direction did in an interval.
+/// Counts of one direction in an interval.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Flow {
     /// I/Os without error.
@@ -95,7 +95,7 @@ pub struct Interval {
     pub start_s: f64,
     /// End.
     pub end_s: f64,
-    /// Whether it is part of the ramp.
+    /// True if it is part of the ramp.
     pub is_ramp: bool,
     /// Reads and writes.
     pub flows: [Flow; 2],
@@ -106,9 +106,9 @@ pub struct Interval {
 pub struct Counter {
     /// `twin`, `cpu`, `disk`, ….
     pub source: String,
-    /// Which one.
+    /// Entity that it belongs to.
     pub entity: String,
-    /// What of it.
+    /// Name of the counter.
     pub name: String,
     /// Time since the load began, and value.
     pub points: Vec<(Option<f64>, f64)>,
@@ -121,7 +121,7 @@ pub struct Event {
     pub kind: String,
     /// Its text.
     pub text: String,
-    /// Since the case's load began.
+    /// Time since the case's load began, in seconds.
     pub at_s: Option<f64>,
     /// Its data.
     pub data: Value,

@@ -7,7 +7,7 @@ use crate::run::{Case, Run};
 use crate::{Findings, close};
 use serde_json::Value;
 
-/// What a sentence claims of its first number, beyond its value.
+/// Superlative that a sentence claims of its first number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Superlative {
     HighestIops,
@@ -424,7 +424,7 @@ fn flattened(text: &str, numbers: &[(usize, Value)], resolver: &Resolver<'_>) ->
     flat
 }
 
-/// What an expression is about: the field, and how it was made of it. `None` for settings and repeated words.
+/// Returns the field of an expression with its operations. `None` for settings and repeated words.
 fn label(from: &Expression, resolver: &Resolver<'_>) -> Option<String> {
     match from {
         Expression::Source(kind, path) => match kind.as_str() {
@@ -512,7 +512,7 @@ fn matches_sentence(pattern: &str, flat: &str) -> bool {
     forms.iter().any(|form| matches_sentence(&format!("{}{form}{after}", &pattern[..start]), flat))
 }
 
-/// Whether a text is a pattern in which `*` is anything but a number that is drawn from samples.
+/// Returns true if a text matches a pattern in which `*` is any text but a number that is drawn from samples.
 fn glob(pattern: &str, text: &str) -> bool {
     let pieces: Vec<&str> = pattern.split('*').collect();
     let Some(mut rest) = text.strip_prefix(pieces[0]) else { return false };
@@ -616,7 +616,7 @@ fn loads(found: &mut Findings, resolver: &Resolver<'_>, part: &str, text: &str, 
     }
 }
 
-/// Whether the case that a superlative cites is the one.
+/// Checks that the case that a superlative cites has the extreme value.
 fn best(
     found: &mut Findings,
     run: &Run,
@@ -691,7 +691,7 @@ fn tile(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, tile: &Value) 
     }
 }
 
-/// What remains of random writes after they have fallen: the highest of all cliffs of a RAID level.
+/// Checks the tile of sustained random writes: the highest sustained level of all write cliffs of a RAID level.
 fn sustained_tile(found: &mut Findings, resolver: &Resolver<'_>, tile: &Value) {
     let numbers = lines(&tile["value"]).into_iter().flat_map(|line| line.1).collect::<Vec<_>>();
     let from = numbers.first().and_then(|(_, number)| Expression::parse(number["from"].as_str()?));

@@ -78,6 +78,71 @@
     });
   }
 
+  // Long tables are searched by words: every word must be in the row. Differences are marked with triangles.
+  for (const region of document.querySelectorAll("section > .scroll.tall")) {
+    const rows = [...region.querySelectorAll("tbody tr")];
+    const name = region.getAttribute("aria-label");
+    const tools = document.createElement("div");
+    tools.className = "tools filter";
+    const label = document.createElement("label");
+    label.textContent = "Filter rows ";
+    const input = document.createElement("input");
+    input.type = "search";
+    input.setAttribute("aria-label", "Filter rows of " + name);
+    input.placeholder = "words, for example: 4k 16 jobs";
+    label.append(input);
+    const count = document.createElement("span");
+    count.setAttribute("role", "status");
+    tools.append(label);
+    let only = null;
+    if (rows.some((row) => /[\u25b2\u25bc]/.test(row.textContent))) {
+      const marked = document.createElement("label");
+      only = document.createElement("input");
+      only.type = "checkbox";
+      marked.append(only, " only rows with a difference");
+      tools.append(marked);
+    }
+    tools.append(count);
+    region.before(tools);
+    const texts = rows.map((row) => [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase());
+    const apply = () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      rows.forEach((row, place) => {
+        const isIn = words.every((word) => texts[place].includes(word)) && !(only && only.checked && !/[\u25b2\u25bc]/.test(texts[place]));
+        row.hidden = !isIn;
+        shown += isIn;
+      });
+      count.textContent = shown + " of " + rows.length + " rows";
+    };
+    input.addEventListener("input", apply);
+    if (only) only.addEventListener("change", apply);
+    apply();
+  }
+
+  // Small multiples: each can be shown large.
+  for (const figure of document.querySelectorAll(".multiples figure")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "enlarge";
+    button.textContent = "Enlarge";
+    button.setAttribute("aria-expanded", "false");
+    button.setAttribute("aria-label", "Enlarge: " + figure.querySelector("h3").textContent);
+    figure.querySelector("figcaption").append(button);
+    button.addEventListener("click", () => {
+      const isLarge = figure.classList.toggle("large");
+      button.textContent = isLarge ? "Make small" : "Enlarge";
+      button.setAttribute("aria-expanded", String(isLarge));
+    });
+  }
+  // A link to one of them shows it large.
+  const enlarge = () => {
+    const figure = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (figure && figure.closest(".multiples") && !figure.classList.contains("large")) figure.querySelector(".enlarge").click();
+  };
+  addEventListener("hashchange", enlarge);
+  enlarge();
+
   // On paper nobody can open a table.
   const closed = [];
   addEventListener("beforeprint", () => {

@@ -4,7 +4,7 @@
 //! as in colour. Colours are classes of the page's style sheet, so light and dark need no second drawing.
 
 mod bars;
-mod frame;
+pub(crate) mod frame;
 mod lines;
 pub(crate) mod scale;
 mod scatter;

@@ -2,6 +2,7 @@
 
 mod axes;
 mod axis_charts;
+mod case_charts;
 mod comparison;
 mod conclusions;
 mod decision;
@@ -9,11 +10,12 @@ mod facts;
 mod headlines;
 mod host_charts;
 mod inventory;
+mod knee_charts;
 mod model_lines;
 mod parts;
 mod penalty_charts;
 mod pictures;
-mod quantity;
+pub(crate) mod quantity;
 mod requested_charts;
 mod requested_tables;
 mod requirements;
@@ -221,9 +223,15 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     warnings.extend(missing);
     let mut time_budget = time_charts::Budget::for_cases(source.results.len());
     let mut chart_budget = axis_charts::CHARTS_LIMIT;
+    let mut case_budget = case_charts::CASES_LIMIT;
     let mut sections = Vec::new();
     for name in source.stages() {
-        sections.push(stage::section(&source, found.as_ref(), name, &mut chart_budget, &mut time_budget)?);
+        let mut budgets = stage::Budgets {
+            charts: &mut chart_budget,
+            times: &mut time_budget,
+            cases_in_detail: &mut case_budget,
+        };
+        sections.push(stage::section(&source, found.as_ref(), name, &mut budgets)?);
     }
     sections.splice(0..0, stage::across(&source, found.as_ref())?);
     let needed = source.cases.iter().filter(|case| !source.is_not_needed(case)).count();

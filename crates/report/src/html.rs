@@ -4,6 +4,7 @@ mod first_page;
 
 use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
+use crate::heat_map::HeatMap;
 use crate::model::{Column, Picture, Report, Section, Table};
 use base64::Engine as _;
 use findings::Cited;
@@ -24,6 +25,9 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 const PRINTED_ROWS: usize = 40;
 /// Tables beyond this length scroll in a window of their own.
 const TALL_ROWS: usize = 24;
+
+/// A stage with more charts than this shows the rest of them small.
+const MULTIPLES_FROM: usize = 12;
 
 /// Hatchings of the page's bars.
 const HATCHES: &str =
@@ -218,9 +222,23 @@ fn pictures(out: &mut String, pictures: &[Picture]) {
 fn stage(out: &mut String, section: &Section) {
     let _ = write!(out, "<section id=\"{}\"><h2>{}</h2>", html(&section.id), html(&section.title));
     paragraphs(out, "", &section.intro);
-    if !section.charts.is_empty() {
+    // Many charts are small multiples: their shapes are compared at a glance, and each can be made large.
+    let count = section.charts.len();
+    let is_small = count > MULTIPLES_FROM && section.large_charts < count;
+    let (large, small) = section.charts.split_at(if is_small { section.large_charts } else { count });
+    if !large.is_empty() {
         out.push_str("<div class=\"pair\">");
-        section.charts.iter().for_each(|chart| figure(out, chart));
+        large.iter().for_each(|chart| figure(out, chart));
+        out.push_str("</div>");
+    }
+    if !section.heat_maps.is_empty() {
+        out.push_str("<div class=\"pair\">");
+        section.heat_maps.iter().for_each(|map| heat_map(out, map));
+        out.push_str("</div>");
+    }
+    if !small.is_empty() {
+        out.push_str("<div class=\"multiples\">");
+        small.iter().for_each(|chart| figure(out, chart));
         out.push_str("</div>");
     }
     section.tables.iter().for_each(|table| open_table(out, table));
@@ -277,6 +295,22 @@ fn figure(out: &mut String, chart: &Chart) {
         );
     }
     out.push_str("</figure>");
+}
+
+fn heat_map(out: &mut String, map: &HeatMap) {
+    let _ = write!(
+        out,
+        "<figure class=\"chart\" id=\"{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{}",
+        html(&map.id),
+        html(&map.title),
+        html(&map.caption),
+        map.svg()
+    );
+    let table = map.data_table();
+    let rows = human_count(table.rows.len() as u64, "row");
+    let _ = write!(out, "<details class=\"large-data\"><summary>Table of {rows}</summary>");
+    table_element(out, &table, &[], false);
+    out.push_str("</details></figure>");
 }
 
 /// For each column of a chart's table, the series that it belongs to, as attributes for the script.

@@ -7,9 +7,11 @@
 #![doc = include_str!("../README.md")]
 
 mod chart;
+mod comparison;
 mod escape;
 mod from_run;
 pub mod gallery;
+mod heat_map;
 mod html;
 mod json;
 mod markdown;
@@ -22,7 +24,9 @@ mod topology;
 mod validation;
 
 pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+pub use comparison::{Compared, ComparedRun, RUNS_LIMIT, comparison};
 pub use from_run::{ReportError, from_run};
+pub use heat_map::HeatMap;
 pub use model::{
     Answer, Column, Conclusion, Decision, Evidence, Fact, Headline, Origin, Output, Picture, Report, Section,
     Table, Verdict,

@@ -3,6 +3,7 @@
 //! Nothing here knows where the facts came from.
 
 use crate::chart::Chart;
+use crate::heat_map::HeatMap;
 pub use crate::table::{Column, Table};
 use crate::topology::Drawing;
 use findings::Cited;
@@ -62,6 +63,8 @@ pub struct Report {
 pub struct Verdict {
     /// `None` where the plan requires nothing, or nothing of what it requires can be judged.
     pub passed: Option<bool>,
+    /// What the verdict says to somebody who has to decide, in one sentence.
+    pub meaning: &'static str,
     /// Why: how many limits were kept, which were not, which cases failed or are missing.
     pub because: Vec<Cited>,
 }
@@ -206,6 +209,10 @@ pub struct Section {
     pub intro: Vec<Cited>,
     /// The charts, in order.
     pub charts: Vec<Chart>,
+    /// So many of the charts, the first, stay large where many others are small multiples.
+    pub large_charts: usize,
+    /// Heat maps, after the large charts.
+    pub heat_maps: Vec<HeatMap>,
     /// The tables, in order.
     pub tables: Vec<Table>,
     /// What was left out or thinned, in sentences.

@@ -10,7 +10,7 @@ use load::{LoadShape, LoadSpec, Pattern};
 use serde::Serialize;
 
 use self::scratch::{Loop, Scratch};
-use crate::{OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets, run};
+use crate::{HandoverChoice, OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets, run};
 
 /// Length of the file that is read.
 const FILE_BYTES: u64 = 512 << 20;
@@ -34,6 +34,8 @@ pub struct BenchSettings {
     pub only: String,
     /// Where the file lies; a file system in memory, so that the device is not the limit.
     pub directory: PathBuf,
+    /// Settings of our engine, beside those of the scenario.
+    pub options: RingOptions,
 }
 
 impl Default for BenchSettings {
@@ -45,6 +47,7 @@ impl Default for BenchSettings {
             fio: Some(PathBuf::from("fio")),
             only: String::new(),
             directory: PathBuf::from("/dev/shm"),
+            options: RingOptions::default(),
         }
     }
 }
@@ -72,6 +75,20 @@ pub struct BenchResult {
     pub ours_cpu_ns: Option<f64>,
     /// The same of fio.
     pub fio_cpu_ns: Option<f64>,
+    /// Of ours, what is spent in the program.
+    pub ours_user_ns: Option<f64>,
+    /// Of ours, what is spent in the kernel by the thread that issues the load.
+    pub ours_kernel_ns: Option<f64>,
+    /// Of fio's, what is spent in the program.
+    pub fio_user_ns: Option<f64>,
+    /// Of fio's, what is spent in the kernel by the thread that issues the load.
+    pub fio_kernel_ns: Option<f64>,
+    /// Processor time of an I/O of ours with the kernel's threads that carried it out.
+    pub ours_process_ns: Option<f64>,
+    /// The same of fio, without what it takes to start.
+    pub fio_process_ns: Option<f64>,
+    /// How our I/O was handed over, and what was measured to choose it, in the last round.
+    pub handover: Option<HandoverChoice>,
     /// Why a number is missing.
     pub note: Option<String>,
 }
@@ -210,6 +227,13 @@ fn missing(scenario: &Scenario, why: String) -> BenchResult {
         fio_spread: None,
         ours_cpu_ns: None,
         fio_cpu_ns: None,
+        ours_user_ns: None,
+        ours_kernel_ns: None,
+        fio_user_ns: None,
+        fio_kernel_ns: None,
+        ours_process_ns: None,
+        fio_process_ns: None,
+        handover: None,
         note: Some(why),
     }
 }
@@ -221,12 +245,11 @@ fn measure(
     path: &Path,
 ) -> Result<BenchResult, RingError> {
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut our_cpu_ns, mut their_cpu_ns) = (Vec::new(), Vec::new());
-    let mut note = None;
-    let their_round = || match &settings.fio {
-        Some(fio) if !scenario.fio_options.is_empty() => Some(measure_fio(fio, settings, scenario, path)),
-        _ => None,
-    };
+    let (mut our_costs, mut their_costs) = (Costs::default(), Costs::default());
+    let (mut note, mut handover) = (None, None);
+    let fio = settings.fio.as_ref().filter(|_| !scenario.fio_options.is_empty());
+    let start_ns = fio.and_then(|fio| fio_start_ns(fio, scenario, path));
+    let their_round = || fio.map(|fio| measure_fio(fio, settings, scenario, path, start_ns));
     for round in 0..settings.rounds.max(1) {
         // Either begins in turn, so that a host that slows down troubles both.
         let before = if round % 2 == 1 { their_round() } else { None };
@@ -236,12 +259,17 @@ fn measure(
             return Ok(missing(scenario, outcome.warnings.join("; ")));
         }
         let our_iops = outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9);
-        our_cpu_ns.push(outcome.cpu_ns_per_io);
+        our_costs.push(&Cost {
+            user_ns: outcome.cpu_ns_per_io - outcome.kernel_ns_per_io,
+            kernel_ns: outcome.kernel_ns_per_io,
+            process_ns: Some(outcome.process_ns_per_io),
+        });
+        handover = outcome.handover;
         let in_unit = |iops: f64| if scenario.is_cost { 1e9 / iops } else { iops };
         ours.push(in_unit(our_iops));
         match before.or_else(their_round) {
-            Some(Ok((iops, cpu_ns))) => {
-                their_cpu_ns.push(cpu_ns);
+            Some(Ok((iops, cost))) => {
+                their_costs.push(&cost);
                 theirs.push(in_unit(iops));
                 ratios.push(our_iops / iops);
             }
@@ -258,10 +286,42 @@ fn measure(
         fio: median(&mut theirs),
         ratio_spread: spread(&ratios),
         ratio: median(&mut ratios),
-        ours_cpu_ns: median(&mut our_cpu_ns),
-        fio_cpu_ns: median(&mut their_cpu_ns),
+        ours_cpu_ns: median(&mut our_costs.cpu_ns),
+        fio_cpu_ns: median(&mut their_costs.cpu_ns),
+        ours_user_ns: median(&mut our_costs.user_ns),
+        ours_kernel_ns: median(&mut our_costs.kernel_ns),
+        fio_user_ns: median(&mut their_costs.user_ns),
+        fio_kernel_ns: median(&mut their_costs.kernel_ns),
+        ours_process_ns: median(&mut our_costs.process_ns),
+        fio_process_ns: median(&mut their_costs.process_ns),
+        handover,
         note,
     })
+}
+
+/// Processor time of an I/O in one round.
+struct Cost {
+    user_ns: f64,
+    kernel_ns: f64,
+    process_ns: Option<f64>,
+}
+
+/// Of all rounds.
+#[derive(Default)]
+struct Costs {
+    cpu_ns: Vec<f64>,
+    user_ns: Vec<f64>,
+    kernel_ns: Vec<f64>,
+    process_ns: Vec<f64>,
+}
+
+impl Costs {
+    fn push(&mut self, cost: &Cost) {
+        self.cpu_ns.push(cost.user_ns + cost.kernel_ns);
+        self.user_ns.push(cost.user_ns);
+        self.kernel_ns.push(cost.kernel_ns);
+        self.process_ns.extend(cost.process_ns);
+    }
 }
 
 /// 4K random reads by one thread, with a histogram for each interval.
@@ -290,18 +350,20 @@ fn measure_ours(
         batch_complete_min: scenario.batch_complete_min,
         sqpoll: scenario.polling == Polling::Submissions,
         poll: scenario.polling == Polling::Completions,
-        ..RingOptions::default()
+        ..settings.options.clone()
     };
     let case = RingCase { targets, load: &load, options: &options, io_size_bytes: None, journal: None };
     run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false))
 }
 
-fn measure_fio(
-    fio: &Path,
-    settings: &BenchSettings,
-    scenario: &Scenario,
-    path: &Path,
-) -> Result<(f64, f64), String> {
+/// Processor time that fio takes to start and end, by a load of a millisecond.
+fn fio_start_ns(fio: &Path, scenario: &Scenario, path: &Path) -> Option<u64> {
+    let before_ns = children_ns();
+    let output = fio_command(fio, scenario, path, 1, 0).output().ok()?;
+    output.status.success().then(|| children_ns().saturating_sub(before_ns))
+}
+
+fn fio_command(fio: &Path, scenario: &Scenario, path: &Path, runtime_ms: u64, ramp_ms: u64) -> Command {
     let mut command = Command::new(fio);
     command.args([
         "--name=bench",
@@ -313,14 +375,29 @@ fn measure_fio(
     ]);
     command.args(scenario.fio_options);
     command.arg(format!("--iodepth={}", scenario.depth));
-    command.arg(format!("--runtime={}ms", settings.runtime_ns / 1_000_000));
-    command.arg(format!("--ramp_time={}ms", settings.runtime_ns / 10_000_000));
+    command.arg(format!("--runtime={runtime_ms}ms"));
+    command.arg(format!("--ramp_time={ramp_ms}ms"));
     if path == Path::new("null") {
         command.arg(format!("--size={NULL_BYTES}"));
     } else {
         command.arg(format!("--filename={}", path.display())).arg(format!("--size={FILE_BYTES}"));
     }
-    let output = command.output().map_err(|error| format!("fio did not start: {error}"))?;
+    command
+}
+
+fn measure_fio(
+    fio: &Path,
+    settings: &BenchSettings,
+    scenario: &Scenario,
+    path: &Path,
+    start_ns: Option<u64>,
+) -> Result<(f64, Cost), String> {
+    let (runtime_ms, ramp_ms) = (settings.runtime_ns / 1_000_000, settings.runtime_ns / 10_000_000);
+    let before_ns = children_ns();
+    let output = fio_command(fio, scenario, path, runtime_ms, ramp_ms)
+        .output()
+        .map_err(|error| format!("fio did not start: {error}"))?;
+    let took_ns = children_ns().saturating_sub(before_ns);
     let text = String::from_utf8_lossy(&output.stdout);
     let answer =
         text.find('{').and_then(|start| serde_json::from_str::<serde_json::Value>(&text[start..]).ok());
@@ -329,14 +406,31 @@ fn measure_fio(
             let job = &answer["jobs"][0];
             let iops = job["read"]["iops"].as_f64().filter(|&iops| iops > 0.0)?;
             // Shares of one processor, in percent.
-            let busy = job["usr_cpu"].as_f64()? + job["sys_cpu"].as_f64()?;
-            Some((iops, busy / 100.0 * 1e9 / iops))
+            let of_processor = |share: &str| Some(job[share].as_f64()? / 100.0 * 1e9 / iops);
+            // The ramp is in it.
+            let ios = iops * (runtime_ms + ramp_ms) as f64 / 1e3;
+            let cost = Cost {
+                user_ns: of_processor("usr_cpu")?,
+                kernel_ns: of_processor("sys_cpu")?,
+                process_ns: start_ns.map(|start_ns| took_ns.saturating_sub(start_ns) as f64 / ios),
+            };
+            Some((iops, cost))
         })
         .filter(|_| output.status.success())
         .ok_or_else(|| {
             let message = String::from_utf8_lossy(&output.stderr);
             format!("fio failed: {}", message.lines().next().unwrap_or("it said nothing"))
         })
+}
+
+/// Processor time of the children that have ended, with their threads of the kernel.
+fn children_ns() -> u64 {
+    // SAFETY: an all-zero usage is a valid one.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the usage outlives the call, which only fills it in.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
 fn median(values: &mut [f64]) -> Option<f64> {

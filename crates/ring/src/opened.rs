@@ -25,6 +25,7 @@ pub struct OpenTarget {
     capacity_bytes: u64,
     alignment_bytes: u32,
     is_writable: bool,
+    is_remote: bool,
     has_nowait: bool,
     is_block_device: bool,
 }
@@ -84,6 +85,7 @@ impl OpenTarget {
             capacity_bytes,
             alignment_bytes,
             is_writable: write,
+            is_remote,
             has_nowait,
             is_block_device,
         })
@@ -125,6 +127,11 @@ impl OpenTarget {
     /// would have to wait, so that the kernel tries in vain and then passes each I/O on by itself.
     pub(crate) fn needs_kernel_thread(&self) -> bool {
         !self.has_nowait
+    }
+
+    /// Whether a server that may stop answering is behind it, so that nothing is ever handed over in place.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.is_remote
     }
 
     /// What an error of a block device rests on, where the device has changed: the kernel gives one that was removed no

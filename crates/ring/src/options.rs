@@ -59,6 +59,12 @@ pub struct RingOptions {
     pub poll: bool,
     /// A thread of the kernel takes submissions (fio's `sqthread_poll`).
     pub sqpoll: bool,
+    /// Each operation goes to a thread of the kernel at once, in place of being tried first where it is handed over (fio's
+    /// `force_async`); `None`: what is quicker here, by a trial before the load.
+    pub force_async: Option<bool>,
+    /// Work on completions waits until we look for them (`IORING_SETUP_DEFER_TASKRUN`, with a single issuer), where the
+    /// kernel can; `None`: what is quicker here, by a trial before the load.
+    pub deferred_completion: Option<bool>,
     /// Completions to wait for before the next batch (fio's `iodepth_batch_complete_min`); at least 1.
     pub batch_complete_min: u32,
     /// Each write reaches stable storage before it is answered (`RWF_DSYNC`; a block device uses FUA or a flush).
@@ -89,6 +95,8 @@ impl Default for RingOptions {
             registered_files: true,
             poll: false,
             sqpoll: false,
+            force_async: None,
+            deferred_completion: None,
             batch_complete_min: 1,
             fua: false,
             fsync_every: 0,

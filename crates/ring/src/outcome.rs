@@ -2,7 +2,7 @@
 
 use load::{ContentTally, Direction, DirectionSample, Histogram, IoError, Written};
 
-use crate::Interface;
+use crate::{HandoverChoice, Interface};
 
 /// End of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +119,13 @@ pub struct RingOutcome {
     /// Processor time of the workers, user and system, for each I/O that completed (ramp included). Threads of the kernel
     /// (SQPOLL, io-wq) and of the psync fallback are not in it.
     pub cpu_ns_per_io: f64,
+    /// Of that, what was spent in the kernel.
+    pub kernel_ns_per_io: f64,
+    /// Processor time of the whole process while the load ran, for each I/O that completed: with threads of the kernel that
+    /// carry its I/O out, and with whatever else the process does.
+    pub process_ns_per_io: f64,
+    /// How I/O was handed over; none where no ring took it.
+    pub handover: Option<HandoverChoice>,
     /// What written content came to, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
     /// What was written, by part, where the load asked for verification.

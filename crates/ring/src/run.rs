@@ -15,6 +15,7 @@ use collector::Collector;
 
 use crate::arena::Arena;
 use crate::capabilities::choose;
+use crate::handover::choose_handover;
 use crate::null::Null;
 use crate::options::WORKERS_LIMIT;
 use crate::outcome::RingOutcome;
@@ -148,7 +149,22 @@ pub fn run_behind(
     };
     check(case, interface, capacity_bytes)?;
     let workers = workers(case)?;
-    let (options, not_possible) = possible(case.options, case.targets, interface);
+    let (mut options, not_possible) = possible(case.options, case.targets, interface);
+    let handover = match case.targets {
+        RingTargets::Open(targets) if interface == Interface::IoUring => {
+            let mut try_load = |load: &LoadSpec, options: &RingOptions| {
+                let trial = RingCase { load, options, io_size_bytes: None, journal: None, ..*case };
+                let outcome = run_behind(None, &trial, &mut |_| {}, &mut |_| {}, stop).ok()?;
+                let is_sound = outcome.runtime_ns > 0 && outcome.errors.is_empty();
+                is_sound.then(|| outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9))
+            };
+            let choice = choose_handover(targets, case.load, &options, Engine::probe(), &mut try_load);
+            options.force_async = Some(choice.chosen.force_async);
+            options.deferred_completion = Some(choice.chosen.deferred_completion);
+            Some(choice)
+        }
+        _ => None,
+    };
     let common = Common {
         case: RingCase { options: &options, ..*case },
         interface,
@@ -176,7 +192,8 @@ pub fn run_behind(
         drop(tx);
         collector.collect(&rx)
     })?;
-    Ok(collector.outcome(fallback.into_iter().chain(not_possible).collect()))
+    let warnings = fallback.into_iter().chain(not_possible).collect();
+    Ok(RingOutcome { handover, ..collector.outcome(warnings) })
 }
 
 fn check(case: &RingCase, interface: Interface, capacity_bytes: u64) -> Result<(), RingError> {

@@ -50,7 +50,7 @@ pub(crate) fn build_ring(
     }
     if options.sqpoll {
         builder.setup_sqpoll(SQPOLL_IDLE_MS);
-    } else if capabilities.deferred_completion {
+    } else if capabilities.deferred_completion && options.deferred_completion != Some(false) {
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
     }
     builder.build(entries).map_err(|error| RingError::engine("set up a ring", error))
@@ -90,9 +90,10 @@ impl<'a> Uring<'a> {
         let mut warnings = Vec::new();
         // Saves a look-up of the ring at each system call; older kernels do without.
         let _ = submitter.register_ring_fd();
-        let needs_kernel_thread = match &backing {
-            Backing::Targets(targets, _) => targets.iter().any(OpenTarget::needs_kernel_thread),
-            Backing::Nothing => false,
+        let needs_kernel_thread = match (&backing, options.force_async) {
+            (Backing::Targets(..), Some(is_forced)) => is_forced,
+            (Backing::Targets(targets, _), None) => targets.iter().any(OpenTarget::needs_kernel_thread),
+            (Backing::Nothing, _) => false,
         };
         let mut has_fixed_buffers = false;
         let mut has_registered_files = false;

@@ -39,6 +39,7 @@ pub(crate) struct WorkerOutcome {
     pub stuck_ios: u64,
     pub hang: Option<Hang>,
     pub cpu_ns: u64,
+    pub kernel_ns: u64,
     pub content: Option<ContentTally>,
     pub written: Vec<Written>,
     pub warnings: Vec<String>,
@@ -107,12 +108,14 @@ pub(crate) fn drive<Q: Queue>(
     queue: Q,
     on_sample: &mut dyn FnMut(Sample) -> ControlFlow<()>,
 ) -> Result<WorkerOutcome, RingError> {
-    let cpu_before_ns = thread_cpu_ns();
+    let cpu_before_ns = processor_ns(ClockId::ThreadCPUTime);
+    let kernel_before_ns = thread_kernel_ns();
     let mut worker = Worker::new(assignment, queue)?;
     let driven = worker.run(on_sample);
     let drained = worker.drain();
     driven.and(drained)?;
-    worker.outcome.cpu_ns = thread_cpu_ns().saturating_sub(cpu_before_ns);
+    worker.outcome.cpu_ns = processor_ns(ClockId::ThreadCPUTime).saturating_sub(cpu_before_ns);
+    worker.outcome.kernel_ns = thread_kernel_ns().saturating_sub(kernel_before_ns);
     Ok(worker.finish())
 }
 
@@ -166,6 +169,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
                 stuck_ios: 0,
                 hang: None,
                 cpu_ns: 0,
+                kernel_ns: 0,
                 content: None,
                 written: Vec::new(),
                 warnings: Vec::new(),
@@ -426,7 +430,17 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 }
 
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+/// Processor time by the clock of a thread or process.
+pub(crate) fn processor_ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// What of this thread's processor time was spent in the kernel.
+fn thread_kernel_ns() -> u64 {
+    // SAFETY: an all-zero usage is a valid one.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the usage outlives the call, which only fills it in.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    usage.ru_stime.tv_sec as u64 * 1_000_000_000 + usage.ru_stime.tv_usec as u64 * 1_000
 }

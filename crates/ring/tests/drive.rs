@@ -13,8 +13,8 @@ use load::{
     SizeShare, Wrong,
 };
 use ring::{
-    Ended, ErrorPolicy, Interface, OpenTarget, RingCase, RingError, RingOptions, RingOutcome, RingTargets,
-    TrimKind, run, verify,
+    Ended, Engine, ErrorPolicy, Interface, OpenTarget, RingCase, RingError, RingOptions, RingOutcome,
+    RingTargets, TrimKind, run, verify,
 };
 use target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
 
@@ -816,6 +816,46 @@ fn verification_finds_what_was_planted() {
         file.write_all_at(&other, second * 4096).unwrap();
     }
     assert_eq!(check(), clean);
+}
+
+/// Proves that a load of a second on a quick target tries every way of handing I/O over first, counts nothing of that, says
+/// what it took, and takes what it is told; and that a short load tries nothing.
+#[test]
+fn handing_over_is_chosen_and_can_be_forced() {
+    if !Engine::probe().io_uring {
+        return;
+    }
+    let directory = directory();
+    let permit = permit(directory.path(), "t", 8 * MIB);
+    let target = [OpenTarget::writing(&permit, true).unwrap()];
+    let targets = RingTargets::Open(&target);
+    let ways = if Engine::probe().deferred_completion { 4 } else { 2 };
+    // Another program may take the processor in all of the trials.
+    let tried = (0..5).any(|_| {
+        let load = spec(Pattern::Randwrite, 1000);
+        let (outcome, samples) = drive(targets, &load, &RingOptions::default()).unwrap();
+        let choice = outcome.handover.clone().unwrap();
+        assert_eq!(samples.first().unwrap().start_ns, 0);
+        let counted: u64 = samples.iter().map(|sample| sample.write.ios).sum();
+        assert_eq!((outcome.read.ios, outcome.write.ios), (0, counted));
+        assert!(choice.trials.is_empty() || choice.trials.iter().any(|(way, _)| *way == choice.chosen));
+        choice.trials.len() == ways
+    });
+    assert!(tried, "nothing was tried");
+    for force_async in [true, false] {
+        let options = RingOptions {
+            force_async: Some(force_async),
+            deferred_completion: Some(false),
+            ..RingOptions::default()
+        };
+        let (outcome, _) = drive(targets, &spec(Pattern::Randread, 1000), &options).unwrap();
+        let choice = outcome.handover.unwrap();
+        assert_eq!((choice.chosen.force_async, choice.chosen.deferred_completion), (force_async, false));
+        assert_eq!(choice.trials, []);
+        assert!(outcome.read.ios > 0);
+    }
+    let (outcome, _) = drive(targets, &spec(Pattern::Randread, 100), &RingOptions::default()).unwrap();
+    assert_eq!(outcome.handover.unwrap().trials, []);
 }
 
 /// Proves that discards and zeroing reach a block device: what was written reads as zeros.

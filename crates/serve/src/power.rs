@@ -1,14 +1,15 @@
 //! Backing store with power cuts and drive failures: a directory of a served array.
 //!
-//! Files cannot be made to forget what they were told, so each write keeps what it overwrote until it is synced. A
-//! power cut then takes back any of the sectors that were not synced, as a drive's volatile cache would lose them.
-//! Of the journal, which is only appended to, the range is enough: a sector lost reads as zeros.
+//! Files cannot be made to forget what they were told. So writes that a drive needs to have only after the next sync
+//! stay in memory until then, as in a drive's volatile cache; a power cut writes those of their sectors that it keeps.
+//! Each other write keeps what it overwrote until it is synced, and a power cut takes back any of these sectors. Of
+//! the journal, which is only appended to, the range is enough: a sector lost reads as zeros.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use volume::{BackingStore, BlockStore, Directory, SECTOR_BYTES};
+use volume::{BackingStore, BlockStore, Directory, SECTOR_BYTES, SharedBytes};
 
 /// A drive that has this much unsynced writes it through: no cache is larger.
 const UNSYNCED_BYTES_LIMIT: usize = 64 << 20;
@@ -29,14 +30,18 @@ struct Inner {
 
 struct Power {
     is_on: AtomicBool,
-    /// Shared by each access, alone to cut the power.
-    gate: RwLock<()>,
+    /// Of what is neither a drive nor the journal.
+    gate: Gate,
 }
 
+/// Shared by each access to a store, alone to cut the power. Each store has one, so that threads at different drives
+/// change nothing that they share.
+type Gate = RwLock<()>;
+
 impl Power {
-    /// Lets an access pass while the power is on.
-    fn pass(&self) -> io::Result<RwLockReadGuard<'_, ()>> {
-        let guard = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+    /// Lets an access to what a gate is for pass while the power is on.
+    fn pass<'a>(&self, gate: &'a Gate) -> io::Result<RwLockReadGuard<'a, ()>> {
+        let guard = gate.read().unwrap_or_else(PoisonError::into_inner);
         if self.is_on.load(Ordering::Acquire) {
             Ok(guard)
         } else {
@@ -47,7 +52,7 @@ impl Power {
 
 impl PowerCutStore {
     pub(crate) fn new(directory: Directory) -> Self {
-        let power = Arc::new(Power { is_on: AtomicBool::new(true), gate: RwLock::new(()) });
+        let power = Arc::new(Power { is_on: AtomicBool::new(true), gate: Gate::default() });
         PowerCutStore { inner: Arc::new(Inner { directory, power, block_stores: Mutex::default() }) }
     }
 
@@ -56,8 +61,11 @@ impl PowerCutStore {
     pub(crate) fn cut(&self, mut loses: impl FnMut() -> bool) -> io::Result<()> {
         let power = &self.inner.power;
         power.is_on.store(false, Ordering::Release);
-        let _alone = power.gate.write().unwrap_or_else(PoisonError::into_inner);
-        self.block_stores().iter().try_for_each(|block_store| block_store.lose(&mut loses))
+        let block_stores = self.block_stores();
+        let gates = block_stores.iter().map(|block_store| &block_store.gate).chain([&power.gate]);
+        // All of them before anything is lost: nobody may go on at one drive while another has lost something.
+        let _alone: Vec<_> = gates.map(|gate| gate.write().unwrap_or_else(PoisonError::into_inner)).collect();
+        block_stores.iter().try_for_each(|block_store| block_store.lose(&mut loses))
     }
 
     /// The next accesses pass, on media opened anew.
@@ -95,6 +103,8 @@ impl PowerCutStore {
             inner,
             drive,
             power: self.inner.power.clone(),
+            gate: Gate::default(),
+            behind: Mutex::default(),
             unsynced: Mutex::default(),
             is_broken: AtomicBool::new(false),
             failure: Mutex::default(),
@@ -120,7 +130,7 @@ impl BackingStore for PowerCutStore {
         is_new: bool,
     ) -> io::Result<Arc<dyn BlockStore>> {
         let block_store = {
-            let _on = self.inner.power.pass()?;
+            let _on = self.inner.power.pass(&self.inner.power.gate)?;
             self.inner.directory.drive(drive, generation, size_bytes, is_new)?
         };
         Ok(self.wrap(block_store, Some(drive)))
@@ -128,19 +138,19 @@ impl BackingStore for PowerCutStore {
 
     fn journal(&self) -> io::Result<Arc<dyn BlockStore>> {
         let block_store = {
-            let _on = self.inner.power.pass()?;
+            let _on = self.inner.power.pass(&self.inner.power.gate)?;
             self.inner.directory.journal()?
         };
         Ok(self.wrap(block_store, None))
     }
 
     fn read_record(&self) -> io::Result<Option<Vec<u8>>> {
-        let _on = self.inner.power.pass()?;
+        let _on = self.inner.power.pass(&self.inner.power.gate)?;
         self.inner.directory.read_record()
     }
 
     fn write_record(&self, bytes: &[u8]) -> io::Result<()> {
-        let _on = self.inner.power.pass()?;
+        let _on = self.inner.power.pass(&self.inner.power.gate)?;
         self.inner.directory.write_record(bytes)
     }
 }
@@ -173,6 +183,9 @@ struct PowerCutBlockStore {
     /// Nothing: the journal.
     drive: Option<u16>,
     power: Arc<Power>,
+    gate: Gate,
+    /// Writes that are only in memory until the next sync, in order.
+    behind: Mutex<Vec<(u64, SharedBytes)>>,
     unsynced: Mutex<Unsynced>,
     is_broken: AtomicBool,
     failure: Mutex<Option<String>>,
@@ -184,6 +197,14 @@ impl PowerCutBlockStore {
         let mut unsynced = lock(&self.unsynced);
         let mut kept: BTreeSet<u64> = BTreeSet::new();
         let sector_bytes = SECTOR_BYTES as u64;
+        for (offset_bytes, bytes) in std::mem::take(&mut *lock(&self.behind)).into_iter().rev() {
+            for (sector, bytes) in (offset_bytes / sector_bytes..).zip(bytes.chunks(SECTOR_BYTES)) {
+                if !kept.contains(&sector) && !loses() {
+                    self.inner.write_at(sector * sector_bytes, bytes)?;
+                    kept.insert(sector);
+                }
+            }
+        }
         while let Some(write) = unsynced.writes.pop() {
             let before = match self.drive {
                 Some(_) => {
@@ -237,12 +258,12 @@ impl PowerCutBlockStore {
 
 impl BlockStore for PowerCutBlockStore {
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let _on = self.power.pass()?;
+        let _on = self.power.pass(&self.gate)?;
         self.inner.read_at(offset_bytes, buffer)
     }
 
     fn write_at(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
-        let _on = self.power.pass()?;
+        let _on = self.power.pass(&self.gate)?;
         let mut unsynced = lock(&self.unsynced);
         let Unsynced { writes, before } = &mut *unsynced;
         let write = Write { offset_bytes, length: bytes.len() };
@@ -269,16 +290,30 @@ impl BlockStore for PowerCutBlockStore {
         self.note(self.refuse_if_broken().and_then(|()| self.inner.write_at(offset_bytes, bytes)))
     }
 
+    fn write_until_sync(&self, offset_bytes: u64, bytes: SharedBytes) -> io::Result<()> {
+        if !offset_bytes.is_multiple_of(SECTOR_BYTES as u64) {
+            return self.write_at(offset_bytes, &bytes);
+        }
+        let _on = self.power.pass(&self.gate)?;
+        self.note(self.refuse_if_broken())?;
+        lock(&self.behind).push((offset_bytes, bytes));
+        Ok(())
+    }
+
     fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
-        let _on = self.power.pass()?;
+        let _on = self.power.pass(&self.gate)?;
         // Not taken back: the volume frees only what the journal or a map says is free.
         self.note(self.refuse_if_broken().and_then(|()| self.inner.zero(offset_bytes, length_bytes)))
     }
 
     fn sync(&self) -> io::Result<()> {
-        let _on = self.power.pass()?;
+        let _on = self.power.pass(&self.gate)?;
+        // Those of a sync that fails are written again by whoever wanted them here.
+        let behind = std::mem::take(&mut *lock(&self.behind));
         let mut syncing = std::mem::take(&mut *lock(&self.unsynced));
-        let outcome = self.note(self.refuse_if_broken().and_then(|()| self.inner.sync()));
+        let written = self.refuse_if_broken().and_then(|()| write_all(&*self.inner, &behind));
+        drop(behind);
+        let outcome = self.note(written.and_then(|()| self.inner.sync()));
         let mut unsynced = lock(&self.unsynced);
         if outcome.is_err() {
             let newer = std::mem::replace(&mut *unsynced, syncing);
@@ -292,9 +327,29 @@ impl BlockStore for PowerCutBlockStore {
     }
 
     fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool> {
-        let _on = self.power.pass()?;
+        let _on = self.power.pass(&self.gate)?;
         self.inner.is_allocated(offset_bytes, length_bytes)
     }
+}
+
+/// Writes what was kept in memory, in order; what lies one behind the other together.
+fn write_all(block_store: &dyn BlockStore, writes: &[(u64, SharedBytes)]) -> io::Result<()> {
+    let mut parts = Vec::new();
+    let mut writes = writes.iter().peekable();
+    while let Some((start, bytes)) = writes.next() {
+        let mut end = start + bytes.len() as u64;
+        parts.push(bytes.clone());
+        while let Some((_, next)) = writes.next_if(|(offset_bytes, _)| *offset_bytes == end) {
+            end += next.len() as u64;
+            parts.push(next.clone());
+        }
+        match &parts[..] {
+            [bytes] => block_store.write_at(*start, bytes)?,
+            parts => block_store.write_parts_at(*start, parts)?,
+        }
+        parts.clear();
+    }
+    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -305,6 +360,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves that of writes which need to be on a drive only after a sync a power cut keeps the sectors that it is told to, that
+    /// the newest that was kept is what a sector holds, and that a sync brings all of them, in order.
+    #[test]
+    fn a_cut_keeps_some_of_what_waits_for_a_sync() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = PowerCutStore::new(Directory::lock(directory.path(), Vec::new()).unwrap());
+        let drive = store.drive(0, 0, 1 << 20, true).unwrap();
+        let bytes = |fill: u8, sectors: usize| {
+            SharedBytes::new(Arc::new(vec![fill; 8 * SECTOR_BYTES]), 0..sectors * SECTOR_BYTES)
+        };
+        drive.write_until_sync(0, bytes(1, 4)).unwrap();
+        drive.write_until_sync(2048, bytes(9, 4)).unwrap();
+        drive.sync().unwrap();
+        drive.write_until_sync(0, bytes(2, 4)).unwrap();
+        drive.write_until_sync(0, bytes(3, 2)).unwrap();
+        // Newest first: sector 0 keeps 3; sector 1 loses 3 and 2; sector 2 keeps 2, sector 3 loses it.
+        let mut answers = [false, true, true, false, true].into_iter();
+        store.cut(|| answers.next().unwrap()).unwrap();
+        store.switch_on();
+        let drive = store.drive(0, 0, 1 << 20, false).unwrap();
+        let mut read = [0; 4096];
+        drive.read_at(0, &mut read).unwrap();
+        let sectors: Vec<u8> = read.chunks(512).map(|sector| sector[0]).collect();
+        assert_eq!(sectors, [3, 1, 2, 1, 9, 9, 9, 9]);
+    }
 
     /// Proves that a power cut takes back what was not synced, sector by sector, keeps what was, and that the
     /// newest write a sector kept is what it holds.

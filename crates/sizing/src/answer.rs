@@ -65,15 +65,15 @@ pub struct Answer {
     pub bw_bytes_per_s: f64,
     /// Latency over both directions.
     pub latency_ns: Latency,
-    /// Mean latency of each direction that did something.
+    /// Mean latency of reads, where there were any.
     pub read_mean_ns: Option<f64>,
-    /// As `read_mean_ns`.
+    /// Mean latency of writes, where there were any.
     pub write_mean_ns: Option<f64>,
     /// The part that limits, `rate` where the load asks for no more, `concurrency` where no part is full.
     pub limit: String,
     /// Busy shares, from the host to the drives.
     pub busy: Vec<PartBusy>,
-    /// Gains from more of each part the array has; empty where they were not asked for.
+    /// Gains from more of each part of the array; empty where they were not requested.
     pub elasticity: Vec<Elasticity>,
     /// Basis of the ranges.
     pub validated: Validated,
@@ -145,7 +145,7 @@ pub(crate) fn exponent(gain: f64) -> f64 {
     libm::log(gain.max(1e-9)) / libm::log(STEP)
 }
 
-/// Results of independent questions in their order, so many at once.
+/// Answers independent questions in their order, several at once.
 pub(crate) fn in_parallel<Q: Sync, A: Send>(
     questions: &[Q],
     threads: usize,

@@ -15,7 +15,7 @@ const GAINS: f64 = 1.01;
 /// Factor whose gain is predicted.
 const DOUBLE: f64 = 2.0;
 
-/// Step of the walk: a part of which a quarter more was added.
+/// Step of the walk: a part that was enlarged by a quarter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bottleneck {
     /// The part that limits.

@@ -23,10 +23,10 @@ const PROFILED: [&str; 10] =
 /// Sections whose effect is not.
 const ELSEWHERE: [&str; 5] = ["hosts", "volumes", "pools", "rebuild", "failover"];
 
-/// What each I/O of a workload demands of each kind of part of an array, and what the array caches.
+/// Service demand of a workload's I/Os on each kind of part of an array, and the array's caches.
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
-    /// Of reads and of writes of each size, by part.
+    /// Demands of reads and of writes of each size, by part.
     demands: Vec<Demand>,
     read_cache_bytes: u64,
     write_cache_bytes: u64,
@@ -68,7 +68,7 @@ impl Profile {
         })
     }
 
-    /// Whether every I/O demands at least as much of every part as of another array with at least its caches.
+    /// Returns true if every I/O demands at least as much of every part as of another array with at least its caches.
     pub fn is_no_better_than(&self, other: &Profile) -> bool {
         let of = |demand: &Demand| {
             [

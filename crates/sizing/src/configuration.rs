@@ -44,7 +44,7 @@ pub fn change_texts(changes: &Map<String, Value>) -> Vec<String> {
     changes.iter().map(|(key, value)| format!("{key}={}", value_text(value))).collect()
 }
 
-/// A value as it is written: texts without quotes.
+/// Formats a value as it is written: texts without quotes.
 pub fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -58,11 +58,11 @@ pub struct Configuration {
     pub text: String,
     /// The same, read.
     pub description: ArrayDescription,
-    /// It ships, or was made of one that ships by changes: published rows are about it.
+    /// True if it ships, or was derived from one that ships: published rows are about it.
     pub is_shipped: bool,
     /// Settings of the twin, in the order given.
     pub settings: Vec<(String, String)>,
-    /// Changes that led here from the array as it is.
+    /// Changes from the original array to this one.
     pub changed: Map<String, Value>,
 }
 
@@ -87,7 +87,7 @@ impl Configuration {
         self.with_all(&[(key, value)])
     }
 
-    /// The same array with several values changed at once, of which only the whole must be possible.
+    /// Returns the array with several values changed at once; only the result as a whole must be valid.
     pub fn with_all(&self, changes: &[(&str, &Value)]) -> Result<Configuration, SizingError> {
         let mut changed = self.clone();
         let mut values = Vec::new();

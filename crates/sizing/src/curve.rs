@@ -23,8 +23,8 @@ pub struct CurvePoint {
     pub is_steady: bool,
 }
 
-/// The curve of a load in closed loop in so many points, from one I/O under way to four times those of the load, in equal factors. Its own
-/// number of I/Os under way is one of them.
+/// Computes the curve of a load in closed loop, at a number of points from one outstanding I/O to four times those of the load,
+/// in equal factors. The load's own number of outstanding I/Os is one of them.
 pub fn curve(
     configuration: &Configuration,
     case: &Case,

@@ -16,7 +16,7 @@ pub enum SizingError {
     /// The job file cannot be read.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The question makes no sense as it is put.
+    /// The question is invalid.
     #[error("{message}\nhint: {hint}")]
     Question {
         /// The obstacle.

@@ -28,7 +28,7 @@ const KEPT_UP: f64 = 0.98;
 pub(crate) struct HeadroomPoint {
     /// Times the workload.
     pub times: f64,
-    /// I/Os a second that were asked for.
+    /// Requested I/Os a second.
     pub asked_iops: f64,
     pub level: Level,
 }

@@ -28,9 +28,9 @@ pub enum Validated {
 /// Error of simulated values, as shares of the true one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelError {
-    /// By how much a simulated value may be too high.
+    /// Largest overestimate of a simulated value.
     pub over: f64,
-    /// By how much it may be too low.
+    /// Largest underestimate of a simulated value.
     pub under: f64,
 }
 

@@ -3,7 +3,7 @@
 use crate::size::SizeRow;
 use serde_json::{Map, Value};
 
-/// What designs are paid for with.
+/// Cost of a design, by its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cost {
     /// US dollars.

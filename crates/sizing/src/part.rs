@@ -15,7 +15,7 @@ pub enum Part {
     Links,
     /// Processors and memory of controllers, nodes and their services.
     Controllers,
-    /// What computes parity.
+    /// Parity computation.
     Parity,
     /// Caches and their mirroring.
     Cache,
@@ -87,8 +87,9 @@ impl Part {
         }
     }
 
-    /// The array with so many times of this part: its rates multiplied, its service times divided, what it holds multiplied. Times
-    /// that keep nobody waiting stay: no link is shorter for being faster. `None` where the array has nothing of it.
+    /// Returns the array with a multiple of this part: its rates multiplied, its service times divided, its capacity
+    /// multiplied. Latencies that occupy no resource stay: no link is shorter for being faster. `None` where the array has no
+    /// such part.
     pub fn scaled(self, array: &ArrayDescription, factor: f64) -> Option<ArrayDescription> {
         match &array.composed {
             Some(parts) => {

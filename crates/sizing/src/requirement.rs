@@ -28,9 +28,9 @@ pub enum Side {
 /// Latency that must stay under a bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Requirement {
-    /// Which I/Os.
+    /// I/Os that it applies to.
     pub side: Side,
-    /// Which of their latencies.
+    /// Latency measure that it bounds.
     pub measure: BoundMeasure,
     /// The bound.
     pub latency_ns: u64,

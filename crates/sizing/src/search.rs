@@ -50,8 +50,9 @@ pub fn size(
     Ok(rows)
 }
 
-/// Answers about a space of designs, in their order: those that can be on the Pareto front as [`size`] gives them, the others left out
-/// with what is known of them. `on_answer` is called after each. The answers do not depend on the number of threads.
+/// Answers questions about a space of designs, in their order: designs that can be on the Pareto front as [`size`] answers, the
+/// others left out with what is known of them. Calls `on_answer` after each. The answers do not depend on the number of
+/// threads.
 pub fn size_front(
     designs: &[Configuration],
     question: &SizeQuestion,
@@ -128,7 +129,8 @@ struct Pending {
     bound: f64,
     /// Largest multiple that it was seen to carry.
     carries: f64,
-    /// How promising it is: bound by latency at the last multiple that was simulated, before that its bound.
+    /// Promise of the design: its slack to the latency bound at the last multiple that was simulated, before that its upper
+    /// bound.
     slack: f64,
 }
 
@@ -268,9 +270,9 @@ fn survivors(
 
 /// Known designs that cost no more than a pending one.
 struct Rivals<'a> {
-    /// That which carries most.
+    /// Design that carries the largest multiple of the workload.
     best: Option<&'a Measured>,
-    /// Of those of which every I/O demands no more of any part, that which carries most.
+    /// Design that carries the largest multiple, among those whose I/Os demand no more of any part.
     like: Option<&'a Measured>,
 }
 
@@ -299,7 +301,7 @@ fn glance(
     question.states.iter().map(of_state).collect()
 }
 
-/// Whether a design was no faster in any state than another, under the same arrivals at the same addresses.
+/// Returns true if a design was no faster in any state than another, under the same arrivals at the same addresses.
 fn is_no_faster(own: &[Option<f64>], its: &[Option<f64>]) -> bool {
     own.iter().zip(its).all(|pair| match pair {
         (Some(own), Some(its)) => *own >= SAME_SPEED * *its,
@@ -314,9 +316,9 @@ fn unseen(question: &SizeQuestion) -> Vec<StateGate> {
 
 /// Outcome of one multiple of the workload.
 enum Gate {
-    /// It is carried in every state that the model has.
+    /// The multiple is carried in every state that the model has.
     Open { slack: f64, times: f64 },
-    /// It is not carried in one of them.
+    /// The multiple is not carried in one of the states.
     Shut { left_out: LeftOut, outcomes: Vec<StateGate> },
 }
 
@@ -329,7 +331,7 @@ enum StateGate {
     Unseen,
 }
 
-/// Whether a design carries a multiple of the workload in every state.
+/// Checks that a design carries a multiple of the workload in every state.
 fn gate(
     design: &Configuration,
     bound: f64,

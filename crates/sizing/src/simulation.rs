@@ -368,7 +368,7 @@ fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
     paired
 }
 
-/// Whether the second and the last third have one level, and caches pass on what they take.
+/// Returns true if the second and the last third have one level, and caches destage as much as they take.
 fn is_level(batches: &[Batch]) -> bool {
     let third = batches.len() / 3;
     if third < 2 {
@@ -391,8 +391,8 @@ fn is_level(batches: &[Batch]) -> bool {
     })
 }
 
-/// Whether latencies are far beyond a requirement in the second and the last third and grow from one to the other: I/Os arrive faster
-/// than they are answered, and however long that lasts, the requirement does not hold.
+/// Returns true if latencies are far beyond a requirement in the second and the last third and grow from one to the other: I/Os
+/// arrive faster than they are completed, and however long that lasts, the requirement does not hold.
 fn is_out_of_reach(batches: &[Batch], requirements: &[Requirement]) -> bool {
     let third = batches.len() / 3;
     let parts = [&batches[third..2 * third], &batches[2 * third..]];

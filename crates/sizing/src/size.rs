@@ -20,7 +20,7 @@ const YEARS_LIMIT: u32 = 50;
 pub struct Growth {
     /// Share that comes on top each year.
     pub per_year: f64,
-    /// Years that are looked at.
+    /// Number of years to plan for.
     pub years: u32,
 }
 
@@ -37,7 +37,7 @@ impl Growth {
         Ok(Growth { per_year: percent / 100.0, years })
     }
 
-    /// Times the workload after so many years.
+    /// Returns the multiple of the workload after a number of years.
     pub fn times(&self, years: u32) -> f64 {
         (0..years).fold(1.0, |times, _| times * (1.0 + self.per_year))
     }
@@ -96,13 +96,13 @@ pub struct SizeQuestion {
     pub case: Case,
     /// Bytes that it stores, where that is known.
     pub capacity_bytes: Option<u64>,
-    /// Bytes that it writes in a day; without it its rate lasts all day.
+    /// Bytes written in a day; without it, the rate of the workload holds all day.
     pub written_bytes_per_day: Option<u64>,
     /// Latencies that must hold.
     pub requirements: Vec<Requirement>,
     /// Its growth.
     pub growth: Option<Growth>,
-    /// States that are looked at.
+    /// States to examine.
     pub states: Vec<State>,
     /// Work of each point.
     pub effort: Effort,
@@ -154,14 +154,14 @@ pub struct SizeRow {
     pub write_amplification: Option<f64>,
     /// Flash units that are programmed for one that a drive is given.
     pub flash_write_amplification: Option<f64>,
-    /// Years until the drives have taken what they are rated for.
+    /// Years until the drives have taken their rated writes.
     pub endurance_years: Option<f64>,
     /// Seconds of the rebuild of a lost drive: simulated in the state `rebuilding`, otherwise at the described rate.
     pub rebuild_s: Option<f64>,
     /// No other design has at most its cost and at least its headroom, and more of either. The cost is the price where all designs
     /// have one, otherwise the number of drives.
     pub pareto: bool,
-    /// Why a search of a space did not look for its headroom; `None` where it did.
+    /// Reason why a search of a space did not determine its headroom; `None` where it did.
     pub left_out: Option<LeftOut>,
     /// Times the workload that it does not carry, where its headroom was not looked for.
     pub headroom_below: Option<f64>,
@@ -217,7 +217,7 @@ impl SizeRow {
 /// Answer of a simulation about a design in a state.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome<T> {
-    /// It serves, and this was simulated.
+    /// Result of the simulation; the array serves in this state.
     Simulated(T),
     /// Data is lost or out of reach, or does not fit.
     Fails(String),
@@ -366,7 +366,7 @@ fn judge(row: &mut SizeRow, found: &Headroom, question: &SizeQuestion) {
     };
 }
 
-/// How long drives last, and how long a rebuild takes, at the carried point nearest to the workload.
+/// Fills in the endurance of drives and the duration of a rebuild, at the carried point nearest to the workload.
 fn lasts(row: &mut SizeRow, parts: &Array, found: &Headroom, question: &SizeQuestion) {
     let off = |point: &&HeadroomPoint| libm::fabs(libm::log(point.times));
     let carried = found.points.iter().filter(|point| point.kept_up());

@@ -41,8 +41,8 @@ impl Axis {
     }
 }
 
-/// Designs of a space, the last axis fastest, and the reasons of those that no array can have; the array as it is where there is no
-/// axis. Refused where no design is left.
+/// Lists the designs of a space, the last axis fastest, and the reasons of those that are invalid; the array itself where there
+/// is no axis. Refused where no design is left.
 pub fn designs(
     array: &Configuration,
     space: &[Axis],

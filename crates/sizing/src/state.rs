@@ -31,7 +31,7 @@ pub enum State {
 /// Array in a state.
 #[derive(Debug, Clone)]
 pub(crate) enum InState {
-    /// It serves: so it is set up, and so the case begins.
+    /// Configuration and initial events of an array that serves in this state.
     Serves(Box<Configuration>, Vec<CaseEvent>),
     /// Data is lost, or cannot be reached.
     Down(String),

@@ -40,7 +40,7 @@ pub(crate) struct ToolOutput {
     /// Name of the tool.
     pub tool: &'static str,
     pub samples: Vec<ToolSample>,
-    /// What the output does not tell.
+    /// Facts that the output does not show.
     pub not_known: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ fn format_of(head: &str) -> Option<Format> {
     })
 }
 
-/// Whether a file begins as the output of a tool does.
+/// Returns true if a file begins as the output of a tool does.
 pub fn is_tool_output(head: &[u8]) -> bool {
     format_of(&String::from_utf8_lossy(head)).is_some()
 }
@@ -462,7 +462,7 @@ fn counter_path(text: &str) -> Option<(String, String, String)> {
     Some((object.to_ascii_lowercase(), instance.to_owned(), counter.to_ascii_lowercase()))
 }
 
-/// Which of the four rates a counter is, with its factor.
+/// Returns which of the four rates a counter is, with its factor.
 fn rate_of_counter(object: &str, counter: &str) -> Option<(usize, f64)> {
     match (object, counter) {
         ("physicaldisk", "disk reads/sec") => Some((0, 1.0)),

@@ -19,12 +19,13 @@ pub(crate) struct Wear {
     pub write_amplification: Option<f64>,
     /// Units that flash programs for a unit that a drive is given; `None` without a flash translation layer.
     pub flash_write_amplification: Option<f64>,
-    /// Years until the group that wears fastest has taken what it is rated for; `None` where solid-state drives that are written
+    /// Years until the group that wears fastest has taken its rated writes; `None` where solid-state drives that are written
     /// have no rating, or none are written.
     pub endurance_years: Option<f64>,
 }
 
-/// Wear at a simulated level that is `times` the workload, of which so many bytes a day are written, or its rate all day long.
+/// Computes the wear at a simulated level that is `times` the workload, from the bytes written in a day, or from its rate
+/// all day long.
 pub(crate) fn wear(array: &Array, level: &Level, times: f64, written_bytes_per_day: Option<u64>) -> Wear {
     let host_bytes = level.write.bytes as f64;
     if host_bytes <= 0.0 {

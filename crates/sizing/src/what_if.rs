@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 /// Most configurations of one question.
 const CONFIGURATIONS_LIMIT: usize = 256;
 
-/// Line of an answer: a configuration with what it does.
+/// Line of an answer: a configuration with its performance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Keys that differ from the array as it is, with their values.
+    /// Keys that differ from the original array, with their values.
     pub change: Map<String, Value>,
-    /// What it does.
+    /// Answer of the simulation.
     pub answer: Answer,
 }
 
@@ -55,7 +55,8 @@ pub(crate) fn rounded(value: f64) -> Value {
     json!(if rounded == 0.0 { 0.0 } else { rounded })
 }
 
-/// The array as it is, with each value of each change alone, and, where several keys change, with the last value of all of them.
+/// Answers for the original array, for each value of each change alone, and, where several keys change, for the last value
+/// of all of them.
 pub fn what_if(
     array: &Configuration,
     case: &Case,

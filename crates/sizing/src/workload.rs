@@ -19,12 +19,12 @@ pub(crate) const RUNTIME_S: u64 = 3600;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// One line: what it is.
+    /// Title in one line.
     pub title: String,
     /// Source of its figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// What the source does not tell.
+    /// Facts that the source does not show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_known: Vec<String>,
     /// Bytes that are stored.
@@ -71,7 +71,7 @@ impl Stream {
 }
 
 impl Workload {
-    /// Text of a workload file; texts are quoted as in JSON, of which YAML takes all.
+    /// Returns the text of a workload file; texts are quoted as in JSON, which YAML reads.
     pub fn text(&self) -> String {
         let quoted = |text: &str| Value::from(text).to_string();
         let mut text = format!("title: {}\n", quoted(&self.title));
@@ -179,7 +179,7 @@ pub(crate) fn load_iops(load: &load::LoadSpec) -> Option<f64> {
     }
 }
 
-/// The case with so many times its rate.
+/// Returns the case at a multiple of its rate.
 pub(crate) fn times(case: &Case, factor: f64) -> Case {
     let mut case = case.clone();
     for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {

@@ -216,7 +216,7 @@ fn rounded(iops: f64) -> f64 {
     (iops * 100.0).round() / 100.0
 }
 
-/// Workload of a trace: its busiest minute, reads and writes each, and of each what is sequential and what is not.
+/// Makes the workload of a trace: its busiest minute, with sequential and random reads and writes apart.
 pub fn workload_of_trace(name: &str, trace: &Trace) -> Result<Workload, SizingError> {
     let (records, duration_ns) = busiest_minute(trace.records());
     let parts = [
@@ -293,7 +293,7 @@ fn busiest_minute(records: &[TraceRecord]) -> (&[TraceRecord], u64) {
     (&records[best], MINUTE_NS)
 }
 
-/// Whether each record begins where one of the last few of its direction ended.
+/// Marks the records that begin where one of the last few of their direction ended.
 fn sequential(records: &[TraceRecord]) -> Vec<bool> {
     let mut ends: BTreeMap<bool, Vec<u64>> = BTreeMap::new();
     records

@@ -16,9 +16,9 @@ pub struct NewCase {
     pub name: String,
     /// All settings resolved, in the order in which results show them.
     pub settings: Map<String, Value>,
-    /// How long the plan says it takes.
+    /// Duration estimated from the plan.
     pub estimated_duration_ns: u64,
-    /// How much the plan says it writes at most.
+    /// Upper bound of the bytes written, from the plan.
     pub estimated_write_bytes: u64,
 }
 
@@ -78,15 +78,15 @@ pub struct CaseRecord {
     pub name: String,
     /// All settings resolved.
     pub settings: Map<String, Value>,
-    /// How long the plan says it takes.
+    /// Duration estimated from the plan.
     pub estimated_duration_ns: u64,
-    /// How much the plan says it writes at most.
+    /// Upper bound of the bytes written, from the plan.
     pub estimated_write_bytes: u64,
-    /// How far it is. A new attempt under way at a failed case does not hide the failure.
+    /// State of the case. A new attempt under way at a failed case does not hide the failure.
     pub state: CaseState,
-    /// How many attempts were begun.
+    /// Number of attempts begun.
     pub attempts: u32,
-    /// Why it failed, was refused or not settable.
+    /// Reason why it failed, was refused or not settable.
     pub error: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub struct DirectionTotals {
     pub errors: u64,
     /// Completion latency; in open loop from the intended arrival.
     pub latency: Histogram,
-    /// In open loop, from issue to completion.
+    /// Service latency of an open loop, from issue to completion.
     pub service: Option<Histogram>,
 }
 
@@ -187,9 +187,9 @@ impl LoadOutcome {
 /// Outcome and totals of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseOutcome {
-    /// How it ended.
+    /// Status at the end.
     pub status: CaseStatus,
-    /// What issued the load: `sim`, `fio`, `ring`, `import`.
+    /// Engine that issued the load: `sim`, `fio`, `ring`, `import`.
     pub engine: String,
     /// The target, as on the command line.
     pub target: String,
@@ -197,10 +197,10 @@ pub struct CaseOutcome {
     pub duration_ns: u64,
     /// The totals of each load. Exact where the engine printed them; `Run::totals_from_samples` otherwise.
     pub loads: Vec<LoadOutcome>,
-    /// Why it did not end as done.
+    /// Reason why it did not end as done.
     pub error: Option<String>,
-    /// What the reader of the results should know.
+    /// Warnings for the reader of the results.
     pub warnings: Vec<String>,
-    /// How much of it was simulated, where windows stand for the rest.
+    /// Simulated share of the case, where windows represent the rest.
     pub extrapolation: Option<Extrapolation>,
 }

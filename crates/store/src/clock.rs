@@ -26,7 +26,7 @@ impl RunClock {
         RunClock { clock_start_ns: 0, monotonic_start_ns: 0 }
     }
 
-    /// What the clock shows.
+    /// Returns the time on the run's clock.
     pub fn now_ns(&self) -> u64 {
         self.clock_start_ns + monotonic_ns().saturating_sub(self.monotonic_start_ns)
     }
@@ -43,7 +43,7 @@ pub(crate) fn utc_now_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What tells one boot of a machine from another; monotonic times of different boots do not compare.
+/// Returns the identifier of this boot of the machine; monotonic times of different boots do not compare.
 pub(crate) fn boot_id() -> Result<String, StoreError> {
     let path = std::path::Path::new("/proc/sys/kernel/random/boot_id");
     let text = std::fs::read_to_string(path).map_err(|source| StoreError::io("read", path, source))?;

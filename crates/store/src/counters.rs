@@ -8,22 +8,22 @@ use std::collections::BTreeMap;
 /// One value of one counter, to append.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counter<'a> {
-    /// Where it came from: `diskstats`, `cpu`, `twin`, `smart`.
+    /// Telemetry source: `diskstats`, `cpu`, `twin`, `smart`.
     pub source: &'a str,
-    /// What it is about: `sda`, `cpu3`, `controller-0`.
+    /// Entity that it belongs to: `sda`, `cpu3`, `controller-0`.
     pub entity: &'a str,
-    /// What it counts, with its unit last.
+    /// Name of the counter, with its unit last.
     pub name: &'a str,
-    /// Its value; not a number is left out.
+    /// Value; a value that is not a number is not stored.
     pub value: f64,
 }
 
 /// One value of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterPoint {
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
-    /// Since the start of the case's load, where it had started.
+    /// Time since the start of the case's load, in nanoseconds, where it had started.
     pub case_at_ns: Option<u64>,
     /// The value.
     pub value: f64,
@@ -32,19 +32,19 @@ pub struct CounterPoint {
 /// All values of one counter, in order of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CounterSeries {
-    /// Where it came from.
+    /// Telemetry source.
     pub source: String,
-    /// What it is about.
+    /// Entity that the counter belongs to.
     pub entity: String,
-    /// What it counts.
+    /// Name of the counter, with its unit last.
     pub name: String,
     /// The values.
     pub points: Vec<CounterPoint>,
 }
 
 impl Run {
-    /// Appends what a probe read at one time, in one transaction. `case_index` is the case under way, if any;
-    /// of two values of the same counter the later stays.
+    /// Appends the counters that a probe read at one time, in one transaction. `case_index` is the case under
+    /// way, if any; of two values of the same counter the later stays.
     pub fn append_counters(
         &mut self,
         case_index: Option<u32>,
@@ -102,21 +102,31 @@ impl Run {
 impl RunReader {
     /// The counters of the attempt that counts, as series in the order of source, entity and name.
     pub fn counters(&self, case_index: u32) -> Result<Vec<CounterSeries>, StoreError> {
+        self.counters_of(case_index, &|_, _| true)
+    }
+
+    /// Of these counters those whose source and name are wanted.
+    pub fn counters_of(
+        &self,
+        case_index: u32,
+        is_wanted: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Vec<CounterSeries>, StoreError> {
         match self.counted_attempt(case_index)? {
-            Some(attempt_id) => self.counter_series("counter_times.attempt_id = ?1", [attempt_id]),
+            Some(attempt_id) => self.counter_series("counter_times.attempt_id = ?1", [attempt_id], is_wanted),
             None => Ok(Vec::new()),
         }
     }
 
     /// The counters that were read while no case was under way.
     pub fn counters_between_cases(&self) -> Result<Vec<CounterSeries>, StoreError> {
-        self.counter_series("counter_times.attempt_id IS NULL", [])
+        self.counter_series("counter_times.attempt_id IS NULL", [], &|_, _| true)
     }
 
     fn counter_series(
         &self,
         condition: &str,
         parameters: impl rusqlite::Params,
+        is_wanted: &dyn Fn(&str, &str) -> bool,
     ) -> Result<Vec<CounterSeries>, StoreError> {
         // Series are told apart by number and put in the order of their names at the end: sorting every value by
         // three texts took nine tenths of the time that findings take.
@@ -131,12 +141,14 @@ impl RunReader {
         let mut name = self.prepare("SELECT source, entity, name FROM counter_series WHERE id = ?1")?;
         let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
         let mut series: Vec<CounterSeries> = Vec::new();
-        let mut places: BTreeMap<i64, usize> = BTreeMap::new();
+        // The place of a series by its number; `None` where nobody wants it.
+        let mut places: BTreeMap<i64, Option<usize>> = BTreeMap::new();
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
             let mut read = || -> rusqlite::Result<()> {
                 let id: i64 = row.get(0)?;
                 let place = match places.get(&id) {
-                    Some(&place) => place,
+                    Some(&Some(place)) => place,
+                    Some(None) => return Ok(()),
                     None => {
                         let [source, entity, name] = match names.get(&id) {
                             Some(known) => known.clone(),
@@ -146,8 +158,12 @@ impl RunReader {
                                 names.entry(id).or_insert(read).clone()
                             }
                         };
+                        if !is_wanted(&source, &name) {
+                            places.insert(id, None);
+                            return Ok(());
+                        }
                         series.push(CounterSeries { source, entity, name, points: Vec::new() });
-                        places.insert(id, series.len() - 1);
+                        places.insert(id, Some(series.len() - 1));
                         series.len() - 1
                     }
                 };

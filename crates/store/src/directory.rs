@@ -10,12 +10,12 @@ pub(crate) const MANIFEST_FILE: &str = "manifest.json";
 pub(crate) const DATABASE_FILE: &str = "run.sqlite";
 pub(crate) const LOCK_FILE: &str = "lock";
 pub(crate) const CASES_DIRECTORY: &str = "cases";
-/// Where the pictures of a run's plan are kept, under their names in the plan.
+/// Directory of the pictures of a run's plan, under their names in the plan.
 pub const PICTURES_DIRECTORY: &str = "pictures";
 /// Bytes of a case's name that its directory keeps; file systems allow 255 for a whole name.
 const CASE_NAME_LIMIT_BYTES: usize = 80;
 
-/// Where the engine's files of one attempt of a case go.
+/// Returns the directory for the engine's files of one attempt of a case.
 pub(crate) fn case_directory(run: &Path, case_index: u32, name: &str, attempt: u32) -> PathBuf {
     let mut directory = format!("{case_index:04}-");
     for character in name.chars().take(CASE_NAME_LIMIT_BYTES) {
@@ -29,8 +29,8 @@ pub(crate) fn case_directory(run: &Path, case_index: u32, name: &str, attempt: u
     run.join(CASES_DIRECTORY).join(directory)
 }
 
-/// Whether a directory holds nothing but what a creation leaves that was cut short before its manifest was written:
-/// nothing had been measured then.
+/// Returns true if a directory is empty but for the remains of a creation that was cut short before its manifest
+/// was written: nothing had been measured then.
 pub(crate) fn is_free_for_new_run(directory: &Path) -> Result<bool, StoreError> {
     let entries = fs::read_dir(directory).map_err(|source| StoreError::io("list", directory, source))?;
     for entry in entries {

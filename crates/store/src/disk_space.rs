@@ -10,7 +10,7 @@ pub(crate) const ROOM_FILE: &str = "room.tmp";
 /// Twice what SQLite asks for at once, which is 32 KiB of shared memory.
 const ROOM_BYTES: usize = 64 << 10;
 
-/// Whether a little more can be written beside a file. False only where the file system says that it is full.
+/// Returns true if a little more can be written beside a file: false only where the file system says that it is full.
 pub(crate) fn has_room_beside(path: &Path) -> bool {
     let probe = path.with_file_name(ROOM_FILE);
     let write = || {
@@ -24,7 +24,7 @@ pub(crate) fn has_room_beside(path: &Path) -> bool {
     !written.is_err_and(|error| is_out_of_room(&error))
 }
 
-/// A used-up quota is a full disk to whoever has to make room.
+/// Returns true if the disk is full or the quota used up: the user has to make room for both.
 pub(crate) fn is_out_of_room(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

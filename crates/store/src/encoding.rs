@@ -80,11 +80,11 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
         },
         _ => return Err(DecodeError::UnknownVersion),
     };
-    let mut histogram = Histogram::new();
     let filled = take(&mut rest)?;
     if filled > BIN_COUNT as u128 {
         return Err(DecodeError::BadBin);
     }
+    let mut histogram = Histogram::new();
     if filled > 0 || unbinned > 0 {
         let sum_ns = take(&mut rest)?;
         let min_ns = take_u64(&mut rest)?;
@@ -95,6 +95,7 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
         }
         let mut index = 0usize;
         let mut total = unbinned;
+        let mut bins = Vec::with_capacity(filled as usize);
         for bin in 0..filled {
             let step = usize::try_from(take_u64(&mut rest)?).map_err(|_| DecodeError::BadBin)?;
             if step == 0 && bin > 0 {
@@ -106,12 +107,11 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram, DecodeError> {
                 return Err(DecodeError::BadBin);
             }
             total = total.checked_add(count).ok_or(DecodeError::TooLarge)?;
-            histogram.add_bin(index, count);
+            bins.push((index as u16, count));
         }
-        histogram.add_unbinned(unbinned, 0, None, None);
-        histogram.set_exact(sum_ns, min_ns, max_ns);
+        // Straight into the form in which it is kept: a place for every bin costs more than all the rest.
+        histogram = Histogram::of_filled(bins, unbinned, (sum_ns, min_ns, max_ns));
     }
-    histogram.compact();
     if rest.is_empty() { Ok(histogram) } else { Err(DecodeError::TrailingBytes) }
 }
 

@@ -12,7 +12,7 @@ pub enum StoreError {
     DiskFull {
         /// The file or directory that could not be written.
         path: PathBuf,
-        /// What the system or SQLite said.
+        /// Error of the system or of SQLite.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Another process writes the run.
@@ -40,21 +40,21 @@ pub enum StoreError {
     WrongVersion {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Version of the file.
         found: i64,
-        /// What we read.
+        /// Version that this program reads.
         supported: i64,
     },
     /// Runs that are not all the shards of one run.
     #[error("cannot merge: {detail}")]
     CannotMerge {
-        /// Why, and which of them.
+        /// Reason, and the run directories that it concerns.
         detail: String,
     },
     /// Shards that are missing, or given more than once.
     #[error("cannot merge: {detail}")]
     ShardsDiffer {
-        /// Which, in words.
+        /// Difference, in words.
         detail: String,
         /// Cases of the whole run.
         cases: usize,
@@ -68,17 +68,17 @@ pub enum StoreError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was wrong.
+        /// Damage that was found.
         detail: String,
     },
     /// The system refused a file operation.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried.
+        /// Action that failed.
         action: &'static str,
-        /// On what.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// SQLite refused.
@@ -86,15 +86,15 @@ pub enum StoreError {
     Database {
         /// The database.
         path: PathBuf,
-        /// What SQLite said.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
     /// A case that the run does not have.
     #[error("the run has no case {case_index}: it has {cases_total} cases, counted from 0")]
     NoSuchCase {
-        /// What was asked for.
+        /// Number of the case that was requested.
         case_index: u32,
-        /// How many there are.
+        /// Number of cases in the run.
         cases_total: u32,
     },
     /// Something was appended to a case that is not under way.
@@ -112,9 +112,9 @@ pub enum StoreError {
     /// A value that the run directory cannot hold.
     #[error("{what} cannot be stored: {detail}")]
     Invalid {
-        /// What it was.
+        /// Thing that is invalid.
         what: &'static str,
-        /// Why not.
+        /// Reason why it is invalid.
         detail: String,
     },
     /// A mark was set on a run that no process carries out.
@@ -130,7 +130,7 @@ fn writer(pid: &Option<u32>) -> String {
 }
 
 impl StoreError {
-    /// Whether a disk or database failed, as against a request that was refused.
+    /// Returns true if a disk or database failed, and false if a request was refused.
     pub fn is_failure(&self) -> bool {
         matches!(self, StoreError::DiskFull { .. } | StoreError::Io { .. } | StoreError::Database { .. })
     }

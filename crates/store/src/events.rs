@@ -10,39 +10,39 @@ use std::path::Path;
 /// Event of a run: a plan's event, a mark, a phase.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
     /// The case that was under way.
     pub case_index: Option<u32>,
-    /// Since the start of the case's load.
+    /// Time since the start of the case's load, in nanoseconds.
     pub case_at_ns: Option<u64>,
-    /// What kind it is: `mark`, `fault`, `update`.
+    /// Kind of the event: `mark`, `fault`, `update`.
     pub kind: String,
-    /// What happened, for people.
+    /// Description of the event for people.
     pub text: String,
-    /// Its particulars, for programs.
+    /// Data of the event, for programs.
     pub data: Option<Value>,
 }
 
 /// Warning to the reader of the results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Warning {
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
     /// The case it is about.
     pub case_index: Option<u32>,
-    /// What it says.
+    /// Text of the warning.
     pub text: String,
 }
 
 /// A setting of the host or the array that arraylab changed or put back.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettingChange {
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
     /// The case it was changed for.
     pub case_index: Option<u32>,
-    /// Whose it is: `host`, `array`.
+    /// Scope of the setting: `host`, `array`.
     pub scope: String,
     /// Its name or path.
     pub name: String,
@@ -142,7 +142,7 @@ fn live_clock(connection: &Connection, boot_id: &str) -> rusqlite::Result<Option
 }
 
 impl RunReader {
-    /// All events, in order of time.
+    /// Lists all events, in order of time.
     pub fn events(&self) -> Result<Vec<Event>, StoreError> {
         self.select_events(
             "SELECT at_ns, case_id, case_at_ns, kind, text, data
@@ -185,7 +185,7 @@ impl RunReader {
         Ok(events)
     }
 
-    /// All warnings about the run and about the attempts that count, in order of time.
+    /// Lists all warnings about the run and about the attempts that count, in order of time.
     pub fn warnings(&self) -> Result<Vec<Warning>, StoreError> {
         self.collect(
             "SELECT warnings.at_ns, attempts.case_id, warnings.text
@@ -196,7 +196,7 @@ impl RunReader {
         )
     }
 
-    /// All changes of settings, in the order in which they were made.
+    /// Lists all changes of settings, in the order in which they were made.
     pub fn setting_changes(&self) -> Result<Vec<SettingChange>, StoreError> {
         self.collect(
             "SELECT at_ns, case_id, scope, name, before_value, after_value

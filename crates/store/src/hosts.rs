@@ -158,7 +158,7 @@ impl Run {
 }
 
 impl RunReader {
-    /// Whether the run has tables of hosts: earlier versions made none.
+    /// Returns true if the run has tables of hosts: earlier versions made none.
     fn has_hosts(&self) -> Result<bool, StoreError> {
         let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'host_totals'";
         Ok(self.read_one::<i64>(sql, [])?.unwrap_or_default() > 0)

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// How often, and after what pause, a writer tries again: `is_held` holds a shared lock for microseconds.
+/// Attempts of a writer to lock, with a pause after each: `is_held` holds a shared lock for microseconds.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -55,7 +55,7 @@ impl WriterLock {
     }
 }
 
-/// Whether a live process writes the run, and the process that wrote it last.
+/// Returns true if a live process writes the run, with the process that wrote it last.
 pub(crate) fn is_held(directory: &Path) -> Result<(bool, Option<u32>), StoreError> {
     let path = directory.join(LOCK_FILE);
     let mut file = match File::open(&path) {

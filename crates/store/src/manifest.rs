@@ -18,7 +18,7 @@ const MANIFEST_LIMIT_BYTES: u64 = 64 << 20;
 pub struct SourceText {
     /// Its name.
     pub name: String,
-    /// Where it came from: a path, or `shipped`.
+    /// Source of the text: a path, or `shipped`.
     pub source: String,
     /// The whole text.
     pub text: String,
@@ -27,9 +27,9 @@ pub struct SourceText {
 /// One target of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ManifestTarget {
-    /// As on the command line.
+    /// Target as on the command line.
     pub spec: String,
-    /// What identifies the device, so that a resume can refuse another one under the same name.
+    /// Identity of the device, so that a resume can refuse another one under the same name.
     pub identity: Value,
 }
 
@@ -38,7 +38,7 @@ pub struct ManifestTarget {
 pub struct ManifestHost {
     /// Its name.
     pub name: String,
-    /// Where it is, as on the command line.
+    /// Address, as on the command line.
     pub address: String,
     /// Its targets, as it names them.
     pub targets: Vec<ManifestTarget>,
@@ -58,7 +58,7 @@ pub struct Selection {
     pub set: Vec<(String, String)>,
 }
 
-/// What a run was asked to do, and on what. Written once, before the first case.
+/// Manifest of a run: plan, array, targets, selection and host. Written once, before the first case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`MANIFEST_VERSION`]; readers refuse others.
@@ -67,7 +67,7 @@ pub struct Manifest {
     pub arraylab_version: String,
     /// Names the run among others; [`new_run_id`] makes one.
     pub run_id: String,
-    /// When it was created, in UTC (RFC 3339). Set by `Run::create` where empty.
+    /// Time of creation, in UTC (RFC 3339). Set by `Run::create` where empty.
     pub created_utc: String,
     /// The seed of addresses, mixes and twins.
     pub seed: u64,
@@ -80,9 +80,9 @@ pub struct Manifest {
     /// Hosts that issue the load, where other hosts do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<ManifestHost>,
-    /// What issued the load: `sim`, `fio`, `ring`, or `import`.
+    /// Engine that issued the load: `sim`, `fio`, `ring`, or `import`.
     pub engine: String,
-    /// Which cases were chosen.
+    /// Selection of cases.
     pub selection: Selection,
     /// Array settings given with the target (`twin:NAME,key=value`), which plans override.
     pub overrides: Vec<(String, String)>,
@@ -94,7 +94,7 @@ pub struct Manifest {
     pub host: Value,
     /// Metadata of the plan and its stages that the report shows.
     pub plan_details: Value,
-    /// What sets a real array, as on the command line.
+    /// Driver of a real array, as on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array_driver: Option<String>,
     /// The time that the run was given.
@@ -112,7 +112,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Whether a case is to be carried out in this run directory.
+    /// Returns true if a case is to be carried out in this run directory.
     pub fn has_case(&self, case_index: u32) -> bool {
         self.shard.as_ref().is_none_or(|shard| shard.contains(case_index))
     }
@@ -125,7 +125,7 @@ pub struct LeftOutCase {
     pub stage: String,
     /// Its name.
     pub case: String,
-    /// Why, in words.
+    /// Reason in words.
     pub reason: String,
 }
 

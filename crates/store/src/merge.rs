@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// So many shards or cases are named in a refusal.
 const NAMED_LIMIT: usize = 10;
 
-/// Puts the runs of all shards of a plan together as one run in `out`: its results are those of a run that carried out all cases.
-/// Refused where a shard is missing, given twice or not at its end, and where plan, array, version, seed or another part of the request
-/// differs. `out` appears when all of it is there.
+/// Merges the runs of all shards of a plan into one run in `out`: its results are those of a run that carried out all cases.
+/// Refused where a shard is missing, given twice or not at its end, and where plan, array, version, seed or another part of the
+/// request differs. `out` appears only when it is complete.
 pub fn merge(runs: &[PathBuf], out: &Path, command_line: &[String]) -> Result<RunStatus, StoreError> {
     let parts = runs.iter().map(|directory| RunReader::open(directory)).collect::<Result<Vec<_>, _>>()?;
     let parts = in_order(parts)?;
@@ -290,7 +290,7 @@ impl RowNumbers {
         Ok(RowNumbers { largest })
     }
 
-    /// What stands in a column of the whole run for what stands there in a part.
+    /// Returns the SQL expression that renumbers a column of a part for the whole run.
     fn value(&self, table: &str, column: &str) -> String {
         let numbered = |of: &str| format!("{column} + {}", self.largest.get(of).copied().unwrap_or(0));
         match column {

@@ -21,9 +21,9 @@ pub struct RunReader {
 /// Start of an attempt at a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptStart {
-    /// In nanoseconds since 1970.
+    /// UTC time, in nanoseconds since 1970.
     pub utc_ns: u64,
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
 }
 
@@ -71,12 +71,12 @@ impl RunReader {
             .map_err(|error| StoreError::database(path, error))
     }
 
-    /// What the run was asked to do.
+    /// Returns the manifest of the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Every case, in the order of the plan.
+    /// Lists every case, in the order of the plan.
     pub fn cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
         let mut statement = self.prepare(&format!("{CASE_QUERY} ORDER BY cases.id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
@@ -87,14 +87,14 @@ impl RunReader {
         Ok(cases)
     }
 
-    /// The cases that are to be carried out in this run directory: all, or those of its shard.
+    /// Lists the cases to carry out in this run directory: all, or those of its shard.
     pub fn own_cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
         let mut cases = self.cases()?;
         cases.retain(|case| self.manifest.has_case(case.index));
         Ok(cases)
     }
 
-    /// One case.
+    /// Returns one case.
     pub fn case(&self, case_index: u32) -> Result<CaseRecord, StoreError> {
         let mut statement = self.prepare(&format!("{CASE_QUERY} WHERE cases.id = ?1"))?;
         let mut rows = statement.query([case_index]).map_err(|error| self.failed(error))?;
@@ -107,7 +107,7 @@ impl RunReader {
         }
     }
 
-    /// Where the engine's files of the attempt that counts are; it need not exist.
+    /// Returns the directory with the engine's files of the attempt that counts; it need not exist.
     pub fn case_directory(&self, case_index: u32) -> Result<PathBuf, StoreError> {
         let record = self.case(case_index)?;
         let attempt = match self.counted_attempt(case_index)? {
@@ -117,7 +117,8 @@ impl RunReader {
         Ok(directory::case_directory(&self.directory, case_index, &record.name, attempt))
     }
 
-    /// When the attempt at a case that counts began: in nanoseconds since 1970, and on the run's clock. `None` where none was.
+    /// Returns the start of a case's attempt that counts: in nanoseconds since 1970, and on the run's clock. `None` where
+    /// none counts.
     pub fn attempt_start(&self, case_index: u32) -> Result<Option<AttemptStart>, StoreError> {
         let Some(id) = self.counted_attempt(case_index)? else { return Ok(None) };
         self.prepare("SELECT started_utc_ns, started_at_ns FROM attempts WHERE id = ?1")?
@@ -136,8 +137,8 @@ impl RunReader {
         .map(Option::flatten)
     }
 
-    /// Where the clock of a resumed run goes on: at the wall-clock time since its creation, and never before
-    /// anything that it already holds.
+    /// Returns the time at which the clock of a resumed run continues: the wall-clock time since its
+    /// creation, and never before any time that the run already holds.
     pub(crate) fn resume_clock_ns(&self, utc_ns: u64) -> Result<u64, StoreError> {
         let created_utc_ns: u64 =
             self.read_one("SELECT min(started_utc_ns) FROM sessions", [])?.flatten().unwrap_or(utc_ns);
@@ -193,10 +194,18 @@ impl RunReader {
         self.connection.prepare_cached(sql).map_err(|error| self.failed(error))
     }
 
-    /// Whether the database has a table: runs of older versions lack some.
+    /// Returns true if the database has a table: runs of older versions lack some.
     pub(crate) fn has_table(&self, name: &str) -> Result<bool, StoreError> {
         let found: Option<i64> = self.read_one("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])?;
         Ok(found.is_some())
+    }
+
+    /// Whether the database has a table with any row.
+    pub(crate) fn has_rows(&self, table: &str) -> Result<bool, StoreError> {
+        if !self.has_table(table)? {
+            return Ok(false);
+        }
+        Ok(self.read_one::<i64>(&format!("SELECT 1 FROM {table} LIMIT 1"), [])?.is_some())
     }
 
     /// The first column of the first row.

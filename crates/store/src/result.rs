@@ -291,7 +291,7 @@ impl RunReader {
         Ok(self.indexed_results()?.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// As `results`, each with the index of its case.
+    /// Lists the results as [`RunReader::results`] does, each with the index of its case.
     pub fn indexed_results(&self) -> Result<Vec<(u32, CaseResult)>, StoreError> {
         self.select_results("", [])
     }
@@ -318,6 +318,10 @@ impl RunReader {
              {condition}
              ORDER BY cases.id"
         ))?;
+        // What few cases or none have is read once for all of them, or not at all.
+        let has_confidences = self.has_rows("latency_confidences")?;
+        let has_hosts = self.has_rows("case_hosts")?;
+        let has_warnings = self.has_rows("warnings")?;
         let rows = statement.query_map(parameters, outcome_row).map_err(|error| self.failed(error))?;
         let mut results = Vec::new();
         for row in rows {
@@ -326,31 +330,37 @@ impl RunReader {
             let mut result = row.result;
             result.settings = self.parse_json(&row.settings)?;
             result.status = self.parse_status(&row.status)?;
-            result.warnings = self.warnings_of(row.attempt_id)?;
-            if let Some(extrapolation) = &mut result.extrapolation {
+            if has_warnings {
+                result.warnings = self.warnings_of(row.attempt_id)?;
+            }
+            if let Some(extrapolation) = &mut result.extrapolation
+                && has_confidences
+            {
                 let known = |direction| self.latency_confidence(row.attempt_id, direction);
                 (extrapolation.read, extrapolation.write) = (known("read")?, known("write")?);
             }
             add_totals(&mut result, &loads, row.duration_ns);
-            let hosts = self.host_totals_of(row.attempt_id)?;
-            result.hosts = (!hosts.is_empty()).then(|| hosts.iter().map(host_result).collect());
+            if has_hosts {
+                let hosts = self.host_totals_of(row.attempt_id)?;
+                result.hosts = (!hosts.is_empty()).then(|| hosts.iter().map(host_result).collect());
+            }
             results.push((row.case_index, result));
         }
         Ok(results)
     }
 
-    /// How sure the latencies of a direction are; `None` where the direction did nothing or the run does not say.
+    /// Returns the confidence of a direction's latencies; `None` where the direction did nothing or the run has no
+    /// confidence.
     fn latency_confidence(
         &self,
         attempt_id: i64,
         direction: &str,
     ) -> Result<Option<LatencyConfidence>, StoreError> {
-        let exists: Option<i64> = self.read_one(
-            "SELECT count(*) FROM sqlite_schema WHERE name = 'latency_confidences' AND EXISTS
-             (SELECT 1 FROM totals WHERE attempt_id = ?1 AND direction = ?2 AND ios > 0)",
+        let did_any: Option<i64> = self.read_one(
+            "SELECT 1 FROM totals WHERE attempt_id = ?1 AND direction = ?2 AND ios > 0 LIMIT 1",
             rusqlite::params![attempt_id, direction],
         )?;
-        if exists.unwrap_or_default() == 0 {
+        if did_any.is_none() {
             return Ok(None);
         }
         let mut statement = self.prepare(

@@ -40,9 +40,9 @@ pub struct SampleRow<'a> {
 pub struct CounterRow<'a> {
     /// The case, from 0.
     pub case_index: u32,
-    /// On the run's clock.
+    /// Time on the run's clock, in nanoseconds.
     pub at_ns: u64,
-    /// Since the start of the case's load, where it had started.
+    /// Time since the start of the case's load, in nanoseconds, where it had started.
     pub case_at_ns: Option<u64>,
     /// Source, entity and name.
     pub series: &'a [String; 3],

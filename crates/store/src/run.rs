@@ -22,7 +22,7 @@ pub enum RunEnd {
     Done,
     /// The target, the disk or the engine failed; the run can be resumed.
     Failed(String),
-    /// Somebody stopped it; the run can be resumed.
+    /// The run was interrupted, for this reason; it can be resumed.
     Interrupted(String),
 }
 

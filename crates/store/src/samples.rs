@@ -12,7 +12,7 @@ pub const PRECONDITIONING_LOAD: &str = "preconditioning";
 /// A histogram's figures without its bins; `None` for one that is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LatencySummary {
-    /// How many latencies were counted.
+    /// Number of latencies counted.
     pub count: u64,
     /// Their mean.
     pub mean_ns: f64,
@@ -300,8 +300,8 @@ impl RunReader {
         Ok(())
     }
 
-    /// All intervals of the attempt that counts, with their histograms. For long cases use `for_each_sample` or
-    /// `series`.
+    /// Returns all intervals of the attempt that counts, with their histograms. For long cases use
+    /// `for_each_sample` or `series`.
     pub fn samples(&self, case_index: u32) -> Result<Vec<(String, Sample)>, StoreError> {
         let mut samples = Vec::new();
         self.for_each_sample(case_index, &mut |load, sample| {
@@ -311,7 +311,7 @@ impl RunReader {
         Ok(samples)
     }
 
-    /// All intervals of the attempt that counts, without their bins.
+    /// Returns all intervals of the attempt that counts, without their bins.
     pub fn series(&self, case_index: u32) -> Result<Vec<IntervalPoint>, StoreError> {
         let Some(attempt_id) = self.counted_attempt(case_index)? else { return Ok(Vec::new()) };
         let mut statement = self.prepare(

@@ -19,8 +19,11 @@ const CONFIDENCES: &str = include_str!("confidences.sql");
 const HOSTS: &str = include_str!("hosts.sql");
 const SUSTAINED: &str = include_str!("sustained.sql");
 
-/// How long a write waits for another: `arraylab mark` holds the database for the length of one insert.
+/// Timeout of a write that waits for another: `arraylab mark` holds the database for the length of one insert.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Parsed statements that a connection keeps.
+const STATEMENTS_KEPT: usize = 64;
 
 /// The journal of a run: readers see the last commit while the run writes.
 const JOURNAL: &str = "WAL";
@@ -119,6 +122,8 @@ fn checked(path: &Path, opened: rusqlite::Result<Connection>) -> Result<Connecti
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    // Reading a case takes more statements than are kept by default: each would be parsed anew for every case.
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // A run directory may come from somebody else: nothing in its schema may call anything, and a damaged page

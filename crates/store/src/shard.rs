@@ -9,9 +9,9 @@ pub const SHARDS_LIMIT: u32 = 100_000;
 /// Number of a shard among all of a run, as in `--shard 2/50`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ShardNumber {
-    /// From 1.
+    /// Number of the shard, from 1.
     pub number: u32,
-    /// How many there are.
+    /// Number of shards.
     pub count: u32,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for ShardNumber {
 /// Shard that a run directory is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which of how many.
+    /// Number of this shard, and of all.
     #[serde(flatten)]
     pub of: ShardNumber,
     /// Its cases, by their places in the whole run, in order.
@@ -42,7 +42,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether a case is among its own.
+    /// Returns true if a case is one of the shard's.
     pub fn contains(&self, case_index: u32) -> bool {
         self.cases.binary_search(&case_index).is_ok()
     }

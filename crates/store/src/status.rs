@@ -30,22 +30,22 @@ pub struct CurrentCase {
     pub name: String,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// When the attempt began, in nanoseconds since 1970.
+    /// Start of the attempt, in nanoseconds since 1970.
     pub since_utc_ns: u64,
-    /// How long it has been under way.
+    /// Time since that start.
     pub elapsed_ns: u64,
 }
 
 /// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunStatus {
-    /// What becomes of it.
+    /// State of the run.
     pub state: RunState,
     /// The process that carries it out, or did last.
     pub pid: Option<u32>,
-    /// Why it failed or was interrupted, where the process could still say.
+    /// Reason for a failure or an interruption, where the process could still record it.
     pub message: Option<String>,
-    /// All cases; of a shard its own.
+    /// Number of all cases; of a shard, of its own.
     pub cases_total: u32,
     /// Cases measured.
     pub done: u32,
@@ -53,7 +53,7 @@ pub struct RunStatus {
     pub failed: u32,
     /// Cases refused.
     pub refused: u32,
-    /// Cases that nobody could set.
+    /// Cases whose settings could not be made.
     pub not_settable: u32,
     /// The case under way, or the one that was when the process died.
     pub current: Option<CurrentCase>,
@@ -62,7 +62,7 @@ pub struct RunStatus {
 }
 
 impl RunReader {
-    /// How far the run is, and whether a live process carries it out.
+    /// Returns the progress of the run, and whether a live process carries it out.
     pub fn status(&self) -> Result<RunStatus, StoreError> {
         // The lock is looked at on both sides of the database, so that a process that ends in between is not taken
         // for a dead one that left no note.
@@ -112,7 +112,7 @@ impl RunReader {
         Ok(status)
     }
 
-    /// How the last process that wrote the run stopped; without a note it was killed.
+    /// Returns the end of the last process that wrote the run; without a record of it, the process was killed.
     pub(crate) fn last_end(&self) -> Result<(RunState, Option<String>), StoreError> {
         let end: Option<(String, Option<String>)> = self
             .connection()
@@ -176,7 +176,7 @@ impl RunReader {
     }
 }
 
-/// What the time left is estimated from.
+/// Rates from which the time left is estimated.
 #[derive(Default)]
 struct Pace {
     open_estimate_ns: u128,

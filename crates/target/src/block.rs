@@ -1,128 +1,32 @@
-//! Block device attributes from sysfs (Documentation/ABI/stable/sysfs-block).
+//! Block device with its identity, its users and its other paths.
 
 use crate::error::TargetError;
 use crate::fabric::fabric;
 use crate::roots::Roots;
 use crate::same_disk::{OtherPath, other_paths};
 use crate::shared_users::{SharedUser, shared_users};
+use crate::sysfs::{
+    DeviceKind, DeviceNumber, MapperKind, attribute, entries, kernel_name, kind, number_attribute, serial,
+    vendor_and_model, whole_device,
+};
 use crate::usage::{self, Holder, Mount, Usage};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// sysfs counts `size` and `start` in 512-byte sectors, whatever the device's block size.
 const SYSFS_SECTOR_BYTES: u64 = 512;
 
-/// The kernel's number of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DeviceNumber {
-    /// The driver.
-    pub major: u32,
-    /// The device within the driver.
-    pub minor: u32,
-}
-
-impl DeviceNumber {
-    /// From `st_rdev` or `st_dev`.
-    pub fn from_raw(device: u64) -> Self {
-        DeviceNumber { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
-    }
-}
-
-impl fmt::Display for DeviceNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
-
-impl Serialize for DeviceNumber {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// Kind of a block device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum DeviceKind {
-    /// A whole disk, or what its driver shows as one.
-    Disk,
-    /// A partition of a whole device.
-    Partition {
-        /// The kernel name of the whole device.
-        of: String,
-    },
-    /// A file, or another device, shown as a block device.
-    Loop {
-        /// What is behind it; none when the loop device is not set up.
-        backing_file: Option<PathBuf>,
-    },
-    /// Made by device mapper.
-    Mapper {
-        /// Which target of device mapper, from the prefix of its UUID.
-        mapper: MapperKind,
-        /// Its name under `/dev/mapper`.
-        name: String,
-    },
-    /// A Linux software RAID.
-    MdRaid {
-        /// For example `raid5`.
-        level: String,
-    },
-}
-
-/// Owner of a device-mapper device, by the prefix of `dm/uuid`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MapperKind {
-    /// `mpath-`: multipathd.
-    Multipath,
-    /// `LVM-`: a logical volume.
-    LogicalVolume,
-    /// `CRYPT-`: dm-crypt.
-    Crypt,
-    /// `partN-`: a partition made by kpartx.
-    Partition,
-    /// Any other.
-    Other,
-}
-
-impl MapperKind {
-    fn from_uuid(uuid: &str) -> Self {
-        match uuid.split_once('-').map_or(uuid, |(prefix, _)| prefix) {
-            "mpath" => MapperKind::Multipath,
-            "LVM" => MapperKind::LogicalVolume,
-            "CRYPT" => MapperKind::Crypt,
-            part if part.strip_prefix("part").is_some_and(|n| n.parse::<u16>().is_ok()) => {
-                MapperKind::Partition
-            }
-            _ => MapperKind::Other,
-        }
-    }
-
-    /// In a sentence.
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            MapperKind::Multipath => "multipath device",
-            MapperKind::LogicalVolume => "LVM volume",
-            MapperKind::Crypt => "dm-crypt device",
-            MapperKind::Partition => "partition mapping",
-            MapperKind::Other => "device-mapper device",
-        }
-    }
-}
-
 /// A block device as the kernel describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlockDevice {
-    /// For example `sdb`.
+    /// Kernel name, for example `sdb`.
     pub kernel_name: String,
-    /// Its number.
+    /// Device number.
     pub number: DeviceNumber,
-    /// What made it.
+    /// Kind of the device: disk, partition, loop device, RAID or device mapper.
     #[serde(flatten)]
     pub kind: DeviceKind,
     /// Capacity.
@@ -133,7 +37,7 @@ pub struct BlockDevice {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
-    /// The worldwide name (NAA, EUI or NGUID), or the identifier that stands in for it.
+    /// Worldwide name (NAA, EUI or NGUID), or the identifier used in its place.
     pub wwn: Option<String>,
     /// The UUID of a device-mapper or md device.
     pub uuid: Option<String>,
@@ -155,13 +59,13 @@ pub struct BlockDevice {
     pub slaves: Vec<String>,
     /// Native NVMe paths behind this device; they have no node of their own.
     pub nvme_paths: Vec<String>,
-    /// Who uses it.
+    /// Uses of the device: partitions, holders, mounts and swap.
     #[serde(flatten)]
     pub usage: Usage,
     /// Other block devices that lead to the same disk, with those who use them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_paths: Vec<OtherPath>,
-    /// Who may write to it without having claimed it.
+    /// Processes and exports that may write to it without having claimed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_users: Vec<SharedUser>,
 }
@@ -256,8 +160,8 @@ impl BlockDevice {
         is_multipath || matches!(self.kind, DeviceKind::Disk)
     }
 
-    /// What tells this device from any other that may stand under its name. Without a worldwide name, a serial
-    /// number or a UUID it is only good until the next boot, so `boot_id` is a part of it then.
+    /// Returns a text that tells this device from any other that may stand under its name. Without a worldwide
+    /// name, a serial number or a UUID it is only good until the next boot, so `boot_id` is a part of it then.
     pub(crate) fn identity(&self, boot_id: &str) -> String {
         let mut parts = vec![format!("size={}", self.size_bytes)];
         let mut add = |key: &str, value: Option<String>| {
@@ -280,70 +184,6 @@ impl BlockDevice {
         }
         parts.join("\n")
     }
-}
-
-/// sysfs writes `!` where a kernel name has `/` (`cciss!c0d0`).
-pub(crate) fn kernel_name(directory: &Path) -> String {
-    directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/")
-}
-
-/// The directory of the whole device that a partition belongs to; the same directory for a whole device.
-pub(crate) fn whole_device(directory: &Path) -> PathBuf {
-    match directory.parent() {
-        Some(parent) if directory.join("partition").exists() => parent.to_owned(),
-        _ => directory.to_owned(),
-    }
-}
-
-fn kind(directory: &Path, whole: &Path) -> DeviceKind {
-    if whole != directory {
-        DeviceKind::Partition { of: kernel_name(whole) }
-    } else if let Some(uuid) = raw_attribute(directory, "dm/uuid") {
-        let name = attribute(directory, "dm/name").unwrap_or_else(|| kernel_name(directory));
-        DeviceKind::Mapper { mapper: MapperKind::from_uuid(&uuid), name }
-    } else if directory.join("md").is_dir() {
-        DeviceKind::MdRaid { level: attribute(directory, "md/level").unwrap_or_else(|| "unknown".into()) }
-    } else if kernel_name(directory)
-        .strip_prefix("loop")
-        .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-    {
-        DeviceKind::Loop { backing_file: attribute(directory, "loop/backing_file").map(PathBuf::from) }
-    } else {
-        DeviceKind::Disk
-    }
-}
-
-/// What a device that holds another one is, in a sentence, with its own name.
-pub(crate) fn describe_holder(directory: &Path) -> (Option<MapperKind>, String, String) {
-    match kind(directory, directory) {
-        DeviceKind::Mapper { mapper, name } => (Some(mapper), mapper.noun().to_owned(), name),
-        DeviceKind::MdRaid { level } => (None, format!("md {level}"), kernel_name(directory)),
-        DeviceKind::Loop { .. } => (None, "loop device".to_owned(), kernel_name(directory)),
-        DeviceKind::Disk | DeviceKind::Partition { .. } => {
-            let name = kernel_name(directory);
-            let what = if name.starts_with("bcache") { "bcache" } else { "block device" };
-            (None, what.to_owned(), name)
-        }
-    }
-}
-
-/// Vendor and model of a whole device; virtio's vendor is a number.
-pub(crate) fn vendor_and_model(whole: &Path) -> Option<String> {
-    let device = whole.join("device");
-    let vendor = attribute(&device, "vendor").filter(|vendor| !vendor.starts_with("0x"));
-    match (vendor, attribute(&device, "model")) {
-        (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
-        (_, model) => model,
-    }
-}
-
-pub(crate) fn serial(whole: &Path) -> Option<String> {
-    attribute(whole, "serial").or_else(|| attribute(whole, "device/serial")).or_else(|| {
-        // SCSI page 0x80, "unit serial number" (SPC-4 7.8.15): four bytes of header, then ASCII.
-        let page = fs::read(whole.join("device/vpd_pg80")).ok()?;
-        let serial = String::from_utf8_lossy(page.get(4..)?).trim_matches(['\0', ' ']).to_owned();
-        (!serial.is_empty()).then_some(serial)
-    })
 }
 
 /// With native NVMe multipath `nvme0n1` is the device, and `nvme0c1n1` its path through controller 1.
@@ -376,27 +216,4 @@ fn block_size(whole: &Path, name: &str) -> u32 {
 
 fn flag(directory: &Path, name: &str) -> bool {
     number_attribute(directory, name).is_some_and(|value| value != 0)
-}
-
-pub(crate) fn number_attribute(directory: &Path, name: &str) -> Option<u64> {
-    attribute(directory, name)?.parse().ok()
-}
-
-/// The trimmed text of an attribute; none when it is absent or blank.
-pub(crate) fn attribute(directory: &Path, name: &str) -> Option<String> {
-    raw_attribute(directory, name).filter(|text| !text.is_empty())
-}
-
-fn raw_attribute(directory: &Path, name: &str) -> Option<String> {
-    let text = fs::read(directory.join(name)).ok()?;
-    Some(String::from_utf8_lossy(&text).trim_matches(['\0', '\n', ' ']).to_owned())
-}
-
-/// The names in a directory, sorted; none when there is no such directory.
-pub(crate) fn entries(directory: &Path) -> Vec<String> {
-    let Ok(read) = fs::read_dir(directory) else { return Vec::new() };
-    let mut names: Vec<String> =
-        read.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect();
-    names.sort();
-    names
 }

@@ -1,12 +1,13 @@
 //! Path classification.
 
-use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
+use crate::block::{BlockDevice, classify_block_device};
 use crate::content::{Content, scan_content};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::lvm::active_volumes;
 use crate::roots::Roots;
 use crate::same_disk::OtherPath;
+use crate::sysfs::DeviceNumber;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -22,11 +23,11 @@ use std::time::Duration;
 pub enum Classification {
     /// A block device.
     BlockDevice {
-        /// Without links, for example `/dev/sdb`.
+        /// Path without links, for example `/dev/sdb`.
         path: PathBuf,
-        /// What sysfs says.
+        /// Device as sysfs describes it.
         device: Box<BlockDevice>,
-        /// What lies on it; none if it could not be read.
+        /// Content of the device; `None` if it could not be read.
         content: Option<Content>,
         /// The kernel refused to open it exclusively: something uses it, known to `device` or not.
         claimed: bool,
@@ -126,8 +127,8 @@ pub(crate) fn open_block(path: &Path, access: OFlags) -> io::Result<File> {
     }
 }
 
-/// Opens another path to a disk exclusively, for reading, so that nobody can mount it or build on it meanwhile; none
-/// if somebody else has done so.
+/// Opens another path to a disk exclusively, for reading, so that nothing can mount it or build on it meanwhile;
+/// `None` if another program already has.
 pub(crate) fn claim_other_path(roots: &Roots, other: &OtherPath) -> Option<Vec<File>> {
     let mut held = Vec::new();
     for name in &other.to_claim {

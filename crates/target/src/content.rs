@@ -33,7 +33,7 @@ pub enum Signature {
 }
 
 impl Signature {
-    /// In a sentence.
+    /// Returns the noun for a sentence.
     pub fn noun(self) -> &'static str {
         match self {
             Signature::GptPartitionTable => "a GPT partition table",
@@ -66,9 +66,9 @@ impl Signature {
 pub struct Content {
     /// Formats recognised.
     pub signatures: Vec<Signature>,
-    /// Whether every byte that was looked at is zero. A blank beginning does not prove an empty device.
+    /// True if every byte that was read is zero. A blank beginning does not prove an empty device.
     pub begins_with_zeros: bool,
-    /// Of a physical volume of LVM: the group it belongs to.
+    /// Volume group of a physical volume of LVM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_group: Option<VolumeGroup>,
 }

@@ -1,7 +1,6 @@
 //! Disk identity, to tell whether two block devices are one disk.
 
-use crate::block::{attribute, kernel_name, serial, vendor_and_model};
-use crate::same_disk::wwn_of_multipath_map;
+use crate::sysfs::{attribute, kernel_name, serial, vendor_and_model};
 use std::fs;
 use std::path::Path;
 
@@ -12,14 +11,14 @@ pub(crate) struct DiskIdentity {
     wwn: Option<String>,
     /// All identifiers of an NVMe namespace: EUI-64, NGUID and UUID.
     namespace_ids: Vec<(&'static str, String)>,
-    /// Of an NVMe namespace: namespaces of one controller share its serial number.
+    /// Name of an NVMe namespace: namespaces of one controller share its serial number.
     namespace: Option<String>,
     serial: Option<String>,
     model: Option<String>,
     size_sectors: Option<String>,
     /// Host, channel and target of a SCSI device, without the LUN.
     scsi_target: Option<String>,
-    /// Of an md array or a device-mapper device.
+    /// UUID of an md array or a device-mapper device.
     uuid: Option<String>,
 }
 
@@ -46,20 +45,21 @@ impl DiskIdentity {
         }
     }
 
-    /// Whether this is its WWN or an identifier of its namespace, in any spelling. One that is blank or a placeholder is nobody's.
+    /// Returns true if this is its WWN or an identifier of its namespace, in any spelling. A blank or a placeholder
+    /// identifies no disk.
     pub(crate) fn has_wwn(&self, wwn: &str) -> bool {
         let wanted = designator(wwn);
         let ids = self.namespace_ids.iter().map(|(_, id)| id.clone());
         !wanted.is_empty() && self.wwn.iter().map(|wwn| designator(wwn)).chain(ids).any(|id| id == wanted)
     }
 
-    /// Whether this is its serial number. One that is blank or a placeholder is nobody's.
+    /// Returns true if this is its serial number. A blank or a placeholder identifies no disk.
     pub(crate) fn has_serial(&self, serial: &str) -> bool {
         self.serial.as_deref().map(str::trim) == Some(serial.trim())
     }
 
-    /// What both have in common that only one disk has: "WWN naa.5000c5007a000001"; none if they are two disks, or
-    /// if nothing says that they are one.
+    /// Returns the identifier that proves both to be one disk: "WWN naa.5000c5007a000001"; `None` if they are two
+    /// disks, or if nothing proves that they are one.
     pub(crate) fn same_disk(&self, other: &DiskIdentity) -> Option<String> {
         if let (Some(ours), Some(theirs)) = (&self.wwn, &other.wwn)
             && ours == theirs
@@ -123,8 +123,8 @@ fn is_placeholder(normalized: &str) -> bool {
         || normalized.trim_start_matches('0').len() <= 1
 }
 
-/// Whether a designator names one disk: `naa.0000000000000000`, and a designator made from a blank serial number, do
-/// not.
+/// Returns true if a designator identifies one disk: `naa.0000000000000000`, and a designator made from a blank
+/// serial number, do not.
 fn is_wwn(wwn: &str) -> bool {
     let (kind, designator) = wwn.split_once('.').unwrap_or(("", wwn));
     match kind {
@@ -166,4 +166,16 @@ fn scsi_target(device: &Path) -> Option<String> {
     let fields: Vec<&str> = address.split(':').collect();
     let is_address = fields.len() == 4 && fields.iter().all(|f| f.bytes().all(|b| b.is_ascii_digit()));
     is_address.then(|| fields[..3].join(":"))
+}
+
+/// The designator that a disk gives every path to it: `dm/uuid` of a multipath map is `mpath-` and the WWID of
+/// multipath-tools (the designator's type as a digit, then the designator).
+fn wwn_of_multipath_map(directory: &Path) -> Option<String> {
+    let wwid = attribute(directory, "dm/uuid")?.strip_prefix("mpath-")?.to_owned();
+    let kinds = [("3", "naa."), ("2", "eui."), ("1", "t10.")];
+    if wwid.contains('.') {
+        // NVMe: the map has the kernel's own wwid.
+        return Some(wwid);
+    }
+    kinds.iter().find_map(|(digit, prefix)| Some(format!("{prefix}{}", wwid.strip_prefix(digit)?)))
 }

@@ -1,13 +1,13 @@
 //! Disk by what it calls itself: the same LUN has another path on every host, and the same WWN on all.
 
-use crate::block::{attribute, entries};
 use crate::disk_identity::DiskIdentity;
 use crate::error::TargetError;
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What a disk calls itself.
+/// Name that a disk reports for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskName {
     /// `wwn:`, a WWN or an identifier of an NVMe namespace: `naa.5000c500…`, `0x5000c500…`, `eui.0025…`.

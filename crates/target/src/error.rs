@@ -1,6 +1,6 @@
 //! Errors that exclude a target from any use.
 
-use crate::nbd_handshake::NbdHandshakeError;
+use crate::nbd_export::NbdHandshakeError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ pub enum TargetError {
     /// The text is no target.
     #[error("target `{text}`: {problem}\nhint: {hint}")]
     Spec {
-        /// What was typed, shortened.
+        /// Text that was typed, shortened.
         text: String,
-        /// What is wrong with it.
+        /// Error in the text.
         problem: String,
-        /// What would have been accepted.
+        /// Text that would have been accepted.
         hint: &'static str,
     },
     /// Nothing has this name.
@@ -25,14 +25,14 @@ pub enum TargetError {
         /// The path that was typed.
         path: PathBuf,
     },
-    /// It exists and is nothing that a test can run on.
+    /// The path exists and is nothing that a test can run on.
     #[error("target `{path}` is {what}\nhint: {hint}")]
     Unsuitable {
         /// The path that was typed.
         path: PathBuf,
-        /// What was found there.
+        /// Description of what was found there.
         what: String,
-        /// What to do instead.
+        /// Suggested alternative.
         hint: String,
     },
     /// The file system cannot hold the file.
@@ -52,7 +52,7 @@ pub enum TargetError {
     Io {
         /// The step, as a verb.
         action: &'static str,
-        /// On what.
+        /// Path of the file or device.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -69,12 +69,12 @@ pub enum TargetError {
         /// The system's answer.
         source: io::Error,
     },
-    /// The NBD server could not be asked for its size.
+    /// The size of the NBD export could not be read from the server.
     #[error("NBD target `{uri}`: {source}\nhint: {}", source.hint())]
     Nbd {
         /// The address as typed.
         uri: String,
-        /// What went wrong.
+        /// Error of the handshake.
         source: NbdHandshakeError,
     },
 }

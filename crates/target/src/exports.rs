@@ -1,8 +1,8 @@
 //! Exports of the kernel's storage targets: nvmet and LIO open what they export without claiming it, so that no
 //! exclusive open tells of them. Who writes through an export may be another host, or this one over a network.
 
-use crate::block::{attribute, entries, kernel_name, serial};
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries, kernel_name, serial};
 use crate::usage::kernel_name_of_node;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// Export of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Export {
-    /// As the kernel was told: `/dev/sdb`, `/srv/image`; `host:channel:target:lun` of LIO's pscsi.
+    /// Backing as the kernel was told: `/dev/sdb`, `/srv/image`; `host:channel:target:lun` of LIO's pscsi.
     pub(crate) backing: String,
-    /// By whom: "nvmet as namespace 1 of nqn.2014-08.org.example".
+    /// Exporter: "nvmet as namespace 1 of nqn.2014-08.org.example".
     pub(crate) by: String,
     /// The exporter has opened the backing exclusively.
     pub(crate) claims_backing: bool,
@@ -26,7 +26,7 @@ enum NameOnWire {
         nqn: String,
         id: String,
     },
-    /// Of a SCSI unit; none where the exporter was told none.
+    /// Serial number of a SCSI unit; `None` where the exporter was told none.
     Serial(Option<String>),
 }
 
@@ -98,8 +98,9 @@ impl Export {
             .cloned()
     }
 
-    /// Whether the whole device with this sysfs directory is attached to the export, over a network or without one
-    /// (nvme_loop, tcm_loop). A unit of LIO without a serial number may be attached to any backstore without one.
+    /// Returns true if the whole device with this sysfs directory is attached to the export, over a network or
+    /// without one (nvme_loop, tcm_loop). A unit of LIO without a serial number may be attached to any backstore
+    /// without one.
     pub(crate) fn is_attached_as(&self, whole: &Path) -> bool {
         match &self.name {
             NameOnWire::Namespace { nqn, id } => {

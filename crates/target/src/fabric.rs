@@ -1,6 +1,6 @@
 //! Fabric detection: whether a disk is reached over a network and may have users on other hosts.
 
-use crate::block::{attribute, kernel_name};
+use crate::sysfs::{attribute, kernel_name};
 use std::path::Path;
 
 /// The network by which the whole device with this sysfs directory is reached; none for a local one. The head of native

@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 /// A regular file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RegularFile {
-    /// Without links.
+    /// Path without links.
     pub path: PathBuf,
     /// Its length.
     pub size_bytes: u64,
     /// The number of its file system.
     pub device: u64,
-    /// Its number there.
+    /// Inode number.
     pub inode: u64,
-    /// When it was created, if the file system knows.
+    /// Time of creation, if the file system has it.
     pub birth_ns: Option<u64>,
-    /// Whose data it holds.
+    /// Origin of its data.
     pub origin: Origin,
     /// The system's own uses of it (swap, a loop device, an export) and programs that write to it, in words.
     pub users: Vec<String>,

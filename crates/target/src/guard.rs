@@ -20,44 +20,44 @@ pub enum GuardRefusal {
     /// No consent helps.
     #[error("`{target}` is never written: {}\nhint: {hint}", reasons.join("; "))]
     Forbidden {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
-        /// All that speaks against it.
+        /// Reasons that forbid it.
         reasons: Vec<String>,
-        /// What to do about the first of them.
+        /// Remedy for the first of the reasons.
         hint: &'static str,
     },
-    /// It may be written once the user says so.
+    /// The target may be written once the user consents.
     #[error(
         "`{target}` holds data: {holds}{}\nhint: everything on it will be lost with --overwrite-data {id}",
         wrong_consent.as_ref().map(|given| format!("; {given} is not its ID")).unwrap_or_default()
     )]
     ConsentNeeded {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
-        /// What would be lost.
+        /// Data that would be lost.
         holds: String,
-        /// What permits it.
+        /// Consent ID that permits the loss.
         id: String,
         /// An ID that was given and looks as if it was meant for this target.
         wrong_consent: Option<String>,
     },
-    /// It is no longer what was looked at.
+    /// The target has changed since its inspection.
     #[error(
         "`{target}` has changed since it was looked at: {what}\nhint: start again, and look at the new ID"
     )]
     Changed {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
-        /// In which way.
+        /// Description of the change.
         what: String,
     },
     /// Another program, or another run, has it.
     #[error("`{target}` is in use: {what}\nhint: end the other program or run first")]
     InUse {
-        /// As named by the user.
+        /// Target as named by the user.
         target: String,
-        /// How that showed.
+        /// Evidence of the use.
         what: String,
     },
 }
@@ -68,8 +68,8 @@ impl Guard {
         Guard { roots }
     }
 
-    /// Whether `inspected` may be written with these consents. Touches nothing; with several targets, ask for all
-    /// of them before the first permit.
+    /// Checks that `inspected` may be written with these consents. Touches nothing; with several targets, ask for
+    /// all of them before the first permit.
     pub fn check_write(&self, inspected: &Inspected, consents: &[String]) -> Result<(), GuardRefusal> {
         let target = inspected.spec.to_string();
         let (reasons, holds) = match &inspected.subject {

@@ -7,7 +7,7 @@ use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::identity::consent_id;
 use crate::nbd_clients::users_of_export;
-use crate::nbd_handshake::{NbdExport, query_export};
+use crate::nbd_export::{NbdExport, query_export};
 use crate::nbd_uri::NbdAddress;
 use crate::origin::Origin;
 use crate::roots::Roots;
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 /// A real target that exists, or a file that can be created.
 #[derive(Debug, Clone)]
 pub struct Inspected {
-    /// As it was named.
+    /// Target as it was named.
     pub spec: StorageSpec,
-    /// What it is.
+    /// Subject of the inspection: device, file, export or null target.
     pub(crate) subject: Subject,
-    /// How much can be read and written.
+    /// Capacity that can be read and written, in bytes.
     pub capacity_bytes: u64,
     pub(crate) identity: String,
-    /// What permits overwriting it; none for a file that does not exist yet.
+    /// Consent ID that permits overwriting it; `None` for a file that does not exist yet.
     pub consent_id: Option<String>,
 }
 
@@ -46,12 +46,12 @@ pub(crate) enum Subject {
 /// An export and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NbdTarget {
-    /// As typed.
+    /// Address as typed.
     pub uri: String,
-    /// What the server says about it.
+    /// Export as the server describes it.
     #[serde(flatten)]
     pub export: NbdExport,
-    /// Who uses it through the kernel's NBD client, in words.
+    /// Users of the export through the kernel's NBD client, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub enum Address {
     Path(PathBuf),
     /// An NBD address as typed.
     NbdUri(String),
-    /// Nothing to open: the engine answers by itself.
+    /// No target to open: the engine completes each I/O itself.
     Null,
 }
 
@@ -115,7 +115,7 @@ fn identify(roots: &Roots, classification: &Classification) -> (String, String) 
     }
 }
 
-/// What tells a block device from any other under its name.
+/// Returns a text that tells a block device from any other under its name.
 pub(crate) fn block_identity(roots: &Roots, device: &BlockDevice) -> String {
     let boot_id = fs::read_to_string(roots.proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
     device.identity(boot_id.trim())
@@ -138,7 +138,7 @@ fn nbd(roots: &Roots, address: &NbdAddress) -> Result<Found, TargetError> {
     Ok((subject, size_bytes, "nbd".to_owned(), identity))
 }
 
-/// Who uses the export through the kernel's NBD client.
+/// Lists the users of the export through the kernel's NBD client.
 pub(crate) fn nbd_users(
     roots: &Roots,
     address: &NbdAddress,
@@ -199,7 +199,7 @@ impl Inspected {
         }
     }
 
-    /// What an engine opens, once there is a permit.
+    /// Returns the address that an engine opens, once there is a permit.
     pub fn address(&self) -> Address {
         match &self.subject {
             Subject::Existing(Classification::BlockDevice { path, .. }) | Subject::NewFile { path } => {
@@ -211,7 +211,7 @@ impl Inspected {
         }
     }
 
-    /// What the path is; none for an NBD export, the null target or a file that does not exist yet.
+    /// Returns the classification of the path; `None` for an NBD export, the null target or a file that does not exist yet.
     pub fn classification(&self) -> Option<&Classification> {
         match &self.subject {
             Subject::Existing(classification) => Some(classification),

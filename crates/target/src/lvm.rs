@@ -1,8 +1,8 @@
 //! The volume group that an LVM physical volume belongs to, read from the label and the metadata on the device
 //! (LVM2, lib/format_text/layout.h). No tool of LVM is needed.
 
-use crate::block::{attribute, entries};
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries};
 use serde::Serialize;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

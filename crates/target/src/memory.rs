@@ -1,9 +1,9 @@
 //! Targets that answer from the host's memory: what is measured there is not storage.
 
-use crate::block::{attribute, entries, kernel_name, whole_device};
 use crate::classify::Classification;
 use crate::inspect::{Inspected, Subject};
 use crate::roots::Roots;
+use crate::sysfs::{attribute, entries, kernel_name, whole_device};
 use crate::usage::directory_of_node;
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ const MEMORY_DEVICES: [&str; 2] = ["ram", "zram"];
 const LAYERS_LIMIT: u32 = 16;
 
 impl Inspected {
-    /// Why the host's memory answers in the place of storage, where it does; `direct` says whether the load passes by
-    /// the page cache of the target itself.
+    /// Returns the reason why the host's memory answers instead of storage, where it does; `direct` is true if the
+    /// load bypasses the page cache of the target itself.
     pub fn answers_from_memory(&self, roots: &Roots, direct: bool) -> Option<String> {
         let below = match &self.subject {
             Subject::Nbd(_) => return None,

@@ -5,10 +5,10 @@
 //! when it is in use, has the size of the export, and somebody on this host is connected to the server. Two exports of
 //! one size on one server are taken for one: attaching the second as a device tells them apart.
 
-use crate::block::{attribute, entries, number_attribute};
 use crate::nbd_uri::NbdEndpoint;
 use crate::roots::Roots;
 use crate::shared_users::{Reach, shared_users};
+use crate::sysfs::{attribute, entries, number_attribute};
 use crate::usage::{block_directory, usage_of};
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const ESTABLISHED: &str = "01";
 const CONNECTED: &str = "03";
 
-/// Who uses the export of `size_bytes` bytes through the kernel's NBD client, in sentences.
+/// Lists the users of the export of `size_bytes` bytes through the kernel's NBD client, in sentences.
 pub(crate) fn users_of_export(
     roots: &Roots,
     endpoint: &NbdEndpoint,
@@ -52,7 +52,7 @@ pub(crate) fn users_of_export(
     Ok(users)
 }
 
-/// Whether a connection to the server lasts.
+/// Returns true if a connection to the server persists.
 fn is_connected(roots: &Roots, endpoint: &NbdEndpoint) -> bool {
     let look = || match endpoint {
         NbdEndpoint::Tcp { host, port } => {

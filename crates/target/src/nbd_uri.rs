@@ -14,9 +14,9 @@ const UNIX_PATH_LIMIT_BYTES: usize = 107;
 /// Address of an NBD server, with the name of the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NbdAddress {
-    /// As typed; engines get this text unchanged.
+    /// Address as typed; engines get this text unchanged.
     pub uri: String,
-    /// Where to connect.
+    /// Endpoint to connect to.
     pub endpoint: NbdEndpoint,
     /// The export, decoded; empty for the server's default.
     pub export: String,

@@ -22,7 +22,7 @@ const ATTRIBUTE: &str = "user.arraylab.created";
 /// A mark is about 150 bytes.
 const MARK_LIMIT_BYTES: usize = 1024;
 
-/// Whose data a file holds.
+/// Origin of a file's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -39,11 +39,11 @@ pub enum Origin {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     inode: u64,
-    /// Birth time; for file systems without one, the number of the file system stands in for it.
+    /// Birth time; on file systems without one, the number of the file system.
     birth_ns: Option<u64>,
     device: Option<u64>,
     size_bytes: u64,
-    /// None while a run writes.
+    /// Time of the last modification; `None` while a run writes.
     modified_ns: Option<i64>,
 }
 
@@ -60,7 +60,7 @@ impl Mark {
     }
 }
 
-/// When the file was created, if the file system knows.
+/// Returns the time of the file's creation, if the file system has it.
 pub(crate) fn birth_ns(metadata: &Metadata) -> Option<u64> {
     let birth = metadata.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(birth.as_nanos()).ok()

@@ -1,16 +1,17 @@
 //! Permit: a target opened and held for a run.
 
-use crate::block::{BlockDevice, DeviceNumber, classify_block_device};
+use crate::block::{BlockDevice, classify_block_device};
 use crate::classify::{Classification, claim_other_path, open_block};
 use crate::error::TargetError;
 use crate::file::RegularFile;
 use crate::guard::{Guard, GuardRefusal};
 use crate::inspect::{Address, Inspected, Subject, block_identity, nbd_users};
-use crate::nbd_handshake::query_export;
+use crate::nbd_export::query_export;
 use crate::origin::{self, Origin};
 use crate::roots::Roots;
 use crate::same_disk::OtherPath;
 use crate::spec::StorageSpec;
+use crate::sysfs::DeviceNumber;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -29,8 +30,8 @@ pub enum PermitError {
     Failed(#[from] TargetError),
 }
 
-/// Leave to write one target. A block device is held open exclusively, so that nobody can mount it or build on it
-/// meanwhile; a file is locked against a second run. Dropping the permit gives the target free.
+/// Permit to write one target. A block device is held open exclusively, so that nothing can mount it or build on
+/// it meanwhile; a file is locked against a second run. Dropping the permit releases the target.
 #[derive(Debug)]
 pub struct WritePermit {
     inspected: Inspected,
@@ -45,7 +46,7 @@ pub struct ReadPermit {
     _file: Option<ReadFile>,
 }
 
-/// What keeps the target from being written.
+/// Handle that prevents writes to a target while it is read.
 #[derive(Debug)]
 enum ReadFile {
     Locked { _file: LockedFile },
@@ -80,7 +81,7 @@ impl Drop for LockedFile {
 
 impl Guard {
     /// Opens `inspected` for writing if [`Guard::check_write`] allows it, it is still the same thing, and the
-    /// kernel says that nobody else uses it. Creates the file of a `file:` target.
+    /// kernel reports no other user. Creates the file of a `file:` target.
     pub fn permit_write(
         &self,
         inspected: &Inspected,
@@ -171,18 +172,18 @@ impl Guard {
 }
 
 impl WritePermit {
-    /// The target as it is now: a file that was created is described as existing.
+    /// Returns the target in its current state: a file that was created is described as existing.
     pub fn inspected(&self) -> &Inspected {
         &self.inspected
     }
 
-    /// What an engine opens.
+    /// Returns the address that an engine opens.
     pub fn address(&self) -> Address {
         self.inspected.address()
     }
 
-    /// Whether the address still leads to the thing that is held; to be asked before each case, since engines open
-    /// the address by themselves.
+    /// Checks that the address still leads to the target that is held; to be called before each case, since
+    /// engines open the address by themselves.
     pub fn recheck(&self) -> Result<(), PermitError> {
         match &self.hold {
             Hold::Nbd => recheck_nbd(&self.roots, &self.inspected),
@@ -210,12 +211,12 @@ impl WritePermit {
 }
 
 impl ReadPermit {
-    /// The target as it is now.
+    /// Returns the target in its current state.
     pub fn inspected(&self) -> &Inspected {
         &self.inspected
     }
 
-    /// What an engine opens.
+    /// Returns the address that an engine opens.
     pub fn address(&self) -> Address {
         self.inspected.address()
     }

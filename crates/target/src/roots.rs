@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// on recorded trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
-    /// Normally `/sys`.
+    /// Directory of sysfs, normally `/sys`.
     pub sysfs: PathBuf,
-    /// Normally `/proc`.
+    /// Directory of procfs, normally `/proc`.
     pub proc: PathBuf,
-    /// Normally `/dev`.
+    /// Directory of device nodes, normally `/dev`.
     pub dev: PathBuf,
 }
 

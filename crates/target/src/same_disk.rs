@@ -3,11 +3,11 @@
 //! A disk with two ports is two block devices until multipathd has made a map of them. The kernel knows nothing of
 //! that: it lets `/dev/sdh` be opened exclusively and written while a file system on `/dev/sdg` is mounted.
 
-use crate::block::{attribute, entries, kernel_name, number_attribute, whole_device};
 use crate::disk_identity::DiskIdentity;
 use crate::exports::{Export, exports};
 use crate::roots::Roots;
 use crate::shared_users::Reach;
+use crate::sysfs::{entries, kernel_name, number_attribute, whole_device};
 use crate::usage::{self, LoopDevice, Usage};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 /// Another block device that leads to bytes of the target, with those who use it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OtherPath {
-    /// For example `sdg`.
+    /// Kernel name, for example `sdg`.
     pub kernel_name: String,
-    /// What shows that it is the same disk: "has the same WWN naa.5000c5007a000001".
+    /// Evidence that it is the same disk: "has the same WWN naa.5000c5007a000001".
     pub because: String,
-    /// Who uses the part of it that the target lies on.
+    /// Users of the part of it that the target lies on.
     #[serde(flatten)]
     pub usage: Usage,
     /// Kernel names of the devices that an exclusive open must find free: the device, or its partitions that overlap
@@ -49,7 +49,7 @@ struct Backing {
     is_claimed: bool,
 }
 
-/// What a target is made from, down to devices that are made from nothing.
+/// Devices that a target is made from, down to those that are made from nothing.
 #[derive(Default)]
 struct Below {
     /// Kernel names of the target and of every device below it.
@@ -57,7 +57,7 @@ struct Below {
     /// sysfs directories of the same, whole devices for partitions.
     directories: Vec<PathBuf>,
     extents: Vec<Extent>,
-    /// What loop devices are set up over, and what exports of this host show that the target is attached to.
+    /// Backing stores of loop devices, and of exports of this host that the target is shown to be attached to.
     backings: Vec<Backing>,
     /// Loop devices over regular files, and disks attached to exports of such: name and file.
     loop_files: Vec<(String, String)>,
@@ -65,7 +65,7 @@ struct Below {
     attached_to: Vec<Export>,
 }
 
-/// What lies below devices although sysfs does not link them.
+/// Relations to lower devices that sysfs does not link.
 struct Hidden<'a> {
     roots: &'a Roots,
     loops: &'a [LoopDevice],
@@ -246,7 +246,7 @@ fn shared_file<'a>(
 }
 
 impl OtherPath {
-    /// Why nothing may be written while it is used like that; empty when it is free.
+    /// Returns the reasons why nothing may be written while it is used like that; empty when it is free.
     pub(crate) fn reasons(&self, is_whole_disk: bool) -> Vec<String> {
         let mut uses = self.usage.uses_of(&self.kernel_name);
         if is_whole_disk && !self.usage.partitions.is_empty() {
@@ -260,16 +260,4 @@ impl OtherPath {
         }
         uses.into_iter().map(|one| format!("/dev/{} {} and {one}", self.kernel_name, self.because)).collect()
     }
-}
-
-/// The designator that a disk gives every path to it: `dm/uuid` of a multipath map is `mpath-` and the WWID of
-/// multipath-tools (the designator's type as a digit, then the designator).
-pub(crate) fn wwn_of_multipath_map(directory: &Path) -> Option<String> {
-    let wwid = attribute(directory, "dm/uuid")?.strip_prefix("mpath-")?.to_owned();
-    let kinds = [("3", "naa."), ("2", "eui."), ("1", "t10.")];
-    if wwid.contains('.') {
-        // NVMe: the map has the kernel's own wwid.
-        return Some(wwid);
-    }
-    kinds.iter().find_map(|(digit, prefix)| Some(format!("{prefix}{}", wwid.strip_prefix(digit)?)))
 }

@@ -1,8 +1,8 @@
 //! Users of a device's bytes that have not claimed it: processes that write, and exports of the kernel.
 
-use crate::block::{DeviceNumber, attribute};
 use crate::exports::{Export, exports};
 use crate::roots::Roots;
+use crate::sysfs::{DeviceNumber, attribute};
 use crate::usage::{block_directory, is_same_file};
 use crate::writers::{Wanted, writers};
 use serde::Serialize;
@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-/// Somebody who may write to a device, or to what it is made from, without having claimed it.
+/// Process or export that may write to a device, or to a device below it, without having claimed it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SharedUser {
     /// The kernel name of the device that is used, or the name of the file behind a loop device.
     pub used: String,
-    /// By whom: "is open for writing by qemu-system-x86 (process 4711)".
+    /// Description of the user: "is open for writing by qemu-system-x86 (process 4711)".
     pub by: String,
 }
 
-/// Devices and files whose bytes are those of a target, or hold them.
+/// Devices and files that hold the bytes of a target.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// Kernel names.
@@ -30,7 +30,7 @@ pub(crate) struct Reach {
     pub(crate) attached_to: Vec<Export>,
 }
 
-/// Who uses what the target reaches.
+/// Lists the users of the devices and files that the target reaches.
 pub(crate) fn shared_users(roots: &Roots, reach: &Reach) -> Vec<SharedUser> {
     let devices = reach.devices.iter().filter_map(|name| {
         let number = attribute(&block_directory(roots, name)?, "dev")?;
@@ -55,7 +55,7 @@ pub(crate) fn shared_users(roots: &Roots, reach: &Reach) -> Vec<SharedUser> {
     users.into_iter().collect()
 }
 
-/// Who uses the regular file of this device and inode number, as sentences.
+/// Lists the users of the regular file of this device and inode number, as sentences.
 pub(crate) fn shared_users_of_file(roots: &Roots, device: u64, inode: u64) -> Vec<String> {
     let wanted = Wanted { files: vec![((device, inode), String::new())], ..Wanted::default() };
     let written = writers(roots, &wanted).into_iter().map(|writer| written_by(&writer.process));
@@ -73,7 +73,7 @@ fn exported_by(exporter: &str) -> String {
 }
 
 impl SharedUser {
-    /// Why nothing may be written to the device `kernel_name` meanwhile.
+    /// Returns the reason why nothing may be written to the device `kernel_name` during the use.
     pub(crate) fn reason(&self, kernel_name: &str) -> String {
         if self.used == kernel_name {
             format!("it {}", self.by)

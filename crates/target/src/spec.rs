@@ -41,9 +41,9 @@ pub enum StorageSpec {
     Path(PathBuf),
     /// `file:PATH,size=1g`: a file that is created, or found from an earlier run.
     CreateFile {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// How large.
+        /// Size of the file, in bytes.
         size_bytes: u64,
     },
     /// An export of an NBD server.
@@ -52,13 +52,13 @@ pub enum StorageSpec {
     Disk(DiskName),
     /// `null:1t`: nothing at all, which answers at once; a load on it measures the engine and its host.
     Null {
-        /// How large it says it is.
+        /// Size that the target reports, in bytes.
         size_bytes: u64,
     },
 }
 
 impl TargetSpec {
-    /// Reads what was typed. Whether the thing exists is for [`crate::inspect`] to say.
+    /// Parses a target as typed. [`crate::inspect`] checks that it exists.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         if text.trim().is_empty() {
             return Err(problem(text, "is empty", FORMS));

@@ -1,7 +1,7 @@
 //! Users of a block device: holders above it, mounts, swap, loop devices.
 
-use crate::block::{MapperKind, attribute, describe_holder, entries, kernel_name, whole_device};
 use crate::roots::Roots;
+use crate::sysfs::{MapperKind, attribute, describe_holder, entries, kernel_name, whole_device};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ pub struct Usage {
     pub holders: Vec<Holder>,
     /// Mounts of it, of its partitions and of anything built on them.
     pub mounts: Vec<Mount>,
-    /// Of the same devices, those that are swapped to.
+    /// Devices, among the same, that are swapped to.
     pub swaps: Vec<String>,
 }
 
@@ -31,9 +31,9 @@ pub struct Holder {
     pub kernel_name: String,
     /// The holder's own name, for example `vg-data`.
     pub name: String,
-    /// What it is, in words.
+    /// Description in words.
     pub what: String,
-    /// For device mapper, which kind.
+    /// Kind of the device-mapper device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MapperKind>,
 }
@@ -43,13 +43,13 @@ pub struct Holder {
 pub struct Mount {
     /// The mounted device.
     pub device: String,
-    /// Where.
+    /// Mount point.
     pub mount_point: String,
-    /// For example `ext4`.
+    /// Type of the file system, for example `ext4`.
     pub filesystem: String,
 }
 
-/// Reads who uses the device whose sysfs directory this is, and the names of all devices that were looked at.
+/// Reads the users of the device whose sysfs directory this is, and the names of all devices that were examined.
 pub(crate) fn usage_of(
     roots: &Roots,
     directory: &Path,
@@ -72,8 +72,8 @@ pub(crate) fn partitions_of(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Who uses the devices whose sysfs directories these are, directly or through what is built on them, and the names
-/// of all devices that were looked at. Devices of `counted` are not climbed to.
+/// Lists the users of the devices whose sysfs directories these are, directly or through devices built on them,
+/// with the names of all devices that were examined. Devices of `counted` are not climbed to.
 pub(crate) fn usage_above(
     roots: &Roots,
     loops: &[LoopDevice],

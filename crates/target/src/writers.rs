@@ -3,8 +3,8 @@
 //! A file that a process keeps only as a mapping, or only registered with io_uring, has no file descriptor and is not
 //! found; neither are processes of other users unless this one is root's.
 
-use crate::block::DeviceNumber;
 use crate::roots::Roots;
+use crate::sysfs::DeviceNumber;
 use crate::usage::kernel_name_of_node;
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) struct Writer {
 const LOOKS: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Other processes that hold one of these open for writing, this program and what it has started left out.
+/// Lists other processes that hold one of these open for writing, without this program and its children.
 pub(crate) fn writers(roots: &Roots, wanted: &Wanted) -> BTreeSet<Writer> {
     let mut persistent = look(roots, wanted);
     for _ in 1..LOOKS {

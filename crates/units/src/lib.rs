@@ -18,10 +18,10 @@ pub use time::{NANOS_PER_SECOND, Nanos, TIME_LIMIT_NS, parse_nanos};
 /// A text that is not the quantity it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// Not a number with a known suffix.
+    /// The text is not a number with a known suffix.
     #[error("`{text}` is not a {what}; examples: {examples}")]
     Malformed {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// The kind of quantity that was expected.
         what: &'static str,
@@ -31,7 +31,7 @@ pub enum UnitError {
     /// A number beyond the limit for this quantity.
     #[error("`{text}` is over the limit of {limit}")]
     TooLarge {
-        /// What was read.
+        /// Text that was read.
         text: String,
         /// The limit, printed.
         limit: &'static str,

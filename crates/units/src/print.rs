@@ -33,7 +33,7 @@ pub fn human_rate(iops: f64) -> String {
     if iops >= 1000.0 { with_thousands(iops.round() as u64) } else { three_digits(iops) }
 }
 
-/// So many of something whose plural ends in s: `1 case`, `1,010 cases`.
+/// Prints a count of something whose plural ends in s: `1 case`, `1,010 cases`.
 pub fn human_count(count: u64, singular: &str) -> String {
     format!("{} {singular}{}", with_thousands(count), if count == 1 { "" } else { "s" })
 }

@@ -26,7 +26,7 @@ impl Nanos {
         Nanos(seconds * NANOS_PER_SECOND)
     }
 
-    /// For printing and rates, never for ordering events.
+    /// Returns the time in seconds, for printing and rates, never for ordering events.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SECOND as f64
     }

@@ -2,12 +2,35 @@
 
 // Straight to the kernel: the C library's calls may be cancelled, which costs a tenth of a small one.
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
-use rustix::io::{Errno, pread, pwrite};
+use rustix::io::{Errno, pread, pwrite, pwritev};
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
+use std::ops::{Deref, Range};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Part of a buffer that several hold and nobody changes.
+#[derive(Clone)]
+pub struct SharedBytes {
+    buffer: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    range: Range<usize>,
+}
+
+impl SharedBytes {
+    /// This range of a buffer.
+    pub fn new(buffer: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Self {
+        SharedBytes { buffer, range }
+    }
+}
+
+impl Deref for SharedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &(*self.buffer).as_ref()[self.range.clone()]
+    }
+}
 
 /// A drive's bytes, or the journal's. What was written may be lost in a power cut until [`BlockStore::sync`] returns,
 /// whole sectors of 512 bytes in any order; reads see it at once.
@@ -16,6 +39,20 @@ pub trait BlockStore: Send + Sync {
     fn read_at(&self, offset_bytes: u64, buffer: &mut [u8]) -> io::Result<()>;
     /// Writes all of `bytes`.
     fn write_at(&self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Writes parts one behind the other, from `offset_bytes` on.
+    fn write_parts_at(&self, offset_bytes: u64, parts: &[SharedBytes]) -> io::Result<()> {
+        let mut at = offset_bytes;
+        parts.iter().try_for_each(|part| {
+            let outcome = self.write_at(at, part);
+            at += part.len() as u64;
+            outcome
+        })
+    }
+    /// As [`BlockStore::write_at`], of bytes that need to be here only when the next [`BlockStore::sync`] has returned: what
+    /// is read of them before is not used, and after a sync that failed they are written again.
+    fn write_until_sync(&self, offset_bytes: u64, bytes: SharedBytes) -> io::Result<()> {
+        self.write_at(offset_bytes, &bytes)
+    }
     /// Makes a range zero and gives its space back where that is possible.
     fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()>;
     /// Makes everything written before durable.
@@ -43,6 +80,9 @@ pub trait BackingStore: Send + Sync {
     /// Replaces the record: durable when this returns, whole or not at all.
     fn write_record(&self, bytes: &[u8]) -> io::Result<()>;
 }
+
+/// Parts that one call to the kernel writes.
+const VECTOR_LIMIT: usize = 32;
 
 /// A file or a block device.
 #[derive(Debug)]
@@ -100,6 +140,31 @@ impl BlockStore for FileBlockStore {
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+        Ok(())
+    }
+
+    fn write_parts_at(&self, offset_bytes: u64, parts: &[SharedBytes]) -> io::Result<()> {
+        let mut at = offset_bytes;
+        for parts in parts.chunks(VECTOR_LIMIT) {
+            let vectors: [IoSlice<'_>; VECTOR_LIMIT] =
+                std::array::from_fn(|index| IoSlice::new(parts.get(index).map_or(&[], |part| part)));
+            let length: usize = parts.iter().map(|part| part.len()).sum();
+            let written = loop {
+                match pwritev(&self.file, &vectors[..parts.len()], at) {
+                    Err(Errno::INTR) => {}
+                    outcome => break outcome?,
+                }
+            };
+            if written < length {
+                // A signal or a full file system: part by part whatever is left, again from the first.
+                let mut part_at = at;
+                for part in parts {
+                    self.write_at(part_at, part)?;
+                    part_at += part.len() as u64;
+                }
+            }
+            at += length as u64;
         }
         Ok(())
     }

@@ -18,7 +18,9 @@ const SLOTS: usize = 256;
 /// CRC-32C of a sector, shifted so that the checksum of zeros is zero and a drive that was never written is sound.
 pub(crate) fn checksum(sector: &[u8]) -> u32 {
     const OF_ZEROS: u32 = 0x30fc_edc0;
-    crc32c::crc32c(sector) ^ OF_ZEROS
+    // By carry-less multiplication: four times as fast for a sector as the processor's instruction for this checksum, which
+    // the journal's headers and records take.
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, sector) as u32 ^ OF_ZEROS
 }
 
 /// Of whole sectors, one behind the other.

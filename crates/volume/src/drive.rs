@@ -6,7 +6,7 @@
 //! + capacity   checksums, 4 bytes a sector, from the next multiple of 4096
 //! ```
 
-use crate::block_store::BlockStore;
+use crate::block_store::{BlockStore, SharedBytes};
 use crate::checksums::{CHECKSUM_BYTES, Checksums, SECTOR_BYTES, checksum, checksums_of};
 use crate::error::{ErrorContext, VolumeError};
 use crate::stale_stripes::StaleStripes;
@@ -123,7 +123,6 @@ impl Drive {
         buffer: &mut [u8],
         mut is_bad: impl FnMut(usize),
     ) -> io::Result<()> {
-        self.block_store()?.read_at(DATA_OFFSET_BYTES + offset_bytes, buffer)?;
         let sums_bytes = buffer.len() / SECTOR_BYTES * CHECKSUM_BYTES;
         let mut small = [0u8; 256];
         let mut large = Vec::new();
@@ -133,7 +132,7 @@ impl Drive {
             large.resize(sums_bytes, 0);
             &mut large[..]
         };
-        self.checksums.read(self.block_store()?, checksum_at(offset_bytes), sums)?;
+        self.read_unchecked(offset_bytes, buffer, sums)?;
         for (index, (sector, sum)) in
             buffer.chunks_exact(SECTOR_BYTES).zip(sums.chunks_exact(CHECKSUM_BYTES)).enumerate()
         {
@@ -142,6 +141,18 @@ impl Drive {
             }
         }
         Ok(())
+    }
+
+    /// Reads whole sectors, and the checksums that are kept of them; whether they fit is the caller's to see.
+    pub(crate) fn read_unchecked(
+        &self,
+        offset_bytes: u64,
+        buffer: &mut [u8],
+        sums: &mut [u8],
+    ) -> io::Result<()> {
+        let block_store = self.block_store()?;
+        block_store.read_at(DATA_OFFSET_BYTES + offset_bytes, buffer)?;
+        self.checksums.read(block_store, checksum_at(offset_bytes), sums)
     }
 
     /// Writes whole sectors and their checksums in place.
@@ -155,6 +166,19 @@ impl Drive {
     pub(crate) fn write_journalled(&self, offset_bytes: u64, sums: &[u8], bytes: &[u8]) -> io::Result<()> {
         self.block_store()?.write_at(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
         self.checksums.put(self.block_store()?, checksum_at(offset_bytes), sums)
+    }
+
+    /// As [`Drive::write_journalled`], of bytes that the overlay has until [`Drive::sync`] has returned: they too may reach
+    /// the drive no sooner than that.
+    pub(crate) fn write_until_sync(
+        &self,
+        offset_bytes: u64,
+        sums: &[u8],
+        bytes: SharedBytes,
+    ) -> io::Result<()> {
+        let block_store = self.block_store()?;
+        block_store.write_until_sync(DATA_OFFSET_BYTES + offset_bytes, bytes)?;
+        self.checksums.put(block_store, checksum_at(offset_bytes), sums)
     }
 
     /// From now on checksums are those on the drive, not those in memory.

@@ -37,6 +37,12 @@ pub(crate) enum Change<'a> {
     ZeroStripes { first: u64, end: u64 },
 }
 
+impl AsRef<[u8]> for Record {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Record {
     /// Of images, in memory that was a record's before.
     pub(crate) fn images_in(mut bytes: Vec<u8>) -> Self {
@@ -74,27 +80,41 @@ impl Record {
         record
     }
 
-    pub(crate) fn push(&mut self, drive: u16, offset_bytes: u64, image: &[u8]) {
+    /// An image; returns its checksums.
+    pub(crate) fn push(&mut self, drive: u16, offset_bytes: u64, image: &[u8]) -> &[u8] {
         let sums = self.begin_image(drive, offset_bytes, image.len());
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(image);
-        put_checksums(image, &mut self.bytes[sums..sums + image.len() / SECTOR_BYTES * CHECKSUM_BYTES]);
+        put_checksums(image, &mut self.bytes[sums..start]);
+        &self.bytes[sums..start]
     }
 
-    /// An image that `make` writes where it is to be, over zeros. After an error the record is not to be used.
+    /// An image that `make` writes where it is to be, over zeros; returns its checksums. After an error the record is not
+    /// to be used, unless what was pushed is taken back.
     pub(crate) fn push_made<E>(
         &mut self,
         drive: u16,
         offset_bytes: u64,
         length: usize,
         make: impl FnOnce(&mut [u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<&[u8], E> {
         let sums = self.begin_image(drive, offset_bytes, length);
         let start = self.bytes.len();
         self.bytes.resize(start + length, 0);
         let (before, image) = self.bytes.split_at_mut(start);
         make(image)?;
         put_checksums(image, &mut before[sums..]);
-        Ok(())
+        Ok(&self.bytes[sums..start])
+    }
+
+    /// How long it is, for [`Record::take_back`].
+    pub(crate) fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes back what was pushed since the record was so long.
+    pub(crate) fn take_back(&mut self, length: usize) {
+        self.bytes.truncate(length);
     }
 
     /// All of an image but its bytes; where its checksums are to be.

@@ -34,7 +34,7 @@ mod volume;
 mod volumes;
 mod zeroing;
 
-pub use block_store::{BackingStore, BlockStore, FileBlockStore};
+pub use block_store::{BackingStore, BlockStore, FileBlockStore, SharedBytes};
 pub use checksums::SECTOR_BYTES;
 pub use directory::{Directory, NamedDrive};
 pub use drive::DriveCondition;

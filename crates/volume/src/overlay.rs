@@ -4,6 +4,7 @@
 //! has two halves: writes go to the younger one, while the older one, which changes no more, is brought to the drives.
 //! Where both have a sector the younger one counts.
 
+use crate::block_store::SharedBytes;
 use crate::checksums::{CHECKSUM_BYTES, SECTOR_BYTES};
 use crate::journal_record::{Entry, Record};
 use crate::lock::lock;
@@ -36,6 +37,7 @@ pub(crate) enum Page {
     Mixed(Arc<Sectors>),
 }
 
+/// Sectors of a page, and their checksums.
 #[derive(Clone)]
 pub(crate) struct Sectors {
     bytes: [u8; PAGE_BYTES],
@@ -46,6 +48,12 @@ pub(crate) struct Sectors {
 
 impl Sectors {
     const NONE: Sectors = Sectors { bytes: [0; PAGE_BYTES], sums: [0; PAGE_SUMS_BYTES], present: 0 };
+}
+
+impl AsRef<[u8]> for Sectors {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Page {
@@ -223,11 +231,22 @@ impl Overlay {
 
     /// Reads what is here of a range; what is not, the buffer keeps.
     pub(crate) fn read(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8]) -> Cover {
+        self.read_with_sums(drive, offset_bytes, buffer, &mut [])
+    }
+
+    /// As [`Overlay::read`], with the checksums where there is room for them.
+    pub(crate) fn read_with_sums(
+        &self,
+        drive: u16,
+        offset_bytes: u64,
+        buffer: &mut [u8],
+        sums: &mut [u8],
+    ) -> Cover {
         if self.is_empty() {
             return Cover::None;
         }
         let (mut found, sectors) = (0, buffer.len() / SECTOR_BYTES);
-        self.lay_over(drive, offset_bytes, buffer, |covered| found += covered.len());
+        self.lay_over(drive, offset_bytes, buffer, sums, |covered| found += covered.len());
         match found {
             0 => Cover::None,
             _ if found == sectors => Cover::Whole,
@@ -237,15 +256,19 @@ impl Overlay {
 
     /// Lays what is here over what was read from the drive; takes the sectors it covers out of `bad`.
     pub(crate) fn patch(&self, drive: u16, offset_bytes: u64, buffer: &mut [u8], bad: &mut Vec<usize>) {
-        self.lay_over(drive, offset_bytes, buffer, |covered| bad.retain(|index| !covered.contains(index)));
+        self.lay_over(drive, offset_bytes, buffer, &mut [], |covered| {
+            bad.retain(|index| !covered.contains(index));
+        });
     }
 
-    /// Copies every sector of a range that is here into the buffer, and tells their indexes in it, each once.
+    /// Copies every sector of a range that is here into the buffer, its checksum into `sums` unless that is empty, and
+    /// tells their indexes in it, each once.
     fn lay_over(
         &self,
         drive: u16,
         offset_bytes: u64,
         buffer: &mut [u8],
+        sums: &mut [u8],
         mut covers: impl FnMut(std::ops::Range<usize>),
     ) {
         for_each_page(offset_bytes, buffer.len(), |page, first, range| {
@@ -259,7 +282,13 @@ impl Overlay {
                 let to = range.start + (sectors.start - first) * SECTOR_BYTES;
                 let bytes = &from.bytes()[sectors.start * SECTOR_BYTES..sectors.end * SECTOR_BYTES];
                 buffer[to..to + bytes.len()].copy_from_slice(bytes);
-                covers(to / SECTOR_BYTES..(to + bytes.len()) / SECTOR_BYTES);
+                let indexes = to / SECTOR_BYTES..(to + bytes.len()) / SECTOR_BYTES;
+                if !sums.is_empty() {
+                    sums[indexes.start * CHECKSUM_BYTES..indexes.end * CHECKSUM_BYTES].copy_from_slice(
+                        &from.sums()[sectors.start * CHECKSUM_BYTES..sectors.end * CHECKSUM_BYTES],
+                    );
+                }
+                covers(indexes);
             };
             let younger = shard.younger.get(&(drive, page));
             if let Some(page) = younger {
@@ -333,66 +362,44 @@ impl Overlay {
 /// A generation that counts no more.
 pub(crate) struct OldPages(Vec<Pages>);
 
-/// Calls `visit(drive, offset, checksums, bytes)` with every run of sectors in these pages, neighbouring ones joined up to
-/// [`RUN_BYTES_LIMIT`].
+/// Calls `visit(drive, offset, checksums, bytes)` with every run of sectors in these pages; neighbouring pages are joined
+/// where they lie one behind the other in one record, up to [`RUN_BYTES_LIMIT`].
 pub(crate) fn for_each_run<E>(
     pages: &[(PageAddress, Page)],
-    mut visit: impl FnMut(u16, u64, &[u8], &[u8]) -> Result<(), E>,
+    mut visit: impl FnMut(u16, u64, &[u8], SharedBytes) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (mut sums, mut bytes) = (Vec::new(), Vec::new());
     let mut index = 0;
     while let Some(((drive, number), page)) = pages.get(index) {
-        index += 1;
         let at = number * PAGE_BYTES as u64;
-        if page.present() != u8::MAX {
-            for sectors in page.runs() {
-                let (start, end) = (sectors.start, sectors.end);
-                visit(
-                    *drive,
-                    at + (start * SECTOR_BYTES) as u64,
-                    &page.sums()[start * CHECKSUM_BYTES..end * CHECKSUM_BYTES],
-                    &page.bytes()[start * SECTOR_BYTES..end * SECTOR_BYTES],
-                )?;
+        index += 1;
+        match page {
+            Page::Mixed(sectors) => {
+                for run in page.runs() {
+                    let bytes = run.start * SECTOR_BYTES..run.end * SECTOR_BYTES;
+                    let offset_bytes = at + bytes.start as u64;
+                    let sums = &sectors.sums[run.start * CHECKSUM_BYTES..run.end * CHECKSUM_BYTES];
+                    visit(*drive, offset_bytes, sums, SharedBytes::new(sectors.clone(), bytes))?;
+                }
             }
-            continue;
+            Page::Whole { record, sums, start } => {
+                let lies_behind = |((address, page), distance): &(&(PageAddress, Page), usize)| match page {
+                    Page::Whole { record: other, start: other_start, .. } => {
+                        *address == (*drive, number + *distance as u64)
+                            && Arc::ptr_eq(record, other)
+                            && *other_start == start + distance * PAGE_BYTES
+                    }
+                    Page::Mixed(_) => false,
+                };
+                let neighbours = pages[index..].iter().zip(1..).take(RUN_BYTES_LIMIT / PAGE_BYTES - 1);
+                let joined = neighbours.take_while(lies_behind).count();
+                index += joined;
+                let sums = &record.bytes()[*sums..sums + (joined + 1) * PAGE_SUMS_BYTES];
+                let bytes = *start..start + (joined + 1) * PAGE_BYTES;
+                visit(*drive, at, sums, SharedBytes::new(record.clone(), bytes))?;
+            }
         }
-        let neighbours = pages[index..].iter().zip(1u64..).take(RUN_BYTES_LIMIT / PAGE_BYTES - 1);
-        let joined = neighbours
-            .take_while(|((address, page), distance)| {
-                *address == (*drive, number + distance) && page.present() == u8::MAX
-            })
-            .count();
-        let run = &pages[index - 1..index + joined];
-        index += joined;
-        // As they lie in their record, where they do.
-        if let Some((sums, bytes)) = as_one(run) {
-            visit(*drive, at, sums, bytes)?;
-            continue;
-        }
-        sums.clear();
-        bytes.clear();
-        for (_, page) in run {
-            sums.extend_from_slice(page.sums());
-            bytes.extend_from_slice(page.bytes());
-        }
-        visit(*drive, at, &sums, &bytes)?;
     }
     Ok(())
-}
-
-/// Checksums and bytes of whole pages that lie one behind the other in one record.
-fn as_one(run: &[(PageAddress, Page)]) -> Option<(&[u8], &[u8])> {
-    let Some((_, Page::Whole { record, sums, start })) = run.first() else { return None };
-    let lies_behind = |(index, (_, page)): (usize, &(PageAddress, Page))| match page {
-        Page::Whole { record: other, start: other_start, .. } => {
-            Arc::ptr_eq(record, other) && *other_start == start + index * PAGE_BYTES
-        }
-        Page::Mixed(_) => false,
-    };
-    let bytes = record.bytes();
-    run.iter().enumerate().all(lies_behind).then(|| {
-        (&bytes[*sums..sums + run.len() * PAGE_SUMS_BYTES], &bytes[*start..start + run.len() * PAGE_BYTES])
-    })
 }
 
 /// Calls `visit(page, first sector in it, range of the buffer)` for each page of a range of whole sectors.

@@ -3,17 +3,65 @@
 //! Every function here is called with the stripe's lock held: shared to read, alone to write.
 
 use crate::VolumeError;
-use crate::checksums::SECTOR_BYTES;
+use crate::checksums::{CHECKSUM_BYTES, SECTOR_BYTES};
 use crate::drive::{Drive, DriveCondition};
 use crate::journal_record::Record;
 use crate::overlay::{Cover, Overlay};
 use crate::parity;
 use layout::{Band, Bands, Layout, Missing, Move, ParityUpdate, Place, Redundancy};
 use std::cell::Cell;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A thread keeps no more memory than this between writes.
 const CHANGES_BYTES_LIMIT: usize = 1 << 20;
+
+thread_local! {
+    /// What columns change by: memory of the thread, so that a small write asks for none.
+    static CHANGES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static SUMS: Cell<Sums> = const { Cell::new(Sums::NONE) };
+}
+
+fn keep_changes(changes: Vec<u8>) {
+    if changes.capacity() <= CHANGES_BYTES_LIMIT {
+        CHANGES.set(changes);
+    }
+}
+
+/// Checksums of the sectors of a run, added up.
+#[derive(Default)]
+struct Sums {
+    total: Vec<u8>,
+    /// Those that were read last.
+    read: Vec<u8>,
+}
+
+impl Sums {
+    const NONE: Sums = Sums { total: Vec::new(), read: Vec::new() };
+
+    /// Of no sector, for runs of `length` bytes.
+    fn reset(&mut self, length: usize) {
+        let sums_bytes = length / SECTOR_BYTES * CHECKSUM_BYTES;
+        self.total.clear();
+        self.total.resize(sums_bytes, 0);
+        self.read.resize(sums_bytes, 0);
+    }
+
+    fn add(&mut self, sums: &[u8]) {
+        self.total.iter_mut().zip(sums).for_each(|(total, sum)| *total ^= sum);
+    }
+
+    fn add_read(&mut self) {
+        self.total.iter_mut().zip(&self.read).for_each(|(total, sum)| *total ^= sum);
+    }
+
+    /// Leaves the memory to the thread's next write.
+    fn keep(self) {
+        if self.total.capacity() <= CHANGES_BYTES_LIMIT {
+            SUMS.set(self);
+        }
+    }
+}
 
 /// The array: how it is laid out and what its drives are like.
 pub(crate) struct Array {
@@ -321,30 +369,121 @@ impl Stripes<'_> {
     ) -> Result<(), VolumeError> {
         let data = self.array.layout.data_members();
         let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
+        let mut sums = SUMS.take();
+        sums.reset(length);
         for column in band.first..band.end {
             if let Some(place) = self.home(stripe, column) {
-                record.push(place.drive, place.offset_bytes + row, data_of(column));
+                sums.add(record.push(place.drive, place.offset_bytes + row, data_of(column)));
             }
         }
-        match self.array.layout.parity_update(band, missing) {
+        let update = self.array.layout.parity_update(band, missing);
+        let is_done = update == ParityUpdate::ReadModifyWrite
+            && self.modify_p(stripe, band, &data_of, &mut sums, record);
+        sums.keep();
+        if is_done {
+            return Ok(());
+        }
+        match update {
             ParityUpdate::Nothing => return Ok(()),
             ParityUpdate::ReadModifyWrite => return self.modify_parity(stripe, band, &data_of, record),
             // To decode is to reconstruct with neighbours that must be computed first, which reading them does.
             ParityUpdate::ReconstructWrite | ParityUpdate::DecodeWrite => {}
         }
-        let mut columns = vec![vec![0; length]; data as usize];
-        for (member, column) in columns.iter_mut().enumerate() {
-            if band.covers(member as u32) {
-                column.copy_from_slice(data_of(member as u32));
-            } else {
-                self.read_rows(stripe, member as u32, row, column)?;
+        let uncovered: Vec<u32> = (0..data).filter(|&member| !band.covers(member)).collect();
+        let mut others = vec![0; uncovered.len() * length];
+        for (&member, column) in uncovered.iter().zip(others.chunks_exact_mut(length)) {
+            self.read_rows(stripe, member, row, column)?;
+        }
+        let mut others = others.chunks_exact(length);
+        let columns: Vec<&[u8]> = (0..data)
+            .map(|member| if band.covers(member) { data_of(member) } else { others.next().unwrap_or(&[]) })
+            .collect();
+        self.push_parity(stripe, row, &columns, record)
+    }
+
+    /// Puts the parity of whole columns into `record`.
+    fn push_parity(
+        &self,
+        stripe: u64,
+        row: u64,
+        columns: &[&[u8]],
+        record: &mut Record,
+    ) -> Result<(), VolumeError> {
+        let (data, length) = (columns.len() as u32, columns[0].len());
+        let places = (data..self.array.layout.members()).map(|member| self.home(stripe, member));
+        match places.collect::<Vec<_>>()[..] {
+            [Some(place)] => {
+                let make = |bytes: &mut [u8]| {
+                    parity::make_parity(columns, bytes, None);
+                    Ok::<(), VolumeError>(())
+                };
+                record.push_made(place.drive, place.offset_bytes + row, length, make)?;
+            }
+            [p, q] => {
+                let mut made = vec![0; 2 * length];
+                let (p_bytes, q_bytes) = made.split_at_mut(length);
+                parity::make_parity(columns, p_bytes, Some(q_bytes));
+                for (place, bytes) in [(p, p_bytes), (q, q_bytes)] {
+                    if let Some(place) = place {
+                        record.push(place.drive, place.offset_bytes + row, bytes);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// As [`Stripes::modify_parity`] where P is all the parity there is, with one look at each sector instead of three:
+    /// checksums are linear, as P is, so those of the new parity follow from those of what is read and written. If they
+    /// are, everything that was read was sound, or differed from what it should be in a way that the parity does not
+    /// show. `false`, and nothing in `record`, where they are not, or something could not be read: a closer look is due.
+    fn modify_p<'b>(
+        &self,
+        stripe: u64,
+        band: &Band,
+        data_of: impl Fn(u32) -> &'b [u8],
+        sums: &mut Sums,
+        record: &mut Record,
+    ) -> bool {
+        let p = self.array.layout.data_members();
+        if self.array.layout.members() != p + 1 {
+            return false;
+        }
+        let Some(place) = self.home(stripe, p) else { return false };
+        let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
+        let before = record.length();
+        let mut change = CHANGES.take();
+        change.resize(length, 0);
+        let made = record.push_made(place.drive, place.offset_bytes + row, length, |bytes| {
+            self.read_unchecked(place, row, bytes, sums)?;
+            for column in band.first..band.end {
+                let place = self.home(stripe, column).ok_or(io::ErrorKind::NotFound)?;
+                self.read_unchecked(place, row, &mut change, sums)?;
+                parity::add(bytes, &change);
+                parity::add(bytes, data_of(column));
+            }
+            Ok::<(), io::Error>(())
+        });
+        let is_sound = made.is_ok_and(|made| made == sums.total);
+        keep_changes(change);
+        if !is_sound {
+            record.take_back(before);
+        }
+        is_sound
+    }
+
+    /// Reads rows of a member and adds the checksums that are kept of them to `sums`.
+    fn read_unchecked(&self, place: Place, row: u64, buffer: &mut [u8], sums: &mut Sums) -> io::Result<()> {
+        let offset = place.offset_bytes + row;
+        let cover = self.overlay.read_with_sums(place.drive, offset, buffer, &mut sums.read);
+        if cover != Cover::Whole {
+            self.drive(place).read_unchecked(offset, buffer, &mut sums.read)?;
+            if cover == Cover::Part {
+                self.overlay.read_with_sums(place.drive, offset, buffer, &mut sums.read);
             }
         }
-        for (index, bytes) in self.fresh_parity(&columns, length).iter().enumerate() {
-            if let Some(place) = self.home(stripe, data + index as u32) {
-                record.push(place.drive, place.offset_bytes + row, bytes);
-            }
-        }
+        sums.add_read();
         Ok(())
     }
 
@@ -356,10 +495,6 @@ impl Stripes<'_> {
         data_of: impl Fn(u32) -> &'b [u8],
         record: &mut Record,
     ) -> Result<(), VolumeError> {
-        thread_local! {
-            /// What each column changes by: memory of the thread, so that a small write asks for none.
-            static CHANGES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-        }
         let data = self.array.layout.data_members();
         let (row, length) = (u64::from(band.low), (band.high - band.low) as usize);
         let mut changes = CHANGES.take();
@@ -381,22 +516,8 @@ impl Stripes<'_> {
                 Ok(())
             })?;
         }
-        if changes.capacity() <= CHANGES_BYTES_LIMIT {
-            CHANGES.set(changes);
-        }
+        keep_changes(changes);
         Ok(())
-    }
-
-    fn fresh_parity(&self, columns: &[Vec<u8>], length: usize) -> Vec<Vec<u8>> {
-        let count = (self.array.layout.members() - self.array.layout.data_members()) as usize;
-        let mut parity = vec![vec![0; length]; count];
-        let slices: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
-        match &mut parity[..] {
-            [p] => parity::make_parity(&slices, p, None),
-            [p, q] => parity::make_parity(&slices, p, Some(q)),
-            _ => {}
-        }
-        parity
     }
 
     /// Whether any member of a stripe that can be asked may hold something.

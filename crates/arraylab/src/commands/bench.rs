@@ -3,6 +3,7 @@
 use crate::cli::{BenchArgs, BenchKind};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice};
+use findings::SUSTAINED_METHOD;
 use load::{Direction, Random, Sample};
 use serde_json::json;
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         BenchKind::Ring => bench_ring(arguments)?,
         BenchKind::Serve => bench_serve(arguments)?,
         BenchKind::Report => bench_report(arguments)?,
+        BenchKind::Campaign => bench_campaign(arguments)?,
         BenchKind::Probe => bench_probe(arguments)?,
         BenchKind::FastForward => return bench_fast_forward(arguments),
         BenchKind::Validation => bench_validation(arguments)?,
@@ -30,7 +32,7 @@ pub fn bench(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How fast twins are simulated; each line as soon as it is measured.
+/// Benchmarks the simulation of twins; prints each line as soon as it is measured.
 fn bench_sim(arguments: &BenchArgs) -> Result<(), Failure> {
     let interrupt = super::run::catch_signals()?;
     let mut printed = Ok(());
@@ -84,33 +86,40 @@ fn bench_fast_forward(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let interrupt = super::run::catch_signals()?;
     let mut printed = Ok(());
     let share = |value: f64| format!("{:+.2} %", value * 100.0);
-    let summary = campaign::bench_fast_forward(arguments.seed, arguments.cases, &mut |row| {
-        printed = if arguments.json {
-            print_json_lines([row])
-        } else {
-            print(&format!(
-                "{:>4} {:<18} rate {:>8}  intervals {:>7} (worst {:>7})  mean {:>8}  p99 {:>8}  p99.9 {:>8}  covered {}/{}  \
+    let summary = campaign::bench_fast_forward(
+        arguments.seed,
+        arguments.cases.unwrap_or(FAST_FORWARD_CASES),
+        &mut |row| {
+            printed = if arguments.json {
+                print_json_lines([row])
+            } else {
+                print(&format!(
+                    "{:>4} {:<18} rate {:>8}  intervals {:>7} (worst {:>7})  mean {:>8}  p99 {:>8}  p99.9 {:>8}  covered {}/{}  \
                  {:.1} times faster{}\n",
-                row.case,
-                row.array,
-                share(row.iops_error),
-                share(row.interval_error_mean),
-                share(row.interval_error_worst),
-                share(row.mean_error),
-                row.p99_error.map_or_else(|| "–".into(), share),
-                row.p99_9_error.map_or_else(|| "–".into(), share),
-                row.covered,
-                row.intervals,
-                row.speedup,
-                row.beyond.iter().map(|what| format!("\n     beyond its bound: {what}")).collect::<String>()
-            ))
-        };
-        if printed.is_err() || interrupt.load(std::sync::atomic::Ordering::Relaxed) {
-            std::ops::ControlFlow::Break(())
-        } else {
-            std::ops::ControlFlow::Continue(())
-        }
-    })?;
+                    row.case,
+                    row.array,
+                    share(row.iops_error),
+                    share(row.interval_error_mean),
+                    share(row.interval_error_worst),
+                    share(row.mean_error),
+                    row.p99_error.map_or_else(|| "–".into(), share),
+                    row.p99_9_error.map_or_else(|| "–".into(), share),
+                    row.covered,
+                    row.intervals,
+                    row.speedup,
+                    row.beyond
+                        .iter()
+                        .map(|what| format!("\n     beyond its bound: {what}"))
+                        .collect::<String>()
+                ))
+            };
+            if printed.is_err() || interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+                std::ops::ControlFlow::Break(())
+            } else {
+                std::ops::ControlFlow::Continue(())
+            }
+        },
+    )?;
     printed?;
     if arguments.json {
         print_json_lines([&summary])?;
@@ -220,7 +229,7 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
             print_json_lines([row])
         } else {
             print(&format!(
-                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}{}\n",
+                "{:<32} {:<9} ours {:>10}  fio {:>10}  ratio {}{}{}\n{}{}",
                 row.scenario,
                 row.unit,
                 number(row.ours),
@@ -229,7 +238,9 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
                 row.ratio_spread
                     .map(|[least, most]| format!(" ({least:.2} to {most:.2})"))
                     .unwrap_or_default(),
-                row.note.as_ref().map(|note| format!("  ({note})")).unwrap_or_default()
+                row.note.as_ref().map(|note| format!("  ({note})")).unwrap_or_default(),
+                processor_line(row),
+                row.handover.as_ref().map(|choice| format!("    {choice}\n")).unwrap_or_default()
             ))
         };
         if printed.is_ok() {
@@ -238,6 +249,24 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
     })
     .map_err(|error| Failure::Failed(Box::new(error)))?;
     printed
+}
+
+/// Processor time of an I/O of both engines; nothing where it was not measured.
+fn processor_line(row: &ring::BenchResult) -> String {
+    let of = |user_ns: Option<f64>, kernel_ns: Option<f64>, process_ns: Option<f64>| {
+        Some(format!(
+            "{:.0} ns in the program, {:.0} in the kernel, {} with its threads",
+            user_ns?,
+            kernel_ns?,
+            process_ns.map_or_else(|| "–".to_owned(), |ns| format!("{ns:.0}"))
+        ))
+    };
+    let ours = of(row.ours_user_ns, row.ours_kernel_ns, row.ours_process_ns);
+    let fio = of(row.fio_user_ns, row.fio_kernel_ns, row.fio_process_ns);
+    let line = |who: &str, figures: Option<String>| {
+        figures.map(|figures| format!("    processor time an I/O, {who}: {figures}\n"))
+    };
+    [line("ours", ours), line("fio", fio)].into_iter().flatten().collect()
 }
 
 /// Seconds of each round against nbdkit, and how many rounds.
@@ -378,6 +407,149 @@ fn bench_report(arguments: &BenchArgs) -> Result<(), Failure> {
         let size = units::human_bytes(html.len() as u64);
         print(&format!("report of {cases} cases: {seconds:.2} s, {size}\n"))
     }
+}
+
+/// Cases of `bench fast-forward`.
+const FAST_FORWARD_CASES: u64 = 60;
+/// Cases of `bench campaign`, and of one turn of its plan.
+const CAMPAIGN_CASES: u64 = 10_000;
+const CAMPAIGN_INTERVALS: u64 = 5;
+/// Disks of the array whose counters `bench campaign` has: as `raid-levels`, with ten counters each.
+const CAMPAIGN_DISKS: usize = 12;
+
+/// Time and memory of `results`, `findings` and `report` of a run whose figures are drawn at random.
+fn bench_campaign(arguments: &BenchArgs) -> Result<(), Failure> {
+    let cases = arguments.cases.unwrap_or(CAMPAIGN_CASES).max(1);
+    let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let path = directory.path().join("run");
+    print_notice(&format!("writing a run of {}", units::human_count(cases, "case")));
+    let written = write_campaign(&path, cases)?;
+    let database_bytes = std::fs::metadata(path.join("run.sqlite")).map_or(0, |file| file.len());
+    type Measured = fn(&std::path::Path) -> Result<usize, Failure>;
+    let commands: [(&str, Measured); 3] = [
+        ("results", |path| {
+            let results = super::results::results_of(&Run::open_read_only(path)?)?;
+            json_bytes(&results)
+        }),
+        ("findings", |path| json_bytes(&super::findings::found(&Run::open_read_only(path)?)?.all)),
+        ("report", |path| {
+            let run = Run::open_read_only(path)?;
+            Ok(report::from_run(&run).map_err(|error| Failure::Failed(Box::new(error)))?.html().len())
+        }),
+    ];
+    for (name, measured) in commands {
+        campaign::forget_peak_memory();
+        let begun = Instant::now();
+        let bytes = measured(&path)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let peak_bytes = campaign::peak_memory_bytes();
+        if arguments.json {
+            print_json_lines([
+                json!({ "scenario": format!("campaign-{name}"), "cases": written, "seconds": seconds,
+                "bytes": bytes, "peak_bytes": peak_bytes, "database_bytes": database_bytes }),
+            ])?;
+        } else {
+            print(&format!(
+                "{name:<8} of {written} cases: {seconds:.2} s, {} written, {} of memory at most\n",
+                units::human_bytes(bytes as u64),
+                units::human_bytes(peak_bytes.unwrap_or_default())
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// Size of values as JSON lines.
+fn json_bytes<T: serde::Serialize>(values: &[T]) -> Result<usize, Failure> {
+    let mut bytes = 0;
+    for value in values {
+        bytes += serde_json::to_string(value).map_err(|error| Failure::Failed(Box::new(error)))?.len() + 1;
+    }
+    Ok(bytes)
+}
+
+/// A run of a matrix of four axes of ten, several times over where more cases are wanted, with counters of links, a controller
+/// and disks.
+fn write_campaign(path: &std::path::Path, cases: u64) -> Result<usize, Failure> {
+    let turns: Vec<String> = (1..=cases.div_ceil(CAMPAIGN_CASES)).map(|turn| turn.to_string()).collect();
+    let text = format!(
+        "title: A large campaign\nwatch: {{ interval: 5 }}\nstages:\n  grid:\n    settings: {{ rw: randrw, runtime: 25 }}\n    \
+         matrix:\n      pass: [{}]\n      bs: [512, 1k, 2k, 4k, 8k, 16k, 32k, 64k, 128k, 256k]\n      \
+         rwmixread: [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]\n      numjobs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n      \
+         iodepth: [1, 2, 4, 8, 12, 16, 24, 32, 48, 64]\n",
+        turns.join(", ")
+    );
+    let plan = plan::parse_plan("campaign", "bench", &text)?;
+    let expanded = plan::expand(&plan, &plan::Selection::default())?;
+    let manifest = Manifest {
+        arraylab_version: env!("CARGO_PKG_VERSION").into(),
+        plan: SourceText { name: "campaign".into(), source: "bench".into(), text },
+        engine: "sim".into(),
+        interval_ns: INTERVAL_NS,
+        ..Manifest::default()
+    };
+    let new_cases: Vec<NewCase> = expanded.iter().take(cases as usize).map(campaign::new_case).collect();
+    let mut run = Run::create(path, &manifest, &new_cases)?;
+    let mut random = Random::from_seed(1);
+    let mut series: Vec<(String, &str)> = Vec::new();
+    for disk in 0..CAMPAIGN_DISKS {
+        for name in [
+            "arm_busy_ns",
+            "reads",
+            "writes",
+            "read_bytes",
+            "written_bytes",
+            "seeks",
+            "queue",
+            "hits",
+            "misses",
+            "merges",
+        ] {
+            series.push((format!("disk-{disk}"), name));
+        }
+    }
+    for name in ["to_host_busy_ns", "to_array_busy_ns", "to_host_bytes", "to_array_bytes"] {
+        series.push(("link-0".into(), name));
+    }
+    series.extend([("controller-0".into(), "processors_busy_ns"), ("controller-0".into(), "processors")]);
+    let levels = SUSTAINED_METHOD;
+    for index in 0..new_cases.len() as u32 {
+        run.begin_case(index)?;
+        let samples: Vec<Sample> =
+            (0..CAMPAIGN_INTERVALS).map(|interval| sample(interval, &mut random)).collect();
+        let mut totals = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
+        samples.iter().for_each(|sample| totals.add(sample));
+        run.append_samples(index, "load", &samples)?;
+        for sample in &samples {
+            let values: Vec<store::Counter<'_>> = series
+                .iter()
+                .enumerate()
+                .map(|(place, (entity, name))| {
+                    let share = (place % 9) as f64 / 10.0;
+                    let value = if *name == "processors" { 2.0 } else { share * sample.end_ns as f64 };
+                    store::Counter { source: "twin", entity, name, value }
+                })
+                .collect();
+            let at_ns = u64::from(index) * CAMPAIGN_INTERVALS * INTERVAL_NS + sample.end_ns;
+            run.append_counters(Some(index), at_ns, Some(sample.end_ns), &values)?;
+        }
+        run.finish_case(
+            index,
+            &CaseOutcome {
+                status: CaseStatus::Done,
+                engine: "sim".into(),
+                target: "bench".into(),
+                duration_ns: CAMPAIGN_INTERVALS * INTERVAL_NS,
+                loads: vec![totals],
+                error: None,
+                warnings: Vec::new(),
+                extrapolation: None,
+            },
+        )?;
+        run.keep_sustained(index, levels, None)?;
+    }
+    run.end(&store::RunEnd::Done)?;
+    Ok(new_cases.len())
 }
 
 fn write_run(path: &std::path::Path) -> Result<usize, Failure> {

@@ -79,7 +79,7 @@ pub fn part_text(name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Where a value comes from, in words.
+/// Describes the source of a value.
 fn source_of(value: &Parameter) -> String {
     let set_by = match &value.set_by {
         SetBy::Array => "this array".to_owned(),

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How often a search whose bar nobody sees says how far it is.
+/// Interval of progress lines where no progress bar is shown.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// `arraylab fit`
@@ -97,10 +97,10 @@ fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Res
     })
 }
 
-/// How long a search may take.
+/// Limits of a search.
 struct Budget {
     evaluations: u32,
-    /// By the wall's clock.
+    /// Limit of wall-clock time.
     time: Option<Duration>,
 }
 
@@ -154,7 +154,7 @@ fn best_so_far(progress: Progress<'_>) -> String {
     )
 }
 
-/// How well each measured case is predicted by values that never saw it.
+/// Prints the prediction error of each measured case by values that were fitted without it.
 fn fit_folds(arguments: &FitArgs, loaded: &LoadedArray, folds: u32) -> Result<ExitCode, Failure> {
     let rows = rows(arguments, loaded)?;
     let task = task(arguments, loaded, &rows)?;

@@ -79,6 +79,18 @@ fn as_text(entry: &Entry) -> String {
         text.push('\n');
         text.push_str(&render(&columns, &rows));
     }
+    let mut pages: Vec<(&str, &str)> = Vec::new();
+    for row in &entry.rows {
+        if let (Some(address), Some(quote)) = (&row.address, &row.quote)
+            && !pages.contains(&(address.as_str(), quote.as_str()))
+        {
+            pages.push((address, quote));
+        }
+    }
+    if !pages.is_empty() {
+        text.push_str("\nIn the words of the page:\n");
+        pages.iter().for_each(|(address, quote)| text.push_str(&format!("  - \"{quote}\"\n    {address}\n")));
+    }
     text
 }
 

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a terminal's `ctl status` looks, for rates and shares.
+/// Time over which `ctl status` on a terminal measures rates and utilisations.
 const STATUS_OVER: Duration = Duration::from_secs(1);
 const PANIC_HINT: &str =
     "hint: the server ended rather than leave clients waiting; this is a bug, please report it";

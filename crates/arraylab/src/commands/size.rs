@@ -188,7 +188,7 @@ fn verb(verdict: SizeVerdict) -> &'static str {
     }
 }
 
-/// How many designs were left out, and why.
+/// Describes the number of designs left out, with the reasons.
 fn left_out_text(rows: &[SizeRow], designs: usize) -> String {
     let count = |by: LeftOut| {
         let mut names: Vec<String> =
@@ -257,7 +257,7 @@ fn table(rows: &[&SizeRow]) -> String {
     render(&columns, &table)
 }
 
-/// What each design offers beside its headroom: a row a design, of the state in which it was seen.
+/// Lists the other properties of each design beside its headroom: a row a design, of the state in which it was seen.
 fn offer_table(rows: &[SizeRow]) -> String {
     let none = || "-".to_owned();
     let mut table: Vec<Vec<String>> = Vec::new();
@@ -302,7 +302,7 @@ fn years_text(years: f64) -> String {
     if years > 100.0 { "over 100 years".into() } else { format!("{years:.1} years") }
 }
 
-/// Which parts keep the price unknown, and what the front is over.
+/// Lists the parts without a price, which leave the total unknown, and the criteria of the Pareto front.
 fn missing_prices(rows: &[SizeRow]) -> String {
     let mut without: Vec<&str> = Vec::new();
     for path in rows.iter().filter_map(|row| row.bill.as_ref()).flat_map(|bill| &bill.without_price) {

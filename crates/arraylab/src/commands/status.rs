@@ -27,7 +27,7 @@ pub fn mark(arguments: &MarkArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How far a run is, in lines.
+/// Describes the progress of a run, in lines.
 pub fn in_words(status: &RunStatus, run: &Path) -> String {
     let state = match status.state {
         RunState::Running => "running",

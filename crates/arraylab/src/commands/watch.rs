@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use store::{CaseState, Run, RunReader, RunState, RunStatus, StoreError};
 
 const EVERY: Duration = Duration::from_secs(1);
-/// How soon an interruption is heard.
+/// Interval at which an interruption is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Back to the first line, and away with what was below it.
 const CLEAR: &str = "\x1b[H\x1b[J";
@@ -57,7 +57,7 @@ fn watch_run(arguments: &WatchArgs, stop: &AtomicBool) -> Result<(), Failure> {
     }
 }
 
-/// What is run on what, how far it is, and the last results.
+/// Describes a run: plan, target, progress and the last results.
 fn run_view(reader: &RunReader, status: &RunStatus, run: &Path) -> Result<String, StoreError> {
     let manifest = reader.manifest();
     let targets: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();

@@ -99,7 +99,7 @@ const PAUSE: Duration = Duration::from_millis(350);
 /// I/Os a second of each host while it is not stopped.
 const HOST_RATE_IOPS: u64 = 2_000;
 const INTERVAL_NS: u64 = 100_000_000;
-/// How far apart hosts may see one moment.
+/// Largest difference between hosts in the time of one event.
 const ALIGNMENT_NS: u64 = 5_000_000;
 
 /// Proves that nothing listens on hosts beside `sshd`, and that samples of hosts whose clocks are seconds apart align within 5 ms: all agents are stopped at one moment, and
@@ -149,7 +149,8 @@ fn samples_of_all_hosts_align() {
     assert!(spreads_ns[PAUSES / 2] <= ALIGNMENT_NS, "{spreads_ns:?} ns of {pauses:?}");
 }
 
-/// When a host's paced load was stopped, by its samples: I/Os of the intervals before tell how much of the last one had passed.
+/// Returns the times at which a host's paced load was stopped, by its samples: I/Os of the intervals before give the elapsed
+/// part of the last one.
 fn pauses_of(run: &Path, host: &str) -> Vec<u64> {
     let rows = query(
         run,

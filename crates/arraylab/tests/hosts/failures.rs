@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const STOP_LIMIT: Duration = Duration::from_secs(2);
 
 const CASES: usize = 4;
-/// What cases set of each device's queue.
+/// Read-ahead that cases set on each device's queue.
 const READ_AHEAD_KB: &str = "64";
 
 fn plan(lab: &Lab) -> String {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Two agents issue so many times as much as one where each has a processor.
 const GOAL: f64 = 1.8;
-/// What any machine shows where two run at once: more than one processor's worth.
+/// Lower bound that any machine reaches with two agents: more than one processor's worth.
 const AT_LEAST: f64 = 1.2;
 
 /// Proves that two agents, each pinned to a processor, issue at least 1.8 times the I/Os of one on the null target, in the

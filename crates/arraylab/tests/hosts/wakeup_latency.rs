@@ -42,7 +42,7 @@ impl WakeupLatency {
         WakeupLatency { stop, threads }
     }
 
-    /// When processors were not to be had.
+    /// Ends the watch and returns the times at which processors were withheld.
     pub fn finish(self) -> Vec<Withheld> {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()

@@ -180,7 +180,7 @@ fn wrong_use() {
 #[test]
 fn impossible_arrays() {
     let drives = |count: u32| format!("    count: {{ value: {count},");
-    /// What is wrong, the array that is changed, what is replaced by what, and the line that is to blame.
+    /// Mistake, the array that is changed, its replacements, and the line with the error.
     type Mistake<'a> = (&'a str, &'a str, Vec<(String, String)>, &'a str);
     let value = |from: &str, to: &str| vec![(from.to_owned(), to.to_owned())];
     let mistakes: [Mistake<'_>; 17] = [

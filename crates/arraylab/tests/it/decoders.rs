@@ -109,7 +109,7 @@ fn nbd_samples() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What a server says to a client that asks for structured replies, and to one that does not.
+/// Returns a server's messages to a client that requests structured replies, and to one that does not.
 fn server_samples() -> Vec<Vec<u8>> {
     let option_reply = |option: u32, kind: u32, data: &[u8]| {
         let header = OptionReplyHeader { option, reply: kind, length_bytes: data.len() as u32 };

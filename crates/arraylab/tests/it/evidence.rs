@@ -1,6 +1,6 @@
 //! Bundles: packed, verified, altered and hostile.
 
-use crate::support::{arraylab, json_lines, run_on, succeed, text};
+use crate::support::{arraylab, full_or_tenth, json_lines, run_on, succeed, text};
 use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use load::Random;
@@ -346,8 +346,8 @@ fn a_hostile_bundle_writes_nothing_outside() {
 }
 
 /// Proves that no flipped byte makes the verifier panic: 300 in the compressed file, each of which is found, 300 in the
-/// archive, and 400 in its database, manifest and report with the list of
-/// hashes written again. `ARRAYLAB_SEED` flips others.
+/// archive, and 400 in its database, manifest and report with the list of hashes written again; a tenth of each unless
+/// `ARRAYLAB_LONG=1`. `ARRAYLAB_SEED` flips others.
 #[test]
 fn flipped_bytes_never_panic() {
     let bundle = Bundle::new();
@@ -362,7 +362,7 @@ fn flipped_bytes_never_panic() {
     let whole = std::fs::read(bundle.path("a.tar.gz")).unwrap();
     let mut original = Vec::new();
     GzDecoder::new(&whole[..]).read_to_end(&mut original).unwrap();
-    for _ in 0..300 {
+    for _ in 0..full_or_tenth(300) {
         let mut bytes = whole.clone();
         // The first ten bytes are the header of gzip, which says nothing of the content.
         let at = flip(&mut bytes, 10);
@@ -375,14 +375,14 @@ fn flipped_bytes_never_panic() {
         assert!(is_found || is_same, "byte {at}");
     }
     let archive = archive_of(&bundle.members);
-    for _ in 0..300 {
+    for _ in 0..full_or_tenth(300) {
         let mut bytes = archive.clone();
         flip(&mut bytes, 0);
         std::fs::write(&path, compressed(&bytes)).unwrap();
         let _ = evidence::verify(&path);
     }
     for (name, count) in [("run/run.sqlite", 200), ("run/manifest.json", 100), ("report.json", 100)] {
-        for _ in 0..count {
+        for _ in 0..full_or_tenth(count) {
             let changed = bundle.with(name, true, |bytes| {
                 flip(bytes, 0);
                 flip(bytes, 0);

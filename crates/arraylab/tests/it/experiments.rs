@@ -21,7 +21,7 @@ fn found(kind: Kind, run: &'static str) -> Vec<Value> {
     all.into_iter().filter(|finding| finding["kind"] == kind.name()).collect()
 }
 
-/// Whether findings show what the experiment says is to be seen while nothing is switched off.
+/// Returns true if findings show the effect of the experiment while nothing is switched off.
 fn is_shown(kind: Kind, found: &[Value]) -> bool {
     let number = |finding: &Value, key: &str| finding[key].as_f64();
     let above = |key: &str, bound: f64| found.iter().any(|one| number(one, key).is_some_and(|is| is > bound));

@@ -33,4 +33,5 @@ mod shards;
 mod shipped_plans;
 mod support;
 mod telemetry;
+mod trends;
 mod verdicts;

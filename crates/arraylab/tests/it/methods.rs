@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 struct MethodRun {
     _directory: tempfile::TempDir,
     run: PathBuf,
-    /// What was said while it ran.
+    /// Text that was printed while it ran.
     printed_text: String,
 }
 

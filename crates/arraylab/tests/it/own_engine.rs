@@ -387,7 +387,8 @@ fn threads_are_pinned_as_the_plan_says() {
     assert!(code == Some(2) && printed_text.contains("a trim of fio is a discard"), "{printed_text}");
 }
 
-/// What the threads of a process whose names begin so may run on, as the kernel says, in order.
+/// Returns the processors allowed to the threads of a process with this prefix of their names, as the kernel lists them, in
+/// order.
 fn processors_of(process: u32, name: &str) -> Vec<String> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     let mut allowed: Vec<String> = tasks

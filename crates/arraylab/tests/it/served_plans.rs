@@ -141,7 +141,7 @@ fn limits_are_set_by_a_plan() {
     }
 }
 
-/// Whether a run shows limits that came and went; what it shows instead.
+/// Checks that a run shows limits that came and went; the error has what it shows instead.
 fn shows_the_limits(run: &Path) -> Result<(), String> {
     let statuses: Vec<Value> = results(run).iter().map(|result| result["status"].clone()).collect();
     assert_eq!(statuses, ["done", "done"]);
@@ -206,7 +206,7 @@ fn a_firmware_update_dips_as_on_the_twin() {
     assert!(real.is_ok(), "{real:#?}");
 }
 
-/// Whether a run shows a dip as each controller leaves; what it shows instead.
+/// Checks that a run shows a dip as each controller leaves; the error has what it shows instead.
 fn shows_the_dips(run: &Path) -> Result<(), String> {
     let rates = by_interval(run);
     let mut sorted = rates.clone();
@@ -266,7 +266,7 @@ fn a_noisy_neighbour_is_limited_as_on_the_twin() {
     assert_eq!(shows_the_neighbour(&served.simulated(NEIGHBOUR, "storpool")), Ok(()));
 }
 
-/// Whether a run shows what the neighbour did; what it shows instead.
+/// Checks that a run shows the effect of the noisy neighbour; the error has what it shows instead.
 fn shows_the_neighbour(run: &Path) -> Result<(), String> {
     let (victim, noisy) = (by_second(run, "victim"), by_second(run, "noisy"));
     // On a busy host fio may end early, or late with one interval more.
@@ -283,11 +283,11 @@ fn shows_the_neighbour(run: &Path) -> Result<(), String> {
     if is_whole && shows() { Ok(()) } else { Err(format!("{victim:?} beside {noisy:?}")) }
 }
 
-/// How often a served array may be tried.
+/// Limit on the attempts at a served array.
 const ATTEMPTS: i32 = 5;
 
-/// What the first attempt that succeeds gives, or what each saw instead: in real time a busy machine shifts and stalls fio,
-/// the array and what the plan does to it, so that a run may say nothing.
+/// Returns the result of the first attempt that succeeds, or the observations of each: in real time a busy machine shifts
+/// and stalls fio, the array and the plan's events, so that a run may show nothing.
 fn attempts<T>(mut attempt: impl FnMut(i32) -> Result<T, String>) -> Result<T, Vec<String>> {
     let mut seen = Vec::new();
     for number in 0..ATTEMPTS {
@@ -326,7 +326,7 @@ fn a_template_changes_as_on_the_twin() {
     assert!(real.is_ok(), "{real:#?}");
 }
 
-/// Whether a run shows a volume that got quicker without a pause; what it shows instead.
+/// Checks that a run shows a volume that got quicker without a pause; the error has what it shows instead.
 fn shows_the_move(run: &Path) -> Result<(), String> {
     let rates: Vec<f64> = by_interval(run).into_iter().map(|ios| ios as f64).collect();
     let is_whole = rates.len() >= 10;
@@ -390,7 +390,7 @@ fn mean_ms(run: &Path, scenario: u64, bs: u64, direction: &str) -> f64 {
     result[direction]["latency_ns"]["mean"].as_f64().unwrap() / 1e6
 }
 
-/// Whether a run of group 1 shows the order of its scenarios; what it shows instead.
+/// Checks that a run of group 1 shows the order of its scenarios; the error has what it shows instead.
 fn shows_the_order(run: &Path) -> Result<(), String> {
     let (through, cached) = (mean_ms(run, 1, 4096, "write"), mean_ms(run, 2, 4096, "write"));
     let (read, written) = (mean_ms(run, 4, 4096, "read"), mean_ms(run, 4, 4096, "write"));
@@ -416,7 +416,7 @@ fn short_group_1(runtime_s: f64, interval_s: f64) -> String {
     plan.lines().filter(|line| !is_other(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// What a run's findings say of the write cliff of each scenario: bytes until it, and bytes a second before and after.
+/// Returns a run's findings on the write cliff of each scenario: bytes until it, and bytes a second before and after.
 fn cliffs(run: &Path) -> Vec<[f64; 3]> {
     let findings = json_lines(&succeed(&["findings", run.to_str().unwrap(), "--json"]));
     let of = |finding: &Value| {

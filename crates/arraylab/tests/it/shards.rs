@@ -62,7 +62,7 @@ fn merge_words<'a>(runs: &'a [PathBuf], out: &'a Path) -> Vec<&'a str> {
     ["merge"].into_iter().chain(runs).chain(["--out", out.to_str().unwrap()]).collect()
 }
 
-/// What a run says, but for what names the run and when it was.
+/// Returns the results, findings and claims of a run, none of which has its name or time.
 fn answers(run: &Path) -> [String; 3] {
     ["results", "findings", "claims"].map(|what| {
         let output = command(&[what, run.to_str().unwrap(), "--json"]).output().unwrap();
@@ -256,7 +256,7 @@ fn job_files_carry_out_all_shards() {
     check("kubernetes");
 }
 
-/// What the validator of Kubernetes files says of one: whether it is right, and why not.
+/// Validates a Kubernetes file: true if it is valid, and the reasons if not.
 fn kubernetes_validate(file: &Path) -> (bool, String) {
     let cache =
         std::env::var("XDG_CACHE_HOME").unwrap_or(format!("{}/.cache", std::env::var("HOME").unwrap()));

@@ -10,7 +10,7 @@ struct Shortened {
     plan: &'static str,
     twin: &'static str,
     set: &'static [&'static str],
-    /// What is left out of a normal run, and not of `make test-long`.
+    /// Selection of cases for a normal run; `make test-long` runs all.
     only: &'static [&'static str],
 }
 

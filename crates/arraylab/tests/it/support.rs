@@ -58,7 +58,7 @@ pub fn warnings(result: &Value) -> Vec<String> {
     all.filter(|text| !text.contains("through this host's memory")).map(str::to_owned).collect()
 }
 
-/// What the run's database says to a query.
+/// Returns the result of a query of the run's database.
 pub fn query(run: &Path, sql: &str) -> String {
     tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), sql]).trim().to_owned()
 }
@@ -109,7 +109,7 @@ impl LoopDevice {
         LoopDevice { path, backing }
     }
 
-    /// How often the device was told to put on stable storage what it had.
+    /// Returns the number of flush requests to the device.
     pub fn flushes(&self) -> u64 {
         let name = self.path.trim_start_matches("/dev/");
         let stat =
@@ -117,7 +117,7 @@ impl LoopDevice {
         stat.split_whitespace().nth(15).expect("flushes").parse().expect("a number")
     }
 
-    /// What the bytes of the device take up behind it: what was given up takes up nothing.
+    /// Returns the bytes allocated behind the device: trimmed ranges take none.
     pub fn allocated_bytes(&self) -> u64 {
         std::os::unix::fs::MetadataExt::blocks(&self.backing.metadata().expect("metadata")) * 512
     }

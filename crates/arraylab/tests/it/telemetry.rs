@@ -173,7 +173,7 @@ impl Exposed {
         answer
     }
 
-    /// What the page shows.
+    /// Returns the state that the page shows.
     fn state(&self) -> serde_json::Value {
         let answer = self.get("/state.json");
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()

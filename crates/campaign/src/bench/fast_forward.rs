@@ -19,7 +19,7 @@ const ARRAYS: [&str; 8] = [
     "raid-levels",
 ];
 
-/// Compares `cases` random cases of a seed; `on_row` is handed each as soon as it is done.
+/// Compares `cases` random cases of a seed; passes each row to `on_row` as soon as it is done.
 pub fn bench_fast_forward(
     seed: u64,
     cases: u64,

@@ -22,8 +22,8 @@ pub struct PlanRow {
     pub peak_bytes: Option<u64>,
 }
 
-/// Runs every shipped plan that has a twin of its name, each in a directory of its own under `directory`, and hands each row
-/// over as soon as it is there.
+/// Runs every shipped plan that has a twin of its name, each in a directory of its own under `directory`, and passes on each
+/// row as soon as it is done.
 pub fn bench_plans(
     directory: &Path,
     interrupt: &AtomicBool,

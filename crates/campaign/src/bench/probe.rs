@@ -36,14 +36,14 @@ pub struct ProbeCost {
 }
 
 impl ProbeCost {
-    /// Of one core, where a reading is taken every second.
+    /// Returns the utilisation of one core, at one reading a second.
     pub fn share_of_a_core(&self) -> f64 {
         (self.read_ns + self.keep_ns) as f64 / NANOS_PER_SECOND as f64
     }
 }
 
-/// Watches a recorded host with 40 devices of four paths each for two minutes of its time, and keeps all of it in a run.
-/// What it needs is written into `directory`, which is best one in memory, as sysfs is.
+/// Watches a recorded host with 40 devices of four paths each for two minutes of its time, and stores the counters in a
+/// run. Its files are written into `directory`, which should be in memory, as sysfs is.
 pub fn bench_probe(directory: &Path) -> Result<ProbeCost, CampaignError> {
     let failed = |source: io::Error| {
         CampaignError::Refused(format!("cannot record a host in {}: {source}", directory.display()))
@@ -121,7 +121,7 @@ fn record(host: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the kernel shows after so many seconds under load: every path carries some of it.
+/// Writes the kernel's counters after so many seconds under load: every path carries a share of it.
 fn write_readings(host: &Path, second: u64) -> io::Result<()> {
     let mut diskstats = String::new();
     let mut line = |minor: usize, name: &str, paths: u64| {

@@ -10,12 +10,12 @@ pub(super) fn thread_processor_ns() -> u64 {
 }
 
 /// Starts the peak anew (`proc_pid_clear_refs(5)`). Where the kernel does not let us, the peak stays that of the whole process.
-pub(super) fn forget_peak_memory() {
+pub fn forget_peak_memory() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// The most memory that was resident at once since the start or [`forget_peak_memory`] (`VmHWM`).
-pub(super) fn peak_memory_bytes() -> Option<u64> {
+pub fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -20,7 +20,7 @@ const ROUND_SAMPLES: u64 = 100;
 /// I/Os after which an array's memory is what it will be.
 const MEMORY_IOS: u64 = 300_000;
 
-/// What is measured.
+/// Array and load of a measurement.
 struct Scenario {
     name: &'static str,
     array: &'static str,

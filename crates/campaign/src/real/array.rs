@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-/// How often a person is told what an array is still doing.
+/// Interval of messages to a person on what an array is still doing.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 /// Array driver with the settings that it made last.
 pub(crate) struct ArraySetter {
     driver: Box<dyn ArrayDriver>,
     wait: WaitLimits,
-    /// The settings that the array has now; `None` where nobody knows.
+    /// Current settings of the array; `None` while they are not known.
     set: Option<Settings>,
 }
 
@@ -78,7 +78,7 @@ impl ArraySetter {
         Ok(devices)
     }
 
-    /// Puts away what the driver made, where the user asked for that. Nothing may hold its devices.
+    /// Deletes what the driver made, where the user requested that. Nothing may hold its devices.
     pub fn finish(&mut self, tx: &SyncSender<Message>) {
         self.set = None;
         let messages = match self.driver.finish() {
@@ -99,7 +99,7 @@ impl ArraySetter {
         }
     }
 
-    /// What the events of a case go through.
+    /// Returns the array driver, which carries out the events of a case.
     pub fn driver(&mut self) -> &mut dyn ArrayDriver {
         self.driver.as_mut()
     }

@@ -13,7 +13,7 @@ pub(crate) struct CommonStart {
 }
 
 impl CommonStart {
-    /// A new barrier for so many loads.
+    /// Makes a new barrier for a number of loads.
     pub fn begin(&self, loads: usize) -> Arc<StartBarrier> {
         let barrier = Arc::new(StartBarrier::new(loads as u32));
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&barrier));
@@ -34,7 +34,7 @@ impl CommonStart {
     }
 }
 
-/// What differs where an agent carries cases out for a coordinator.
+/// Parameters of an agent, which carries cases out for a coordinator.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentParts {
     pub start: Arc<CommonStart>,

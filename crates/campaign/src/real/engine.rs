@@ -51,7 +51,7 @@ impl RealEngine {
         }
     }
 
-    /// The engine that was asked for, or else our own wherever it reaches the targets; with what there is to say of it.
+    /// Chooses the requested engine, or else our own wherever it supports the targets; with remarks on the choice.
     pub fn choose(
         requested: Option<EngineChoice>,
         has_nbd: bool,
@@ -72,7 +72,7 @@ impl RealEngine {
     }
 }
 
-/// Whether the page cache is passed by, as it is where nobody says otherwise.
+/// Returns true if I/O bypasses the page cache, as it does unless `direct` is 0.
 pub(crate) fn is_direct(settings: &SettingValues) -> bool {
     settings.get("direct").and_then(Value::as_u64) != Some(0)
 }
@@ -94,6 +94,8 @@ pub(crate) fn ring_options(settings: &SettingValues, stripe_chunk_bytes: u64) ->
         registered_files: number("registerfiles") != Some(0),
         poll: number("hipri") == Some(1),
         sqpoll: number("sqthread_poll") == Some(1),
+        force_async: number("force_async").map(|flag| flag == 1),
+        deferred_completion: number("defer_taskrun").map(|flag| flag == 1),
         cpus: word("cpus_allowed").and_then(plan::parse_processors).unwrap_or_default(),
         trim: match word(TRIM_BY) {
             Some("zeroes") => TrimKind::WriteZeroes,
@@ -126,13 +128,13 @@ pub(crate) fn fio_options(settings: &SettingValues, is_nbd: bool) -> Vec<(String
     options
 }
 
-/// Why fio cannot carry these settings out.
+/// Returns the reason why fio cannot carry these settings out.
 pub(crate) fn not_of_fio(settings: &SettingValues) -> Option<&'static str> {
     let zeroes = settings.get(TRIM_BY).and_then(Value::as_str) == Some("zeroes");
     zeroes.then_some("`trim_by` is `zeroes`: a trim of fio is a discard; use `--engine ring`")
 }
 
-/// A setting's value as it is written.
+/// Formats a setting's value as it is written in plans.
 pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

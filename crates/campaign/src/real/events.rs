@@ -16,9 +16,9 @@ const POLL: Duration = Duration::from_millis(5);
 /// An event that is to come.
 #[derive(Debug)]
 struct ScheduledEvent<'a> {
-    /// When it takes place, at the latest; none where only its condition brings it about.
+    /// Time at which it takes place at the latest; `None` where only its condition triggers it.
     at_ns: Option<u64>,
-    /// Looked at whenever a sample ends, until it has held.
+    /// Condition that triggers it, checked at the end of each sample until it has held.
     condition: Option<WatchedCondition<'a>>,
     is_due: bool,
     action: &'a str,
@@ -32,8 +32,8 @@ pub(crate) struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// The events that can be made, and what is to be said about the others. `gives_samples` says whether samples of the
-    /// load come while it runs; shares of what is written are those of `range_bytes`.
+    /// Returns the events that can be made, with remarks on the others. `gives_samples` is true if samples of the load
+    /// arrive while it runs; shares of written bytes refer to `range_bytes`.
     pub fn of(
         case: &'a Case,
         has_driver: bool,

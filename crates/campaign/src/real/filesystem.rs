@@ -14,7 +14,7 @@ const FILE_NAME: &str = "arraylab.data";
 const FILE_UNIT_BYTES: u64 = 1 << 20;
 /// A smaller file is no load of a file system.
 const FILE_LEAST_BYTES: u64 = 4 * FILE_UNIT_BYTES;
-/// How often a file system that is still in use is asked to go.
+/// Attempts to unmount a file system that is still in use.
 const UNMOUNT_ATTEMPTS: u32 = 20;
 const UNMOUNT_PAUSE: std::time::Duration = std::time::Duration::from_millis(250);
 
@@ -28,8 +28,8 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// Makes the file system on a device that nobody holds, mounts it in `directory`, and makes room for the file.
-    /// `note` is told of the device and its mount point before it is mounted.
+    /// Makes the file system on a free device, mounts it in `directory`, and makes room for the file. Calls `note`
+    /// with the device and its mount point before mounting.
     pub fn make(
         wanted: &Filesystem,
         device_path: &Path,

@@ -36,7 +36,7 @@ impl Permit {
 /// One target of a campaign.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// As on the command line.
+    /// Target as on the command line.
     pub text: String,
     spec: StorageSpec,
     is_written: bool,
@@ -113,7 +113,7 @@ impl Held {
         self.hold().map(|_| ())
     }
 
-    /// What is known of it while it is held.
+    /// Returns the inspection of the target while it is held.
     pub fn inspected(&self) -> Option<&Inspected> {
         self.permit.as_ref().map(Permit::inspected)
     }

@@ -20,7 +20,7 @@ pub(crate) struct HostSettingsGuard {
 }
 
 impl HostSettingsGuard {
-    /// Makes the settings of a case on these devices; what an earlier case had is put back first.
+    /// Makes the settings of a case on these devices; puts back those of an earlier case first.
     pub fn apply(
         &mut self,
         case: &Case,
@@ -56,7 +56,7 @@ impl HostSettingsGuard {
         Ok(())
     }
 
-    /// Notes what is about to be mounted, so that the next run unmounts it where this one is killed.
+    /// Records a mount before it is made, so that the next run unmounts it if this one is killed.
     pub fn note_mount(
         &mut self,
         device: &Path,

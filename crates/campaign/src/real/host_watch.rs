@@ -16,9 +16,9 @@ use store::RunClock;
 #[derive(Debug, Clone)]
 pub(crate) struct WatchSettings {
     pub interval: Duration,
-    /// Block devices; their drives are asked for their health.
+    /// Block devices; the health of their drives is read.
     pub devices: DeviceSelection,
-    /// What the plan asks for beside the host.
+    /// Telemetry sources that the plan names beside the host.
     pub plan: Watch,
 }
 
@@ -57,7 +57,7 @@ impl HostWatch {
         (HostWatch { host, collectors }, problems)
     }
 
-    /// Takes a last reading of the host and ends; what was missed is said in words.
+    /// Takes a last reading of the host and ends; returns what was missed, in words.
     pub fn stop(self) -> Vec<String> {
         self.collectors.iter().for_each(CollectorThread::signal_stop);
         let mut missed = Vec::new();
@@ -106,7 +106,7 @@ fn start_host(
     })
 }
 
-/// What was read, as it goes to the coordinator.
+/// Returns the counters of an interval as the coordinator receives them.
 pub(crate) fn owned(read: &HostInterval) -> Vec<OwnedCounter> {
     read.counters
         .iter()
@@ -143,7 +143,7 @@ fn start_collector(
     })
 }
 
-/// What is asked, how often, and how long an answer may take.
+/// Lists the telemetry sources with their poll intervals and timeouts.
 fn sources(watched: WatchSettings) -> Vec<(CollectorSource, Duration, Duration)> {
     let WatchSettings { devices, plan, .. } = watched;
     let times = |poll: plan::PollSettings| {

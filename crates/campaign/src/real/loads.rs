@@ -3,7 +3,7 @@
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
 use plan::SettingValues;
-use ring::{OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
+use ring::{HandoverChoice, OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -30,10 +30,10 @@ pub(crate) enum Issuer {
     },
     /// Our own engine, without the kernel: the null target.
     Null {
-        /// How large it says it is.
+        /// Capacity that the target reports, in bytes.
         capacity_bytes: u64,
     },
-    /// fio, which opens its target by itself; on another host a server of fio does.
+    /// fio, which opens its target itself; on another host a server of fio opens it.
     Fio { engine: Arc<fio::Engine>, target: fio::Target, server: Option<fio::Server> },
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct RealLoad {
     pub load: LoadSpec,
     /// Bytes after which it ends.
     pub io_size_bytes: Option<u64>,
-    /// Settings of its case, of which those of the engine count.
+    /// Settings of its case; only those of the engine are used.
     pub settings: SettingValues,
-    /// When it begins, since the start of the case.
+    /// Start of the load, since the start of the case.
     pub start_ns: u64,
 }
 
@@ -67,16 +67,18 @@ pub(crate) struct Measured {
     pub warnings: Vec<String>,
     /// Blocks that were read back and are as written, where the load is verified.
     pub verified_blocks: Option<u64>,
-    /// What written content came to, where the load asks for compressible content or duplicates.
+    /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
+    /// How our own engine handed I/O over, where it chose by trials.
+    pub handover: Option<HandoverChoice>,
 }
 
 /// Result of a load: measurement or failure.
 #[derive(Debug, Default)]
 pub(crate) struct LoadRun {
-    /// What was counted, as far as it came.
+    /// Measurement, of the part that was carried out.
     pub measured: Option<Measured>,
-    /// Why it did not end as it should.
+    /// Reason why it did not end as it should.
     pub failed: Option<String>,
     /// The target may still be working on I/Os of the load.
     pub is_pending: bool,
@@ -92,7 +94,7 @@ impl LoadRun {
 pub(crate) struct Listener<'a> {
     /// Each interval, with the number of its load; counted from the start of the case. fio hands them out at its end.
     pub on_sample: &'a (dyn Fn(usize, Sample) + Sync),
-    /// How much is done, 0 to 1.
+    /// Takes the progress, 0 to 1.
     pub on_progress: &'a (dyn Fn(f64) + Sync),
 }
 
@@ -181,14 +183,14 @@ pub(crate) fn run_at_once(
 /// A load that is to be issued, and who hears of it.
 struct Issue<'a> {
     load: &'a RealLoad,
-    /// Where files of the engine go.
+    /// Directory for the engine's files.
     directory: &'a Path,
     /// Takes each interval.
     hand_on: &'a dyn Fn(Sample),
     /// Takes how much is done, 0 to 1.
     on_progress: &'a dyn Fn(f64),
     stop: &'a AtomicBool,
-    /// Where it waits for its start.
+    /// Barrier at which the load waits for its start.
     start: Option<&'a StartBarrier>,
 }
 
@@ -353,6 +355,7 @@ fn of_ring(outcome: RingOutcome) -> Measured {
         warnings,
         verified_blocks: None,
         content: outcome.content,
+        handover: outcome.handover.filter(|choice| !choice.trials.is_empty()),
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64))
         .map_err(|error| format!("it takes no discards: {error}"))
 }
 
-/// True where less was written than asked for; jobs end with whole blocks.
+/// Returns true if less was written than requested; jobs end with whole blocks.
 pub(crate) fn is_short(load: &RealLoad, written_bytes: u64) -> bool {
     load.io_size_bytes.is_some_and(|wanted_bytes| {
         let slack_bytes = u64::from(load.load.numjobs) * u64::from(load.load.bs_bytes);

@@ -9,7 +9,7 @@ use std::sync::mpsc::SyncSender;
 pub(crate) enum CaseStop {
     /// The target or the engine failed.
     Failed(String),
-    /// Nobody can make its settings.
+    /// The settings cannot be made.
     NotSettable(String),
     /// The array refuses its settings.
     Refused(String),

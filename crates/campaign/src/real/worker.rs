@@ -15,6 +15,7 @@ use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use hosts::Part;
 use load::ContentTally;
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
+use ring::{Handover, HandoverChoice};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +35,7 @@ pub(crate) struct RealWorkerParts {
     pub declared: SettingValues,
     pub interval_ns: u64,
     pub watched: WatchSettings,
-    /// Where an agent carries cases out for a coordinator, which also sets the array.
+    /// Parameters of an agent, where a coordinator gives out the cases; the coordinator also sets the array.
     pub agent: Option<AgentParts>,
 }
 
@@ -289,7 +290,7 @@ impl Testbed {
             .collect()
     }
 
-    /// What issues a load to targets that are held; several are one stripe.
+    /// Returns the issuer of a load to targets that are held; several are one stripe.
     fn issuer(&self, held: &[&Held], direct: bool, stripe: Option<Stripe>) -> Result<Issuer, CaseStop> {
         match &self.parts.engine {
             RealEngine::Fio(engine) => {
@@ -475,7 +476,7 @@ impl Testbed {
         Ok(loads)
     }
 
-    /// What a reader must know where memory answers in the place of storage.
+    /// Returns warnings for results that come from this host's memory instead of storage.
     fn measures_memory(&self, loads: &[RealLoad]) -> Vec<String> {
         let direct = loads.iter().all(|load| is_direct(&load.settings));
         let roots = Roots::system();
@@ -559,6 +560,14 @@ impl Testbed {
                 if let Some((text, data)) = measured.content.and_then(|content| delivered(load, &content)) {
                     reporter.happened(ended_ns, "content", &text, Some(data));
                 }
+                if let Some(choice) = &measured.handover {
+                    reporter.happened(
+                        ended_ns,
+                        "handover",
+                        &format!("`{}`: {choice}", load.name),
+                        Some(handover_data(load, choice)),
+                    );
+                }
                 take_over(outcome, load, measured, is_only);
             }
         }
@@ -571,7 +580,7 @@ impl Testbed {
     }
 }
 
-/// What the content that a load wrote came to, in words and figures.
+/// Describes the content that a load wrote, in words and figures.
 fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)> {
     let (compress, dedupe) = (content.compress_percent()?, content.dedupe_percent()?);
     let requested = load.load.shape.content;
@@ -583,6 +592,18 @@ fn delivered(load: &RealLoad, content: &ContentTally) -> Option<(String, Value)>
         "load": load.name, "blocks": content.blocks, "compress_percent": compress, "dedupe_percent": dedupe,
     });
     Some((text, data))
+}
+
+/// How our own engine handed I/O over, and what its trials gave.
+fn handover_data(load: &RealLoad, choice: &HandoverChoice) -> Value {
+    let way =
+        |way: &Handover| json!({ "force_async": way.force_async, "defer_taskrun": way.deferred_completion });
+    let trials = choice.trials.iter().map(|(tried, iops)| {
+        let mut trial = way(tried);
+        trial["iops"] = json!(iops.round());
+        trial
+    });
+    json!({ "load": load.name, "chosen": way(&choice.chosen), "trials": trials.collect::<Vec<_>>() })
 }
 
 /// Keeps an engine's totals, which are exact.

@@ -27,7 +27,7 @@ use store::{CaseOutcome, CaseStatus, RunClock};
 
 /// Messages of a worker that may wait.
 const MESSAGES_LIMIT: usize = 64;
-/// How often the agent looks whether it shall end.
+/// Interval at which the agent checks whether it has to end.
 const LOOK: Duration = Duration::from_millis(20);
 /// After so long an agent that shall end exits, also where a device holds its load.
 const EXIT_LIMIT: Duration = Duration::from_millis(1_900);
@@ -37,7 +37,7 @@ const EXIT_HELD: i32 = 3;
 /// Clock of an agent: that of the machine, moved where a test asks for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AgentClock {
-    /// By how much the clock is moved.
+    /// Offset of this clock from the machine's, in nanoseconds.
     pub offset_ns: i64,
 }
 
@@ -70,7 +70,7 @@ impl AgentClock {
     }
 }
 
-/// What the threads of an agent share.
+/// State that the threads of an agent share.
 struct Shared {
     clock: AgentClock,
     begun: Instant,

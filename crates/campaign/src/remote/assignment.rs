@@ -14,8 +14,8 @@ use serde_json::Value;
 /// The setting that says which host of a system a load comes from.
 const HOST_SETTING: &str = "host";
 
-/// Whether a load of a case is for a host. The setting `host` (`node`, `client`) chooses where the run has a host of that
-/// name, and the plan does not say otherwise.
+/// Returns true if a load of a case is for a host. The setting `host` (`node`, `client`) chooses where the run has a host
+/// of that name, and the plan does not say otherwise.
 fn is_for(case: &Case, load: Option<&NamedLoad>, host: &str, all: &[String]) -> bool {
     let choice = load.and_then(|load| load.hosts.as_ref()).unwrap_or(&case.hosts);
     if *choice != HostChoice::All {
@@ -49,7 +49,7 @@ pub(super) fn case_of(case: &Case, host: &str, all: &[String], jobs: JobShare) -
     (!case.loads.is_empty()).then_some(case)
 }
 
-/// What each host is asked for in a case; none for one without a load.
+/// Makes the request to each host for a case; `None` for a host without a load.
 pub(super) fn requests(
     case: &Case,
     all: &[String],
@@ -143,7 +143,7 @@ fn divide_arrivals(arrival: &mut Arrival, of: f64) {
     }
 }
 
-/// The case as a host issues it: its loads as they were asked for. A trace stays that of the plan.
+/// Returns the case as a host issues it, with the requested loads. A trace stays that of the plan.
 pub(super) fn case_to_measure(
     case: &Case,
     request: MeasureRequest,

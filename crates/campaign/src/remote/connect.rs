@@ -14,10 +14,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use store::RunClock;
 
-/// How long a host may take to look at its targets and put back what killed runs left.
+/// Time limit for a host to inspect its targets and put back what killed runs left.
 const OPEN_LIMIT: Duration = Duration::from_secs(60);
 
-/// What hosts are opened for.
+/// Parameters of the connection to hosts.
 pub(crate) struct ConnectRequest<'a> {
     pub hosts: &'a [RunHost],
     pub loaded: &'a LoadedPlan,
@@ -132,7 +132,7 @@ fn open_one(
     }
 }
 
-/// What is the same volume on every host: its WWN, or its model and serial number, or its NBD address.
+/// Returns a key that is the same for one volume on every host: its WWN, or its model and serial number, or its NBD address.
 fn volume_key(identity: &Value) -> Option<String> {
     let device = &identity["device"];
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);

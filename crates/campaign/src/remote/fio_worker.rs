@@ -24,15 +24,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{CaseStatus, LoadOutcome};
 
-/// How often clients are looked at.
+/// Interval at which clients are polled.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A target of a host with a server of fio.
 #[derive(Debug)]
 pub(crate) enum FioTarget {
-    /// A path there, at which nobody here can look.
+    /// Path on that host, which cannot be inspected from here.
     Path(PathBuf),
-    /// An NBD address, which the guard here has looked at and holds.
+    /// NBD address, which the guard on this host has inspected and holds.
     Nbd(Box<Held>),
 }
 
@@ -211,7 +211,7 @@ impl Worker for FioRemoteWorker {
     }
 }
 
-/// What clients gave: a run for each load, samples with the number of their load, and the first failure.
+/// Output of the clients: a run for each load, samples with the number of their load, and the first failure.
 type ClientRuns = (Vec<LoadRun>, Vec<(usize, Sample)>, Option<String>);
 
 impl FioRemoteWorker {
@@ -276,7 +276,7 @@ impl FioRemoteWorker {
         (runs, counted, first.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What each host's clients say.
+    /// Returns the end of the case on each host, from its clients.
     fn ends(&self, loads: &[(usize, String, RealLoad)], ran: Vec<LoadRun>) -> BTreeMap<usize, HostEnd> {
         let mut ends: BTreeMap<usize, HostEnd> = BTreeMap::new();
         for ((number, name, load), LoadRun { measured, .. }) in loads.iter().zip(ran) {

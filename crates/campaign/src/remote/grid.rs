@@ -44,7 +44,7 @@ impl SampleGrid {
         self.take_whole()
     }
 
-    /// What is left when all have ended, or the case has.
+    /// Returns the samples that are left when all hosts have ended, or the case has.
     pub fn finish(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.open).into_values().map(|(sample, _)| sample).collect()
     }

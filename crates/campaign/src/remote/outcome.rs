@@ -17,8 +17,8 @@ pub(super) fn begun<'a>(engine: &str, case: &Case, hosts: impl Iterator<Item = &
     }
 }
 
-/// Why the array settings of a case are not made: nobody sets an array for hosts, but for what was declared and the host that
-/// a load comes from.
+/// Returns the reason why array settings of a case cannot be made: no driver sets an array for hosts. Settings that were
+/// declared, and the host that a load comes from, need none.
 pub(super) fn not_settable(case: &Case, declared: &SettingValues, hosts: &[String]) -> Option<String> {
     let wanted = case.settings_of(SettingScope::Array);
     let unknown: Vec<String> = wanted

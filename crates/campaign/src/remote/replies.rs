@@ -3,7 +3,7 @@
 use crate::message::{CaseEvent, Message};
 use hosts::{Reply, WireCounter, WireSample};
 
-/// The reply that a message becomes; none for one that says nothing to the coordinator. Moments of the run's clock become
+/// Translates a message into a reply; `None` for one without content for the coordinator. Times of the run's clock become
 /// those of the agent's.
 pub(super) fn reply_of(message: Message, clock_ns: impl Fn(u64) -> u64) -> Option<Reply> {
     Some(match message {

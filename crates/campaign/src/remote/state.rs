@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use store::RunClock;
 
-/// How often the worker looks up.
+/// Longest wait of the worker before it checks its state again.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// Links to hosts, and what came of them.
@@ -16,7 +16,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(20);
 pub(super) struct State {
     pub open: Vec<OpenHost>,
     pub events: HostEvents,
-    /// Why a host is lost.
+    /// Reason for the loss of a host.
     pub lost: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use hosts::CaseEnd;
 use plan::Case;
 use store::{CaseOutcome, CaseStatus, HostTotals, LoadOutcome};
 
-/// What a host's end says about its case, checked.
+/// End of a case on a host, checked.
 #[derive(Debug)]
 pub(super) struct HostEnd {
     pub status: Option<CaseStatus>,

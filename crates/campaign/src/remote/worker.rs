@@ -19,9 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{CaseStatus, RunClock};
 
-/// How long an agent may take to put everything back and end.
+/// Time limit for an agent to put everything back and end.
 const CLOSE_LIMIT: Duration = Duration::from_millis(2_500);
-/// How long commands of the inventory may take.
+/// Time limit for the commands of the inventory.
 const INVENTORY_LIMIT: Duration = Duration::from_secs(300);
 
 /// Measures cases on several hosts, one after another.

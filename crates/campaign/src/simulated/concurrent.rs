@@ -10,7 +10,7 @@ use twin::{Twin, TwinError};
 /// The settings in which loads of one twin may differ.
 const PLACES: [&str; 2] = ["volume", "host"];
 
-/// Where a load goes: which volume, through which host.
+/// Returns the volume and the host of a load.
 fn place(load: &NamedLoad) -> SettingValues {
     let of_load = |name: &&str| Some(((*name).to_owned(), load.settings.get(*name)?.clone()));
     PLACES.iter().filter_map(of_load).collect()

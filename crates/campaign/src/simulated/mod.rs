@@ -39,9 +39,9 @@ pub(crate) struct Simulator {
     settings: Map<String, Value>,
     target: String,
     threads: usize,
-    /// How fast the twins' time goes, where it goes by the wall clock.
+    /// Speed of the twins' time in millionths of the wall clock's; `None` as fast as it can be simulated.
     speed_millionths: Option<u64>,
-    /// How late the latest sample has been by then.
+    /// Largest delay of a sample behind the wall clock so far, in nanoseconds.
     late_ns: AtomicU64,
     /// Twins as cases left them that others go on from, by the number of the case.
     parked: Mutex<BTreeMap<u32, Twin>>,
@@ -76,7 +76,7 @@ impl Simulator {
         self.threads
     }
 
-    /// How late the latest sample has been, where time goes by the wall clock.
+    /// Returns the largest delay of a sample behind the wall clock, where time is paced by it.
     pub fn late_ns(&self) -> Option<u64> {
         self.speed_millionths.map(|_| self.late_ns.load(Ordering::Relaxed))
     }
@@ -128,7 +128,7 @@ impl Simulator {
         Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
     }
 
-    /// Refuses what a twin cannot do, before anything is written.
+    /// Refuses a case that the twin cannot simulate, before anything is written.
     pub fn check(&self, case: &Case, previous: Option<&Case>) -> Result<Twin, CampaignError> {
         let refused = |why: String| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
         if let Some(previous) = previous.filter(|_| case.continues)
@@ -200,8 +200,8 @@ impl Simulator {
     }
 }
 
-/// Runs one case by itself on the twin of an array, beside any run: `on_sample` is given the twin, the number of the load and
-/// the sample, and ends the case with `true`. `settings` are those of the twin where the case has none.
+/// Runs one case on the twin of an array, outside any run: `on_sample` receives the twin, the number of the load and the
+/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none.
 pub fn simulate_case(
     description: &ArrayDescription,
     settings: &[(String, String)],
@@ -237,7 +237,7 @@ fn pass(twin: &mut Twin, time_ns: u64) {
     while twin.next_completion(until_ns).is_some() {}
 }
 
-/// What a reader must know of a case that was not simulated from end to end.
+/// Returns the remark on a case that was not simulated from end to end.
 fn in_words(ran: &Extrapolation) -> String {
     format!(
         "{} of {} were simulated, in windows; the time between is taken to be like them (mean rate ± {:.1} %, 95 % \

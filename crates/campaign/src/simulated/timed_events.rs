@@ -15,7 +15,7 @@ pub(super) struct TimedEvents<'a> {
 }
 
 impl<'a> TimedEvents<'a> {
-    /// Plans what has a time. Conditions are about a load with a range of `range_bytes`.
+    /// Schedules the events at fixed times. Conditions refer to a load with a range of `range_bytes`.
     pub fn begin(twin: &mut Twin, case: &'a Case, range_bytes: u64) -> Result<Self, String> {
         let begun_ns = twin.time_ns();
         for event in &case.events {
@@ -27,7 +27,7 @@ impl<'a> TimedEvents<'a> {
         Ok(TimedEvents { waiting: case.conditional_events.iter().map(watched).collect(), failed: None })
     }
 
-    /// Does what a sample is the condition for. False where that failed and the case must end.
+    /// Makes the events whose condition a sample fulfils. Returns false if one failed and the case must end.
     pub fn look(&mut self, twin: &mut Twin, sample: &Sample) -> bool {
         let failed = &mut self.failed;
         self.waiting.retain_mut(|(event, watched)| {
@@ -43,7 +43,7 @@ impl<'a> TimedEvents<'a> {
         self.failed.is_none()
     }
 
-    /// How it ended: what is to be said of events that did not take place, or what failed.
+    /// Ends the events: remarks on those that did not take place, or the failure.
     pub fn end(self) -> Result<Vec<String>, String> {
         let missed = self.waiting.iter().map(|(event, _)| {
             format!("the event `{}` did not take place: its condition has never held", event.action)
@@ -55,7 +55,7 @@ impl<'a> TimedEvents<'a> {
 /// Result of a case on a twin.
 pub(super) struct CaseRun {
     pub extrapolation: Extrapolation,
-    /// What is to be said of events that did not take place.
+    /// Remarks on events that did not take place.
     pub missed: Vec<String>,
 }
 

@@ -17,13 +17,13 @@ fn count(twin: &Twin) -> u64 {
 }
 
 impl UnwrittenReads {
-    /// From the state of a twin on.
+    /// Counts from the state of a twin on.
     pub fn of(twin: &Twin) -> UnwrittenReads {
         let now = count(twin);
         UnwrittenReads { before: now, now }
     }
 
-    /// Looks at the end of an interval; what is of the ramp does not count.
+    /// Reads the counter at the end of an interval; reads in the ramp do not count.
     pub fn look(&mut self, twin: &Twin, is_ramp: bool) {
         self.now = count(twin);
         if is_ramp {
@@ -31,7 +31,7 @@ impl UnwrittenReads {
         }
     }
 
-    /// What the reader of the result must know; `None` where every read was of something.
+    /// Returns a remark on reads of unwritten addresses; `None` where there were none.
     pub fn in_words(self, loads: &[LoadOutcome]) -> Option<String> {
         let reads: u64 = loads.iter().filter_map(|load| load.read.as_ref()).map(|read| read.ios).sum();
         let unwritten = (self.now - self.before).min(reads);

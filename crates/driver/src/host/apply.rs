@@ -20,13 +20,13 @@ pub struct HostSettings {
 /// Result of applying settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// What was changed; settings that were so already are not in it.
+    /// Settings that were changed; those that had their value already are left out.
     pub changes: Vec<Change>,
     /// Devices built on others that have no such attribute of their own; the devices below them were set.
     pub skipped: Vec<String>,
-    /// Module parameters that are not what was asked for. They are not set.
+    /// Module parameters that differ from the request. They are not set.
     pub mismatches: Vec<String>,
-    /// What runs that died meanwhile had left.
+    /// Settings that were put back for runs that died meanwhile.
     pub recovered: Recovered,
 }
 
@@ -187,8 +187,8 @@ impl HostSettings {
         Ok(())
     }
 
-    /// What a change of the scheduler resets: the number of requests, the target of writeback throttling and the
-    /// scheduler's own tunables (block/elevator.c, block/blk-wbt.c).
+    /// Returns the attributes that a change of the scheduler resets: the number of requests, the target of
+    /// writeback throttling and the scheduler's own tunables (block/elevator.c, block/blk-wbt.c).
     fn dependents(&self, scheduler: &Attribute) -> Vec<(Attribute, String)> {
         let Attribute::Queue { device, .. } = scheduler else { return vec![] };
         let queue = self.roots.sysfs.join("block").join(device).join("queue");
@@ -209,8 +209,8 @@ impl HostSettings {
             .collect()
     }
 
-    /// Notes that `device` is about to be mounted at `mount_point`, which exists. Putting back unmounts it where nobody
-    /// has done so before: after `kill -9` the next run does.
+    /// Records that `device` is about to be mounted at `mount_point`, which exists. Putting settings back unmounts it,
+    /// unless it was unmounted before; after `kill -9` the next run does.
     pub fn note_mount(&mut self, device: &Path, mount_point: &Path) -> Result<(), HostError> {
         let real = |path: &Path| {
             std::fs::canonicalize(path).map_err(|source| HostError::io("resolve", path, source))

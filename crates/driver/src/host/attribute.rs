@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Where the kernel's files are. Parameters, so that recorded trees can be tested.
+/// Directories of the kernel's files. Parameters, so that recorded trees can be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRoots {
-    /// Normally `/sys`.
+    /// Directory of sysfs, normally `/sys`.
     pub sysfs: PathBuf,
-    /// Normally `/proc`.
+    /// Directory of procfs, normally `/proc`.
     pub proc: PathBuf,
 }
 
@@ -28,11 +28,12 @@ impl HostRoots {
 /// The longest value that is read.
 const VALUE_LIMIT_BYTES: u64 = 4096;
 
-/// What a dead run had mounted may still be in use for as long as the kernel needs to end its processes.
+/// Attempts to unmount a file system of a dead run, which may still be in use until the kernel has ended its processes.
 const UNMOUNT_ATTEMPTS: u32 = 20;
 const UNMOUNT_PAUSE: Duration = Duration::from_millis(250);
 
-/// Which one it is. Kept in the journal in this form, so that a journal leads nowhere but to such files.
+/// Attribute of the host: a file of the kernel. Kept in the journal in this form, so that a journal leads nowhere but to
+/// such files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Attribute {
@@ -43,7 +44,7 @@ pub(crate) enum Attribute {
     Sysctl {
         name: String,
     },
-    /// Its value is the device that is mounted there, or nothing.
+    /// Mount point; its value is the device that is mounted there, or nothing.
     Mount {
         mount_point: PathBuf,
     },
@@ -185,7 +186,7 @@ pub(crate) fn read_value(path: &Path) -> io::Result<String> {
     Ok(chosen.unwrap_or(line).to_owned())
 }
 
-/// Whether two texts are the same value: some sysctls separate numbers by tabs.
+/// Returns true if two texts are the same value: some sysctls separate numbers by tabs.
 pub(crate) fn same_value(a: &str, b: &str) -> bool {
     let normal = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     normal(a) == normal(b)

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 /// A host setting that was not made. Each message is one statement and one hint.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// Its name is none.
+    /// The setting's name is invalid.
     #[error(
         "host setting `{name}`: {problem}\nhint: queue.scheduler, queue.nr_requests, sysctl.vm.swappiness, module.qla2xxx.ql2xmaxqdepth"
     )]
     Name {
-        /// As it was written.
+        /// Name as it was written.
         name: String,
-        /// What is wrong with it.
+        /// Error in the name.
         problem: String,
     },
     /// The host has no such setting.
@@ -21,9 +21,9 @@ pub enum HostError {
     Missing {
         /// Its name.
         name: String,
-        /// Where it would be.
+        /// Path at which it was expected.
         path: PathBuf,
-        /// What to look at.
+        /// Suggestion of what to check.
         hint: &'static str,
     },
     /// A step on its file failed.
@@ -45,9 +45,9 @@ pub enum HostError {
     NotTaken {
         /// The setting.
         name: String,
-        /// What was written.
+        /// Value that was written.
         wanted: String,
-        /// What was read.
+        /// Value that was read back.
         found: String,
     },
     /// A device has no such scheduler.
@@ -55,9 +55,9 @@ pub enum HostError {
     NoSuchScheduler {
         /// The setting.
         name: String,
-        /// What was asked for.
+        /// Scheduler that was requested.
         wanted: String,
-        /// What the kernel offers.
+        /// Schedulers that the kernel offers.
         choices: Vec<String>,
     },
     /// Another run that is under way has changed the same setting.
@@ -77,7 +77,7 @@ pub enum HostError {
     Unsafe {
         /// The directory or a file in it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Property that makes it unsafe.
         problem: &'static str,
     },
 }

@@ -20,8 +20,7 @@ const LOCK_FILE: &str = "lock";
 const SUFFIX: &str = ".host.jsonl";
 const VERSION: u32 = 1;
 
-/// Where journals are kept unless the user says otherwise: a directory that does not outlive a boot, as the settings
-/// do not.
+/// Returns the default directory of journals: one that does not outlive a boot, as the settings do not.
 pub fn default_state_directory() -> PathBuf {
     if geteuid().is_root() {
         return "/run/arraylab".into();
@@ -55,7 +54,7 @@ pub(crate) struct StateDirectory {
     path: PathBuf,
 }
 
-/// Held while settings are looked at and changed.
+/// Lock of the journals' directory, held while settings are read and changed.
 pub(crate) struct DirectoryLock {
     _file: File,
 }
@@ -72,9 +71,9 @@ pub(crate) struct Journal {
 pub(crate) struct Other {
     pub path: PathBuf,
     pub pid: u32,
-    /// Its writer lives.
+    /// True if its writer lives.
     pub live: bool,
-    /// It was written before the last boot, which put everything back.
+    /// True if it was written before the last boot, which put everything back.
     pub earlier_boot: bool,
     pub entries: Vec<Entry>,
     /// Held, if its writer is dead, so that only one run puts it back.
@@ -207,7 +206,7 @@ fn open_own(path: &Path, create: bool) -> Result<File, HostError> {
         .map_err(|source| HostError::io("open", path, source))
 }
 
-/// What a journal says is written by this user, perhaps root, so nobody else may have written it.
+/// Checks that only this user can write a journal: its contents are written to the kernel by this user, perhaps root.
 fn check_owned(path: &Path) -> Result<(), HostError> {
     let metadata = fs::symlink_metadata(path).map_err(|source| HostError::io("look at", path, source))?;
     let problem = if metadata.file_type().is_symlink() {

@@ -10,16 +10,16 @@ use std::path::Path;
 /// Result of restoring settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PutBack {
-    /// What was put back, in the order in which it was.
+    /// Settings that were put back, in that order.
     pub changes: Vec<Change>,
-    /// What was left as it is, and why.
+    /// Settings that were left as they are, each with the reason.
     pub problems: Vec<String>,
 }
 
 /// Settings left by earlier runs, now restored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// What was put back for processes that died.
+    /// Settings that were put back for processes that died.
     pub put_back: PutBack,
     /// The processes of runs that are under way; their settings stay.
     pub live: Vec<u32>,

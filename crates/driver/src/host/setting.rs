@@ -11,25 +11,25 @@ const TEXT_LIMIT_BYTES: usize = 1024;
 pub enum HostSetting {
     /// An attribute in the `queue` directory of the target's devices and of all devices below them.
     Queue {
-        /// For example `scheduler` or `iosched/low_latency`.
+        /// Name of the attribute, for example `scheduler` or `iosched/low_latency`.
         attribute: String,
-        /// For example `none`.
+        /// Value to write, for example `none`.
         value: String,
     },
     /// A file under `/proc/sys`.
     Sysctl {
-        /// As sysctl(8) writes it: `vm.swappiness`.
+        /// Name as sysctl(8) writes it: `vm.swappiness`.
         name: String,
         /// Its value.
         value: String,
     },
     /// A parameter of a kernel module. It is checked, never set: most take effect only when the module is loaded.
     ModuleParameter {
-        /// For example `qla2xxx`.
+        /// Name of the module, for example `qla2xxx`.
         module: String,
-        /// For example `ql2xmaxqdepth`.
+        /// Name of the parameter, for example `ql2xmaxqdepth`.
         parameter: String,
-        /// What it should be.
+        /// Value that it must have.
         value: String,
     },
 }
@@ -81,7 +81,7 @@ impl fmt::Display for HostSetting {
     }
 }
 
-/// One to `depth` names, none of which leads elsewhere. Names that begin with a dot would be `.` and `..`.
+/// Returns true for one to `depth` names, none of which leads elsewhere. Names that begin with a dot would be `.` and `..`.
 pub(crate) fn is_path(text: &str, separator: char, depth: usize) -> bool {
     let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '@');
     let parts: Vec<&str> = text.split(separator).collect();

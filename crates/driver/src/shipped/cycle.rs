@@ -35,7 +35,7 @@ pub(crate) struct Cycle<T> {
     protection: Box<dyn Protection>,
     device_timeout: Duration,
     settle: Duration,
-    /// Whether the virtual disk goes when the run ends (`at_end=delete`).
+    /// True if the virtual disk is deleted when the run ends (`at_end=delete`).
     deletes_at_end: bool,
     /// The settings of the virtual disk that this run made last.
     before: Option<Settings>,
@@ -102,8 +102,8 @@ impl<T: VolumeTool> Cycle<T> {
         Ok(ours.pop())
     }
 
-    /// What has to go: ours, and virtual disks of others on the requested drives, each of which needs the user's
-    /// consent by its ID; what is not consented to is added to `missing`.
+    /// Lists the virtual disks to delete: ours, and those of others on the requested drives, each of which needs
+    /// the user's consent by its ID; one without consent is added to `missing`.
     fn in_the_way(
         &self,
         request: &Request,

@@ -18,7 +18,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// In a sentence.
+    /// Describes the request for a sentence.
     pub(crate) fn shown(&self) -> String {
         format!("RAID {} over {} drives", self.raid, self.drives.len())
     }

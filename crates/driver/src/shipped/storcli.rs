@@ -28,7 +28,7 @@ pub(crate) struct Storcli {
 struct Reply {
     command: String,
     success: bool,
-    /// All that it says about a failure.
+    /// Text of everything that it prints about a failure.
     failure_text: String,
     data: Map<String, Value>,
     no_volumes: bool,

@@ -8,16 +8,16 @@ use std::path::PathBuf;
 /// A virtual disk as the vendor's tool lists it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Volume {
-    /// How the tool addresses it.
+    /// Identifier by which the tool addresses it.
     pub id: String,
     pub name: String,
     pub raid: Option<u8>,
     pub size_bytes: Option<u64>,
     pub segment_bytes: Option<u64>,
     pub write_cache: Option<bool>,
-    /// As many of its drives as the tool names, in the form of `drives=`.
+    /// Drives as far as the tool names them, in the form of `drives=`.
     pub drives: Vec<String>,
-    /// Where the host sees it.
+    /// Path of its block device on the host.
     pub device: Option<PathBuf>,
     /// A WWN or UUID.
     pub identity: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) enum Creation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundedSize {
     pub bytes: u64,
-    /// It is a multiple of this.
+    /// Unit of which the size is a multiple.
     pub unit_bytes: u64,
 }
 
@@ -83,14 +83,14 @@ pub(crate) struct Permission<'a> {
 pub(crate) trait VolumeTool {
     /// In messages: `virtual disk`, `array`, `volume`.
     const NOUN: &'static str;
-    /// Whether the array has a write cache that can be switched.
+    /// True if the array has a write cache that can be switched.
     const HAS_WRITE_CACHE: bool;
     /// Virtual disks of the hardware are initialised by a command; software RAID does it by itself.
     const INITIALISES: bool;
-    /// What to look at where a virtual disk is not as it was asked for.
+    /// Suggestion of what to check where a virtual disk differs from the request.
     const DIFFERENCE_HINT: &'static str;
 
-    /// Why the tool cannot make `request` at all, told without asking it.
+    /// Returns the reason why the tool cannot make `request` at all, without asking the tool.
     fn unsupported(&self, request: &Request) -> Option<String>;
 
     /// The size that the tool makes of the one that is asked for, where it rounds, and to what.
@@ -124,6 +124,6 @@ pub(crate) trait VolumeTool {
     /// Starts its full initialisation.
     fn initialise(&self, volume: &Volume) -> Result<(), DriverError>;
 
-    /// How it is now.
+    /// Returns its current state.
     fn state(&self, volume: &Volume) -> Result<VolumeState, DriverError>;
 }

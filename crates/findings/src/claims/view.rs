@@ -93,7 +93,7 @@ impl<'a> View<'a> {
     }
 
     fn case(&self, stage: &str, name: &str) -> Option<&'a ObservedCase> {
-        self.findings.observation.cases.iter().find(|case| case.stage == stage && case.name == name)
+        self.findings.case(stage, name)
     }
 
     /// Records that a finding was looked at.

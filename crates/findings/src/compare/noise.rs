@@ -74,6 +74,30 @@ pub(super) fn test(metric: Metric, first: &ObservedCase, second: &ObservedCase) 
     (found, same_intervals)
 }
 
+/// Noise of a metric's mean within one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Within {
+    pub standard_error: f64,
+    pub freedom: f64,
+}
+
+/// The noise of a metric of one case by its own intervals, or what an extrapolated run claims, whichever is more; `None` where
+/// neither tells.
+pub(crate) fn within(metric: Metric, case: &ObservedCase) -> Option<Within> {
+    let value = |interval: &Interval| metric.of(interval).map(|value| (interval.end_s, value));
+    let values: Vec<(f64, f64)> = case.counted().iter().filter_map(value).collect();
+    let scatter = Scatter::of(&values, &[case], case.is_simulated());
+    let claimed = case.result.extrapolation.and_then(|extrapolation| {
+        let standard_error = metric.total(case)? * extrapolation.confidence_95 / ERRORS_OF_95;
+        Some(Within { standard_error, freedom: f64::from(u16::MAX) })
+    });
+    let own = scatter.map(|one| Within { standard_error: one.standard_error, freedom: one.freedom });
+    match (own, claimed) {
+        (Some(own), Some(claimed)) if claimed.standard_error > own.standard_error => Some(claimed),
+        (own, claimed) => own.or(claimed),
+    }
+}
+
 fn welch(a: &Scatter, b: &Scatter) -> Test {
     let (va, vb) = (a.standard_error.powi(2), b.standard_error.powi(2));
     let freedom = if va + vb > 0.0 {

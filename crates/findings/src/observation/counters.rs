@@ -1,6 +1,7 @@
 //! Counters reduced to utilisation of parts and traffic of paths.
 
-use super::{Busy, PathTraffic};
+use super::{Busy, Names, PathTraffic};
+use std::collections::BTreeMap;
 use store::{CounterPoint, CounterSeries};
 
 /// A twin's parts count busy time under names with this ending, cumulative.
@@ -8,6 +9,24 @@ const BUSY: &str = "_busy_ns";
 
 /// The same of a part that is one thing: a service on its core.
 const BUSY_ALONE: &str = "busy_ns";
+
+/// Whether a counter, by its source and name, is one that [`busy`], [`carried`] or [`over_time`] reads. Most are none: a run of
+/// many cases has millions.
+pub(crate) fn is_read(source: &str, name: &str) -> bool {
+    match source {
+        "twin" => {
+            name.ends_with(BUSY)
+                || matches!(
+                    name,
+                    BUSY_ALONE | "processors" | "fill_threads" | "to_array_bytes" | "to_host_bytes"
+                )
+        }
+        "disk" => name == "%util",
+        "cpu" => name == "%idle",
+        "path" | "port" => matches!(name, "rkB/s" | "wkB/s"),
+        _ => false,
+    }
+}
 
 /// When the case's load began on the run's clock, from any counter that was read on both clocks.
 pub(super) fn case_start_ns(series: &[CounterSeries]) -> Option<u64> {
@@ -25,7 +44,7 @@ pub(super) struct Counted {
 }
 
 /// How busy each part was in the time counted.
-pub(super) fn busy(series: &[CounterSeries], counted: Counted) -> Vec<Busy> {
+pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names) -> Vec<Busy> {
     let ramp_s = counted.ramp_s;
     let mut all = Vec::new();
     for one in series {
@@ -39,13 +58,13 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted) -> Vec<Busy> {
         };
         // More than all of the time means several servers behind one count, of which nobody said how many.
         let Some(share) = share.filter(|share| (0.0..=1.02).contains(share)) else { continue };
-        let (part, resource) = if one.source == "twin" {
-            let resource = if one.name == BUSY_ALONE { "core" } else { one.name.trim_end_matches(BUSY) };
-            (kind_of(&one.entity), resource.to_owned())
-        } else {
-            (one.source.clone(), if one.source == "cpu" { "busy".to_owned() } else { one.name.clone() })
-        };
-        all.push(Busy { part, entity: one.entity.clone(), resource, share: share.min(1.0) });
+        let (part, resource) = names_of(one);
+        all.push(Busy {
+            part: names.get(&part),
+            entity: names.get(&one.entity),
+            resource: names.get(&resource),
+            share: share.min(1.0),
+        });
     }
     all
 }
@@ -96,6 +115,105 @@ fn kind_of(entity: &str) -> String {
     match part.rsplit_once('-') {
         Some((kind, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => kind.to_owned(),
         _ => part.to_owned(),
+    }
+}
+
+/// Utilisation of like parts over a case, interval by interval, on the case's clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartUtilisation {
+    /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
+    pub part: String,
+    /// What of it is busy.
+    pub resource: String,
+    /// In order of time.
+    pub points: Vec<UsePoint>,
+}
+
+/// Utilisation of like parts in one interval, as shares of its time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UsePoint {
+    /// End of the interval, since the start of the case's load.
+    pub at_s: f64,
+    /// Mean over the parts.
+    pub mean_share: f64,
+    /// Of the part that is least busy.
+    pub smallest_share: f64,
+    /// Of the busiest.
+    pub largest_share: f64,
+    /// How many parts.
+    pub parts: usize,
+}
+
+/// Utilisation of each kind of part over time, the busiest kind first.
+pub(crate) fn over_time(series: &[CounterSeries]) -> Vec<PartUtilisation> {
+    // Shares of the parts of a kind, by the end of the interval.
+    type Shares = BTreeMap<u64, Vec<f64>>;
+    let mut kinds: BTreeMap<(String, String), Shares> = BTreeMap::new();
+    for one in series {
+        let shares = match (one.source.as_str(), one.name.as_str()) {
+            ("twin", name) if name.ends_with(BUSY) || name == BUSY_ALONE => {
+                busy_by_interval(one, servers(series, one))
+            }
+            ("disk", "%util") => each(one, |percent| percent / 100.0),
+            ("cpu", "%idle") if one.entity == "all" => each(one, |percent| 1.0 - percent / 100.0),
+            _ => continue,
+        };
+        // More than all of the time means several servers behind one count, of which nobody said how many.
+        if shares.iter().any(|(_, share)| !(0.0..=1.02).contains(share)) {
+            continue;
+        }
+        // A spare that was never used says nothing of the others.
+        if shares.iter().all(|(_, share)| *share == 0.0) {
+            continue;
+        }
+        let known = kinds.entry(names_of(one)).or_default();
+        shares.iter().for_each(|(at_ns, share)| known.entry(*at_ns).or_default().push(share.min(1.0)));
+    }
+    let mut all: Vec<PartUtilisation> = kinds
+        .into_iter()
+        .map(|((part, resource), shares)| {
+            let point = |(at_ns, shares): (u64, Vec<f64>)| UsePoint {
+                at_s: at_ns as f64 / 1e9,
+                mean_share: crate::statistics::mean(&shares),
+                smallest_share: shares.iter().copied().fold(1.0, f64::min),
+                largest_share: shares.iter().copied().fold(0.0, f64::max),
+                parts: shares.len(),
+            };
+            PartUtilisation { part, resource, points: shares.into_iter().map(point).collect() }
+        })
+        .collect();
+    let mean = |one: &PartUtilisation| {
+        one.points.iter().map(|point| point.mean_share).sum::<f64>() / one.points.len() as f64
+    };
+    all.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+    all
+}
+
+/// Shares of the intervals between readings of a cumulative busy time. A count that falls is that of a new twin, and says
+/// nothing of the interval.
+fn busy_by_interval(one: &CounterSeries, servers: f64) -> Vec<(u64, f64)> {
+    let mut shares = Vec::new();
+    let (mut before_ns, mut before) = (0, 0.0);
+    for (at_ns, value) in one.points.iter().filter_map(|point| Some((point.case_at_ns?, point.value))) {
+        if at_ns > before_ns && value >= before {
+            shares.push((at_ns, (value - before) / (at_ns - before_ns) as f64 / servers));
+        }
+        (before_ns, before) = (at_ns, value);
+    }
+    shares
+}
+
+fn each(one: &CounterSeries, share: impl Fn(f64) -> f64) -> Vec<(u64, f64)> {
+    one.points.iter().filter_map(|point| Some((point.case_at_ns?, share(point.value)))).collect()
+}
+
+/// Kind of part and resource of a counter of busy time.
+fn names_of(one: &CounterSeries) -> (String, String) {
+    if one.source == "twin" {
+        let resource = if one.name == BUSY_ALONE { "core" } else { one.name.trim_end_matches(BUSY) };
+        (kind_of(&one.entity), resource.to_owned())
+    } else {
+        (one.source.clone(), if one.source == "cpu" { "busy".to_owned() } else { one.name.clone() })
     }
 }
 
@@ -154,9 +272,9 @@ mod tests {
             series("twin", "hosts", "threads_busy_ns", &[(5, 1e9), (15, 16e9)]),
             series("cpu", "all", "%idle", &[(5, 90.0), (10, 10.0), (15, 30.0)]),
         ];
-        let found = busy(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 });
+        let found = busy(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 }, &mut Names::default());
         let shares: Vec<(&str, &str, f64)> =
-            found.iter().map(|one| (one.entity.as_str(), one.resource.as_str(), one.share)).collect();
+            found.iter().map(|one| (&*one.entity, &*one.resource, one.share)).collect();
         assert_eq!(shares[0], ("link-0", "to_host", 0.5));
         assert_eq!(shares[1], ("controller-0", "processors", 0.5));
         assert_eq!(shares[2], ("hosts", "threads", 0.75));
@@ -166,12 +284,50 @@ mod tests {
         assert_eq!(case_start_ns(&all), Some(7));
     }
 
+    /// Proves that utilisation over time is that of each interval, from 0 at the start of the load, divided by servers, with mean and
+    /// extremes over like parts, and that a count which falls says nothing of its interval.
+    #[test]
+    fn utilisation_is_told_interval_by_interval() {
+        let all = [
+            series("twin", "disk-0", "arm_busy_ns", &[(5, 5e9), (10, 7.5e9), (15, 1e9), (20, 2e9)]),
+            series("twin", "disk-1", "arm_busy_ns", &[(5, 0.0), (10, 5e9), (15, 10e9), (20, 15e9)]),
+            series("twin", "controller-0", "processors_busy_ns", &[(5, 2e9), (10, 4e9)]),
+            series("twin", "controller-0", "processors", &[(5, 4.0), (10, 4.0)]),
+            series("twin", "hosts", "threads_busy_ns", &[(5, 20e9)]),
+            series("twin", "link-0", "to_host_busy_ns", &[(5, 0.0), (10, 0.0)]),
+        ];
+        let found = over_time(&all);
+        let names: Vec<(&str, &str)> =
+            found.iter().map(|one| (one.part.as_str(), one.resource.as_str())).collect();
+        assert_eq!(
+            names,
+            [("disk", "arm"), ("controller", "processors")],
+            "busiest first, idle ones left out"
+        );
+        let points: Vec<(f64, f64, f64, f64, usize)> = found[0]
+            .points
+            .iter()
+            .map(|one| (one.at_s, one.mean_share, one.smallest_share, one.largest_share, one.parts))
+            .collect();
+        assert_eq!(
+            points,
+            [
+                (5.0, 0.5, 0.0, 1.0, 2),
+                (10.0, 0.75, 0.5, 1.0, 2),
+                (15.0, 1.0, 1.0, 1.0, 1),
+                (20.0, 0.6, 0.2, 1.0, 2)
+            ]
+        );
+        assert_eq!(found[1].points[1].mean_share, 0.1);
+    }
+
     /// Proves that after a search, whose points each have a twin of their own, the counters of the last twin alone count, from
     /// 0 where the result has no ramp.
     #[test]
     fn the_last_twin_of_a_search_counts() {
         let all = [series("twin", "link-0", "to_host_busy_ns", &[(5, 4e9), (10, 4e9), (15, 1e9), (20, 2e9)])];
-        let share = |ramp_s| busy(&all, Counted { ramp_s, twin_began_s: 10.0 })[0].share;
+        let share =
+            |ramp_s| busy(&all, Counted { ramp_s, twin_began_s: 10.0 }, &mut Names::default())[0].share;
         assert_eq!(share(10.0), 0.2);
         assert_eq!(share(15.0), 0.2);
     }

@@ -1,7 +1,9 @@
 //! Observation reader for run directories.
 
 use super::counters::Counted;
-use super::{Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, counters, limits};
+use super::{
+    Flow, Interval, LimitChange, Missing, Moment, Names, Observation, ObservedCase, counters, limits,
+};
 use crate::FOUND_LOAD_EVENT;
 use plan::Plan;
 use serde_json::Value;
@@ -13,7 +15,7 @@ use store::{
 
 const NS: f64 = 1e9;
 /// Events that record what came of a case, or what an array was set to before it, and did nothing to its load.
-const RECORDS: [&str; 5] = [FOUND_LOAD_EVENT, "content", "verified", "rate", "array"];
+const RECORDS: [&str; 6] = [FOUND_LOAD_EVENT, "content", "verified", "handover", "rate", "array"];
 
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.
@@ -29,6 +31,7 @@ impl Observation {
         let limits = limits::of_plan(plan, &run.manifest().selection);
         let rounds = rounds(plan).map(|(stage, rounds)| (stage.to_owned(), rounds.clone())).collect();
         let mut observation = Observation { plan: plan.name.clone(), rounds, ..Observation::default() };
+        let mut names = Names::default();
         for record in run.cases()? {
             let is_done = record.state == CaseState::Ended(CaseStatus::Done);
             let result = results.remove(&record.index).filter(|_| is_done);
@@ -43,7 +46,11 @@ impl Observation {
             let events = events_of_case.remove(&record.index).unwrap_or_default();
             let limits =
                 limits.get(&(record.stage.clone(), record.name.clone())).cloned().unwrap_or_default();
-            let counters = run.counters(record.index)?;
+            // Where an event's time within the case is not known, any counter may tell it.
+            let counters = match needs_counters(&events) {
+                true => run.counters(record.index)?,
+                false => run.counters_of(record.index, &counters::is_read)?,
+            };
             observation.cases.push(ObservedCase::read(
                 run,
                 record.index,
@@ -51,6 +58,7 @@ impl Observation {
                 &events,
                 limits,
                 &counters,
+                &mut names,
             )?);
         }
         Ok(observation)
@@ -63,10 +71,11 @@ impl ObservedCase {
     pub(crate) fn read(
         run: &RunReader,
         case_index: u32,
-        result: CaseResult,
+        mut result: CaseResult,
         events: &[&Event],
         limits: Vec<LimitChange>,
         counters: &[CounterSeries],
+        names: &mut Names,
     ) -> Result<ObservedCase, StoreError> {
         let (intervals, loads) = intervals(&run.series(case_index)?);
         let ramp_s = intervals.iter().filter(|i| i.is_ramp).map(|i| i.end_s).fold(0.0, f64::max);
@@ -94,9 +103,10 @@ impl ObservedCase {
             found_load,
             stage: result.stage.clone(),
             name: result.case.clone(),
-            settings: result.settings.clone(),
+            // Kept once: a large campaign has as many as cases.
+            settings: std::mem::take(&mut result.settings),
             result,
-            busy: counters::busy(counters, counted),
+            busy: counters::busy(counters, counted, names),
             carried: counters::carried(counters, counted),
             intervals,
             loads,

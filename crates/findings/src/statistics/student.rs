@@ -8,6 +8,14 @@ pub fn t_two_sided_p(t: f64, freedom: f64) -> f64 {
     incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
+/// The probability of an F at least this large (Fisher and Snedecor): I(ν₂ ÷ (ν₂ + ν₁·F); ν₂/2, ν₁/2).
+pub fn f_upper_p(f: f64, freedom: (f64, f64)) -> f64 {
+    if !f.is_finite() {
+        return 0.0;
+    }
+    incomplete_beta(freedom.1 / 2.0, freedom.0 / 2.0, freedom.1 / (freedom.1 + freedom.0 * f))
+}
+
 /// The |t| that is exceeded with probability 1 − `confidence`, by bisection.
 pub fn t_quantile(confidence: f64, freedom: f64) -> f64 {
     let wanted = 1.0 - confidence;

@@ -63,7 +63,7 @@ fn option<'a>(report: &'a Report, job: &'a Job, name: &str) -> Option<&'a str> {
 struct Importer<'a> {
     path: &'a Path,
     report: &'a Report,
-    /// For each job its number in file names, and how many numbers it takes.
+    /// Number in file names of each job, and how many numbers it takes.
     numbers: &'a [(usize, usize)],
 }
 
@@ -151,7 +151,7 @@ impl Importer<'_> {
         Some(settings)
     }
 
-    /// What counts say of a job whose options fio did not print.
+    /// Derives settings from the counts of a job whose options fio did not print.
     fn settings_from_counts(&self, job: &Job, settings: &mut Settings, measured: &mut Measured) {
         let rw = match (job.read.ios, job.write.ios) {
             (_, 0) => "read",

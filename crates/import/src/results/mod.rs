@@ -26,7 +26,7 @@ pub(crate) struct ResultFile {
     pub text: String,
 }
 
-/// What a case did under one load.
+/// Result of a case under one load.
 #[derive(Debug, Default)]
 struct MeasuredLoad {
     outcome: LoadOutcome,
@@ -45,7 +45,7 @@ struct MeasuredCase {
     error: Option<String>,
 }
 
-/// What a file holds.
+/// Contents of a result file.
 #[derive(Debug, Default)]
 struct Measured {
     cases: Vec<MeasuredCase>,
@@ -82,7 +82,7 @@ pub(crate) fn import(files: &[ResultFile], directory: &Path) -> Result<ImportedR
     Ok(imported)
 }
 
-/// What a file of results holds.
+/// Reads a file of results.
 fn read(path: &Path, kind: FileKind, text: &str) -> Result<Measured, ImportError> {
     let measured = match kind {
         FileKind::VdbenchFlatfile => vdbench_flatfile::read(path, text)?,
@@ -95,7 +95,7 @@ fn read(path: &Path, kind: FileKind, text: &str) -> Result<Measured, ImportError
     Ok(measured)
 }
 
-/// How many cases results hold, without keeping them.
+/// Counts the cases of a result file, without keeping them.
 pub(crate) fn count(path: &Path, kind: FileKind, text: &str) -> Result<usize, ImportError> {
     read(path, kind, text).map(|measured| measured.cases.len())
 }

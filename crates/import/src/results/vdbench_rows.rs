@@ -68,11 +68,11 @@ pub(super) struct RunSettings {
     pub threads: Option<f64>,
     pub rdpct: Option<f64>,
     pub seekpct: Option<f64>,
-    /// vdbench's number for the rate that was asked for.
+    /// Requested rate, as vdbench prints it.
     pub iorate: Option<f64>,
 }
 
-/// The case of a run. `samples` are its intervals; those of the ramp are not counted.
+/// Makes the case of a run. `samples` are its intervals; those of the ramp are not counted.
 pub(super) fn case(
     name: String,
     known: &RunSettings,

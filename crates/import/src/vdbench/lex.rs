@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 const LENGTH_LIMIT_BYTES: usize = 4 << 20;
 /// The most parameters of a file.
 const PARAMETER_LIMIT: usize = 100_000;
-/// How deep parentheses may nest.
+/// Largest depth of nested parentheses.
 const NESTING_LIMIT: usize = 8;
 
 /// `keyword=value` or `keyword=(value,…)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parameter {
-    /// As written, in lower case.
+    /// Keyword in lower case.
     pub keyword: String,
-    /// One value, or those of the list.
+    /// Values of the parameter: one, or those of the list.
     pub values: Vec<String>,
     /// The file it stands in.
     pub file: PathBuf,
@@ -24,7 +24,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// As written, but for blanks and quotes.
+    /// Returns the text as written, but for blanks and quotes.
     pub fn written(&self) -> String {
         match self.values.as_slice() {
             [value] => format!("{}={value}", self.keyword),

@@ -4,7 +4,7 @@ use super::lex::Parameter;
 use super::phase::Phase;
 use crate::{ImportWarning, NotCarried};
 
-/// I/Os that vdbench keeps outstanding on a target where nobody says otherwise.
+/// I/Os that vdbench keeps outstanding on a target by default.
 pub(crate) const DEFAULT_THREADS: u64 = 8;
 /// The part of a target that hits are taken from.
 const DEFAULT_HITAREA_BYTES: u64 = 1 << 20;
@@ -20,9 +20,9 @@ pub struct Parameters {
     pub patterns: Vec<WorkloadDefinition>,
     /// `rd=`: in which order, how fast and how long.
     pub phases: Vec<Phase>,
-    /// What none of these holds.
+    /// Parameters that none of these definitions holds.
     pub not_carried: Vec<NotCarried>,
-    /// What looks wrong.
+    /// Warnings of probable mistakes.
     pub warnings: Vec<ImportWarning>,
 }
 
@@ -35,15 +35,15 @@ pub struct StorageDefinition {
     pub line: usize,
     /// Its path; empty where the file gives none.
     pub lun: String,
-    /// How much of it is used.
+    /// Size of the part that is used, in bytes.
     pub size_bytes: Option<u64>,
-    /// Where its use begins.
+    /// Offset of the part that is used, in bytes.
     pub offset_bytes: u64,
     /// I/Os outstanding on it.
     pub threads: u64,
     /// The part that hits of `rhpct` and `whpct` are taken from.
     pub hitarea_bytes: u64,
-    /// How it is opened.
+    /// Flags with which it is opened.
     pub openflags: Vec<String>,
     /// The share of it that is used, in percent.
     pub range: Option<(f64, f64)>,
@@ -86,11 +86,11 @@ pub enum TransferSize {
 /// Address pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seek {
-    /// So many percent to a random place, the others behind the one before.
+    /// Random for this share of the I/Os in percent, sequential for the others.
     Random(f64),
     /// Each behind the one before.
     Sequential,
-    /// As `Sequential`, until the end of the target is reached.
+    /// Sequential until the end of the target is reached.
     ToEnd,
     /// Around a middle that moves.
     Poisson,
@@ -121,7 +121,7 @@ pub struct WorkloadDefinition {
     pub range: Option<(f64, f64)>,
     /// A rate of its own, whatever the phase says.
     pub iorate: Option<f64>,
-    /// How its targets are opened, beside what they say themselves.
+    /// Flags with which its targets are opened, beside their own.
     pub openflags: Vec<String>,
 }
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 /// Rate of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rate {
-    /// As fast as it goes: closed loop.
+    /// As fast as possible: closed loop.
     Max,
     /// A total rate: open loop.
     Fixed(f64),
-    /// First as fast as it goes, then at these shares of what was reached, in percent: open loop.
+    /// First as fast as possible, then open loop at these shares of the reached rate, in percent.
     Curve(Vec<f64>),
     /// A share of what the last run at full rate reached, in percent.
     ShareOfMax(f64),
@@ -39,7 +39,7 @@ pub struct Phase {
     pub patterns: Vec<usize>,
     /// Numbers of its targets, where it replaces those of its patterns.
     pub targets: Option<Vec<usize>>,
-    /// How fast.
+    /// I/O rate.
     pub rate: Rate,
     /// Time that is counted with a warmup; without one, the first interval of it is left out.
     pub elapsed_s: f64,
@@ -55,7 +55,7 @@ pub struct Phase {
     pub distribution: String,
     /// I/Os outstanding on each target, where it is said here.
     pub threads: Option<u64>,
-    /// How targets are opened, beside what they say themselves.
+    /// Flags with which targets are opened, beside their own.
     pub openflags: Vec<String>,
     /// `maxdata`: the bytes after which it ends, or their share of the target, as a plan writes them.
     pub max_data: Option<String>,
@@ -64,11 +64,11 @@ pub struct Phase {
 /// One run of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// As vdbench calls it: the phase's label, with the share of a curve.
+    /// Name as in vdbench's output: the phase's label, with the share of a curve.
     pub name: String,
     /// The values of the loops, outermost first.
     pub values: Vec<(String, f64)>,
-    /// How fast.
+    /// I/O rate.
     pub rate: Rate,
 }
 
@@ -90,7 +90,7 @@ impl Phase {
         if self.warmup_s > 0.0 || self.elapsed_s <= self.interval_s { self.warmup_s } else { self.interval_s }
     }
 
-    /// How many runs it has; saturates.
+    /// Returns the number of its runs; saturates.
     pub fn run_count(&self) -> usize {
         let points = if let Rate::Curve(points) = &self.rate { points.len() + 1 } else { 1 };
         self.loops.iter().fold(points, |count, this| count.saturating_mul(this.values.len()))

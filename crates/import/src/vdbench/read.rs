@@ -206,7 +206,7 @@ struct Reader {
     sd_default: Vec<Known>,
     wd_default: Vec<Known>,
     rd_default: Vec<Known>,
-    /// How far the order of statements has come.
+    /// Position in the required order of statements.
     place: usize,
 }
 
@@ -614,7 +614,7 @@ impl Reader {
         Ok(points)
     }
 
-    /// What vdbench checks of a run, and what would surprise.
+    /// Checks a run by vdbench's own rules, and warns of settings with unexpected effects.
     fn check(&mut self, first: &Parameter, phase: &Phase) {
         let multiple = |time: f64| (time / phase.interval_s - (time / phase.interval_s).round()).abs() < 1e-9;
         if !multiple(phase.warmup_s) {

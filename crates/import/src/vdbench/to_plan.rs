@@ -73,7 +73,7 @@ struct Importer<'a> {
     not_carried: Vec<NotCarried>,
 }
 
-/// What of a pattern loops decide.
+/// Parts of a pattern that loops set.
 #[derive(Default)]
 struct Looped {
     threads: bool,
@@ -148,7 +148,7 @@ impl Importer<'_> {
         Some(stage)
     }
 
-    /// How many targets there are.
+    /// Counts the targets.
     fn target_count(&self) -> usize {
         (0..self.parameters.targets.len())
             .filter(|index| first_of_lun(self.parameters, *index) == *index)
@@ -459,7 +459,7 @@ impl Importer<'_> {
         settings.set_at("random_distribution", band, Some((self.path.to_owned(), *line)));
     }
 
-    /// How the I/Os of a rate arrive: in vdbench exponentially, where nobody says otherwise.
+    /// Maps the distribution of interarrival times: in vdbench exponential, unless the file gives another.
     fn arrivals(&mut self, phase: &Phase, settings: &mut Settings) {
         let process = match phase.distribution.to_ascii_lowercase().as_str() {
             word if "exponential".starts_with(word) => "poisson",
@@ -553,7 +553,7 @@ impl Importer<'_> {
         this.values.iter().map(word).collect()
     }
 
-    /// What a list of rates holds beside plain rates.
+    /// Maps a list of rates, and notes the values in it that are no plain rates.
     fn rates(&mut self, phase: &Phase, this: &Loop, values: &mut [String], stage: &mut DraftStage) {
         let what = format!("foriorate of rd={}", phase.name);
         if this.values.iter().any(|rate| *rate < 0.0) {
@@ -589,7 +589,7 @@ impl Importer<'_> {
         stage.settings = settings;
     }
 
-    /// What of the rate no load says.
+    /// Notes the parts of the rate that a load cannot have.
     fn rate(&mut self, phase: &Phase, stage: &mut DraftStage) {
         let shares = match &phase.rate {
             Rate::Max | Rate::Fixed(_) => return,

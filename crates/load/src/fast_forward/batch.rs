@@ -5,6 +5,10 @@ use crate::{Direction, Histogram, Sample};
 /// Ranks of percentiles, in millionths.
 pub(super) const P99: u32 = 990_000;
 pub(super) const P99_9: u32 = 999_000;
+/// Latencies beyond a percentile that a batch must have for an estimate of it.
+pub(super) const BEYOND_IN_BATCH: f64 = 5.0;
+/// Latencies beyond a percentile come in clusters of this size.
+pub(super) const BEYOND_CLUSTER: f64 = 3.0;
 pub(super) const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
 /// A stretch of simulated time, and what completed in it.

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::batch::{Batch, DIRECTIONS, P99, joined_latency, mean_ns_of, rate_of};
+use super::batch::{
+    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, P99, joined_latency, mean_ns_of, rate_of,
+};
 use super::estimate::{Estimate, Moments, wider};
-use super::level::{BEYOND_CLUSTER, BEYOND_IN_BATCH};
 use crate::{Histogram, Sample};
 
 /// Windows that are looked at together, besides each alone.
@@ -21,11 +22,11 @@ const QUANTITIES: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    /// What the level was like when it was accepted; `None` of what says nothing of it.
+    /// Estimates of the level's quantities when it was accepted; `None` for a quantity that does not describe it.
     known: [Option<Known>; QUANTITIES],
     /// The level's 99th percentile of reads and writes.
     p99_ns: [f64; 2],
-    /// The last of them, as many as are looked at together at the most.
+    /// Last windows, at most as many as are judged together.
     windows: VecDeque<[f64; QUANTITIES]>,
 }
 
@@ -37,7 +38,8 @@ struct Known {
 }
 
 impl Checks {
-    /// Of a level that is accepted with these batches; differences count from `tolerance` times the least on.
+    /// Makes the checks of a level that is accepted with these batches; differences count from `tolerance` times the
+    /// smallest on.
     pub fn new(batches: &[Batch], is_open_loop: bool, tolerance: f64) -> Checks {
         let known = |value: &dyn Fn(&Batch) -> f64, share: f64| {
             Some(Known {
@@ -79,8 +81,8 @@ impl Checks {
         self.windows.push_back([rate_of(window, window_ns), mean_ns_of(window), beyond(0), beyond(1)]);
     }
 
-    /// Whether the last windows, each of which scatters `more` times as much as a batch, are together of another level than the one
-    /// that was accepted.
+    /// Returns true if the last windows, each of which scatters `more` times as much as a batch, are together of another level
+    /// than the accepted one.
     pub fn have_drifted(&self, more: f64) -> bool {
         TOGETHER.into_iter().filter(|&count| self.windows.len() >= count).any(|count| {
             self.known.iter().enumerate().filter_map(|(index, known)| Some((index, (*known)?))).any(

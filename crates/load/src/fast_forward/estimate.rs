@@ -3,7 +3,7 @@
 /// Halves that differ by so many standard deviations differ by more than chance.
 const TREND_SIGMAS: f64 = 3.0;
 
-/// What batches say of one quantity.
+/// Estimate of one quantity from batches.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Estimate {
     pub mean: f64,
@@ -28,25 +28,25 @@ impl Estimate {
         Estimate { mean, deviation: inflated.sqrt() / mean, batches: values.len() }
     }
 
-    /// Of the mean, as a share.
+    /// Returns the half-width of the mean's 95 % confidence interval, as a share of the mean.
     pub fn half_width(&self) -> f64 {
         student_975(self.batches) * self.deviation / (self.batches.max(1) as f64).sqrt()
     }
 }
 
-/// By how much wider than that of many batches the confidence interval from so few is.
+/// Returns the factor by which the confidence interval from so few batches is wider than that from many.
 pub(super) fn wider(batches: usize) -> f64 {
     student_975(batches) / 1.96
 }
 
-/// 97.5 % quantile of Student's distribution for the mean of so many values.
+/// Returns the 97.5 % quantile of Student's distribution for the mean of `count` values.
 pub(super) fn student_975(count: usize) -> f64 {
     const QUANTILES: [f64; 15] =
         [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13];
     QUANTILES[count.clamp(2, 16) - 2]
 }
 
-/// From which value on, at most from number `most`, the standard error of the mean is the smallest.
+/// Returns the number of the value, at most `most`, from which on the standard error of the mean is smallest.
 pub(super) fn surest_from(values: &[f64], most: usize) -> usize {
     let error = |first: usize| {
         let rest = &values[first..];
@@ -60,7 +60,7 @@ pub(super) fn surest_from(values: &[f64], most: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether the means of the two halves differ by more than chance and by more than a share.
+/// Returns true if the means of the two halves differ by more than chance and by more than a share.
 pub(super) fn differ(values: &[f64], share: f64) -> bool {
     let (first, last) = values.split_at(values.len() / 2);
     let (before, after) = (Moments::of(first), Moments::of(last));

@@ -5,7 +5,9 @@
 //! narrow. A load that is still on its way shows a difference between the first and the last batches; the first are then dropped
 //! (deletion of the initial transient).
 
-use super::batch::{Batch, DIRECTIONS, P99, P99_9, joined_latency, mean_ns_of, rate_of};
+use super::batch::{
+    BEYOND_CLUSTER, BEYOND_IN_BATCH, Batch, DIRECTIONS, P99, P99_9, joined_latency, mean_ns_of, rate_of,
+};
 use super::checks::Checks;
 use super::estimate::{Estimate, differ, student_975, surest_from, wider};
 use super::spread::{Estimates, LevelSpread, RATE_FLOOR, Spread};
@@ -29,12 +31,10 @@ const P99_9_SURE: f64 = 0.12;
 /// A load is longer than these by the length of a minute; its bounds are wider by the square root of how many, at the most this.
 const MINUTE_NS: f64 = 60e9;
 const TOLERANCE_MOST: f64 = 4.0;
-/// A percentile is asked of a load in which so many latencies lie beyond it, and of batches with so many beyond it.
+/// A percentile is asked of a load in which so many latencies lie beyond it.
 const BEYOND_LEAST: f64 = 100.0;
-pub(super) const BEYOND_IN_BATCH: f64 = 5.0;
-/// Where batches have fewer, all of them together have at least so many; latencies beyond come in clusters of this size.
+/// Minimum of I/Os beyond the percentile in all batches together, where each has fewer than [`BEYOND_IN_BATCH`].
 const BEYOND_IN_ALL: f64 = 6.0;
-pub(super) const BEYOND_CLUSTER: f64 = 3.0;
 /// A direction with a smaller share of the I/Os does not hold a level up.
 const DIRECTION_LEAST: f64 = 0.01;
 /// Turns of the queue in the batches of a level.
@@ -69,7 +69,7 @@ const DRIFT_TOLERANCE_MOST: f64 = 2.0;
 /// After a level that drifted, the next is observed for so many times as long.
 const DRIFT_TIMES: u64 = 2;
 
-/// What a load asks of its levels.
+/// Requirements of a load on its levels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     /// Time that a level is observed for at the least.
@@ -88,14 +88,14 @@ pub(super) struct Demand {
 #[derive(Debug)]
 pub(super) struct Level {
     demand: Demand,
-    /// Of the first level, before any drifted.
+    /// Shortest observation of the first level, before any drift.
     first_least_ns: u64,
     batch_ns: u64,
     batches: Vec<Batch>,
     open: Batch,
     is_accepted: bool,
     estimates: Estimates,
-    /// All batches, where nothing has changed since.
+    /// Sum of all batches, where nothing has changed since.
     joined: Option<Batch>,
     has_skipped: bool,
     /// Counted time that was skipped at this level.
@@ -105,7 +105,7 @@ pub(super) struct Level {
     doubt: Batch,
 }
 
-/// What a window says of an accepted level.
+/// Verdict of a window on an accepted level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
     Same,
@@ -132,7 +132,7 @@ impl Level {
         }
     }
 
-    /// Whether the last windows differed from it, which is still to be confirmed.
+    /// Returns true if the last windows differed from the level, which is still to be confirmed.
     pub fn is_doubtful(&self) -> bool {
         self.doubt.ns > 0
     }
@@ -157,7 +157,7 @@ impl Level {
         self.rate().map(|rate| (rate * self.mean_latency_ns()).ceil() as u64)
     }
 
-    /// Whether time has been skipped at this level.
+    /// Returns true if time has been skipped at this level.
     pub fn has_skipped(&self) -> bool {
         self.has_skipped
     }
@@ -234,12 +234,13 @@ impl Level {
         }
     }
 
-    /// How much less sure than a load of a minute a longer one may be when it begins to skip: each of its many intervals adds a window.
+    /// Returns the factor by which confidence intervals may be wider than those of a load of a minute when a longer one
+    /// begins to skip: each of its many intervals adds a window.
     fn tolerance(&self) -> f64 {
         (self.demand.runtime_ns as f64 / MINUTE_NS).sqrt().clamp(1.0, TOLERANCE_MOST)
     }
 
-    /// Whether rate and latencies are known well enough.
+    /// Returns true if rate and latencies are known well enough.
     fn is_sure(&self) -> bool {
         let ios: u64 = self.batches.iter().map(Batch::ios).sum();
         let tolerance = self.tolerance();
@@ -299,7 +300,8 @@ impl Level {
         Some((at(share * (1.0 - spread)) - at(share * (1.0 + spread))) / 2.0 / at(share))
     }
 
-    /// Whether queues of so many outstanding I/Os have not yet been seen to wander as far as they do in the whole load.
+    /// Returns true if queues of so many outstanding I/Os have been observed for less time than their slow fluctuations
+    /// take.
     fn is_wandering(&self, outstanding: u64, tolerance: f64) -> bool {
         let spread_ns = (outstanding as f64).powi(2) / self.estimates.rate.mean.max(1e-12);
         let relaxed_ns = RELAXATIONS * spread_ns;
@@ -324,7 +326,8 @@ impl Level {
         self.batches.drain(..first);
     }
 
-    /// Whether the last half of the batches differs from the first by more than chance.
+    /// Returns true if the second half of the batches differs from the first by more than chance: the load is still
+    /// changing.
     fn is_on_its_way(&self) -> bool {
         (!self.demand.is_open_loop && differ(&self.values(Batch::rate), TREND_RATE))
             || differ(&self.values(Batch::mean_ns), TREND_LATENCY)
@@ -358,7 +361,7 @@ impl Level {
         (self.batch_ns as f64 / window_ns as f64).max(1.0).sqrt()
     }
 
-    /// Whether what completed in `window_ns` is by itself of another level.
+    /// Returns true if the completions in `window_ns` are by themselves of another level.
     fn differs(&self, window: &Sample, window_ns: u64) -> bool {
         let Estimates { rate, latency, .. } = self.estimates;
         if rate.mean * (window_ns as f64) < OTHER_IOS {
@@ -373,7 +376,7 @@ impl Level {
             || is_other(mean_ns_of(window), &latency, OTHER_LATENCY)
     }
 
-    /// What the level is like, and the time in which that happened.
+    /// Returns the sum of the batches and the time that they cover.
     pub fn estimate(&mut self) -> (&Sample, u64) {
         let batches = &self.batches;
         let joined = self.joined.get_or_insert_with(|| {
@@ -384,7 +387,8 @@ impl Level {
         (&joined.sample, joined.ns)
     }
 
-    /// By how much the rates of stretches of this length scatter, as a share: intervals of skipped time vary as those of the load do.
+    /// Returns the standard deviation of the rate over stretches of this length, as a share: intervals of skipped time vary
+    /// as those of the load do.
     pub fn scatter(&self, duration_ns: u64) -> f64 {
         if self.demand.is_open_loop {
             return 0.0;
@@ -398,8 +402,8 @@ impl Level {
         self.skipped_ns += counted_ns;
     }
 
-    /// Half the width of the 95 % confidence interval of the rate of an interval of which `skipped_ns` was skipped: what the exact
-    /// interval scatters by, what this one does, and what the level's mean is unsure by.
+    /// Returns half the width of the 95 % confidence interval of an interval's rate, of which `skipped_ns` was skipped: from
+    /// the scatter of the exact interval, that of this one, and the uncertainty of the level's mean.
     pub fn interval_confidence_95(&self, interval: &Sample, skipped_ns: u64, length_ns: u64) -> f64 {
         let ios = interval.ios().max(1) as f64;
         let skipped = skipped_ns as f64 / length_ns as f64;

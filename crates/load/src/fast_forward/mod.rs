@@ -15,15 +15,16 @@ mod checks;
 mod estimate;
 mod level;
 mod progress;
+mod skip;
 mod spread;
 
 use std::ops::ControlFlow;
 
-use crate::recorder::Recorder;
-use crate::simulate::ClosedLoop;
-use crate::simulate_shaped::ShapedLoop;
+use crate::closed_loop::ClosedLoop;
+use crate::simulate::ShapedLoad;
 use crate::{Device, LoadSpec, Sample, SpecError, run_simulated};
 use progress::Progress;
+use skip::SimulatedLoad;
 
 /// Shorter loads are simulated whole: there is little to save.
 const LOAD_LEAST_NS: u64 = 60_000_000_000;
@@ -36,35 +37,35 @@ pub trait FastForward: Device {
     /// A level of the load begins: what fills or drains from now on says how long that can go on.
     fn begin_level(&mut self);
 
-    /// How long the load, which goes on for `left_ns`, can go on as in the window of `window_ns` that ends now before the device's
-    /// state changes its behaviour. 0 where it cannot tell.
+    /// Returns the time for which the load, which goes on for `left_ns`, can continue as in the window of `window_ns` that ends
+    /// now before the device's state changes its behaviour. 0 where the device cannot tell.
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64;
 
     /// Events and steps of failover or rebuild so far: another number, another level.
     fn change_count(&mut self) -> u64;
 
-    /// Whether sequential loads show within a window what they are like. Where which stream is first, or the angle of a platter,
-    /// lasts for minutes, they are simulated whole.
+    /// Returns true if a window is representative of a sequential load. Where the order of streams, or the angle of a platter,
+    /// persists for minutes, the load is simulated whole.
     fn can_skip_sequential(&self) -> bool {
         true
     }
 
-    /// Whether its state after sequential writes that are skipped is known from their ranges. Where it is not, such loads are
-    /// simulated whole for as long as that is so.
+    /// Returns true if the state after skipped sequential writes is known from their ranges. Until then such loads are
+    /// simulated whole.
     fn knows_skipped_streams(&self) -> bool;
 
     /// Extrapolates what happened in the window of `window_ns` over `duration_ns` more. The clock of [`Device::now_ns`] stays.
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64);
 
-    /// Whether it matters, in the `left_ns` that the load still has after the window of `window_ns` that ends now, where random
-    /// writes have gone: then it is told each of those that are skipped.
+    /// Returns true if the addresses of skipped random writes matter, in the `left_ns` that the load still has after the window
+    /// of `window_ns` that ends now: the device then receives each of them.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool;
 
     /// A range is written in skipped time: by sequential jobs, or at random where [`FastForward::keeps_random_writes`].
     fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64);
 }
 
-/// How much of a load was simulated, and how sure its results are. Half-widths of 95 % confidence intervals are shares of the
+/// Simulated share of a load, and the confidence of its results. Half-widths of 95 % confidence intervals are shares of the
 /// value; 0 where all was simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Extrapolation {
@@ -72,56 +73,22 @@ pub struct Extrapolation {
     pub simulated_ns: u64,
     /// Time that was skipped.
     pub carried_ns: u64,
-    /// Of the mean rate of the counted time.
+    /// Half-width for the mean rate of the counted time.
     pub confidence_95: f64,
-    /// Of the mean latency of reads and writes.
+    /// Half-widths for the mean latency of reads and writes.
     pub latency_mean_confidence_95: [f64; 2],
-    /// Of the 99th percentile of reads and writes.
+    /// Half-widths for the 99th percentile of reads and writes.
     pub latency_p99_confidence_95: [f64; 2],
 }
 
 impl Extrapolation {
-    /// Of a load that was simulated whole.
+    /// Returns the record of a load that was simulated whole.
     pub fn none(spec: &LoadSpec) -> Extrapolation {
         Extrapolation {
             simulated_ns: spec.ramp_ns.saturating_add(spec.runtime_ns),
             ..Extrapolation::default()
         }
     }
-}
-
-/// The end of a window, for what is extrapolated from it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WindowEnd {
-    /// Length of the window.
-    pub window_ns: u64,
-    /// I/Os that were answered in it, errors too.
-    pub ios: u64,
-    /// I/Os a nanosecond of the level.
-    pub rate: f64,
-    /// Time that the load still has, with what is skipped now.
-    pub left_ns: u64,
-}
-
-/// A load in simulated time that can be stopped and gone on with.
-pub(crate) trait SimulatedLoad<D> {
-    fn device(&mut self) -> &mut D;
-
-    /// Issues the first I/Os.
-    fn begin(&mut self);
-
-    /// Simulates the next `duration_ns` and returns what completed.
-    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample;
-
-    /// True where the `ios` of the last `duration_ns` made up for what could not be issued before, or arrivals wait for a place
-    /// in the queue: such a rate does not last.
-    fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool;
-
-    /// Skips `duration_ns`; in open loop returns how many I/Os arrive in it.
-    fn skip(&mut self, duration_ns: u64, end: WindowEnd) -> Option<u64>;
-
-    /// Waits for what is outstanding.
-    fn drain(&mut self);
 }
 
 /// Runs a load as [`run_simulated`] does, simulating as much of it as its results need. Loads that are short or whose demand
@@ -141,12 +108,12 @@ pub fn run_fast_forward<D: FastForward>(
     if spec.shape.is_plain() {
         Ok(run(ClosedLoop::new(device, spec)?, spec, on_sample))
     } else {
-        Ok(run(ShapedLoop::new(device, spec)?, spec, on_sample))
+        Ok(run(ShapedLoad::new(device, spec)?, spec, on_sample))
     }
 }
 
-fn run<D: FastForward, L: SimulatedLoad<D>>(
-    mut load: L,
+fn run<D: FastForward>(
+    mut load: impl SimulatedLoad<D>,
     spec: &LoadSpec,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Extrapolation {
@@ -155,20 +122,4 @@ fn run<D: FastForward, L: SimulatedLoad<D>>(
     let _ = progress.run(&mut load, on_sample);
     load.drain();
     progress.extrapolation()
-}
-
-/// Simulates the next `duration_ns` of a load as one interval.
-pub(crate) fn simulate_window(
-    spec: &LoadSpec,
-    duration_ns: u64,
-    run: impl FnOnce(&mut Recorder, &mut dyn FnMut(Sample) -> ControlFlow<()>) -> ControlFlow<()>,
-) -> Sample {
-    let whole = LoadSpec { ramp_ns: 0, runtime_ns: duration_ns, interval_ns: duration_ns, ..spec.clone() };
-    let mut recorder = Recorder::new(&whole);
-    let mut window = Sample::default();
-    let _ = run(&mut recorder, &mut |sample| {
-        window = sample;
-        ControlFlow::Continue(())
-    });
-    window
 }

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::level::{Demand, Level, Verdict};
+use super::skip::{SimulatedLoad, WindowEnd};
 use super::spread::Spread;
-use super::{Extrapolation, FastForward, SimulatedLoad, WindowEnd};
+use super::{Extrapolation, FastForward};
 use crate::{Direction, LoadSpec, Random, Sample};
 
 /// I/Os of the shortest window, if they come within [`WINDOW_NS`].
@@ -34,7 +35,7 @@ const WORTH_TIMES: u64 = 2;
 #[derive(Debug, Default)]
 struct Pending {
     duration_ns: u64,
-    /// In open loop, the I/Os that arrived in it.
+    /// I/Os that arrived in it, in open loop.
     arrived: Option<u64>,
 }
 
@@ -42,7 +43,7 @@ struct Pending {
 pub(super) struct Progress<'a> {
     spec: &'a LoadSpec,
     end_ns: u64,
-    /// How far the load is, on its own clock.
+    /// Progress of the load on its own clock.
     at_ns: u64,
     simulated_ns: u64,
     completed: u64,
@@ -57,9 +58,9 @@ pub(super) struct Progress<'a> {
     is_checked: bool,
     pending: Pending,
     level: Level,
-    /// What skipped time scatters by.
+    /// Random numbers for the scatter of skipped intervals.
     random: Random,
-    /// Of all levels, for the confidence of the whole.
+    /// Confidence of all levels, for that of the whole.
     spread: Spread,
 }
 
@@ -103,9 +104,9 @@ impl<'a> Progress<'a> {
         self.is_checked = false;
     }
 
-    pub fn run<D: FastForward, L: SimulatedLoad<D>>(
+    pub fn run<D: FastForward>(
         &mut self,
-        load: &mut L,
+        load: &mut impl SimulatedLoad<D>,
         on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.change_count = load.device().change_count();
@@ -131,7 +132,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Simulates a window, counts it and tells the level of it.
-    fn simulate_window<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L) -> Option<WindowEnd> {
+    fn simulate_window<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>) -> Option<WindowEnd> {
         let left_ns = self.current.end_ns - self.at_ns;
         let window_ns = self.window_ns.min(left_ns);
         // Only what a skip may follow is extrapolated from.
@@ -162,9 +163,9 @@ impl<'a> Progress<'a> {
     }
 
     /// Adds a window to the level, or checks the level by it.
-    fn tell_level<D: FastForward, L: SimulatedLoad<D>>(
+    fn tell_level<D: FastForward>(
         &mut self,
-        load: &mut L,
+        load: &mut impl SimulatedLoad<D>,
         window: &Sample,
         window_ns: u64,
     ) {
@@ -203,7 +204,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Skips, where it may, what comes before the interval's window or after it.
-    fn skip<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, end: WindowEnd) {
+    fn skip<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>, end: WindowEnd) {
         let left_ns = self.current.end_ns - self.at_ns;
         if left_ns == 0 || !self.level.is_accepted() || self.level.is_doubtful() {
             return;
@@ -266,7 +267,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Ends the level: for a reason that is known, or because of windows that differ, the rate of the last by the share `change`.
-    fn end_level<D: FastForward, L: SimulatedLoad<D>>(&mut self, load: &mut L, change: Option<f64>) {
+    fn end_level<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>, change: Option<f64>) {
         load.device().begin_level();
         self.count_pending();
         self.claim(change.unwrap_or(0.0));

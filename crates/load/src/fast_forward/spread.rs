@@ -3,7 +3,8 @@
 use super::Extrapolation;
 use super::estimate::{Estimate, student_975};
 
-/// Two 95 % intervals do not cover what is systematic: state that is extrapolated is not quite the state itself.
+/// Lower bound of the half-width for a rate, as a share: 95 % intervals do not cover the systematic error of extrapolated
+/// state.
 pub(super) const RATE_FLOOR: f64 = 0.001;
 const MEAN_FLOOR: f64 = 0.003;
 const P99_FLOOR: f64 = 0.01;
@@ -18,7 +19,7 @@ pub(super) struct Estimates {
     pub p99: [Estimate; 2],
 }
 
-/// How sure the levels of a load are, for the whole of it.
+/// Confidence of the levels of a load, for the whole of it.
 #[derive(Debug, Default)]
 pub(super) struct Spread {
     levels: Vec<LevelSpread>,
@@ -40,7 +41,7 @@ impl Spread {
         self.levels.push(level);
     }
 
-    /// What is claimed of a load of which `counted_ns` count.
+    /// Returns the confidence of the results of a load of which `counted_ns` count.
     pub fn extrapolation(&self, simulated_ns: u64, carried_ns: u64, counted_ns: u64) -> Extrapolation {
         let counted_ns = counted_ns as f64;
         let half_width = |of: &dyn Fn(&LevelSpread) -> Estimate, floor: f64| {

@@ -12,9 +12,9 @@ pub enum TraceError {
         line: u64,
         /// Column in bytes, from 1.
         column: usize,
-        /// What is wrong.
+        /// Error in the text.
         message: String,
-        /// What can be done.
+        /// Suggested remedy.
         hint: String,
     },
     /// The file cannot be read.
@@ -22,7 +22,7 @@ pub enum TraceError {
     Io {
         /// The file's name.
         source_name: String,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
 }

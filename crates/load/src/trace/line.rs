@@ -10,7 +10,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) struct Line<'a> {
     pub source_name: &'a str,
     pub number: u64,
-    /// Without its end.
+    /// Text without the line end.
     pub text: &'a str,
 }
 

@@ -33,11 +33,11 @@ const SECTOR_BYTES: u64 = 512;
 /// One recorded I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// When it was issued, since the first of the trace.
+    /// Time of issue, since the first I/O of the trace.
     pub at_ns: u64,
     /// First byte.
     pub offset_bytes: u64,
-    /// How many bytes; a multiple of 512.
+    /// Length in bytes; a multiple of 512.
     pub length_bytes: u32,
     /// Read, write or trim.
     pub direction: Direction,
@@ -74,20 +74,20 @@ impl TraceFormat {
 /// A recorded load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// The I/Os, by time; those of one moment in the order of the file.
+    /// I/Os by time; those at the same time in the order of the file.
     records: Vec<TraceRecord>,
-    /// What it was read as.
+    /// Format that it was read in.
     pub format: TraceFormat,
     /// I/Os of each disk, file or ASU that the file names, those left out by the choice of a unit too.
     pub units: BTreeMap<String, u64>,
-    /// Lines that are no reads, writes or trims, by what they are (`sync`, `flush`, …): they are not replayed.
+    /// Number of lines that are no reads, writes or trims, by operation (`sync`, `flush`, …): they are not replayed.
     pub skipped: BTreeMap<String, u64>,
     /// I/Os that were rounded outwards to whole sectors.
     pub rounded: u64,
     extent: Extent,
 }
 
-/// What is asked of a trace again and again, found once: a trace may have millions of I/Os.
+/// Extremes of a trace, computed once: they are needed often, and a trace may have millions of I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Extent {
     end_bytes: u64,
@@ -145,12 +145,12 @@ impl Trace {
         &self.records
     }
 
-    /// From the first I/O to the last.
+    /// Returns the time from the first I/O to the last, in nanoseconds.
     pub fn duration_ns(&self) -> u64 {
         self.records.last().map_or(0, |record| record.at_ns)
     }
 
-    /// One past the last byte that an I/O touches.
+    /// Returns the end of the highest byte range that an I/O touches.
     pub fn end_bytes(&self) -> u64 {
         self.extent.end_bytes
     }
@@ -256,7 +256,7 @@ impl Decoder {
     }
 }
 
-/// What a decoder found on a line.
+/// I/O that a decoder read from a line.
 struct Found<'a> {
     at_ns: u64,
     unit: &'a str,

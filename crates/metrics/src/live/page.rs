@@ -15,7 +15,7 @@ const EVENTS_LIMIT: usize = 200;
 struct Point {
     start_ns: u64,
     end_ns: u64,
-    /// By direction: I/Os, and the sum of their latencies.
+    /// I/Os and the sum of their latencies, by direction.
     moved: [(u64, u128); 2],
 }
 

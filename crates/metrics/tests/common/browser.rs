@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Chromium ends by itself after this, whatever becomes of the test.
 const LIFE_SECONDS: &str = "180";
 const PROGRAMS: [&str; 3] = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-/// What Chromium reads its commands from and writes its answers to, as files with names: no descriptor has to be handed
-/// over by hand.
+/// Command that starts Chromium with named pipes for its commands and answers: no descriptor has to be handed over by
+/// hand.
 const START: &str = r#"exec timeout "$1" "$2" --headless --no-sandbox --disable-gpu --no-first-run --hide-scrollbars \
     --disable-background-networking --disable-component-update --disable-sync --remote-debugging-pipe \
     --user-data-dir="$3/profile" about:blank 3<"$3/commands" 4>"$3/answers""#;
@@ -28,7 +28,7 @@ pub struct Browser {
     answers: BufReader<File>,
     next: u64,
     session: String,
-    /// What the console said: errors, warnings of the policy, failed loads.
+    /// Messages of the console: errors, warnings of the policy, failed loads.
     pub remarks: Vec<String>,
     // Last, so that the browser has gone before its files.
     _directory: TempDir,
@@ -159,7 +159,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"media": media, "features": features}));
     }
 
-    /// What a screen reader is told: role and name of everything that has one.
+    /// Returns the content for a screen reader: role and name of everything that has a name.
     pub fn spoken(&mut self) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] != true);

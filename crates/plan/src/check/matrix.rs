@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::document::{Assignments, AxisDocument, Conditions, MatrixDocument};
-use crate::plan::{Assignment, AxisPoint, Condition, Inclusion, MatrixAxis};
+use crate::matrix::{Assignment, AxisPoint, Condition, Inclusion, MatrixAxis};
 use crate::setting::{Setting, setting_or_error};
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
@@ -146,7 +146,7 @@ impl Checker<'_> {
     }
 }
 
-/// Puts `upper` over `settings`: what it gives replaces what was there.
+/// Overrides `settings` by those of `upper`.
 pub(super) fn overlay(settings: &mut Vec<Assignment>, upper: &[Assignment]) {
     for assignment in upper {
         match settings.iter_mut().find(|present| present.setting.name == assignment.setting.name) {

@@ -7,6 +7,7 @@ mod find;
 mod hosts;
 mod matrix;
 mod profile;
+mod published;
 mod replay;
 mod report;
 mod rounds;
@@ -14,19 +15,33 @@ mod stage;
 mod watch;
 
 use crate::document::PlanDocument;
-use crate::library::{KeptSettings, SuppliedFiles};
+use crate::matrix::SettingValues;
 use crate::plan::Plan;
 use crate::source::{Place, SourceText};
-use crate::{PlanError, PlanErrorKind as Kind, expand, published};
+use crate::{PlanError, PlanErrorKind as Kind, expand};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The shortest interval: a shorter one would cost more to keep than it tells.
 const INTERVAL_LEAST_NS: u64 = 10_000_000;
 /// The most commands, pictures and requirements of a plan, each.
 const LIST_LIMIT: usize = 1_000;
-/// What a name may hold beside letters and digits.
+/// Characters that a name may hold beside letters and digits.
 const KNOWN_NAME: &str = "._-";
 
+/// Settings of one case of each stage.
+pub type KeptSettings = BTreeMap<String, SettingValues>;
+
+/// Texts supplied beside the plan, which need not be read from files.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SuppliedFiles<'a> {
+    /// A published table: its name in the plan, and its CSV.
+    pub table: Option<(&'a str, &'a str)>,
+    /// The settings of cases that were made of the plan before.
+    pub kept: Option<&'a KeptSettings>,
+}
+
+/// Checks a document: the plan that it says, or its first mistake.
 pub(crate) fn check(
     name: &str,
     source: SourceText,

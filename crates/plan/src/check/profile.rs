@@ -51,7 +51,7 @@ impl Checker<'_> {
             (Some(file), None) => {
                 let read = match directory {
                     Some(directory) => {
-                        crate::library::read_text(&directory.join(&file.value), FILE_BYTES_LIMIT)
+                        crate::file_text::read_text(&directory.join(&file.value), FILE_BYTES_LIMIT)
                     }
                     None => Err(PlanError::new(
                         Kind::Unreadable,

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::document::ReplayDocument;
-use crate::plan::{Assignment, MatrixAxis};
+use crate::matrix::{Assignment, MatrixAxis};
 use crate::setting::setting_or_error;
 use crate::source::Place;
 use crate::yaml::Located;
@@ -15,7 +15,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the trace says, and a plan may not say again.
+/// Settings that the trace gives, and that a plan may not give again.
 const OF_THE_TRACE: [&str; 3] = ["rw", "bs", "rwmixread"];
 /// Places in the queue of a replay at recorded moments, where the plan names none: enough that arrivals rarely wait.
 const RECORDED_IODEPTH: u64 = 256;
@@ -84,7 +84,7 @@ impl Checker<'_> {
     }
 }
 
-/// What a trace is, in the words of settings: its directions, its commonest size, its share of reads.
+/// Returns the settings that describe a trace: its directions, its commonest size, its share of reads.
 fn settings_of(trace: &Trace) -> Vec<(&'static str, Value)> {
     let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
     let (mut reads, mut writes) = (0u64, 0u64);

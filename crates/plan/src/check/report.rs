@@ -5,10 +5,10 @@ use crate::document::{
     ChartDocument, DeclaredDocument, ImageDocument, InventoryDocument, PickDocument, RequirementDocument,
     TableDocument,
 };
+use crate::matrix::Condition;
 use crate::part::{
     Bound, Chart, ChartAxis, Declared, Extreme, Image, InventoryCommand, Pick, Requirement, Table,
 };
-use crate::plan::Condition;
 use crate::quantity::Quantity;
 use crate::source::Place;
 use crate::yaml::{Located, OneOrMany};

@@ -2,8 +2,9 @@
 
 use super::Checker;
 use crate::document::{ContinuesDocument, RepeatsDocument, RoundsDocument, TrackedDocument};
+use crate::matrix::MatrixAxis;
 use crate::part::{Amount, Continues, Rounds, Tracked};
-use crate::plan::{MatrixAxis, Stage};
+use crate::plan::Stage;
 use crate::setting::{REPEATS_LIMIT, SettingKind};
 use crate::source::Place;
 use crate::{PlanError, PlanErrorKind as Kind};

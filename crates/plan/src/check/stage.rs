@@ -6,11 +6,12 @@ use crate::document::{
     EventDocument, FilesystemDocument, HostDocument, LoadDocument, LoadOfDocument, PauseDocument,
     PauseOverDocument, PlanDocument, PreconditionDocument, StageDocument, StripeDocument,
 };
+use crate::matrix::{Assignment, MatrixAxis};
 use crate::part::{
     Continues, EventTemplate, FilesystemOptions, LoadChoice, LoadTarget, LoadTemplate, Pause,
     Preconditioning, RateReference, Stripe, Trigger,
 };
-use crate::plan::{Assignment, MatrixAxis, Stage};
+use crate::plan::Stage;
 use crate::setting::SettingScope;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};

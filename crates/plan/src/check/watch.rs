@@ -12,7 +12,7 @@ use units::{NANOS_PER_SECOND, Nanos};
 const INTERVAL_DEFAULT_NS: u64 = 5 * NANOS_PER_SECOND;
 /// Programs are started and addresses asked no more often: what they cost should not be seen in what is measured.
 const EVERY_LEAST_NS: u64 = NANOS_PER_SECOND;
-/// How long an answer may take where a plan does not say: Prometheus's own default for a scrape.
+/// Timeout of an answer where a plan gives none: Prometheus's own default for a scrape.
 const TIMEOUT_DEFAULT_NS: u64 = 10 * NANOS_PER_SECOND;
 /// The longest time for an answer.
 const TIMEOUT_MOST_NS: u64 = 600 * NANOS_PER_SECOND;

@@ -51,32 +51,32 @@ pub struct Claim {
     pub id: String,
     /// The conclusion.
     pub says: String,
-    /// Who concludes it.
+    /// Origin of the conclusion.
     pub origin: Origin,
-    /// Where it is said.
+    /// Publication that states it.
     pub source: String,
-    /// Why it should be so: what in the array makes it.
+    /// Mechanism in the array that explains it.
     pub mechanism: String,
     /// Share by which two values may differ and count as equal.
     pub tolerance: f64,
-    /// What each case that is looked at must have at least; a shorter one shows nothing.
+    /// Minimum of evidence from each case that the check reads; a shorter case shows nothing.
     pub needs: Needs,
     /// Named parts of the check, which `because` may name.
     pub values: Vec<(String, Expr)>,
-    /// What must hold for the check to tell anything.
+    /// Precondition of the check: where it does not hold, the check shows nothing.
     pub given: Option<Expr>,
-    /// What must hold.
+    /// Condition that must hold.
     pub check: Expr,
-    /// What must hold, as it is written.
+    /// Text of `check` as the plan has it.
     pub check_text: String,
     /// The reason in words, with `{name}` for the values; made of the values without it.
     pub because: Option<String>,
-    /// Why it is refuted, where that is known beforehand.
+    /// Reason for a refutation that is known beforehand.
     pub known: Option<(Reason, String)>,
 }
 
 impl Claim {
-    /// What counts as shown: the check, the tolerance and the span that are needed.
+    /// Returns the criterion in words: the check, the tolerance and the span that are needed.
     pub fn criterion(&self) -> String {
         // Shares of a percent have no more than two decimals.
         let percent = (10_000.0 * self.tolerance).round() / 100.0;
@@ -148,7 +148,7 @@ pub struct Call {
 /// Two values that are compared, with the text of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// How.
+    /// Comparison operator.
     pub comparator: Comparator,
     /// The left side.
     pub left: Expr,
@@ -208,13 +208,13 @@ pub enum Function {
     Last,
     /// Distance from zero.
     Absolute,
-    /// Whether it holds for every value.
+    /// True if the condition holds for every value.
     All,
-    /// Whether it holds for one value at least.
+    /// True if the condition holds for one value at least.
     Any,
-    /// For which share of the values it holds.
+    /// Share of the values for which the condition holds.
     Share,
-    /// Whether the run has a value of it.
+    /// True if the run has a value of the argument.
     Measured,
     /// The second argument where the first is largest.
     AtMax,
@@ -251,19 +251,19 @@ impl Function {
 /// Selector of values: `iops{stage=latency, volume=hdd}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selector {
-    /// Which value.
+    /// Source of the values.
     pub source: Source,
     /// The stages of the cases or findings.
     pub stages: Vec<String>,
     /// The load, where a case has several.
     pub load: Option<String>,
-    /// Which of them, by settings and by words of findings.
+    /// Conditions on settings and on words of findings; only values that fulfil all are selected.
     pub filters: Vec<Filter>,
-    /// From when until when, since the start of the case's load: the median of intervals that lie within.
+    /// Window since the start of the case's load, from and until: the value is the median of intervals that lie within.
     pub window: Option<(Expr, Expr)>,
     /// The unit of its values, where it is known.
     pub unit: Option<Unit>,
-    /// As it is written.
+    /// Text of the selector as the plan has it.
     pub text: String,
 }
 
@@ -276,11 +276,11 @@ pub enum Source {
     Setting(&'static str),
     /// Counted intervals without a completed I/O.
     StalledIntervals,
-    /// When a load first completes an I/O.
+    /// Time at which a load first completes an I/O.
     BeginsS,
     /// The counted time of a case.
     DurationS,
-    /// 1 for a case that a finding of this kind is about, 0 for one of which there is none.
+    /// Presence of a finding of this kind about a case: 1 if there is one, 0 if there is none.
     Found(&'static str),
     /// A field of findings, with dots between its parts.
     Finding {
@@ -296,16 +296,16 @@ pub enum Source {
 pub struct Filter {
     /// The setting or word.
     pub name: String,
-    /// How it is compared: `=`, `!=`, `<`, `<=`, `>`, `>=`; `~` is "has this in it".
+    /// Comparison operator: `=`, `!=`, `<`, `<=`, `>`, `>=`; `~` is "contains".
     pub comparator: Comparator,
-    /// With what; one of them.
+    /// Values to compare with; one of them must fulfil the comparison.
     pub values: Vec<Value>,
     /// The setting of the same case with which it is compared, in place of `values`: `segment=settings.bs`.
     pub setting: Option<&'static str>,
 }
 
 impl Filter {
-    /// As it is written, for telling whether two selectors ask for the same.
+    /// Returns a text that is equal for filters of the same comparison and values.
     pub fn text(&self) -> String {
         let values: Vec<String> = self.values.iter().map(Value::to_string).collect();
         format!("{:?} {} {}", self.comparator, values.join("|"), self.setting.unwrap_or_default())

@@ -7,7 +7,7 @@ use super::Unit;
 pub(crate) enum Type {
     /// Values of a unit; `None` takes that of what it stands beside.
     Number(Option<Unit>),
-    /// Whether something holds.
+    /// Truth value of a condition.
     Truth,
 }
 

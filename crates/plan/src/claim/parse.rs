@@ -37,7 +37,7 @@ impl Parser<'_> {
         self.lexemes.get(self.at).map(|lexeme| &lexeme.token)
     }
 
-    /// Where the next token stands, in characters.
+    /// Returns position and width of the next token, in characters.
     pub(super) fn here(&self) -> (usize, usize) {
         self.lexemes.get(self.at).map_or((self.end.saturating_sub(1), 1), |next| (next.at, next.width))
     }
@@ -67,7 +67,7 @@ impl Parser<'_> {
         self.chars[from.min(to)..to.min(self.chars.len())].iter().collect::<String>().trim().to_owned()
     }
 
-    /// Where the token before the next one ends.
+    /// Returns the end of the token before the next one.
     fn behind(&self) -> usize {
         self.at.checked_sub(1).and_then(|before| self.lexemes.get(before)).map_or(0, |one| one.at + one.width)
     }
@@ -312,8 +312,8 @@ impl Parser<'_> {
     }
 }
 
-/// Values that are added or compared have one unit. A bare number takes that of the other side, but for a time: what is meant
-/// is never guessed.
+/// Checks that values which are added or compared have one unit. A bare number takes that of the other side, except for a
+/// time, whose unit is never guessed.
 pub(super) fn same_unit(
     left: &Expr,
     left_unit: Option<Unit>,

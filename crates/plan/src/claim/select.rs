@@ -8,7 +8,7 @@ use crate::quantity::{QUANTITIES, Quantity};
 use array::did_you_mean;
 use serde_json::Value;
 
-/// What is known of a case beside quantities and findings.
+/// Values that every case has beside quantities and findings.
 const OF_CASES: [&str; 3] = ["stalled_intervals", "begins_s", "duration_s"];
 
 /// Of every kind of finding: whether a case has one.
@@ -210,7 +210,7 @@ fn known_setting(
 }
 
 impl Selector {
-    /// Takes the span in which intervals are looked at.
+    /// Takes the window of intervals to read.
     pub(super) fn take_window(&mut self, from: Expr, to: Expr, at: (usize, usize)) -> Result<(), Mistake> {
         let has_intervals = match &self.source {
             Source::Quantity(quantity) => {

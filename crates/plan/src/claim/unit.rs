@@ -52,17 +52,17 @@ impl Unit {
         }
     }
 
-    /// That of a product.
+    /// Returns the unit of a product.
     pub fn times(self, other: Unit) -> Unit {
         Unit { time: self.time.saturating_add(other.time), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
-    /// That of a quotient.
+    /// Returns the unit of a quotient.
     pub fn over(self, other: Unit) -> Unit {
         Unit { time: self.time.saturating_sub(other.time), bytes: self.bytes.saturating_sub(other.bytes) }
     }
 
-    /// In words.
+    /// Returns the unit in words.
     pub fn name(self) -> &'static str {
         match self {
             Unit::NONE => "a number",

@@ -4,7 +4,7 @@ mod shape;
 
 pub(crate) use shape::{COURSES_OF_RATES, Profiles};
 
-use crate::plan::SettingValues;
+use crate::matrix::SettingValues;
 use load::{LoadSpec, Pattern, SpecError};
 use serde_json::Value;
 use units::NANOS_PER_SECOND;
@@ -19,10 +19,21 @@ pub(crate) fn load_spec(
 ) -> Result<LoadSpec, SpecError> {
     let number = |name: &str| settings.get(name).and_then(Value::as_u64);
     let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
+    // A case that lacks one of these is refused, not given a load that nobody asked for.
+    let absent = |setting: &'static str, allowed: &str| SpecError::OutOfRange {
+        setting,
+        value: settings.get(setting).map_or_else(|| "absent".to_owned(), Value::to_string),
+        allowed: allowed.to_owned(),
+    };
     let numjobs = small("numjobs");
     Ok(LoadSpec {
-        pattern: settings.get("rw").and_then(pattern).unwrap_or(Pattern::Read),
-        rwmixread: number("rwmixread").and_then(|share| u8::try_from(share).ok()).unwrap_or_default(),
+        pattern: settings
+            .get("rw")
+            .and_then(pattern)
+            .ok_or_else(|| absent("rw", "read, write, rw, randread, randwrite or randrw"))?,
+        rwmixread: number("rwmixread")
+            .and_then(|share| u8::try_from(share).ok())
+            .ok_or_else(|| absent("rwmixread", "0 to 100"))?,
         bs_bytes: small("bs"),
         numjobs,
         iodepth: small("iodepth"),
@@ -50,4 +61,27 @@ pub(crate) fn time_ns(settings: &SettingValues, name: &str) -> u64 {
 
 pub(crate) fn pattern(value: &Value) -> Option<Pattern> {
     serde_json::from_value(value.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that settings without a direction, or without the share of reads, give no load.
+    #[test]
+    fn nothing_is_assumed() {
+        let whole = serde_json::json!({
+            "rw": "randrw", "rwmixread": 70, "bs": 4096, "numjobs": 1, "iodepth": 1, "runtime": 1
+        });
+        let load = |lacking: &str| {
+            let mut settings = whole.as_object().cloned().unwrap_or_default();
+            settings.remove(lacking);
+            load_spec(&settings, &Profiles::default(), NANOS_PER_SECOND, 1).and_then(|spec| spec.check())
+        };
+        assert_eq!(load(""), Ok(()));
+        for lacking in ["rw", "rwmixread", "bs", "numjobs", "iodepth", "runtime"] {
+            let refusal = load(lacking).expect_err(lacking).to_string();
+            assert!(refusal.contains(&format!("`{lacking}`")), "{lacking}: {refusal}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The settings beyond the basic ones: when I/Os arrive, where they go, how large they are, what they hold.
 
 use super::time_ns;
-use crate::plan::SettingValues;
+use crate::matrix::SettingValues;
 use crate::setting::{parse_distribution, parse_sizes};
 use load::{Arrival, ArrivalProcess, Content, DirectionRates, Distribution, LoadShape, RateCurve, SpecError};
 use serde_json::Value;

@@ -120,7 +120,7 @@ pub(crate) struct PublishedDocument {
     pub quantities: Entries<MapOrMaps<ColumnDocument>>,
 }
 
-/// Which setting a column holds: its name, or its name and the column's words for its values.
+/// Setting that a column holds: its name, or its name and the column's words for its values.
 pub(crate) type SettingColumn = OneOrMap<WordsDocument>;
 
 /// A setting and a column's words for its values.

@@ -79,7 +79,7 @@ impl JsonSchema for Conditions {
     }
 }
 
-/// What varies in a stage.
+/// Matrix of a stage: its axes, and the cases that are added and left out.
 #[derive(Debug, Default)]
 pub(crate) struct MatrixDocument {
     pub axes: Vec<(Located<String>, Located<AxisDocument>)>,

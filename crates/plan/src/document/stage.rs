@@ -145,9 +145,9 @@ pub(crate) struct FilesystemDocument {
 /// A pause after each case.
 #[derive(Debug)]
 pub(crate) enum PauseDocument {
-    /// So long.
+    /// Fixed time.
     Fixed(Located<String>),
-    /// As long as what the case wrote needs at a rate found earlier.
+    /// Time to write the case's bytes at a rate found earlier.
     Over(PauseOverDocument),
 }
 
@@ -199,12 +199,12 @@ impl JsonSchema for PauseDocument {
     }
 }
 
-/// How often a matrix is run: a number, or a number and what ends it early.
+/// Repetitions of a matrix: a number, or a number and a condition that ends them early.
 #[derive(Debug)]
 pub(crate) enum RepeatsDocument {
-    /// So often.
+    /// Number of repetitions.
     Times(Located<String>),
-    /// Until something holds.
+    /// Repetitions until a condition holds.
     Until(RoundsDocument),
 }
 

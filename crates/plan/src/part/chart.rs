@@ -1,7 +1,7 @@
 //! Charts and tables that a plan asks for.
 
 use super::Moment;
-use crate::plan::{Condition, SettingValues};
+use crate::matrix::{Condition, SettingValues};
 use crate::quantity::{QUANTITIES, Quantity};
 use crate::setting::SETTINGS;
 use schemars::JsonSchema;
@@ -11,25 +11,25 @@ use std::borrow::Cow;
 /// A chart of the report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// What it shows, in one line.
+    /// Title in one line.
     pub title: String,
-    /// Which chart of the published test it corresponds to.
+    /// Chart of the published test that it corresponds to.
     pub published_as: Option<String>,
     /// The stages whose cases it shows.
     pub stages: Vec<String>,
-    /// Settings of which each combination of values has a chart of its own.
+    /// Settings that divide the cases into charts: one chart for each combination of their values.
     pub each: Vec<&'static str>,
-    /// Upwards: quantities of one unit.
+    /// Quantities of the vertical axis, of one unit.
     pub y: Vec<Quantity>,
-    /// To the right.
+    /// Horizontal axis.
     pub x: ChartAxis,
     /// The setting that makes one line for each of its values.
     pub series: Option<&'static str>,
-    /// Where a chart against time begins.
+    /// Start of the time axis, where a chart is drawn against time.
     pub from: Option<Moment>,
-    /// Where a chart against time ends.
+    /// End of the time axis, where a chart is drawn against time.
     pub to: Option<Moment>,
-    /// Which of its cases a chart of response times shows; all of them without it.
+    /// Choice of the case that a latency chart shows; without it, all cases.
     pub pick: Option<Pick>,
     pub(crate) cases: Condition,
 }
@@ -49,19 +49,19 @@ impl Chart {
 /// A table of the report: one row for each combination of values of some settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// What it shows, in one line.
+    /// Title in one line.
     pub title: String,
-    /// Which table of the published test it corresponds to.
+    /// Table of the published test that it corresponds to.
     pub published_as: Option<String>,
     /// The stages whose cases it shows.
     pub stages: Vec<String>,
-    /// The settings of which each combination of values is a row.
+    /// Settings that make the rows: one row for each combination of their values.
     pub rows: Vec<&'static str>,
-    /// The setting of which each value is a column; a table for each quantity then.
+    /// Setting whose values are the columns; there is then a table for each quantity.
     pub columns: Option<&'static str>,
-    /// What the columns, or the tables, hold.
+    /// Quantities of the columns, or of the tables where `columns` is set.
     pub quantities: Vec<Quantity>,
-    /// Which case a row shows where it has several; all of them without it.
+    /// Choice of the case that a row shows where it has several; without it, all cases.
     pub pick: Option<Pick>,
     pub(crate) cases: Condition,
 }
@@ -78,15 +78,15 @@ impl Table {
 pub struct Pick {
     /// The quantity that decides.
     pub quantity: Quantity,
-    /// Which of its values.
+    /// Extreme of that quantity: the case with the highest or the lowest value.
     pub extreme: Extreme,
-    /// Only cases in which each of these quantities is at most this, in its unit; a quantity that a case does not
-    /// have does not count against it.
+    /// Bounds of quantities, each in its unit: only cases within all of them are candidates; a quantity that a
+    /// case does not have does not count against it.
     pub at_most: Vec<(Quantity, f64)>,
 }
 
 impl Pick {
-    /// True where what a candidate has of each bounded quantity is within its bound.
+    /// Returns true if each bounded quantity of a candidate is within its bound.
     pub fn allows(&self, value: impl Fn(Quantity) -> Option<f64>) -> bool {
         self.at_most.iter().all(|(bounded, most)| value(*bounded).is_none_or(|value| value <= *most))
     }

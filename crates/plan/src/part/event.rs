@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 /// Event of a stage, for each of its cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventTemplate {
-    /// When.
+    /// Trigger: a time or a condition.
     pub trigger: Trigger,
     /// The action's name.
     pub action: String,
-    /// What the action is told.
+    /// Arguments of the action.
     pub arguments: Map<String, Value>,
 }
 
 /// Trigger of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trigger {
-    /// At a moment.
+    /// Time within the case.
     At(Moment),
-    /// As soon as a condition holds at the end of a sample.
+    /// Condition, which triggers the event when it first holds at the end of a sample.
     When {
         /// The condition.
         condition: EventCondition,
@@ -38,9 +38,9 @@ pub enum EventCondition {
         /// The quantity.
         quantity: Quantity,
     },
-    /// So much has been written since counting began.
+    /// The bytes written since counting began reach an amount.
     Written {
-        /// How much.
+        /// Amount written.
         amount: Amount,
     },
     /// The quantity is above a bound in some samples in a row.
@@ -49,7 +49,7 @@ pub enum EventCondition {
         quantity: Quantity,
         /// The bound, in the quantity's unit.
         value: f64,
-        /// How many samples.
+        /// Number of consecutive samples.
         samples: u32,
     },
     /// The quantity is below a bound in some samples in a row.
@@ -58,7 +58,7 @@ pub enum EventCondition {
         quantity: Quantity,
         /// The bound, in the quantity's unit.
         value: f64,
-        /// How many samples.
+        /// Number of consecutive samples.
         samples: u32,
     },
     /// The quantity is below a share of its largest sample so far in some samples in a row: it has fallen.
@@ -67,7 +67,7 @@ pub enum EventCondition {
         quantity: Quantity,
         /// The share.
         percent: u8,
-        /// How many samples.
+        /// Number of consecutive samples.
         samples: u32,
     },
 }
@@ -75,9 +75,9 @@ pub enum EventCondition {
 /// Bytes, or a share of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// A share of the range that is used.

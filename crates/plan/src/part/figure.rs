@@ -1,6 +1,7 @@
 //! Figures that results are held against: what the vendor declares, and what is required.
 
-use crate::plan::{Condition, Plan, SettingValues};
+use crate::matrix::{Condition, SettingValues};
+use crate::plan::Plan;
 use crate::quantity::Quantity;
 
 /// A figure that the vendor declares.
@@ -8,7 +9,7 @@ use crate::quantity::Quantity;
 pub struct Declared {
     /// The declaration in words.
     pub says: String,
-    /// Which quantity it is about.
+    /// Quantity that is declared.
     pub quantity: Quantity,
     /// The figure, in the quantity's unit.
     pub value: f64,
@@ -31,9 +32,9 @@ pub enum Bound {
 pub struct Requirement {
     /// The limit in words.
     pub says: String,
-    /// Which quantity it is about.
+    /// Quantity that is limited.
     pub quantity: Quantity,
-    /// On which side the limit lies.
+    /// Side on which the limit lies: minimum or maximum.
     pub bound: Bound,
     /// The limit, in the quantity's unit.
     pub value: f64,
@@ -66,7 +67,7 @@ impl Plan {
             .collect()
     }
 
-    /// False where the settings of a case say that it never does what a quantity is about: writes of a case of reads.
+    /// Returns false if the settings of a case exclude the direction of the quantity: writes of a case of reads.
     pub fn has_direction(&self, stage: &str, settings: &SettingValues, quantity: Quantity) -> bool {
         let is_one_load =
             self.stage(stage).is_some_and(|stage| stage.loads.is_empty() && stage.replay.is_none());

@@ -3,11 +3,11 @@
 /// Options of making and mounting file systems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilesystemOptions {
-    /// What `mkfs` is told, word by word; no shell reads it.
+    /// Arguments of `mkfs`, one word each; no shell reads them.
     pub mkfs: Vec<String>,
     /// Mount options.
     pub mount: Vec<String>,
-    /// How much of the file system the loaded file takes, in percent.
+    /// Share of the file system that the loaded file takes, in percent.
     pub fill_percent: u8,
 }
 
@@ -27,6 +27,6 @@ impl Default for FilesystemOptions {
 pub struct Filesystem {
     /// Its type, as `mkfs -t` and `mount -t` name it.
     pub kind: String,
-    /// How it is made and mounted.
+    /// Options of making and mounting it.
     pub options: FilesystemOptions,
 }

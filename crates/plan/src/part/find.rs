@@ -14,10 +14,10 @@ pub enum SearchOver {
 /// The largest load whose latency stays under a bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSearch {
-    /// Of which latency, and where it lies.
+    /// Latency measure and its bound.
     pub bound: Bound,
-    /// What is varied.
+    /// Setting that the search varies.
     pub over: SearchOver,
-    /// How the search goes.
+    /// Search parameters.
     pub search: BoundSearch,
 }

@@ -7,7 +7,7 @@ use hosts::HostAddress;
 pub struct PlanHost {
     /// Its name.
     pub name: String,
-    /// Where it is; the command line may say so instead (`--host NAME=ADDRESS`).
+    /// Address; the command line may give it instead (`--host NAME=ADDRESS`).
     pub address: Option<HostAddress>,
     /// Its targets, where they have other names there than on the command line.
     pub targets: Vec<String>,
@@ -43,7 +43,7 @@ pub enum JobShare {
     /// Each host runs all of them, as with fio's client and server.
     #[default]
     Each,
-    /// They are divided among the hosts, and the columns of a stripe with them: the load stays the same from one host or many.
+    /// Jobs are divided among the hosts, and the columns of a stripe with them: the load is the same from one host or many.
     Divided,
 }
 
@@ -73,7 +73,7 @@ pub enum HostChoice {
 }
 
 impl HostChoice {
-    /// Whether a host of this name is among them.
+    /// Returns true if a host of this name is among them.
     pub fn contains(&self, host: &str) -> bool {
         match self {
             HostChoice::All => true,

@@ -21,12 +21,12 @@ pub enum InventoryMoment {
 pub struct InventoryCommand {
     /// The program and its arguments; no shell reads them. `{device}` stands for each block device under test.
     pub arguments: Vec<String>,
-    /// When it is run.
+    /// Time of execution: before the first case, after the last, or both.
     pub at: InventoryMoment,
 }
 
 impl InventoryCommand {
-    /// What stands for each block device under test.
+    /// Placeholder for each block device under test.
     pub const DEVICE: &'static str = "{device}";
 
     /// The commands that it is with these devices: one for each where it names `{device}`, else one.
@@ -46,7 +46,7 @@ impl InventoryCommand {
 pub struct Image {
     /// Its file, beside the plan's.
     pub file: String,
-    /// What it shows, in one line.
+    /// Caption in one line.
     pub caption: String,
 }
 

@@ -1,7 +1,7 @@
 //! Several loads at once.
 
 use super::{HostChoice, Moment};
-use crate::plan::Assignment;
+use crate::matrix::Assignment;
 use crate::source::Place;
 
 /// Target of a load.
@@ -22,7 +22,7 @@ pub struct LoadTemplate {
     pub target: Option<LoadTarget>,
     /// Hosts that it runs on; those of the stage without it.
     pub hosts: Option<HostChoice>,
-    /// When it begins; with the case without it.
+    /// Start of the load within the case; without it, the start of the case.
     pub start: Option<Moment>,
     pub(crate) start_place: Place,
     pub(crate) settings: Vec<Assignment>,

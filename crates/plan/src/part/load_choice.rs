@@ -1,14 +1,14 @@
 //! Jobs and depth that an earlier stage's results choose.
 
 use super::Pick;
-use crate::plan::{Condition, SettingValues};
+use crate::matrix::{Condition, SettingValues};
 
 /// The jobs and the depth of a case of an earlier stage, chosen from its results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadChoice {
     /// The earlier stage.
     pub stage: String,
-    /// How its case is chosen: of rounds by their means over the measurement window.
+    /// Choice of the earlier stage's case: of rounds by their means over the measurement window.
     pub pick: Pick,
     pub(crate) half_way_to: Option<Condition>,
     pub(crate) cases: Condition,

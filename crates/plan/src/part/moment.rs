@@ -5,15 +5,15 @@ use serde::de::{self, Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// When something happens in a case. A share keeps its place when a run is shortened by `--set runtime=…`.
+/// Time of an event within a case. A share keeps its place when a run is shortened by `--set runtime=…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// So long after counting began.
+    /// Time after counting began.
     After {
         /// The time.
         time_ns: u64,
     },
-    /// At this share of the runtime.
+    /// Share of the runtime.
     Share {
         /// Hundredths of a percent, 0 to 10,000.
         basis_points: u16,

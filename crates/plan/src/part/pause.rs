@@ -1,20 +1,20 @@
 //! Pauses after cases.
 
-use crate::plan::Condition;
+use crate::matrix::Condition;
 use crate::quantity::Quantity;
 use crate::source::Place;
 
 /// A time without load after each case of a stage.
 #[derive(Debug, Clone)]
 pub enum Pause {
-    /// So long.
+    /// Fixed pause.
     Fixed {
         /// The time.
         time_ns: u64,
     },
-    /// As long as what the case wrote needs at a rate that another stage found.
+    /// Pause as long as writing the case's bytes takes at a rate that another stage found.
     BytesOver {
-        /// Where the rate is found.
+        /// Reference to the case that finds the rate.
         rate: RateReference,
         /// The pause where the rate is not known.
         otherwise_ns: u64,
@@ -26,7 +26,7 @@ pub enum Pause {
 pub struct RateReference {
     /// The stage.
     pub stage: String,
-    /// Which quantity of its case.
+    /// Quantity of that case which is the rate.
     pub quantity: Quantity,
     pub(crate) match_settings: Vec<&'static str>,
     pub(crate) cases: Condition,

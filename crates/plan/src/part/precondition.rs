@@ -13,7 +13,7 @@ pub struct Preconditioning {
     pub numjobs: u32,
     /// Writes that each job keeps outstanding.
     pub iodepth: u32,
-    /// How many times the size of the target is written; 0 where it is purged only.
+    /// Number of times that the size of the target is written; 0 where it is purged only.
     pub times: u32,
     /// The settings whose change asks for the writes. `None`: any array setting, and the beginning of a stage.
     pub after_change_of: Option<Vec<&'static str>>,

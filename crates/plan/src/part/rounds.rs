@@ -1,7 +1,7 @@
 //! Rounds of a stage, and when there are enough of them.
 
 use super::Amount;
-use crate::plan::{Condition, SettingValues};
+use crate::matrix::{Condition, SettingValues};
 use crate::quantity::Quantity;
 
 /// Number of rounds of a stage.
@@ -12,16 +12,16 @@ pub struct Rounds {
     /// The stage ends once every one of these is steady by SNIA's rule over five rounds; empty where rounds are only
     /// counted.
     pub until_steady: Vec<Tracked>,
-    /// Which rounds are looked at: every one, or the first and then every so-manyth.
+    /// Spacing of the rounds that are judged: 1 is every round, n is the first and every nth after it.
     pub every: u32,
-    /// The stage also ends once so much has been written in all its rounds together.
+    /// Amount written in all rounds together after which the stage also ends.
     pub until_written: Option<Amount>,
 }
 
 /// A quantity by which the steady state of a stage is judged: a tracking variable of SNIA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tracked {
-    /// Which quantity.
+    /// Quantity that is tracked.
     pub quantity: Quantity,
     pub(crate) cases: Condition,
 }
@@ -54,10 +54,10 @@ impl Tracked {
     }
 }
 
-/// In which state the first case of a stage finds the target.
+/// State of the target at the start of each case of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Continues {
-    /// Each case by itself; a twin begins each anew.
+    /// Cases are independent; a twin is made anew for each.
     #[default]
     No,
     /// Each case begins in the state in which the case before it in the stage left the target.

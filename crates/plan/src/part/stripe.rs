@@ -7,6 +7,6 @@
 pub struct Stripe {
     /// Bytes on one target before the next; `None` puts whole targets one after another.
     pub unit_bytes: Option<u64>,
-    /// How many targets it is made over.
+    /// Number of targets in the stripe.
     pub columns: u32,
 }

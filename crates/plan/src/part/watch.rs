@@ -33,26 +33,26 @@ impl Default for WatchedDevices {
 /// A command that prints counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedCommand {
-    /// What the counters are about.
+    /// Entity that the counters belong to.
     pub name: String,
     /// The program and its arguments; no shell reads them.
     pub arguments: Vec<String>,
     /// Counters, by their names with `*`, that count since some start.
     pub cumulative: Vec<String>,
-    /// When it is run.
+    /// Poll interval and timeout of the command.
     pub poll: PollSettings,
 }
 
 /// An address with counters as Prometheus text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedAddress {
-    /// What the counters are about.
+    /// Entity that the counters belong to.
     pub name: String,
-    /// Where.
+    /// HTTP address of the source.
     pub address: HttpAddress,
     /// The metrics that are kept, by their names with `*`.
     pub metrics: Vec<String>,
-    /// When it is asked.
+    /// Poll interval and timeout of the address.
     pub poll: PollSettings,
 }
 
@@ -61,6 +61,6 @@ pub struct WatchedAddress {
 pub struct PollSettings {
     /// Time between questions.
     pub every_ns: u64,
-    /// How long an answer may take.
+    /// Timeout of one answer.
     pub timeout_ns: u64,
 }

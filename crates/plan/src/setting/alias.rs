@@ -81,7 +81,7 @@ const ALIASES: &[(&str, &str, &str)] = &[
     ("writeback", "write_cache", ""),
 ];
 
-/// What is no setting here because another part of the plan, or the command line, has it.
+/// Names that are no settings because another part of the plan, or the command line, has them.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("filename", "what a plan runs on is named on the command line: `--target`"),
     ("device", "what a plan runs on is named on the command line: `--target`"),
@@ -96,7 +96,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("name", "a stage has its name as its key, and what it is called in reports as `title:`"),
 ];
 
-/// What was meant by a name that no setting has, as a sentence.
+/// Returns a hint, as a sentence, on the setting that an unknown name probably means.
 pub(super) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let plain: String = name.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
     if let Some((_, meant, remark)) = ALIASES.iter().find(|(alias, ..)| *alias == plain) {

@@ -50,11 +50,11 @@ pub enum SettingKind {
     Amount,
     /// A share of a rate in whole percents, or `max`.
     RateShare,
-    /// What a file of the kernel holds: a whole number, kept as one, or a text.
+    /// Value of a kernel attribute file: a whole number, kept as one, or a text.
     Attribute,
     /// Block sizes with their shares, as fio's `bssplit`; kept as a text with sizes in bytes.
     SizeMix,
-    /// How random addresses are spread, as fio's `random_distribution`; kept as a text.
+    /// Distribution of random addresses, as fio's `random_distribution`; kept as a text.
     Distribution,
     /// Processors, as fio's `cpus_allowed`; kept as a text.
     Processors,

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 /// The largest block of one I/O: 1 GiB, far over what any array takes in one command.
 pub const BS_BYTES_LIMIT: u64 = 1 << 30;
-/// The highest rate that may be asked for, as `load::LoadSpec` takes it.
+/// Highest valid rate, as `load::LoadSpec` takes it.
 pub const RATE_IOPS_LIMIT: u64 = 1_000_000_000;
 /// The most times that a case is repeated: a day of minutes is 1,440.
 pub(crate) const REPEATS_LIMIT: u64 = 10_000;
@@ -29,15 +29,15 @@ const DISKS_LIMIT: u64 = 10_000;
 /// Scope of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettingScope {
-    /// What is issued: every engine obeys it.
+    /// Load that is issued: every engine obeys it.
     Load,
-    /// How the engine issues it on a real target; a twin has no such thing.
+    /// Method by which the engine issues the load on a real target; a twin has no such method.
     Engine,
-    /// How the host is set up; a twin has none of it, except that `filesystem` may be part of its model.
+    /// Setup of the host; a twin has none of it, except that `filesystem` may be part of its model.
     Host,
-    /// How the array is set up; carried out by a twin or an array driver, never assumed.
+    /// Setup of the array; carried out by a twin or an array driver, never assumed.
     Array,
-    /// What tells cases of the plan apart or weighs them; nobody carries it out.
+    /// Label or weight of a case within the plan; it changes neither load nor target.
     Plan,
 }
 
@@ -46,15 +46,15 @@ pub enum SettingScope {
 pub struct Setting {
     /// Its name in plans, results, `--only` and `--set`.
     pub name: &'static str,
-    /// What values it takes.
+    /// Kind of its values, with their limits.
     pub kind: SettingKind,
-    /// Who it is for.
+    /// Scope: the part of the system that the setting applies to.
     pub scope: SettingScope,
     /// True where fio has a setting of this name with this meaning.
     pub is_fio: bool,
     /// The value of a case whose plan does not give one.
     pub default: Option<&'static str>,
-    /// What it is, in one line.
+    /// Description in one line.
     pub doc: &'static str,
 }
 
@@ -267,6 +267,19 @@ pub const SETTINGS: &[Setting] = &[
     engine("hipri", SettingKind::Flag, "1 to poll for completions, on devices that have queues for it"),
     engine("sqthread_poll", SettingKind::Flag, "1 to have a thread of the kernel take submissions"),
     engine(
+        "force_async",
+        SettingKind::Flag,
+        "1 to pass each I/O to a thread of the kernel at once, 0 to try it in place first; the ring engine tries what is quicker before a load",
+    ),
+    Setting {
+        name: "defer_taskrun",
+        kind: SettingKind::Flag,
+        scope: SettingScope::Engine,
+        is_fio: false,
+        default: None,
+        doc: "1 to leave the kernel's work on completions until the ring engine looks for them, 0 not to; without it the ring engine tries what is quicker before a load",
+    },
+    engine(
         "cpus_allowed",
         SettingKind::Processors,
         "processors that the threads of the load are pinned to, one after the other, as in 0-3:8; without it they run anywhere",
@@ -353,7 +366,7 @@ pub(crate) fn setting_or_error(name: &str) -> Result<&'static Setting, PlanError
     })
 }
 
-/// What was meant by a name that no setting has; none where one has it.
+/// Returns a hint on the setting that an unknown name probably means; `None` for the name of a setting.
 pub fn setting_hint(name: &str) -> Option<String> {
     if setting(name).is_some() {
         return None;

@@ -2,7 +2,7 @@
 
 /// The highest number of a processor: what the kernel's smallest set holds.
 const PROCESSOR_LIMIT: usize = 1023;
-/// What a list is, to complete "must be …".
+/// Form of a processor list, to complete "must be …".
 pub(super) const MUST_BE: &str = "numbers of processors and ranges of them, 0 to 1023, as in 0-3:8";
 
 /// Reads `0-3:8`, and fio's own `0-3,8`: numbers in rising order, each once.

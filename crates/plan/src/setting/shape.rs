@@ -4,10 +4,10 @@ use load::{BANDS_LIMIT, Band, Distribution, SIZE_CLASSES_LIMIT, SizeShare};
 use std::fmt::Write as _;
 use units::parse_bytes;
 
-/// What `bssplit` takes, to complete "must be …".
+/// Form of `bssplit`, to complete "must be …".
 pub(crate) const SIZES_MUST_BE: &str =
     "sizes with their shares in percent, as in 4k/30:64k/70; the shares add up to 100";
-/// What `random_distribution` takes.
+/// Form of `random_distribution`, to complete "must be …".
 pub(crate) const DISTRIBUTION_MUST_BE: &str =
     "random, zipf:THETA, pareto:H or zoned:ACCESSES/SIZE:… in percent, as in zipf:1.1 or zoned:80/20:20/80";
 

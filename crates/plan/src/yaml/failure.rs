@@ -141,7 +141,7 @@ fn first_tab_indent(text: &str, error: Option<Place>) -> Option<Place> {
     })
 }
 
-/// What a file says is quoted in errors, but not pages of it.
+/// Shortens text of a file for quotation in an error.
 fn shorten(text: &str) -> String {
     const QUOTE_CHARS: usize = 160;
     array::shorten(text, QUOTE_CHARS)

@@ -19,8 +19,8 @@ enum Node {
 }
 
 impl Outline {
-    /// The place of the value at a path; where the path goes on to what the document lacks, that of the last value on it.
-    /// A number with its origin (`{ value: …, origin: … }`) stands where its value does.
+    /// Returns the place of the value at a path; where the document lacks the rest of the path, the place of the last
+    /// value on it. A number with its origin (`{ value: …, origin: … }`) stands where its value does.
     pub fn place_of(&self, path: &str) -> Place {
         let mut at = self;
         for step in path.split(['.', '[']).map(|step| step.trim_end_matches(']')) {

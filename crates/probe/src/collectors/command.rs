@@ -10,7 +10,7 @@ use std::time::Instant;
 /// A command that prints counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandSettings {
-    /// What counters are about that say nothing else.
+    /// Entity of counters that name none.
     pub name: String,
     /// The program and its arguments; no shell reads them.
     pub arguments: Vec<String>,

@@ -18,19 +18,19 @@ const DRIVE_EVERY: Duration = Duration::from_secs(1);
 /// The share of the patience that one drive may use up, so that a hung one leaves time for the others.
 const SHARE_OF_A_DRIVE: u32 = 4;
 
-/// Whose health is read, and how.
+/// Selection of the drives whose health is read, and the tools for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthSettings {
-    /// Where sysfs is.
+    /// Directories of the kernel's view of the host.
     pub roots: ProbeRoots,
-    /// Which devices; the drives below them are found.
+    /// Selection of devices; the drives below them are found.
     pub devices: DeviceSelection,
-    /// Where `nvme` and `smartctl` are looked for.
+    /// Directories in which `nvme` and `smartctl` are searched.
     pub program_directories: Vec<PathBuf>,
 }
 
 impl HealthSettings {
-    /// On the running host.
+    /// Returns the settings for the running host.
     pub fn system(devices: DeviceSelection) -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut program_directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -39,7 +39,7 @@ impl HealthSettings {
         HealthSettings { roots: ProbeRoots::system(), devices, program_directories }
     }
 
-    /// The shortest interval for so many drives.
+    /// Returns the shortest interval for this number of drives.
     pub fn interval(&self) -> Duration {
         let drives = u32::try_from(self.drives().len()).unwrap_or(u32::MAX);
         HEALTH_INTERVAL_MINIMUM.max(DRIVE_EVERY.saturating_mul(drives))
@@ -121,7 +121,7 @@ impl HealthSource {
 }
 
 impl Source for HealthSource {
-    /// What some drives said; a failure only where none said anything and one failed.
+    /// Collects the values of all drives that answer; fails only where none answered and one failed.
     fn collect(&mut self, deadline: &Deadline<'_>) -> Result<Vec<CollectedValue>, CollectError> {
         let mut values = Vec::new();
         let mut failure = None;
@@ -228,7 +228,7 @@ pub(super) fn push_smart(output: &[u8], drive: &str, values: &mut Vec<CollectedV
     }
 }
 
-/// What smartctl says of devices that are no disks: null_blk, RAM disks, `/dev/nbd0`.
+/// Returns true if smartctl does not know the kind of device: null_blk, RAM disks, `/dev/nbd0`.
 fn is_of_unknown_kind(all: &Map<String, Value>) -> bool {
     let messages =
         all.get("smartctl").and_then(|smartctl| smartctl.get("messages")).and_then(Value::as_array);

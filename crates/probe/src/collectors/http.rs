@@ -144,12 +144,12 @@ impl HttpExchange<'_> {
     }
 }
 
-/// What comes over the connection.
+/// Bytes received over the connection.
 struct ResponseStream<'a, S> {
     exchange: &'a HttpExchange<'a>,
     stream: S,
     bytes: Vec<u8>,
-    /// What is before it has been consumed.
+    /// Position in the buffer up to which bytes have been consumed.
     at: usize,
 }
 

@@ -21,8 +21,7 @@ pub use thread::{CollectorSettings, CollectorSource, CollectorSummary, Collector
 
 use std::time::Instant;
 
-/// Reads bytes as everything that is asked for may answer: for whoever tries what the readers bear. How many values
-/// came out.
+/// Decodes bytes as an answer of every kind of source, for tests of the decoders. Returns the number of values.
 #[doc(hidden)]
 pub fn read_as_any_answer(bytes: &[u8]) -> usize {
     let mut values = Vec::new();
@@ -35,7 +34,7 @@ pub fn read_as_any_answer(bytes: &[u8]) -> usize {
     count
 }
 
-/// Of one answer, so many values are kept: 200 drives of 50 counters each.
+/// Limit on the values that are kept of one answer: 200 drives of 50 counters each.
 pub const VALUES_LIMIT: usize = 10_000;
 /// Longer names of an entity or a counter make their value one that is left out.
 pub const NAME_BYTES_LIMIT: usize = 256;
@@ -43,7 +42,7 @@ pub const NAME_BYTES_LIMIT: usize = 256;
 /// Counter value as its source reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectedValue {
-    /// What it is about.
+    /// Entity that the counter belongs to.
     pub entity: String,
     /// Its name there; `/s` is added where a cumulative count became a rate.
     pub name: String,
@@ -54,11 +53,11 @@ pub struct CollectedValue {
 /// Values of one collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// On the run's clock, when it was complete.
+    /// Time of completion on the run's clock, in nanoseconds.
     pub at_ns: u64,
     /// `command`, `prometheus` or `smart`.
     pub source: &'static str,
-    /// What it said.
+    /// Values of the answer.
     pub values: Vec<CollectedValue>,
 }
 
@@ -99,7 +98,8 @@ impl<'a> Deadline<'a> {
         Deadline { limit, at: Instant::now() + limit, stopped }
     }
 
-    /// How long to wait at once: the stop is looked at ten times a second. None when there is no time left.
+    /// Returns the longest time to wait at once: the stop signal is checked ten times a second. `None` when there is no time
+    /// left.
     fn slice(&self) -> Result<Option<std::time::Duration>, CollectError> {
         const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
         if (self.stopped)() {

@@ -1,6 +1,6 @@
 //! Names with `*`.
 
-/// True where the name is the pattern, of which each `*` stands for any characters, or none.
+/// Returns true if the name matches the pattern, in which each `*` stands for any characters, or none.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };

@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A program may write so much: 10,000 values of 100 bytes.
+/// Limit on the output of a program, in bytes: 10,000 values of 100 bytes.
 pub(super) const OUTPUT_LIMIT_BYTES: usize = 1 << 20;
 /// Of standard error, so much is kept for the message.
 const STDERR_LIMIT_BYTES: usize = 1024;
@@ -89,7 +89,7 @@ impl Runner {
 }
 
 impl Output {
-    /// That the program says it failed.
+    /// Makes the error for a program that reports failure.
     pub(super) fn failure(&self, program: &str) -> CollectError {
         let text = String::from_utf8_lossy(&self.stderr);
         let line = text.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));

@@ -10,9 +10,9 @@ use std::time::Instant;
 /// An address with Prometheus text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrometheusSettings {
-    /// What its counters are about; their labels are added.
+    /// Entity of its counters; their labels are added.
     pub name: String,
-    /// Where.
+    /// Address of the source.
     pub address: HttpAddress,
     /// Names of metrics that are kept, with `*`.
     pub metrics: Vec<String>,

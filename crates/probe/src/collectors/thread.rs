@@ -56,31 +56,31 @@ impl CollectorSource {
 /// Source, interval and timeout of a collector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectorSettings {
-    /// What.
+    /// Telemetry source.
     pub source: CollectorSource,
     /// Time between questions.
     pub interval: Duration,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub timeout: Duration,
-    /// When the run's clock was zero; questions fall on whole intervals since then.
+    /// Time at which the run's clock was zero; questions fall on whole intervals since then.
     pub run_start: Instant,
 }
 
 /// Counts of answers and failures of a collector.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectorSummary {
-    /// What was asked, in words.
+    /// Description of the source, in words.
     pub source: String,
     /// Answers that were given on.
     pub answers: u64,
     /// Questions without an answer.
     pub failures: u64,
-    /// Why, the last time.
+    /// Reason of the last failure.
     pub last_failure: Option<String>,
 }
 
 impl CollectorSummary {
-    /// In words, where something is missing.
+    /// Returns a warning, in words, where something is missing.
     pub fn warning(&self) -> Option<String> {
         let CollectorSummary { source, answers, failures, last_failure } = self;
         let why = last_failure.as_ref()?;
@@ -88,7 +88,7 @@ impl CollectorSummary {
     }
 }
 
-/// What is said of a source that gave nothing, the first time: it may take hours until the run is over.
+/// Receiver of answers, and of the first failure of a source that gave no answer yet: the run may last for hours.
 type Sink = Box<dyn FnMut(Result<Answer, String>) + Send>;
 
 struct Shared {

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A median absolute deviation as a standard deviation of normal noise.
 const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
 
-/// What an event did. Each is held against the level before it: that before the first event, or that to which an earlier one
+/// Checks the effect of an event against the level before it: that before the first event, or that to which an earlier one
 /// changed.
 pub(super) fn disruption(differences: &mut Differences<'_>, case: &Case) {
     let fields = differences.fields;
@@ -101,7 +101,7 @@ fn one_event(
 
 /// Events that record what came of a case and did nothing to its load.
 fn is_record(kind: &str) -> bool {
-    matches!(kind, "max-under-latency" | "content" | "verified" | "rate" | "array")
+    matches!(kind, "max-under-latency" | "content" | "verified" | "handover" | "rate" | "array")
 }
 
 /// Runs of intervals off their level.

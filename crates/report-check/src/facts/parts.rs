@@ -4,7 +4,7 @@ use super::differences::{Differences, EXACT, text};
 use crate::run::{Case, Counter};
 use serde_json::Value;
 
-/// How busy parts were, from their counters.
+/// Checks the utilisation of parts against their counters.
 pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
     let fields = differences.fields;
     let (ramp_s, began_s) = times(case);
@@ -56,7 +56,7 @@ pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
     }
 }
 
-/// What each path of a device carried.
+/// Checks the load of each path of a device.
 pub(super) fn path_balance(differences: &mut Differences<'_>, case: &Case) {
     let (ramp_s, began_s) = times(case);
     let paths = text(differences.fields, "paths");
@@ -117,7 +117,7 @@ pub(super) fn host_balance(differences: &mut Differences<'_>, case: &Case) {
     differences.require(is_slowest, "its slowest host is another");
 }
 
-/// What of an entity's name says which kind of part it is: `node-0/server-1` is a `server`.
+/// Returns the kind of part in an entity's name: `node-0/server-1` is a `server`.
 fn part_of(entity: &str) -> &str {
     let part = entity.rsplit('/').next().unwrap_or(entity);
     match part.rsplit_once('-') {
@@ -139,7 +139,8 @@ fn grown(counter: &Counter, ramp_s: f64, began_s: f64) -> Option<(f64, f64)> {
     (last.0 > from_s).then_some((last.1 - from, last.0 - from_s))
 }
 
-/// When the ramp ended, and when the twin that gave the result began: each point of a search has a twin of its own.
+/// Returns the end of the ramp, and the start of the twin that gave the result: each point of a search has a twin of its
+/// own.
 fn times(case: &Case) -> (f64, f64) {
     let ramp_s = case.intervals.iter().filter(|one| one.is_ramp).map(|one| one.end_s).fold(0.0, f64::max);
     let answer = case.moments.iter().rev().find(|moment| moment.kind == "max-under-latency");

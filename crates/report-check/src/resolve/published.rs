@@ -40,7 +40,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether a row of a published table may belong to a case: every cell that is a plain number or size is the case's setting.
+/// Returns true if a row of a published table may belong to a case: every cell that is a plain number or size is the case's
+/// setting.
 fn fits(settings: &Value, row: &BTreeMap<String, String>, case: &Case) -> bool {
     let Some(columns) = settings.as_object() else { return true };
     columns.iter().all(|(column, spec)| {

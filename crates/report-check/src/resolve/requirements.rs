@@ -5,12 +5,12 @@ use crate::run::Case;
 use serde_json::Value;
 
 impl<'a> Resolver<'a> {
-    /// For each requirement and each case that must keep it `pass`, `fail` or `not-shown`.
+    /// Returns the verdict of each requirement for each case that must keep it: `pass`, `fail` or `not-shown`.
     pub fn requirements(&self) -> Vec<&'static str> {
         self.rows_of_requirements().into_iter().map(|row| row.0).collect()
     }
 
-    /// Whether a case breaks a requirement.
+    /// Returns true if a case breaks a requirement.
     pub fn is_failing(&self, stage: &str, name: &str) -> bool {
         self.rows_of_requirements()
             .iter()
@@ -54,8 +54,9 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a latency that is kept shows nothing: fewer than 100 I/Os beyond a percentile, a largest one in a case that lasts no longer
-/// than the limit, or more than 1 % of the I/Os of an open load of one rate (and more than chance) still waiting at its end.
+/// Returns true if the case is too short for its latency to show that the limit is kept: fewer than 100 I/Os beyond a
+/// percentile, a largest one in a case that lasts no longer than the limit, or more than 1 % of the I/Os of an open load of one
+/// rate (and more than chance) still waiting at its end.
 fn is_too_short(case: &Case, quantity: &str, limit_ns: f64) -> bool {
     let Some((direction, measure)) = quantity.split_once(".latency_ns.") else { return false };
     let ios = case.totals[usize::from(direction == "write")].ios as f64;
@@ -76,7 +77,7 @@ fn is_too_short(case: &Case, quantity: &str, limit_ns: f64) -> bool {
     arrived - ended as f64 > (0.01 * arrived).max(5.0 * arrived.sqrt())
 }
 
-/// Whether a case has reads, or writes, where a quantity is about them.
+/// Returns true if a case has reads, or writes, where a quantity is about them.
 fn has_direction(case: &Case, quantity: &str) -> bool {
     let rw = case.settings.get("rw").and_then(Value::as_str).unwrap_or_default();
     let share = case.number("rwmixread");
@@ -92,7 +93,7 @@ fn has_direction(case: &Case, quantity: &str) -> bool {
     }
 }
 
-/// Whether a case has the settings that a requirement names.
+/// Returns true if a case has the settings that a requirement names.
 fn holds(condition: &Value, case: &Case) -> bool {
     let Some(wanted) = condition.as_object() else { return true };
     wanted.iter().all(|(name, values)| {

@@ -74,12 +74,13 @@ pub fn charts(source: &Source<'_>, stage: &str, names: &[&str], budget: &mut usi
                 std::slice::from_ref(&LATENCY_TOGETHER)
             };
             for upwards in RATES.iter().chain(upwards) {
-                let Some(mut chart) = chart(source, stage, name, &panel, upwards) else { continue };
+                let Some(shown) = shown(name, &panel, upwards) else { continue };
                 if *budget == 0 || charts.len() - drawn_before >= axis_limit {
                     left_out += 1;
                     continue;
                 }
                 *budget -= 1;
+                let mut chart = chart(source, stage, name, &panel, upwards, &shown);
                 chart.id = format!("{}-{}", super::section_id(stage), charts.len() + 1);
                 charts.push(chart);
             }
@@ -141,14 +142,17 @@ fn grouped<'a>(cases: &[Item<'a>], names: &[&str]) -> Vec<(String, Vec<Item<'a>>
     groups
 }
 
-fn chart(
-    source: &Source<'_>,
-    stage: &str,
-    name: &str,
-    panel: &Panel<'_>,
-    upwards: &Upwards,
-) -> Option<Chart> {
-    let lines: Vec<Line<'_>> = panel
+/// What a chart shows: its lines, the values along x, and whether these are groups of bars.
+struct Shown<'a> {
+    lines: Vec<Line<'a>>,
+    values: Vec<Value>,
+    is_bars: bool,
+}
+
+/// What the chart of a panel shows; `None` where that is no chart. Large campaigns have thousands of panels, few of which are
+/// drawn.
+fn shown<'a>(name: &str, panel: &Panel<'a>, upwards: &Upwards) -> Option<Shown<'a>> {
+    let lines: Vec<Line<'a>> = panel
         .groups
         .iter()
         .flat_map(|(label, cases)| {
@@ -168,13 +172,22 @@ fn chart(
         return None;
     }
     let is_bars = !axes::is_numeric(name, &values);
-    if is_bars && values.len() > CATEGORIES_LIMIT {
-        return None;
-    }
+    (!is_bars || values.len() <= CATEGORIES_LIMIT).then_some(Shown { lines, values, is_bars })
+}
+
+fn chart(
+    source: &Source<'_>,
+    stage: &str,
+    name: &str,
+    panel: &Panel<'_>,
+    upwards: &Upwards,
+    Shown { lines, values, is_bars }: &Shown<'_>,
+) -> Chart {
+    let is_bars = *is_bars;
     let mut series = Vec::new();
     for (style, line) in lines.iter().enumerate() {
         let label = if lines.len() == 1 { String::new() } else { line.label.clone() };
-        let (run, published) = points(source, stage, name, &values, is_bars, line);
+        let (run, published) = points(source, stage, name, values, is_bars, line);
         if !published.is_empty() {
             series.push(Series { label: label.clone(), style, role: Role::Published, points: published });
         }
@@ -182,14 +195,14 @@ fn chart(
     }
     // Published diamonds are drawn over the run's lines.
     series.sort_by_key(|series| series.role == Role::Published);
-    let mut levels = declared_levels(source, stage, &lines, upwards);
+    let mut levels = declared_levels(source, stage, lines, upwards);
     let y = axes::upwards(upwards.kind, &mut series, &mut levels);
-    let x = axes::along(name, &values, is_bars);
+    let x = axes::along(name, values, is_bars);
     let axis_title = axes::title(name);
     let axis_title = axis_title.split(" (").next().unwrap_or(name).to_lowercase().replace("raid", "RAID");
     let requested = super::asked_for(source, stage, Some(name), upwards.kind).next();
     let heading = if panel.heading.is_empty() { String::new() } else { format!(", {}", panel.heading) };
-    Some(Chart {
+    Chart {
         id: String::new(),
         title: match requested {
             Some(chart) => format!("{}{heading}", chart.title),
@@ -201,7 +214,7 @@ fn chart(
         series,
         marks: Vec::new(),
         levels,
-    })
+    }
 }
 
 /// A line's points, with gaps for values of the setting that have no result, and the published points beside them.

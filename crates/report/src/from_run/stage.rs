@@ -2,8 +2,8 @@
 
 use super::quantity;
 use super::{
-    ReportError, Source, axes, axis_charts, case_name, host_charts, left_out, penalty_charts,
-    percentile_words, requested_charts, requested_tables, searches, section_id, time_charts,
+    ReportError, Source, axes, axis_charts, case_charts, case_name, host_charts, knee_charts, left_out,
+    penalty_charts, percentile_words, requested_charts, requested_tables, searches, section_id, time_charts,
 };
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
@@ -19,17 +19,31 @@ pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Se
         title: "Over several stages".into(),
         intro: Vec::new(),
         charts,
+        large_charts: usize::MAX,
+        heat_maps: Vec::new(),
         tables,
         notes: Vec::new(),
     }))
+}
+
+/// Charts of settings or time that stay large in a stage of many.
+const CHARTS_LARGE: usize = 4;
+
+/// What is left of a report's limits.
+pub struct Budgets<'a> {
+    /// Charts against settings.
+    pub charts: &'a mut usize,
+    /// Lines against time.
+    pub times: &'a mut time_charts::Budget,
+    /// Cases whose parts and latencies are drawn over time.
+    pub cases_in_detail: &'a mut usize,
 }
 
 pub fn section(
     source: &Source<'_>,
     found: Option<&Findings>,
     stage: &str,
-    chart_budget: &mut usize,
-    time_budget: &mut time_charts::Budget,
+    budgets: &mut Budgets<'_>,
 ) -> Result<Section, ReportError> {
     let of_plan = source.stage_of_plan(stage);
     let cases: Vec<&CaseRecord> = source.cases.iter().filter(|case| case.stage == stage).collect();
@@ -42,17 +56,27 @@ pub fn section(
     let mut not_drawn_at_all = 0;
     let (mut charts, searches_left_out) = searches::charts(source, found, stage);
     charts.extend(penalty_charts::charts(found, stage));
+    // What limits and when, and what more load costs, come before the charts of each setting.
+    let (knees, knees_left_out) = knee_charts::charts(source, found, stage);
+    charts.extend(knees);
+    let (cases_in_detail, heat_maps) = case_charts::charts(source, found, stage, budgets.cases_in_detail)?;
+    charts.extend(cases_in_detail);
+    let large_charts = charts.len() + CHARTS_LARGE;
     charts.extend(if requested_charts::decides(source, stage) {
         requested_charts::charts(source, found, Some(stage))?
     } else {
-        let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, chart_budget);
-        let (over_time, more_notes) = time_charts::charts(source, stage, &names, time_budget)?;
+        let (mut charts, not_drawn) = axis_charts::charts(source, stage, &names, budgets.charts);
+        let (over_time, more_notes) = time_charts::charts(source, stage, &names, budgets.times)?;
         charts.extend(over_time);
         charts.extend(host_charts::charts(source, stage, &names)?);
         notes = more_notes;
         not_drawn_at_all = not_drawn;
         charts
     });
+    if knees_left_out > 0 {
+        let count = left_out(knees_left_out, "knees").count("further chart");
+        notes.push(cited!("Of latency against IOPS, not drawn: {}.", count));
+    }
     if searches_left_out > 0 {
         let count = left_out(searches_left_out, "searches").count("further search");
         notes.push(cited!("Of this stage, not drawn: {}.", count));
@@ -70,8 +94,16 @@ pub fn section(
         None => name,
     };
     let mut tables = requested_tables::tables(source, found, Some(stage));
-    tables.extend(results(source, stage, &names));
-    Ok(Section { id: section_id(stage), title, intro, charts, tables, notes })
+    let (results, rows_left_out) = results(source, stage, &names);
+    tables.extend(results);
+    if rows_left_out > 0 {
+        let count = left_out(rows_left_out, "rows").count("case");
+        notes.push(cited!(
+            "Of this stage, not in the table of results to keep the page small: {}; `arraylab results --csv` has all.",
+            count
+        ));
+    }
+    Ok(Section { id: section_id(stage), title, intro, charts, large_charts, heat_maps, tables, notes })
 }
 
 /// What all cases of the stage have in common.
@@ -135,13 +167,17 @@ const COLUMNS: [(&str, &str, f64); 16] = [
     ("Write errors", "write.errors", 1.0),
 ];
 
-/// The results of the stage's cases. Columns that no case fills are left out.
-fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> Vec<Table> {
+/// Most rows of a stage's table of results: about 5 MB of page.
+const ROWS_LIMIT: usize = 10_000;
+
+/// The results of the stage's cases, and how many of them are left out. Columns that no case fills are left out.
+fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> (Vec<Table>, usize) {
     let rows: Vec<&CaseResult> =
         source.done().map(|(_, result)| result).filter(|result| result.stage == stage).collect();
     if rows.is_empty() {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
+    let rows_left_out = rows.len().saturating_sub(ROWS_LIMIT);
     let cell = |row: &CaseResult, path: &str| {
         let found = quantity::of(row, path)?;
         // Operations that failed are told where there are any.
@@ -156,6 +192,7 @@ fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> Vec<Table> {
     heads.extend(used.iter().map(|(title, _, _)| Column::numbers(percentile_words(title))));
     let rows = rows
         .iter()
+        .take(ROWS_LIMIT)
         .map(|result| {
             let mut cells: Vec<Cited> = names
                 .iter()
@@ -174,10 +211,11 @@ fn results(source: &Source<'_>, stage: &str, names: &[&str]) -> Vec<Table> {
             cells
         })
         .collect();
-    vec![Table {
+    let table = Table {
         id: format!("{}-results", section_id(stage)),
         caption: "Results".into(),
         columns: heads,
         rows,
-    }]
+    };
+    (vec![table], rows_left_out)
 }

@@ -60,7 +60,13 @@ pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
         RunVerdict::Fail => Some(false),
         RunVerdict::None => None,
     };
-    Ok(Verdict { passed, because })
+    let meaning = match (passed, rows.is_empty()) {
+        (Some(true), _) => "Everything that the plan requires was kept.",
+        (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",
+        (None, true) => "The plan requires nothing, so nothing here passes or fails.",
+        (None, false) => "What the plan requires could not all be judged: do not decide on this run alone.",
+    };
+    Ok(Verdict { passed, meaning, because })
 }
 
 /// A percentile of latencies that hardly differ keeps a limit easily, and is no promise of a real array.

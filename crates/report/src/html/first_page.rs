@@ -111,7 +111,7 @@ fn decision(out: &mut String, report: &Report) {
 
 /// Whether the run passed what its plan requires, before anything else.
 fn verdict(out: &mut String, report: &Report) {
-    if report.verdict.because.is_empty() {
+    if report.verdict.because.is_empty() && report.verdict.meaning.is_empty() {
         return;
     }
     let (class, word) = match report.verdict.passed {
@@ -119,11 +119,19 @@ fn verdict(out: &mut String, report: &Report) {
         Some(false) => ("fail", "✗ FAIL"),
         None => ("none", "– no verdict"),
     };
-    let _ = write!(out, "<section id=\"verdict\" class=\"run-verdict {class}\"><strong>{word}</strong><ul>");
-    for line in &report.verdict.because {
-        let _ = write!(out, "<li>{}</li>", html(line));
+    let _ = write!(
+        out,
+        "<section id=\"verdict\" class=\"run-verdict {class}\"><strong>{word}</strong> {}",
+        html(report.verdict.meaning)
+    );
+    if !report.verdict.because.is_empty() {
+        out.push_str("<ul>");
+        for line in &report.verdict.because {
+            let _ = write!(out, "<li>{}</li>", html(line));
+        }
+        out.push_str("</ul>");
     }
-    out.push_str("</ul></section>");
+    out.push_str("</section>");
 }
 
 /// A text of several lines as a list, of one as it is.

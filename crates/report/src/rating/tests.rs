@@ -114,6 +114,18 @@ fn a_mismatch_is_never_placed() {
     }
 }
 
+/// Proves that what a vendor declares is never placed nor set in a ratio, however alike its conditions.
+#[test]
+fn declared_figures_are_never_placed() {
+    let mut library = [published("other", 100.0)];
+    library[0].rows[0].figure = FigureKind::Declared;
+    let own = run(60.0, conditions());
+    let rating = &rate(&own, &library, &[], false)[0];
+    assert!(!rating.comparable && rating.place.is_none());
+    assert_eq!(rating.because, ["declared by the vendor, not measured"]);
+    assert!(beside_library(&own, &library, false)[0].beside.is_empty());
+}
+
 /// Proves that a simulated run stands beside measured figures only where that was asked for.
 #[test]
 fn simulated_beside_measured_has_to_be_asked_for() {

@@ -146,6 +146,7 @@ pub fn sample() -> Report {
             ask: vec!["Which rate lasts?".into()],
         },
         verdict: Verdict {
+            meaning: "Not everything that the plan requires was kept: as it is, do not accept it.",
             passed: Some(false),
             because: vec!["1 limit kept, 1 not kept, 0 not shown.".into()],
         },
@@ -278,6 +279,8 @@ pub fn sample() -> Report {
             title: "block-size".into(),
             intro: vec!["Random 80 % reads with blocks of 4 to 128 KB.".into()],
             charts: vec![block_sizes(), latencies(), over_time(), bars()],
+            large_charts: usize::MAX,
+            heat_maps: Vec::new(),
             tables: vec![],
             notes: vec!["Time series were thinned.".into()],
         }],

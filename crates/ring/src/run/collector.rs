@@ -6,11 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use load::{Direction, DirectionSample, Histogram, Sample};
+use rustix::time::ClockId;
 
 use super::{Common, Message, Progress};
 use crate::outcome::{Ended, ErrorCount, Hang, RingOutcome};
 use crate::warnings::warn;
-use crate::worker::WorkerOutcome;
+use crate::worker::{WorkerOutcome, processor_ns};
 use crate::{ErrorKind, RingError};
 
 /// How often progress is reported and the caller's stop is looked at.
@@ -29,6 +30,8 @@ pub(super) struct Collector<'a> {
     counted_to_ns: Vec<u64>,
     totals: [DirectionSample; 3],
     runtime_ns: u64,
+    /// Processor time of the process from the start to the end of all workers.
+    process_ns: u64,
     outcomes: Vec<WorkerOutcome>,
 }
 
@@ -49,6 +52,7 @@ impl<'a> Collector<'a> {
             counted_to_ns: vec![0; common.workers as usize],
             totals: Default::default(),
             runtime_ns: 0,
+            process_ns: 0,
             outcomes: Vec::new(),
         }
     }
@@ -82,6 +86,7 @@ impl<'a> Collector<'a> {
                 }
             },
         };
+        let process_before_ns = processor_ns(ClockId::ProcessCPUTime);
         self.common.gate.open(Some(start));
         let expected_ns = self.common.case.load.ramp_ns + self.common.case.load.runtime_ns;
         let mut told_at = start;
@@ -113,6 +118,7 @@ impl<'a> Collector<'a> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.process_ns = processor_ns(ClockId::ProcessCPUTime).saturating_sub(process_before_ns);
         // After an early end, workers stand in different intervals.
         while let Some((_, (sample, _))) = self.open.pop_first() {
             self.hand_on(sample);
@@ -182,12 +188,15 @@ impl<'a> Collector<'a> {
             hang: None,
             syncs: Histogram::new(),
             cpu_ns_per_io: 0.0,
+            kernel_ns_per_io: 0.0,
+            process_ns_per_io: 0.0,
+            handover: None,
             content: None,
             written: Vec::new(),
             warnings,
         };
         let mut errors: BTreeMap<(Direction, ErrorKind), u64> = BTreeMap::new();
-        let (mut cpu_ns, mut completed) = (0, 0u64);
+        let (mut cpu_ns, mut kernel_ns, mut completed) = (0, 0, 0u64);
         for worker in self.outcomes {
             if severity(&worker.ended) > severity(&outcome.ended) {
                 outcome.ended = worker.ended;
@@ -214,6 +223,7 @@ impl<'a> Collector<'a> {
             outcome.written.extend(worker.written);
             outcome.warnings.extend(worker.warnings);
             cpu_ns += worker.cpu_ns;
+            kernel_ns += worker.kernel_ns;
             completed += worker.completed_ios;
         }
         outcome.written.sort_by_key(|part| part.range().start);
@@ -221,7 +231,10 @@ impl<'a> Collector<'a> {
             .into_iter()
             .map(|((direction, kind), count)| ErrorCount { direction, kind, count })
             .collect();
-        outcome.cpu_ns_per_io = cpu_ns as f64 / completed.max(1) as f64;
+        let per_io = |total_ns: u64| total_ns as f64 / completed.max(1) as f64;
+        outcome.cpu_ns_per_io = per_io(cpu_ns);
+        outcome.kernel_ns_per_io = per_io(kernel_ns);
+        outcome.process_ns_per_io = per_io(self.process_ns);
         outcome.warnings.dedup();
         warn(&mut outcome, self.common.case.load, self.common.workers);
         outcome
