@@ -185,7 +185,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  \
         arraylab fit raid-levels --to raid-levels/read-512.csv --hold-out 0.3        against the published rows\n  \
         arraylab results run --csv > mine.csv\n  \
-        arraylab fit mine.yaml --to mine.csv --parameter seek_min_ms --parameter queue_window=1..8\n\n\
+        arraylab fit mine.yaml --to mine.csv --parameter seek_min --parameter drives.queue=1..8\n\n\
         The errors on rows fitted to and on rows held out go to stdout, the array to --out.")]
     Fit(FitArgs),
     /// Serve an array over NBD, with real bytes under its real layout

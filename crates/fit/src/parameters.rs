@@ -8,7 +8,7 @@ use crate::FitError;
 /// The most parameters fitted at once: the search takes about a hundred evaluations for each.
 const PARAMETERS_LIMIT: usize = 12;
 
-/// Parameter as requested: `seek_min_ms`, or `seek_min_ms=0.1..1`.
+/// Parameter as requested: `seek_min`, or `seek_min=100000..1000000`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// Its path, or the end of it.
@@ -28,7 +28,7 @@ impl Asked {
         match bounds.filter(|(least, most)| least < most) {
             Some(range) => Ok(Asked { name: name.to_owned(), range: Some(range) }),
             None => Err(FitError::Parameter(format!(
-                "`{text}` is not NAME=LEAST..MOST; for example `seek_min_ms=0.1..1`"
+                "`{text}` is not NAME=LEAST..MOST; for example `seek_min=100000..1000000`"
             ))),
         }
     }

@@ -175,7 +175,7 @@ fn folds_predict_every_row_unseen() {
     let array = plan::load_array(ARRAY).unwrap().description;
     let mut rows = rows();
     rows.points.truncate(6);
-    let parameters = parameters(&array, &[Asked::parse("seek_average_ms=3..20").unwrap()]).unwrap();
+    let parameters = parameters(&array, &[Asked::parse("seek_average=3000000..20000000").unwrap()]).unwrap();
     let task = Fit {
         array: &array,
         rows: &rows,
