@@ -200,7 +200,7 @@ impl RunReader {
         Ok(found.is_some())
     }
 
-    /// Whether the database has a table with any row.
+    /// True if a table is there and has a row.
     pub(crate) fn has_rows(&self, table: &str) -> Result<bool, StoreError> {
         if !self.has_table(table)? {
             return Ok(false);
