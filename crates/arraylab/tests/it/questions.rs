@@ -192,8 +192,22 @@ fn sizes_have_their_fields() {
             "{line}"
         );
     }
-    assert_eq!(lines[2]["verdict"], "not-modelled");
-    assert!(!lines[2]["because"].as_str().unwrap().is_empty());
+    // It has one controller, without which nothing can be reached.
+    assert_eq!((lines[2]["verdict"].as_str(), lines[2]["headroom"].as_f64()), (Some("fails"), Some(0.0)));
+    assert_eq!(lines[2]["because"], "the array has one controller");
+    let nodes = &json_lines(&succeed(&[
+        "size",
+        workload,
+        "--array",
+        "replicas-12-nodes",
+        "--require",
+        "mean<80ms",
+        "--state",
+        "controller-lost",
+        "--json",
+    ]))[0];
+    assert_eq!(nodes["verdict"], "not-modelled", "{nodes}");
+    assert!(!nodes["because"].as_str().unwrap().is_empty());
     std::fs::write(directory.path().join("w.yaml"), text.replace("1g", "9t")).unwrap();
     let line = &json_lines(&succeed(&[
         "size",
