@@ -124,7 +124,11 @@ fn states_are_judged() {
     let healthy = of(State::Healthy).headroom.unwrap();
     assert!(of(State::DriveLost).headroom.unwrap() < healthy, "{:?}", of(State::DriveLost));
     assert!(of(State::Rebuilding).headroom.unwrap() < healthy, "{:?}", of(State::Rebuilding));
-    assert_eq!(of(State::ControllerLost).verdict, SizeVerdict::NotModelled);
+    // It has one controller, without which nothing can be reached.
+    assert_eq!(of(State::ControllerLost).verdict, SizeVerdict::Fails);
+    let nodes = Configuration::load("replicas-12-nodes").unwrap();
+    let lost = SizeQuestion { states: vec![State::ControllerLost], ..question.clone() };
+    assert_eq!(size(&[nodes], &lost, &|| ()).unwrap()[0].verdict, SizeVerdict::NotModelled);
     assert!(of(State::Healthy).breaks_in_year.is_some() || healthy > 2.197, "{healthy}");
     let [low, high] = of(State::Healthy).headroom_95.unwrap();
     assert!(low <= healthy && healthy <= high);
