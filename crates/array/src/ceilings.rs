@@ -134,8 +134,10 @@ fn drive_ns(group: &Group, ios: &DriveIos) -> f64 {
 pub struct Demand {
     /// Links, in the direction of the data.
     pub link_ns: f64,
-    /// Processors of controllers.
+    /// Processors of controllers, but for what they do for parity.
     pub processor_ns: f64,
+    /// Processors of controllers for parity, in which what a cache destages together shares.
+    pub parity_processor_ns: f64,
     /// Memory of controllers.
     pub copy_ns: f64,
     /// Parity of controllers.
@@ -167,6 +169,7 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let command_ns =
         (if is_read { controllers.read.get() } else { controllers.write.get() } + fabric.target.get()) as f64;
     let parity_ns = if ios.parity_bytes > 0.0 { controllers.parity_command.get() as f64 } else { 0.0 };
+    let processors = controllers.processors.get() as f64;
     let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
     let mirror_ns = array.mirror.as_ref().filter(|_| !is_read).map_or(0.0, |mirror| {
         (mirror.command.get() as f64 + transfer_ns(bytes, mirror.rate.get())) / mirror.ports.get() as f64
@@ -187,7 +190,8 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let buffer_ns = if is_read { 0.0 } else { transfer_ns(bytes, array.cache.buffer_rate.get()) };
     Demand {
         link_ns: link_ns / fabric.ports.get() as f64,
-        processor_ns: (command_ns + parity_ns + service_ns) / controllers.processors.get() as f64 / count,
+        processor_ns: (command_ns + service_ns) / processors / count,
+        parity_processor_ns: parity_ns / processors / count,
         copy_ns: transfer_ns(bytes, controllers.copy.get()) / count,
         parity_ns: transfer_ns(ios.parity_bytes, controllers.parity.get()) / count,
         buffer_ns: buffer_ns / count,
@@ -213,8 +217,9 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
         for is_read in [true, false] {
             for block_bytes in BLOCK_SIZES {
                 let demand = demand(array, sets, set, is_read, block_bytes);
+                let processor_ns = demand.processor_ns + demand.parity_processor_ns;
                 let controller_ns =
-                    demand.processor_ns.max(demand.copy_ns).max(demand.parity_ns).max(demand.buffer_ns);
+                    processor_ns.max(demand.copy_ns).max(demand.parity_ns).max(demand.buffer_ns);
                 let parts = [
                     ("links", demand.link_ns),
                     ("controllers", controller_ns),

@@ -133,11 +133,6 @@ fn add(sum: &mut Utilisation, parts: &Array, load: &LoadSpec) {
     let sizes = sizes(load);
     let weights: u32 = sizes.iter().map(|(_, weight)| weight).sum();
     let (read_misses, write_misses) = misses(parts, load);
-    // What a cache destages together shares the processor time of its parity.
-    let controllers = &parts.controllers;
-    let parity_ns = controllers.parity_command.get() as f64
-        / controllers.processors.get() as f64
-        / f64::from(parts.controller_count().max(1));
     for (bytes, weight) in sizes {
         let rate = iops * f64::from(weight) / f64::from(weights.max(1)) / 1e9;
         let [read, write] =
@@ -145,8 +140,8 @@ fn add(sum: &mut Utilisation, parts: &Array, load: &LoadSpec) {
         let (reads, writes) = (rate * read_share, rate * (1.0 - read_share));
         sum.links_read += reads * read.link_ns;
         sum.links_write += writes * write.link_ns;
-        let write_processor_ns = (write.processor_ns - (1.0 - write_misses) * parity_ns).max(0.0);
-        sum.processors += reads * read.processor_ns + writes * write_processor_ns;
+        sum.processors += reads * read.processor_ns
+            + writes * (write.processor_ns + write_misses * write.parity_processor_ns);
         sum.copy += reads * read.copy_ns + writes * write.copy_ns;
         sum.network += writes * write_misses * write.network_ns;
         sum.backend += reads * read_misses * read.backend_ns + writes * write_misses * write.backend_ns;
