@@ -87,8 +87,8 @@ impl Slot {
 pub(crate) enum LoopStop {
     /// The moment until which it was to run has come.
     Reached,
-    /// Every I/O of every job has been answered: a trace that was replayed has ended.
-    Exhausted,
+    /// Every I/O of every job has been answered, the last at this time of the device's clock: a trace that was replayed has ended.
+    Exhausted(u64),
     /// The caller has broken it off.
     BrokenOff,
 }
@@ -105,15 +105,12 @@ pub(crate) struct IssueLoop<'a, D> {
     /// Tags whose I/O waits for its moment.
     pub waiting: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
-    /// Time of the last completion, on the device's clock.
-    pub last_answer_ns: u64,
 }
 
 impl<'a, D: Device> IssueLoop<'a, D> {
     /// A loop without a load.
     pub fn new(device: &'a mut D, outstanding: usize) -> Self {
         IssueLoop {
-            last_answer_ns: device.now_ns(),
             device,
             loads: Vec::new(),
             slots: Vec::with_capacity(outstanding),
@@ -165,8 +162,7 @@ impl<'a, D: Device> IssueLoop<'a, D> {
                     return LoopStop::BrokenOff;
                 }
                 if self.in_flight == 0 && self.is_exhausted() {
-                    self.last_answer_ns = completion.at_ns;
-                    return LoopStop::Exhausted;
+                    return LoopStop::Exhausted(completion.at_ns);
                 }
             } else if next_issue_ns < end_ns {
                 if let Some(Reverse((at_ns, tag))) = self.waiting.pop() {

@@ -76,9 +76,8 @@ impl<'a, D: Device> ShapedLoad<'a, D> {
         match stop {
             LoopStop::Reached => recorder.advance(recorder.end_ns(), &mut |sample| on_sample(device, sample)),
             // A trace that has been replayed ends the run with its last answer.
-            LoopStop::Exhausted => {
-                let end_ns = self.issue.last_answer_ns - start_ns;
-                recorder.cut(end_ns, &mut |sample| on_sample(device, sample))
+            LoopStop::Exhausted(at_ns) => {
+                recorder.cut(at_ns - start_ns, &mut |sample| on_sample(device, sample))
             }
             LoopStop::BrokenOff => ControlFlow::Break(()),
         }
