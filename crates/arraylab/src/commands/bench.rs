@@ -481,13 +481,7 @@ fn write_campaign(path: &std::path::Path, cases: u64) -> Result<usize, Failure> 
     );
     let plan = plan::parse_plan("campaign", "bench", &text)?;
     let expanded = plan::expand(&plan, &plan::Selection::default())?;
-    let manifest = Manifest {
-        arraylab_version: env!("CARGO_PKG_VERSION").into(),
-        plan: SourceText { name: "campaign".into(), source: "bench".into(), text },
-        engine: "sim".into(),
-        interval_ns: INTERVAL_NS,
-        ..Manifest::default()
-    };
+    let manifest = bench_manifest("campaign", text);
     let new_cases: Vec<NewCase> = expanded.iter().take(cases as usize).map(campaign::new_case).collect();
     let mut run = Run::create(path, &manifest, &new_cases)?;
     let mut random = Random::from_seed(1);
@@ -514,12 +508,7 @@ fn write_campaign(path: &std::path::Path, cases: u64) -> Result<usize, Failure> 
     series.extend([("controller-0".into(), "processors_busy_ns"), ("controller-0".into(), "processors")]);
     let levels = SUSTAINED_METHOD;
     for index in 0..new_cases.len() as u32 {
-        run.begin_case(index)?;
-        let samples: Vec<Sample> =
-            (0..CAMPAIGN_INTERVALS).map(|interval| sample(interval, &mut random)).collect();
-        let mut totals = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
-        samples.iter().for_each(|sample| totals.add(sample));
-        run.append_samples(index, "load", &samples)?;
+        let (samples, outcome) = begin_case(&mut run, index, CAMPAIGN_INTERVALS, &mut random)?;
         for sample in &samples {
             let values: Vec<store::Counter<'_>> = series
                 .iter()
@@ -533,19 +522,7 @@ fn write_campaign(path: &std::path::Path, cases: u64) -> Result<usize, Failure> 
             let at_ns = u64::from(index) * CAMPAIGN_INTERVALS * INTERVAL_NS + sample.end_ns;
             run.append_counters(Some(index), at_ns, Some(sample.end_ns), &values)?;
         }
-        run.finish_case(
-            index,
-            &CaseOutcome {
-                status: CaseStatus::Done,
-                engine: "sim".into(),
-                target: "bench".into(),
-                duration_ns: CAMPAIGN_INTERVALS * INTERVAL_NS,
-                loads: vec![totals],
-                error: None,
-                warnings: Vec::new(),
-                extrapolation: None,
-            },
-        )?;
+        run.finish_case(index, &outcome)?;
         run.keep_sustained(index, levels, None)?;
     }
     run.end(&store::RunEnd::Done)?;
@@ -555,39 +532,52 @@ fn write_campaign(path: &std::path::Path, cases: u64) -> Result<usize, Failure> 
 fn write_run(path: &std::path::Path) -> Result<usize, Failure> {
     let plan = plan::parse_plan("thousand", "bench", PLAN)?;
     let cases = plan::expand(&plan, &plan::Selection::default())?;
-    let manifest = Manifest {
-        arraylab_version: env!("CARGO_PKG_VERSION").into(),
-        plan: SourceText { name: "thousand".into(), source: "bench".into(), text: PLAN.into() },
-        engine: "sim".into(),
-        interval_ns: INTERVAL_NS,
-        ..Manifest::default()
-    };
+    let manifest = bench_manifest("thousand", PLAN.into());
     let new_cases: Vec<NewCase> = cases.iter().map(campaign::new_case).collect();
     let mut run = Run::create(path, &manifest, &new_cases)?;
     let mut random = Random::from_seed(1);
     for index in 0..new_cases.len() as u32 {
-        run.begin_case(index)?;
-        let samples: Vec<Sample> =
-            (0..INTERVALS_PER_CASE).map(|interval| sample(interval, &mut random)).collect();
-        let mut totals = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
-        samples.iter().for_each(|sample| totals.add(sample));
-        run.append_samples(index, "load", &samples)?;
-        run.finish_case(
-            index,
-            &CaseOutcome {
-                status: CaseStatus::Done,
-                engine: "sim".into(),
-                target: "bench".into(),
-                duration_ns: INTERVALS_PER_CASE * INTERVAL_NS,
-                loads: vec![totals],
-                error: None,
-                warnings: Vec::new(),
-                extrapolation: None,
-            },
-        )?;
+        let (_, outcome) = begin_case(&mut run, index, INTERVALS_PER_CASE, &mut random)?;
+        run.finish_case(index, &outcome)?;
     }
     run.end(&store::RunEnd::Done)?;
     Ok(new_cases.len())
+}
+
+/// Manifest of a run that is written to be read.
+fn bench_manifest(plan: &str, text: String) -> Manifest {
+    Manifest {
+        arraylab_version: env!("CARGO_PKG_VERSION").into(),
+        plan: SourceText { name: plan.into(), source: "bench".into(), text },
+        engine: "sim".into(),
+        interval_ns: INTERVAL_NS,
+        ..Manifest::default()
+    }
+}
+
+/// Begins a case, writes its samples, and returns them with the outcome to end it with.
+fn begin_case(
+    run: &mut Run,
+    index: u32,
+    intervals: u64,
+    random: &mut Random,
+) -> Result<(Vec<Sample>, CaseOutcome), Failure> {
+    run.begin_case(index)?;
+    let samples: Vec<Sample> = (0..intervals).map(|interval| sample(interval, random)).collect();
+    let mut totals = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
+    samples.iter().for_each(|sample| totals.add(sample));
+    run.append_samples(index, "load", &samples)?;
+    let outcome = CaseOutcome {
+        status: CaseStatus::Done,
+        engine: "sim".into(),
+        target: "bench".into(),
+        duration_ns: intervals * INTERVAL_NS,
+        loads: vec![totals],
+        error: None,
+        warnings: Vec::new(),
+        extrapolation: None,
+    };
+    Ok((samples, outcome))
 }
 
 fn sample(interval: u64, random: &mut Random) -> Sample {
