@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::server_process::ServerProcess;
 use common::{PATIENCE, array, directory, options};
 use nbd::Client;
 use nbd::decode::{Command as Nbd, Request};
@@ -9,7 +10,6 @@ use serve::serve_array;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -20,26 +20,10 @@ const MEMORY_LIMIT_BYTES: u64 = 900 << 20;
 /// What an honest client waits at most for one request meanwhile, on a machine that does other things as well.
 const HONEST_LIMIT: Duration = Duration::from_secs(8);
 
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn shaken_hands(socket: &Path) -> (UnixStream, Client) {
     let stream = UnixStream::connect(socket).unwrap();
     let raw = stream.try_clone().unwrap();
     (raw, Client::connect(stream, "", false, PATIENCE).unwrap())
-}
-
-fn peak_bytes(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
 }
 
 /// Proves that 1,000 connections at once, of which 600 say nothing, 200 stop in their handshake, 100 announce 32 MiB
@@ -57,22 +41,10 @@ fn a_thousand_hostile_clients_harm_nobody() {
     let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).unwrap();
     let directory = directory();
-    let socket = directory.path().join("nbd");
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_thousand_hostile_clients_harm_nobody", "--nocapture"])
-        .env(CHILD, directory.path())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let child = Ended(child);
-    let began = Instant::now();
-    while UnixStream::connect(&socket).is_err() {
-        assert!(began.elapsed() < PATIENCE, "the child does not serve");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let (_, mut honest) = shaken_hands(&socket);
+    let server = ServerProcess::start("a_thousand_hostile_clients_harm_nobody", CHILD, directory.path(), &[]);
+    let (_, mut honest) = shaken_hands(&server.socket);
     let size = honest.size_bytes();
-    let before = peak_bytes(child.0.id());
+    let before = server.peak_bytes();
 
     let write = |offset_bytes, length_bytes| Request {
         flags: 0,
@@ -83,7 +55,7 @@ fn a_thousand_hostile_clients_harm_nobody() {
     };
     let mut hoarders = Vec::new();
     for _ in 0..40 {
-        let (raw, mut client) = shaken_hands(&socket);
+        let (raw, mut client) = shaken_hands(&server.socket);
         for _ in 0..5 {
             client.submit(Nbd::Read, 0, 0, 32 << 20, &[]).unwrap();
         }
@@ -91,13 +63,13 @@ fn a_thousand_hostile_clients_harm_nobody() {
     }
     let mut stalled = Vec::new();
     for _ in 0..100 {
-        let (mut raw, client) = shaken_hands(&socket);
+        let (mut raw, client) = shaken_hands(&server.socket);
         raw.write_all(&[&write(0, 32 << 20).encode()[..], &[0xee]].concat()).unwrap();
         stalled.push((raw, client));
     }
     let mut absurd = Vec::new();
     for index in 0..59u64 {
-        let (raw, mut client) = shaken_hands(&socket);
+        let (raw, mut client) = shaken_hands(&server.socket);
         for (command, offset, length) in [
             (Nbd::Read, 0, u32::MAX),
             (Nbd::Read, 0, u32::MAX - 511),
@@ -117,12 +89,12 @@ fn a_thousand_hostile_clients_harm_nobody() {
     }
     let half_open: Vec<UnixStream> = (0..200)
         .map(|_| {
-            let mut stream = UnixStream::connect(&socket).unwrap();
+            let mut stream = UnixStream::connect(&server.socket).unwrap();
             stream.write_all(&[0, 0, 0, 3, b'I', b'H', b'A']).unwrap();
             stream
         })
         .collect();
-    let silent: Vec<UnixStream> = (0..600).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    let silent: Vec<UnixStream> = (0..600).map(|_| UnixStream::connect(&server.socket).unwrap()).collect();
 
     let mut slowest = Duration::ZERO;
     for index in 0..400u64 {
@@ -138,7 +110,7 @@ fn a_thousand_hostile_clients_harm_nobody() {
             "block {index}"
         );
     }
-    let after = peak_bytes(child.0.id());
+    let after = server.peak_bytes();
     println!(
         "peak memory {} MiB before, {} MiB under 1,000 hostile clients; an honest write and read took {slowest:?} at most",
         before >> 20,
@@ -155,7 +127,7 @@ fn a_thousand_hostile_clients_harm_nobody() {
     }
     drop((hoarders, stalled, absurd, silent, half_open));
     let began = Instant::now();
-    while shaken_hands(&socket).1.read(0, 512).is_err() {
+    while shaken_hands(&server.socket).1.read(0, 512).is_err() {
         assert!(began.elapsed() < PATIENCE, "nobody gets in any more");
     }
 }

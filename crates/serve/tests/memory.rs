@@ -2,16 +2,16 @@
 
 mod common;
 
+use common::server_process::ServerProcess;
 use common::{PATIENCE, array, directory, options};
 use nbd::Client;
 use nbd::decode::Command as Nbd;
 use serve::serve_array;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CHILD: &str = "ARRAYLAB_MEMORY_CHILD";
 const CONNECTIONS: u64 = 64;
@@ -22,22 +22,6 @@ const BUDGET_BYTES: u64 = (512 << 20) + CONNECTIONS * (2 << 20);
 /// Two generations of 32 MiB, of which each worker may exceed the younger one by the record of a large write, and the
 /// tables of their pages.
 const OVERLAY_BYTES: u64 = 256 << 20;
-
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn peak_bytes(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
-}
 
 /// Every connection sends its requests, waits until all have, and takes its replies; what is refused is refused for memory.
 fn ask(socket: &Path, command: Nbd, requests: u64) {
@@ -78,24 +62,16 @@ fn large_requests_stay_within_the_budget() {
     let requests = if std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1") { 256 } else { 26 };
     for (command, budget_bytes) in [(Nbd::Read, BUDGET_BYTES), (Nbd::Write, BUDGET_BYTES + OVERLAY_BYTES)] {
         let directory = directory();
-        let socket = directory.path().join("nbd");
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "large_requests_stay_within_the_budget", "--nocapture"])
-            .env(CHILD, directory.path())
-            // What is given back goes back to the system: glibc would keep large buffers for the next ones.
-            .env("MALLOC_MMAP_THRESHOLD_", "131072")
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let child = Ended(child);
-        let began = Instant::now();
-        while UnixStream::connect(&socket).is_err() {
-            assert!(began.elapsed() < PATIENCE, "the child does not serve");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let before = peak_bytes(child.0.id());
-        ask(&socket, command, requests);
-        let after = peak_bytes(child.0.id());
+        // What is given back goes back to the system: glibc would keep large buffers for the next ones.
+        let server = ServerProcess::start(
+            "large_requests_stay_within_the_budget",
+            CHILD,
+            directory.path(),
+            &[("MALLOC_MMAP_THRESHOLD_", "131072")],
+        );
+        let before = server.peak_bytes();
+        ask(&server.socket, command, requests);
+        let after = server.peak_bytes();
         println!("{command:?}: peak memory {} MiB before, {} MiB after", before >> 20, after >> 20);
         assert!(after <= before + budget_bytes, "{command:?}: {} MiB, {} before", after >> 20, before >> 20);
     }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod server_process;
 pub mod verified;
 
 use nbd::Client;
