@@ -74,6 +74,8 @@ fn a_report_sets_runs_side_by_side() {
         "its verdict and its origin"
     );
     assert!(page.contains("▼▼ ") && page.contains("setting disks") && page.contains("Peak IOPS by run"));
+    // In a cell: the caption has the mark too.
+    assert!(page.contains(">▼▼ "), "a regression is marked");
     let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(document["verdict"], "fail");
     let mut texts = 0;
