@@ -17,6 +17,13 @@ use crate::statistics::{t_quantile, t_two_sided_p};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// All tests of one comparison, or of one family of trends, together give a false alarm with at most this probability.
+pub const FALSE_ALARM: f64 = 0.01;
+
+/// A change smaller than this share is none, however sure, unless a comparison says otherwise: two simulated runs have no noise at
+/// all.
+pub const SMALLEST_CHANGE: f64 = 0.005;
+
 /// Thresholds of change and regression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
@@ -28,7 +35,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { regression_percent: 3.0, smallest_percent: 0.5 }
+        Bounds { regression_percent: 3.0, smallest_percent: 100.0 * SMALLEST_CHANGE }
     }
 }
 

@@ -45,7 +45,10 @@ mod write_cliff;
 pub use change_point::{binary_segmentation, pelt};
 pub use cited::{Cited, Number, Quantity, Source, Unit, has_no_digit, placeholders};
 pub use claims::{Claim, ClaimResult, Known, Origin, Reason, Verdict, claim, claims_of};
-pub use compare::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison, compare, junit};
+pub use compare::{
+    Bounds, CaseComparison, Comparison, FALSE_ALARM, Judgement, Metric, MetricComparison, SMALLEST_CHANGE,
+    compare, junit,
+};
 pub use conclusions::Conclusion;
 pub use explain::{Experiment, Explanation, explain};
 pub use facts::*;
@@ -65,6 +68,8 @@ pub use steady_state::{
 };
 pub use summary::Summary;
 pub use sustained::add_sustained;
-pub use trend::{InventoryChange, Trend, TrendChange, TrendValue, inventory_changes, trends};
+pub use trend::{
+    BAND_CONFIDENCE, InventoryChange, Trend, TrendChange, TrendValue, inventory_changes, trends,
+};
 pub use validation::{VALIDATION, ValidationRow, validation_rows};
 pub use words::case as case_words;

@@ -9,20 +9,14 @@ mod inventory;
 
 pub use inventory::{InventoryChange, inventory_changes};
 
-use crate::compare::{Within, places, within};
+use crate::compare::{FALSE_ALARM, SMALLEST_CHANGE, Within, places, within};
 use crate::observation::ObservedCase;
 use crate::statistics::{f_upper_p, mean, t_quantile, t_two_sided_p, variance};
 use crate::{Finding, Findings, Metric};
 use serde::Serialize;
 
-/// All tests of a family together give a false alarm with at most this probability.
-const FALSE_ALARM: f64 = 0.01;
-
-/// A change smaller than this share is none, however sure: two simulated runs have no noise at all.
-const SMALLEST: f64 = 0.005;
-
 /// Confidence of noise bands.
-const CONFIDENCE: f64 = 0.95;
+pub const BAND_CONFIDENCE: f64 = 0.95;
 
 /// Trend of one quantity over runs; serialises as a line of `arraylab compare --trend --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -180,7 +174,7 @@ impl Series<'_> {
         let level = |span: &[usize]| mean(&values_of(&samples[span[0]..span[1]]));
         let levels: Vec<f64> = edges.windows(2).map(level).collect();
         let noise = noise(&samples, &edges);
-        let half = noise.map(|(sigma, freedom)| t_quantile(CONFIDENCE, freedom) * sigma);
+        let half = noise.map(|(sigma, freedom)| t_quantile(BAND_CONFIDENCE, freedom) * sigma);
         let mut values: Vec<Option<TrendValue>> = vec![None; self.values.len()];
         for (place, (run, sample)) in present.iter().enumerate() {
             let span = edges.partition_point(|edge| *edge <= place) - 1;
@@ -254,7 +248,7 @@ fn change_points(samples: &[Sample], family: usize) -> Vec<usize> {
     for (place, at) in places.iter().enumerate() {
         let before = mean(&values[kept.last().copied().unwrap_or(0)..*at]);
         let after = mean(&values[*at..places.get(place + 1).copied().unwrap_or(count)]);
-        if (after - before).abs() >= SMALLEST * before.abs().min(after.abs()) {
+        if (after - before).abs() >= SMALLEST_CHANGE * before.abs().min(after.abs()) {
             kept.push(*at);
         }
     }

@@ -175,14 +175,14 @@ fn method() -> Vec<Cited> {
         cited!(
             "Cases are matched by stage and name, and compared by the intervals after the ramp. All tests of two runs together \
              raise a false alarm in at most {} of comparisons (Holm’s method). A change of less than {} is none.",
-            Quantity::constant("compare-false-alarm", 0.01).percent(),
-            Quantity::constant("compare-smallest", 0.005).percent_with(1)
+            Quantity::constant("compare-false-alarm", findings::FALSE_ALARM).percent(),
+            Quantity::constant("compare-smallest", findings::SMALLEST_CHANGE).percent_with(1)
         ),
         cited!(
             "A trend’s level is the mean of the runs between two changes. Its noise is the scatter of runs about their level, or \
              what the runs’ own intervals show, whichever is more; the band holds {} of the runs of a level. A level changes where \
              the runs before and after differ beyond that noise, with all places and all series of a trend taken into account.",
-            Quantity::constant("confidence", 0.95).percent()
+            Quantity::constant("confidence", findings::BAND_CONFIDENCE).percent()
         ),
     ]
 }

@@ -6,10 +6,7 @@
 //! the mean latency over all I/Os has fallen as the rate has risen (Little's law), and only one direction waits longer. A
 //! fall of the rate and more errors are set off by nothing.
 
-use super::{Bounds, CaseComparison, Comparison, Judgement, Metric, MetricComparison};
-
-/// All tests of one comparison together give a false alarm with at most this probability.
-const FALSE_ALARM: f64 = 0.01;
+use super::{Bounds, CaseComparison, Comparison, FALSE_ALARM, Judgement, Metric, MetricComparison};
 
 /// Holm: of m tests, the smallest p must be below α ÷ m, the next below α ÷ (m − 1), and so on to the first that fails.
 pub(super) fn judge(comparison: &mut Comparison, bounds: &Bounds) {
