@@ -108,6 +108,8 @@ pub struct RingOutcome {
     /// In open loop and under a rate limit, by how much I/Os that had a free place were issued after their moment: the
     /// engine's own fault, which is in their latency.
     pub lateness: Histogram,
+    /// I/Os that were issued, ramp included, whatever came of them; and syncs that failed.
+    pub issued_ios: u64,
     /// I/Os that were issued and not answered when the run ended.
     pub unanswered_ios: u64,
     /// Of those, how many were never answered, not even when they were given up.

@@ -15,7 +15,7 @@ use collector::Collector;
 
 use crate::arena::Arena;
 use crate::capabilities::choose;
-use crate::handover::choose_handover;
+use crate::handover::{Trial, choose_handover};
 use crate::null::Null;
 use crate::options::WORKERS_LIMIT;
 use crate::outcome::RingOutcome;
@@ -154,9 +154,12 @@ pub fn run_behind(
         RingTargets::Open(targets) if interface == Interface::IoUring => {
             let mut try_load = |load: &LoadSpec, options: &RingOptions| {
                 let trial = RingCase { load, options, io_size_bytes: None, journal: None, ..*case };
-                let outcome = run_behind(None, &trial, &mut |_| {}, &mut |_| {}, stop).ok()?;
+                let Ok(outcome) = run_behind(None, &trial, &mut |_| {}, &mut |_| {}, stop) else {
+                    return Trial::default();
+                };
                 let is_sound = outcome.runtime_ns > 0 && outcome.errors.is_empty();
-                is_sound.then(|| outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9))
+                let iops = outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9);
+                Trial { iops: is_sound.then_some(iops), ios: outcome.issued_ios }
             };
             let choice = choose_handover(targets, case.load, &options, Engine::probe(), &mut try_load);
             options.force_async = Some(choice.chosen.force_async);
