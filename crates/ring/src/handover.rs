@@ -36,7 +36,7 @@ pub struct Handover {
 /// The way that a load took, and why.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HandoverChoice {
-    /// Which.
+    /// Way that was taken.
     pub chosen: Handover,
     /// I/Os a second of each way that was tried, in its best trial; none where nothing was measured or the target is slow.
     pub trials: Vec<(Handover, f64)>,
@@ -79,7 +79,7 @@ impl std::fmt::Display for HandoverChoice {
     }
 }
 
-/// How the operations of a load are handed over: as the options say, and for the rest by trials that read from its targets
+/// Chooses how operations of a load are handed over: as the options say, and for the rest by trials that read its targets
 /// with its block size, jobs and depth. Nothing is written. `try_load` drives a load so.
 pub(crate) fn choose_handover(
     targets: &[OpenTarget],

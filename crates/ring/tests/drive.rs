@@ -237,7 +237,7 @@ fn workers_are_pinned() {
     assert!(outcome.warnings[0].contains("processor 4000"), "{:?}", outcome.warnings);
 }
 
-/// What the threads of this process whose names begin so may run on, as the kernel says.
+/// Returns what the threads of this process whose names begin so may run on, as the kernel says.
 fn allowed_processors(name: &str) -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     // Threads may end meanwhile.
@@ -318,7 +318,7 @@ fn open_loop_delivers_its_rate() {
     assert!(seen.len() < ROUNDS, "delivered and offered, in each round: {seen:?}");
 }
 
-/// How often a busy host may spoil what is measured in real time.
+/// Number of rounds, as a busy host may spoil what is measured in real time.
 const ROUNDS: usize = 5;
 
 /// Proves that without enough places in the queue a rate that is too high shows as latency from the intended arrival and

@@ -14,7 +14,7 @@ use crate::warnings::warn;
 use crate::worker::{WorkerOutcome, processor_ns};
 use crate::{ErrorKind, RingError};
 
-/// How often progress is reported and the caller's stop is looked at.
+/// Period of progress reports and of looks at the caller's stop.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Puts the workers' samples together.
@@ -169,7 +169,7 @@ impl<'a> Collector<'a> {
         (self.on_sample)(sample);
     }
 
-    /// What the run came to.
+    /// Returns the outcome of the run.
     pub fn outcome(self, warnings: Vec<String>) -> RingOutcome {
         let [read, write, trim] = self.totals;
         let is_open_loop = self.common.case.load.shape.arrival.is_some();
