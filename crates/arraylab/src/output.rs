@@ -4,6 +4,7 @@
 pub use crate::notice::print_notice;
 
 use crate::failure::Failure;
+use diagnostic::Problem;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -13,7 +14,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
-        Err(error) => Err(Failure::Failed(Box::new(error))),
+        Err(error) => Err(Failure::failed_by(error)),
     }
 }
 
@@ -21,7 +22,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
     let mut text = String::new();
     for value in values {
-        let line = serde_json::to_string(&value).map_err(|error| Failure::Failed(Box::new(error)))?;
+        let line = serde_json::to_string(&value).map_err(Failure::failed_by)?;
         text.push_str(&line);
         text.push('\n');
     }
@@ -34,13 +35,14 @@ pub fn write_new(
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
-        let message = format!("cannot write {}: {error}", path.display());
-        match error.kind() {
+        let kind = error.kind();
+        let problem = Problem::new(format!("cannot write {}", path.display())).caused_by(error);
+        match kind {
             ErrorKind::AlreadyExists => {
-                Failure::refused(format!("{message}\nhint: name another, or remove that one first"))
+                Failure::refused(problem.with_hint("name another, or remove that one first"))
             }
-            ErrorKind::StorageFull => Failure::Failed(message.into()),
-            _ => Failure::refused(message),
+            ErrorKind::StorageFull => Failure::failed(problem),
+            _ => Failure::refused(problem),
         }
     };
     if path.symlink_metadata().is_ok() {
@@ -76,10 +78,12 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure
     match write() {
         Ok(_) => Ok(()),
         Err(error) => {
-            let message = format!("cannot write {}: {error}", path.display());
-            Err(match error.kind() {
-                ErrorKind::StorageFull => Failure::Failed(message.into()),
-                _ => Failure::refused(message),
+            let kind = error.kind();
+            let problem = Problem::new(format!("cannot write {}", path.display())).caused_by(error);
+            Err(if kind == ErrorKind::StorageFull {
+                Failure::failed(problem)
+            } else {
+                Failure::refused(problem)
             })
         }
     }

@@ -48,7 +48,7 @@ fn what_is_missing_is_named() {
     fs::remove_dir_all(directory.path().join("pressure")).unwrap();
     HostProbe::new(roots.clone(), DeviceSelection::Whole, 0).unwrap();
     fs::remove_file(directory.path().join("diskstats")).unwrap();
-    let error = HostProbe::new(roots, DeviceSelection::Whole, 0).unwrap_err().to_string();
+    let error = diagnostic::full_text(&HostProbe::new(roots, DeviceSelection::Whole, 0).unwrap_err());
     assert!(error.contains("diskstats") && error.contains("\nhint: "), "{error}");
 }
 

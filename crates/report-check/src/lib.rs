@@ -10,6 +10,7 @@ mod claims;
 mod expression;
 mod facts;
 mod histogram;
+mod mismatch;
 mod printed;
 mod quotes;
 mod resolve;
@@ -21,6 +22,7 @@ pub use run::Run;
 
 use expression::Expression;
 use facts::Facts;
+use mismatch::Mismatch;
 use resolve::{Resolver, unit_of};
 use serde_json::Value;
 use std::fmt;
@@ -220,7 +222,7 @@ fn one(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>,
             return found.add(text.place, shown(format!("“{own}” has no value")));
         }
         if let Err(what) = quotes::check(run, resolver, &expression, own) {
-            found.add(text.place, shown(what));
+            found.add(text.place, shown(what.to_string()));
         }
         return;
     };
@@ -236,7 +238,7 @@ fn one(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>,
     }
     let is_published = expression.sources().iter().any(|(kind, _)| *kind == "published");
     let rows = if is_published { PUBLISHED_ROWS } else { 1 };
-    let mut given = Err("nothing".to_owned());
+    let mut given = Err(Mismatch::Different("nothing".to_owned()));
     for row in 0..rows {
         resolver.try_row(row);
         given = expression.value(&mut |kind, path| resolver.value(kind, path, value));

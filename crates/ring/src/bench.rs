@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use diagnostic::{Problem, text_with_causes};
 use load::{LoadShape, LoadSpec, Pattern};
 use serde::Serialize;
 
@@ -208,7 +209,8 @@ pub fn bench(settings: &BenchSettings, on_result: &mut dyn FnMut(&BenchResult)) 
     }
     match Loop::attach(&file.path) {
         Ok(device) => measure_on(&device.path, &on_loop),
-        Err(why) => {
+        Err(problem) => {
+            let why = text_with_causes(&problem);
             on_loop.iter().for_each(|scenario| on_result(&missing(scenario, why.clone())));
             Ok(())
         }
@@ -273,7 +275,7 @@ fn measure(
                 theirs.push(in_unit(iops));
                 ratios.push(our_iops / iops);
             }
-            Some(Err(why)) => note = Some(why),
+            Some(Err(problem)) => note = Some(text_with_causes(&problem)),
             None => {}
         }
     }
@@ -391,12 +393,12 @@ fn measure_fio(
     scenario: &Scenario,
     path: &Path,
     start_ns: Option<u64>,
-) -> Result<(f64, Cost), String> {
+) -> Result<(f64, Cost), Problem> {
     let (runtime_ms, ramp_ms) = (settings.runtime_ns / 1_000_000, settings.runtime_ns / 10_000_000);
     let before_ns = children_ns();
     let output = fio_command(fio, scenario, path, runtime_ms, ramp_ms)
         .output()
-        .map_err(|error| format!("fio did not start: {error}"))?;
+        .map_err(|error| Problem::new("fio did not start").caused_by(error))?;
     let took_ns = children_ns().saturating_sub(before_ns);
     let text = String::from_utf8_lossy(&output.stdout);
     let answer =
@@ -419,7 +421,7 @@ fn measure_fio(
         .filter(|_| output.status.success())
         .ok_or_else(|| {
             let message = String::from_utf8_lossy(&output.stderr);
-            format!("fio failed: {}", message.lines().next().unwrap_or("it said nothing"))
+            Problem::from(format!("fio failed: {}", message.lines().next().unwrap_or("it said nothing")))
         })
 }
 

@@ -2,6 +2,8 @@
 //!
 //! What a device answers during the run is counted, not returned.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::io;
 
 /// A load that could not be started, or an engine that broke.
@@ -11,7 +13,7 @@ pub enum RingError {
     #[error(transparent)]
     Spec(#[from] load::SpecError),
     /// The load and the target or the options do not fit.
-    #[error("{what}\nhint: {hint}")]
+    #[error("{what}")]
     Refused {
         /// Description of what does not fit.
         what: String,
@@ -19,7 +21,7 @@ pub enum RingError {
         hint: &'static str,
     },
     /// The target could not be opened or asked.
-    #[error("cannot {action} `{target}`: {source}\nhint: {hint}")]
+    #[error("cannot {action} `{target}`")]
     Target {
         /// The step, as a verb.
         action: &'static str,
@@ -31,7 +33,7 @@ pub enum RingError {
         hint: &'static str,
     },
     /// The kernel refused a step of the engine.
-    #[error("the io_uring engine cannot {action}: {source}\nhint: {hint}")]
+    #[error("the io_uring engine cannot {action}")]
     Engine {
         /// The step, as a verb.
         action: &'static str,
@@ -40,6 +42,17 @@ pub enum RingError {
         /// Remedy.
         hint: &'static str,
     },
+}
+
+impl Diagnostic for RingError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            RingError::Spec(_) => None,
+            RingError::Refused { hint, .. }
+            | RingError::Target { hint, .. }
+            | RingError::Engine { hint, .. } => Some(Cow::Borrowed(hint)),
+        }
+    }
 }
 
 impl RingError {

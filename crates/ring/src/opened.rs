@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use diagnostic::text_with_causes;
 use rustix::fs::{AtFlags, StatxFlags};
 use target::{Address, ReadPermit, WritePermit};
 
@@ -38,7 +39,7 @@ impl OpenTarget {
         // The name was resolved again: it must still lead to what the permit holds.
         permit.recheck().map_err(|error| {
             RingError::refused(
-                format!("`{}` is no longer what may be written: {error}", opened.name),
+                format!("`{}` is no longer what may be written: {}", opened.name, text_with_causes(&error)),
                 "start again, and look at the new ID",
             )
         })?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::{Problem, text_with_causes};
 use io_uring::types::Fd;
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
@@ -55,22 +56,24 @@ fn refuses_poll(has_ring: bool, targets: RingTargets) -> Option<String> {
     if !has_ring {
         return Some(NO_RING.to_owned());
     }
-    targets.iter().find_map(|target| polled_read(target).err().map(|why| format!("{}: {why}", target.name())))
+    targets.iter().find_map(|target| {
+        polled_read(target).err().map(|why| format!("{}: {}", target.name(), text_with_causes(&why)))
+    })
 }
 
 /// Time that a device may take for its first polled read; a disk that spins up needs seconds.
 const POLL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the first block of a target, polled.
-fn polled_read(target: &OpenTarget) -> Result<(), String> {
-    let text_of = |error: std::io::Error| error.to_string();
+fn polled_read(target: &OpenTarget) -> Result<(), Problem> {
+    let text_of = |error: std::io::Error| Problem::from(error.to_string());
     let mut ring =
         IoUring::<squeue::Entry, cqueue::Entry>::builder().setup_iopoll().build(2).map_err(text_of)?;
     let length_bytes = target.alignment_bytes().max(512);
-    let arena = Arena::new(1, length_bytes as usize).map_err(|error| error.to_string())?;
+    let arena = Arena::new(1, length_bytes as usize).map_err(|error| Problem::of(&error))?;
     let read = opcode::Read::new(Fd(target.raw_fd()), arena.pointer(0), length_bytes).build();
     // SAFETY: the buffer outlives the read, whose answer is waited for below.
-    unsafe { ring.submission().push(&read) }.map_err(|error| error.to_string())?;
+    unsafe { ring.submission().push(&read) }.map_err(|error| Problem::from(error.to_string()))?;
     let deadline = Instant::now() + POLL_LIMIT;
     loop {
         // Polling ends early, without an answer, when the processor is wanted for something else (`io_iopoll_check`).
@@ -83,7 +86,7 @@ fn polled_read(target: &OpenTarget) -> Result<(), String> {
         }
         let why = match waited {
             Err(error) if error.kind() != std::io::ErrorKind::Interrupted => text_of(error),
-            _ if Instant::now() >= deadline => "no answer".to_owned(),
+            _ if Instant::now() >= deadline => "no answer".into(),
             _ => continue,
         };
         // Without an answer the kernel may still write to the buffer.

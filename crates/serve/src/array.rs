@@ -405,7 +405,7 @@ mod tests {
             ("examples/flash-and-disks", "several `groups` (fast, bulk)"),
             ("examples/server-raid-card,raid=6", "raid=6"),
         ] {
-            let message = parse(text).unwrap_err().to_string();
+            let message = diagnostic::full_text(&parse(text).unwrap_err());
             assert!(message.contains(part), "{text}: {message}");
         }
     }
@@ -468,7 +468,7 @@ mod tests {
             ("raid-levels,capacity=many", "capacity=many"),
             ("raid-levels,raid=10,disks=5", "5"),
         ] {
-            let message = parse(text).unwrap_err().to_string();
+            let message = diagnostic::full_text(&parse(text).unwrap_err());
             assert!(message.contains(words), "{text}: {message}");
         }
     }

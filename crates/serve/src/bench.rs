@@ -217,8 +217,9 @@ pub(crate) fn wait_for_fio(command: &mut Command) -> Result<serde_json::Value, S
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let start = text.find('{').unwrap_or(0);
-    serde_json::from_str(&text[start..])
-        .map_err(|error| bench_error("read fio's report", format!("{error}: {text}")))
+    serde_json::from_str(&text[start..]).map_err(|error| {
+        bench_error("read fio's report", format!("{}: {text}", diagnostic::text_with_causes(&error)))
+    })
 }
 
 /// nbdkit, ended when this goes.

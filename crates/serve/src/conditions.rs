@@ -5,6 +5,7 @@ use crate::array::ServedArray;
 use crate::control::{Controlled, failed, refuse};
 use crate::live::LiveArray;
 use crate::reported_losses::model_drive;
+use diagnostic::{Problem, full_text};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
@@ -30,10 +31,10 @@ fn drives_behind(array: &ServedArray, services: &BTreeSet<String>) -> Vec<u16> {
     behind.flat_map(|found| found.drives).map(|drive| drive as u16).collect()
 }
 
-fn service_of(array: &ServedArray, service: &str) -> Result<ServiceDrives, String> {
+fn service_of(array: &ServedArray, service: &str) -> Result<ServiceDrives, Problem> {
     let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    let system = system.ok_or_else(|| format!("`{}` has no services", array.name))?;
-    service_drives(system, service).map_err(|error| error.to_string())
+    let system = system.ok_or_else(|| Problem::new(format!("`{}` has no services", array.name)))?;
+    service_drives(system, service).map_err(|error| Problem::from(error.to_string()))
 }
 
 /// Drives are stopped as their services are, whatever a crash left half done.
@@ -72,7 +73,8 @@ impl Controlled {
     /// is that of the drives that are left.
     pub(crate) fn run_service(&self, service: &str, runs: bool) -> Result<Value, ResponseError> {
         let array = &self.live.array;
-        let found = service_of(array, service).map_err(|problem| refuse(ErrorKind::Refused, problem))?;
+        let found =
+            service_of(array, service).map_err(|problem| refuse(ErrorKind::Refused, full_text(&problem)))?;
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let volume = self.live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
         let before = stopped_services(&volume);

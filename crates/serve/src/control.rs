@@ -9,6 +9,7 @@ use crate::paced::Pacer;
 use crate::replicated::drive_number;
 use crate::reported_losses::ReportedLosses;
 use crate::volumes::{LIMIT, TEMPLATE};
+use diagnostic::{Problem, full_text};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError, Verb};
 use serde_json::{Value, json};
@@ -83,8 +84,8 @@ impl Controlled {
             Ok(paced.model.limit_set(name))
         });
         let limit = acted
-            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
-            .map_err(|problem: String| refuse(ErrorKind::Refused, problem))?;
+            .map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?
+            .map_err(|problem: Problem| refuse(ErrorKind::Refused, full_text(&problem)))?;
         self.keep_with_volume(&lasts.0, &lasts.1, limit)?;
         Ok(json!({}))
     }

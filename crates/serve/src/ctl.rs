@@ -16,7 +16,7 @@ const SERVICES: &str = "services";
 pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
     let refused = |error: DriverError| match error {
         DriverError::Refused { .. } => ServeError::Refused(error.to_string()),
-        error => ServeError::Unreachable(error.to_string()),
+        error => ServeError::Unreachable(error),
     };
     // Refused here, so that what is mistyped costs nothing.
     let verb = verb_of(words)?;

@@ -1,9 +1,9 @@
 //! Live array: its volume, which a power cut takes away for a while, and its condition.
 
 use crate::array::ServedArray;
-use crate::error::in_words;
 use crate::power::PowerCutStore;
 use crate::volumes::open;
+use diagnostic::text_with_causes;
 use layout::Redundancy;
 use nbd::{Errno, ExportError};
 use std::io;
@@ -223,5 +223,5 @@ pub(crate) fn export_error(error: &VolumeError) -> ExportError {
         }
         _ => {}
     }
-    ExportError::new(errno, in_words(error))
+    ExportError::new(errno, text_with_causes(error))
 }

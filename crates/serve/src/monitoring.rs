@@ -4,6 +4,7 @@ use crate::array_view::{Entity, entity_of};
 use crate::control::Controlled;
 use crate::paced::PacingErrorReport;
 use crate::page::Page;
+use diagnostic::Problem;
 use metrics::{Labels, Source, counters, exposition, gauges, sums};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -56,7 +57,7 @@ impl Source for Monitoring {
         self.page.state()
     }
 
-    fn command(&self, body: &[u8]) -> Result<Value, String> {
+    fn command(&self, body: &[u8]) -> Result<Value, Problem> {
         self.page.command(body)
     }
 }

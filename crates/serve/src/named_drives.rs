@@ -1,6 +1,7 @@
 //! Files and devices named as drives, checked by the data guard.
 
 use crate::{Options, ServeError};
+use diagnostic::Problem;
 use target::{Guard, Roots, StorageSpec, inspect};
 use volume::NamedDrive;
 
@@ -12,13 +13,13 @@ pub(crate) fn named_drives(options: &Options) -> Result<Vec<NamedDrive>, ServeEr
         if exists || !path.exists() {
             return Ok(NamedDrive { path: path.clone(), overwrite: false });
         }
-        let refused = |problem: String| ServeError::Drive { path: path.clone(), problem };
+        let refused = |source: Problem| ServeError::Drive { path: path.clone(), source };
         let roots = Roots::system();
-        let inspected =
-            inspect(&roots, &StorageSpec::Path(path.clone())).map_err(|error| refused(error.to_string()))?;
+        let inspected = inspect(&roots, &StorageSpec::Path(path.clone()))
+            .map_err(|error| refused(Problem::of(&error)))?;
         Guard::new(roots)
             .check_write(&inspected, &options.overwrite_data)
-            .map_err(|refusal| refused(refusal.to_string()))?;
+            .map_err(|refusal| refused(Problem::of(&refusal)))?;
         Ok(NamedDrive { path: path.clone(), overwrite: true })
     });
     named.collect()

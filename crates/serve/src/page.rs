@@ -6,6 +6,7 @@ use crate::array_view::{ArrayView, DirectionView};
 use crate::control::Controlled;
 use crate::ctl::{asked_for, verb_of};
 use crate::verbs::{Scope, VERBS, VerbSpec};
+use diagnostic::Problem;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -133,10 +134,10 @@ impl Page {
     }
 
     /// Carries out what somebody with the token sent.
-    pub(crate) fn command(&self, body: &[u8]) -> Result<Value, String> {
-        let Command { words } =
-            serde_json::from_slice(body).map_err(|error| format!("this is no command: {error}"))?;
-        let verb = verb_of(&words).map_err(|error| error.to_string())?;
+    pub(crate) fn command(&self, body: &[u8]) -> Result<Value, Problem> {
+        let Command { words } = serde_json::from_slice(body)
+            .map_err(|error| Problem::new("this is no command").caused_by(error))?;
+        let verb = verb_of(&words).map_err(|error| Problem::from(error.to_string()))?;
         let answer = self.controlled.answer(&verb).map_err(|refused| refused.message)?;
         self.seen().has_command = true;
         self.wake.notify_all();

@@ -3,6 +3,7 @@
 use crate::control::Controlled;
 use crate::live::LiveArray;
 use crate::replicated::drive_name;
+use diagnostic::text_with_causes;
 use driver::Settings;
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -71,7 +72,10 @@ impl Controlled {
         let arguments = Settings::from_iter([("drive".to_owned(), drive.clone())]);
         let requested = pacer.ask(move |paced| paced.model.act(paced.now_ns, action, &arguments));
         if let Ok(Err(problem)) | Err(problem) = requested {
-            self.live.note(&format!("the time of `{action}` of drive {drive} is not modelled: {problem}"));
+            self.live.note(&format!(
+                "the time of `{action}` of drive {drive} is not modelled: {}",
+                text_with_causes(&problem)
+            ));
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::power::PowerCutStore;
 use crate::reported_losses::{ReportedLosses, lost_drives};
 use crate::ublk::{self, Attached};
 use crate::volumes::known;
+use diagnostic::text_with_causes;
 use load::Operation;
 use metrics::{AccessScope, MetricsError, MetricsListener, MetricsServer, Token};
 use nbd::{Exports as _, Listener, Server, TlsSettings};
@@ -219,7 +220,7 @@ pub(crate) fn start_pacer(
     let as_left = Model::new(TwinSpec { settings, ..twin.clone() }, &volumes, faults);
     let model = as_left.or_else(|error| {
         // The array's description may have changed: it has other settings now.
-        live.note(&format!("settings of the model are as at the first start: {error}"));
+        live.note(&format!("settings of the model are as at the first start: {}", text_with_causes(&error)));
         Model::new(twin, &volumes, faults)
     });
     Pacer::start(model?, speed_millionths)

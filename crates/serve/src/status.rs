@@ -6,6 +6,7 @@ use crate::control::{Controlled, refuse};
 use crate::paced::{Paced, TwinSpec};
 use crate::replicated::services;
 use crate::volumes::pieces_by_class;
+use diagnostic::full_text;
 use driver::protocol::{ErrorKind, Ready, ResponseError};
 use serde_json::{Value, json};
 use twin::TwinCounter;
@@ -45,7 +46,8 @@ impl Controlled {
                 let places = layout.drives();
                 let requested =
                     pacer.ask(move |paced| (model_status(paced, speed), paced.model.parts_of_drives(places)));
-                let (mut model, parts) = requested.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
+                let (mut model, parts) =
+                    requested.map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?;
                 parts_of_drives = Some(parts);
                 model["bounds"] =
                     live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));

@@ -8,6 +8,7 @@ use crate::paced::KnownVolume;
 use crate::power::PowerCutStore;
 use crate::replicated::{drive_name, drives_of_free, drives_of_template};
 use crate::reported_losses::lost_drives;
+use diagnostic::{full_text, text_with_causes};
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
 use std::sync::PoisonError;
@@ -247,8 +248,8 @@ impl Controlled {
         let lost = lost_drives(&self.live);
         let outcome = pacer.ask(move |paced| paced.volumes_are(known, &lost));
         outcome
-            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
-            .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))
+            .map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?
+            .map_err(|error| refuse(ErrorKind::Refused, text_with_causes(&error)))
     }
 
     /// After a power cut: the volumes are those of the record.

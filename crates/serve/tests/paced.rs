@@ -23,7 +23,7 @@ fn fio(served: &Served, volume: &str, directory: &Path) -> Command {
 /// Returns why the array does not do it.
 fn refused(served: &Served, words: &str) -> String {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    ctl(&served.control, &words).unwrap_err().to_string()
+    diagnostic::full_text(&ctl(&served.control, &words).unwrap_err())
 }
 
 /// Reads of a volume that were answered so far.

@@ -1,14 +1,16 @@
 //! Errors that exclude a target from any use.
 
 use crate::nbd_export::NbdHandshakeError;
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A target that cannot be used. Each message is one statement and one hint.
+/// A target that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The text is no target.
-    #[error("target `{text}`: {problem}\nhint: {hint}")]
+    #[error("target `{text}`: {problem}")]
     Spec {
         /// Text that was typed, shortened.
         text: String,
@@ -18,15 +20,13 @@ pub enum TargetError {
         hint: &'static str,
     },
     /// Nothing has this name.
-    #[error(
-        "target `{path}` does not exist\nhint: check the name, or write file:{path},size=1g to create a file"
-    )]
+    #[error("target `{path}` does not exist")]
     Missing {
         /// The path that was typed.
         path: PathBuf,
     },
     /// The path exists and is nothing that a test can run on.
-    #[error("target `{path}` is {what}\nhint: {hint}")]
+    #[error("target `{path}` is {what}")]
     Unsuitable {
         /// The path that was typed.
         path: PathBuf,
@@ -36,9 +36,7 @@ pub enum TargetError {
         hint: String,
     },
     /// The file system cannot hold the file.
-    #[error(
-        "no room for {size_bytes} bytes at `{path}`: {source}\nhint: choose a smaller size= or another file system"
-    )]
+    #[error("no room for {size_bytes} bytes at `{path}`")]
     NoSpace {
         /// The file that was to be created.
         path: PathBuf,
@@ -48,7 +46,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// The system refused a step.
-    #[error("cannot {action} `{path}`: {source}\nhint: {}", hint_for(source))]
+    #[error("cannot {action} `{path}`")]
     Io {
         /// The step, as a verb.
         action: &'static str,
@@ -58,9 +56,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// The kernel's description of a block device could not be read.
-    #[error(
-        "cannot read `{path}`, which describes block device {device}: {source}\nhint: sysfs and proc must be mounted"
-    )]
+    #[error("cannot read `{path}`, which describes block device {device}")]
     Sysfs {
         /// The file under the sysfs or proc root.
         path: PathBuf,
@@ -70,13 +66,29 @@ pub enum TargetError {
         source: io::Error,
     },
     /// The size of the NBD export could not be read from the server.
-    #[error("NBD target `{uri}`: {source}\nhint: {}", source.hint())]
+    #[error("NBD target `{uri}`")]
     Nbd {
         /// The address as typed.
         uri: String,
         /// Error of the handshake.
         source: NbdHandshakeError,
     },
+}
+
+impl Diagnostic for TargetError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            TargetError::Spec { hint, .. } => (*hint).into(),
+            TargetError::Missing { path } => {
+                format!("check the name, or write file:{},size=1g to create a file", path.display()).into()
+            }
+            TargetError::Unsuitable { hint, .. } => hint.into(),
+            TargetError::NoSpace { .. } => "choose a smaller size= or another file system".into(),
+            TargetError::Io { source, .. } => hint_for(source).into(),
+            TargetError::Sysfs { .. } => "sysfs and proc must be mounted".into(),
+            TargetError::Nbd { source, .. } => return source.hint(),
+        })
+    }
 }
 
 impl TargetError {

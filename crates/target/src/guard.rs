@@ -7,6 +7,8 @@ use crate::inspect::{Inspected, Subject};
 use crate::lvm::VolumeGroup;
 use crate::origin::Origin;
 use crate::roots::Roots;
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 
 /// Says what may be written. It has no way to be switched off.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +20,7 @@ pub struct Guard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardRefusal {
     /// No consent helps.
-    #[error("`{target}` is never written: {}\nhint: {hint}", reasons.join("; "))]
+    #[error("`{target}` is never written: {}", reasons.join("; "))]
     Forbidden {
         /// Target as named by the user.
         target: String,
@@ -29,7 +31,7 @@ pub enum GuardRefusal {
     },
     /// The target may be written once the user consents.
     #[error(
-        "`{target}` holds data: {holds}{}\nhint: everything on it will be lost with --overwrite-data {id}",
+        "`{target}` holds data: {holds}{}",
         wrong_consent.as_ref().map(|given| format!("; {given} is not its ID")).unwrap_or_default()
     )]
     ConsentNeeded {
@@ -43,9 +45,7 @@ pub enum GuardRefusal {
         wrong_consent: Option<String>,
     },
     /// The target has changed since its inspection.
-    #[error(
-        "`{target}` has changed since it was looked at: {what}\nhint: start again, and look at the new ID"
-    )]
+    #[error("`{target}` has changed since it was looked at: {what}")]
     Changed {
         /// Target as named by the user.
         target: String,
@@ -53,13 +53,26 @@ pub enum GuardRefusal {
         what: String,
     },
     /// Another program, or another run, has it.
-    #[error("`{target}` is in use: {what}\nhint: end the other program or run first")]
+    #[error("`{target}` is in use: {what}")]
     InUse {
         /// Target as named by the user.
         target: String,
         /// Evidence of the use.
         what: String,
     },
+}
+
+impl Diagnostic for GuardRefusal {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            GuardRefusal::Forbidden { hint, .. } => (*hint).into(),
+            GuardRefusal::ConsentNeeded { id, .. } => {
+                format!("everything on it will be lost with --overwrite-data {id}").into()
+            }
+            GuardRefusal::Changed { .. } => "start again, and look at the new ID".into(),
+            GuardRefusal::InUse { .. } => "end the other program or run first".into(),
+        })
+    }
 }
 
 impl Guard {

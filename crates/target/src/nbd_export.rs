@@ -1,9 +1,11 @@
 //! Description of an NBD export by its server, within a deadline for the whole conversation: a server is not trusted.
 
 use crate::nbd_uri::{NbdAddress, NbdEndpoint};
+use diagnostic::Diagnostic;
 use nbd::protocol::{option_reply, transmission};
 use nbd::{ClientError, ExportDescription};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::net::UnixStream;
@@ -33,11 +35,11 @@ pub struct NbdExport {
 #[derive(Debug, thiserror::Error)]
 pub enum NbdHandshakeError {
     /// No server listens, or the host is unknown.
-    #[error("cannot connect: {0}")]
-    Connect(io::Error),
+    #[error("cannot connect")]
+    Connect(#[source] io::Error),
     /// The connection broke or the server was too slow.
-    #[error("the server stopped answering during the handshake: {0}")]
-    Conversation(io::Error),
+    #[error("the server stopped answering during the handshake")]
+    Conversation(#[source] io::Error),
     /// The other side does not speak NBD as it should.
     #[error("the server broke the NBD protocol: {0}")]
     Protocol(String),
@@ -62,10 +64,9 @@ pub enum NbdHandshakeError {
     },
 }
 
-impl NbdHandshakeError {
-    /// Returns a suggested remedy.
-    pub fn hint(&self) -> &'static str {
-        match self {
+impl Diagnostic for NbdHandshakeError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(match self {
             NbdHandshakeError::Connect(_) => "check that the server runs and listens at this address",
             NbdHandshakeError::Conversation(_) => "the server may be overloaded or no NBD server at all",
             NbdHandshakeError::Protocol(_) => "check that this is the address of an NBD server",
@@ -74,7 +75,7 @@ impl NbdHandshakeError {
                 "use a port or socket of the server without TLS, or a local tunnel"
             }
             NbdHandshakeError::Refused { .. } => "the server's log may say why",
-        }
+        }))
     }
 }
 
@@ -318,7 +319,7 @@ mod tests {
             (vec![hello(), reply(ERR_POLICY, b"policy")], "0x80000002): policy"),
             (vec![hello()], "stopped answering"),
         ] {
-            let message = converse(&parts).0.expect_err(words).to_string();
+            let message = diagnostic::full_text(&converse(&parts).0.expect_err(words));
             assert!(message.contains(words), "{words}: {message}");
         }
     }

@@ -1,5 +1,6 @@
 //! NBD addresses, after the NBD URI specification (NetworkBlockDevice/nbd, doc/uri.md).
 
+use diagnostic::Problem;
 use std::path::PathBuf;
 
 /// The port that IANA assigned to NBD.
@@ -38,7 +39,7 @@ pub enum NbdEndpoint {
 
 impl NbdAddress {
     /// Reads an address. The error says what is wrong, to be put behind the address.
-    pub fn parse(uri: &str) -> Result<Self, String> {
+    pub fn parse(uri: &str) -> Result<Self, Problem> {
         let (scheme, rest) = uri.split_once("://").ok_or("has no `://`")?;
         let (rest, fragment) = rest.split_once('#').map_or((rest, None), |(r, f)| (r, Some(f)));
         if fragment.is_some() {
@@ -48,7 +49,7 @@ impl NbdAddress {
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         let export = percent_decode(path)?;
         if export.len() > EXPORT_NAME_LIMIT_BYTES {
-            return Err(format!("the export name is longer than {EXPORT_NAME_LIMIT_BYTES} bytes"));
+            return Err(format!("the export name is longer than {EXPORT_NAME_LIMIT_BYTES} bytes").into());
         }
         if authority.contains('@') {
             return Err("names a user, which only TLS can use".into());
@@ -66,26 +67,29 @@ impl NbdAddress {
                 if !authority.is_empty() {
                     return Err(format!(
                         "`{authority}` stands where nbd+unix:// has nothing: three slashes before the export"
-                    ));
+                    )
+                    .into());
                 }
                 let path = socket.ok_or("nbd+unix:// needs ?socket=PATH")?;
                 if path.is_empty() || path.len() > UNIX_PATH_LIMIT_BYTES {
-                    return Err(format!("the socket's path must be 1 to {UNIX_PATH_LIMIT_BYTES} bytes long"));
+                    return Err(
+                        format!("the socket's path must be 1 to {UNIX_PATH_LIMIT_BYTES} bytes long").into()
+                    );
                 }
                 NbdEndpoint::Unix(path.into())
             }
-            other => return Err(format!("`{other}` is not nbd or nbd+unix")),
+            other => return Err(format!("`{other}` is not nbd or nbd+unix").into()),
         };
         Ok(NbdAddress { uri: uri.to_owned(), endpoint, export })
     }
 }
 
-fn socket_parameter(query: &str) -> Result<Option<String>, String> {
+fn socket_parameter(query: &str) -> Result<Option<String>, Problem> {
     let mut socket = None;
     for parameter in query.split('&').filter(|p| !p.is_empty()) {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         if key != "socket" {
-            return Err(format!("`{key}` is not a known parameter; the only one is socket"));
+            return Err(format!("`{key}` is not a known parameter; the only one is socket").into());
         }
         if socket.replace(percent_decode(value)?).is_some() {
             return Err("gives `socket` twice".into());
@@ -94,13 +98,13 @@ fn socket_parameter(query: &str) -> Result<Option<String>, String> {
     Ok(socket)
 }
 
-fn host_and_port(authority: &str) -> Result<(String, u16), String> {
+fn host_and_port(authority: &str) -> Result<(String, u16), Problem> {
     let (host, port) = if let Some(bracketed) = authority.strip_prefix('[') {
         let (host, after) = bracketed.split_once(']').ok_or("`[` is never closed")?;
         match after.strip_prefix(':') {
             Some(port) => (host, Some(port)),
             None if after.is_empty() => (host, None),
-            None => return Err(format!("`{after}` after the address in brackets is no port")),
+            None => return Err(format!("`{after}` after the address in brackets is no port").into()),
         }
     } else {
         authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port)))
@@ -113,13 +117,13 @@ fn host_and_port(authority: &str) -> Result<(String, u16), String> {
         None | Some("") => NBD_PORT,
         Some(port) => match port.parse::<u16>() {
             Ok(number) if number != 0 && port.bytes().all(|b| b.is_ascii_digit()) => number,
-            _ => return Err(format!("`{port}` is no port")),
+            _ => return Err(format!("`{port}` is no port").into()),
         },
     };
     Ok((host, port))
 }
 
-fn percent_decode(text: &str) -> Result<String, String> {
+fn percent_decode(text: &str) -> Result<String, Problem> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -133,7 +137,7 @@ fn percent_decode(text: &str) -> Result<String, String> {
             _ => return Err("`%` is not followed by two hexadecimal digits".into()),
         }
     }
-    let decoded = String::from_utf8(bytes).map_err(|_| "is not UTF-8 once decoded".to_owned())?;
+    let decoded = String::from_utf8(bytes).map_err(|_| "is not UTF-8 once decoded")?;
     if decoded.contains('\0') {
         return Err("contains a zero byte once decoded".into());
     }
@@ -191,7 +195,7 @@ mod tests {
             ("nbd+unix:///x?socket=/s&tls=1", "not a known parameter"),
             ("nbd+unix:///x?socket=/s&socket=/t", "twice"),
         ] {
-            let error = NbdAddress::parse(uri).expect_err(uri);
+            let error = NbdAddress::parse(uri).expect_err(uri).to_string();
             assert!(error.contains(reason), "{uri}: {error}");
         }
         assert!(NbdAddress::parse(&format!("nbd://h/{}", "x".repeat(4097))).is_err());

@@ -12,8 +12,10 @@ use crate::roots::Roots;
 use crate::same_disk::OtherPath;
 use crate::spec::StorageSpec;
 use crate::sysfs::DeviceNumber;
+use diagnostic::Diagnostic;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -28,6 +30,15 @@ pub enum PermitError {
     /// The target could not be opened or created.
     #[error(transparent)]
     Failed(#[from] TargetError),
+}
+
+impl Diagnostic for PermitError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            PermitError::Refused(refusal) => refusal.hint(),
+            PermitError::Failed(error) => error.hint(),
+        }
+    }
 }
 
 /// Permit to write one target. A block device is held open exclusively, so that nothing can mount it or build on

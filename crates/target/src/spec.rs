@@ -96,7 +96,7 @@ impl TargetSpec {
                 Ok(address) => Ok(TargetSpec::Storage(StorageSpec::Nbd(address))),
                 Err(what) => Err(problem(
                     text,
-                    what,
+                    what.to_string(),
                     "nbd://HOST[:PORT][/EXPORT] or nbd+unix:///[EXPORT]?socket=PATH, special characters as %XX",
                 )),
             },
@@ -254,7 +254,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn message(text: &str) -> String {
-        TargetSpec::parse(text).expect_err(text).to_string()
+        diagnostic::full_text(&TargetSpec::parse(text).expect_err(text))
     }
 
     /// Proves that each form of DESIGN.md is read into its parts.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use diagnostic::full_text;
 use rustix::fs::{Mode, OFlags};
 use target::{
     Address, Classification, Guard, GuardRefusal, Inspected, Origin, PermitError, Roots, Signature,
@@ -103,7 +104,7 @@ fn a_block_device_is_written_only_with_its_id() {
     let inspected = look(&disk.device).unwrap();
     assert_eq!(inspected.capacity_bytes, SIZE);
     let id = inspected.consent_id.clone().unwrap();
-    let refusal = guard().permit_write(&inspected, &[]).unwrap_err().to_string();
+    let refusal = full_text(&guard().permit_write(&inspected, &[]).unwrap_err());
     assert!(refusal.contains(&format!("--overwrite-data {id}")), "{refusal}");
     assert!(refusal.contains("does not prove that it is empty"), "{refusal}");
 
@@ -384,7 +385,7 @@ fn what_is_no_target_is_refused() {
         (format!("file:{},size=1m", at("no/where")), "cannot create a file in"),
         (format!("nbd+unix:///?socket={}", at("nobody")), "cannot connect"),
     ] {
-        let message = look(&text).expect_err(&text).to_string();
+        let message = full_text(&look(&text).expect_err(&text));
         assert!(message.contains(words) && message.contains("\nhint: "), "{text}: {message}");
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "nothing was created");

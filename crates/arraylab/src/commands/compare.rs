@@ -5,6 +5,7 @@ use crate::cli::CompareArgs;
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, print_notice, write_whole};
 use crate::table::{Align, render};
+use diagnostic::Problem;
 use findings::{
     Bounds, CaseComparison, Comparison, InventoryChange, Judgement, Metric, Trend, inventory_changes, junit,
 };
@@ -77,8 +78,9 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         write_report(path, &report::comparison(&compared))?;
     }
     if let Some(path) = &arguments.junit {
-        std::fs::write(path, junit(&comparisons))
-            .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))?;
+        std::fs::write(path, junit(&comparisons)).map_err(|error| {
+            Failure::refused(Problem::new(format!("cannot write {}", path.display())).caused_by(error))
+        })?;
     }
     Ok(if has_regression { failure::not_met() } else { ExitCode::SUCCESS })
 }

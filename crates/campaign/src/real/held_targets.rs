@@ -1,5 +1,6 @@
 //! Targets held by a campaign, which it can release for a while.
 
+use diagnostic::Problem;
 use driver::CreatedDevice;
 use ring::OpenTarget;
 use serde_json::Value;
@@ -60,13 +61,13 @@ impl Held {
     }
 
     /// Opens it for our own engine, as far as the campaign's leave goes. It must be held for as long as that is used.
-    pub fn open(&self, direct: bool) -> Result<OpenTarget, String> {
+    pub fn open(&self, direct: bool) -> Result<OpenTarget, Problem> {
         let opened = match &self.permit {
             Some(Permit::Write(permit)) => OpenTarget::writing(permit, direct),
             Some(Permit::Read(permit)) => OpenTarget::reading(permit, direct),
-            None => return Err(format!("{} is not held", self.text)),
+            None => return Err(format!("{} is not held", self.text).into()),
         };
-        opened.map_err(|error| error.to_string())
+        opened.map_err(|error| Problem::of(&error))
     }
 
     /// Looks at it, and says whether it may be used as it will be. Touches nothing.

@@ -1,5 +1,6 @@
 //! Concurrent loads on real targets, each by its own engine.
 
+use diagnostic::{Problem, full_text};
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
 use plan::SettingValues;
@@ -120,11 +121,11 @@ pub(crate) fn run_at_once(
     let run_one = |number: usize, load: &RealLoad| -> LoadRun {
         let own_directory = match own_directory(directory, loads.len(), &load.name) {
             Ok(own) => own,
-            Err(why) => {
+            Err(problem) => {
                 if let Some(barrier) = start {
                     barrier.cancel();
                 }
-                return LoadRun::failed(why);
+                return LoadRun::failed(full_text(&problem));
             }
         };
         // A load that begins later is ready as soon as the others are.
@@ -221,7 +222,7 @@ fn by_fio(
             LoadRun { measured: take(outcome), failed, is_pending: false }
         }
         Err(error) => {
-            let failed = Some(error.to_string());
+            let failed = Some(full_text(&error));
             let is_pending = matches!(error, FioError::Hung { is_pending: true, .. });
             let measured = match error {
                 FioError::Failed { partial: Some(partial), .. }
@@ -288,7 +289,7 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
             if let Some(barrier) = start {
                 barrier.cancel();
             }
-            return LoadRun::failed(error.to_string());
+            return LoadRun::failed(full_text(&error));
         }
     };
     let is_pending = outcome.is_pending();
@@ -301,7 +302,7 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
             return LoadRun::failed("a null target keeps nothing that could be verified");
         };
         match ring::verify(targets, chunk_bytes, &written, stop) {
-            Err(error) => failed = Some(error.to_string()),
+            Err(error) => failed = Some(full_text(&error)),
             Ok(report) if report.wrong > 0 => {
                 let first = report.named.first().map_or_else(String::new, ToString::to_string);
                 failed = Some(format!(
@@ -359,11 +360,12 @@ fn of_ring(outcome: RingOutcome) -> Measured {
     }
 }
 
-fn own_directory(directory: &Path, loads: usize, name: &str) -> Result<PathBuf, String> {
+fn own_directory(directory: &Path, loads: usize, name: &str) -> Result<PathBuf, Problem> {
     if loads == 1 {
         return Ok(directory.to_owned());
     }
     let own = directory.join(name);
-    std::fs::create_dir_all(&own).map_err(|error| format!("cannot create {}: {error}", own.display()))?;
+    std::fs::create_dir_all(&own)
+        .map_err(|error| Problem::new(format!("cannot create {}", own.display())).caused_by(error))?;
     Ok(own)
 }

@@ -2,6 +2,7 @@
 //!
 //! Both go with their values.
 
+use diagnostic::Problem;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -46,15 +47,16 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    pub fn attach(file: &Path) -> Result<Loop, String> {
+    pub fn attach(file: &Path) -> Result<Loop, Problem> {
         let output = Command::new("losetup")
             .args(["--find", "--show", "--read-only", "--direct-io=on"])
             .arg(file)
             .output()
-            .map_err(|error| format!("no loop device: losetup did not start: {error}"))?;
+            .map_err(|error| Problem::new("no loop device: losetup did not start").caused_by(error))?;
         if !output.status.success() {
             let message = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("no loop device: {}", message.lines().next().unwrap_or("losetup failed")));
+            let cause = message.lines().next().unwrap_or("losetup failed");
+            return Err(Problem::new(format!("no loop device: {cause}")));
         }
         Ok(Loop { path: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()) })
     }

@@ -24,6 +24,7 @@ pub use twin_spec::TwinSpec;
 
 use crate::ServeError;
 use crate::array_settings::text_of;
+use diagnostic::Problem;
 use inbox::{ArrivedRequest, Inbox};
 use nbd::{Arrival, HeldReply};
 use serde_json::{Map, Value};
@@ -120,7 +121,7 @@ impl Pacer {
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Paced<'_>) -> T + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, Problem> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.inbox.query(Box::new(move |paced| {
             // Whoever asked may have stopped waiting.
@@ -128,7 +129,7 @@ impl Pacer {
         }));
         answered
             .recv_timeout(ANSWER_LIMIT)
-            .map_err(|_| "the model has stopped; start the server anew".to_owned())
+            .map_err(|_| Problem::new("the model has stopped").with_hint("start the server anew"))
     }
 
     /// Lets all replies go at once, now and from now on, and ends the thread. How late it has been.

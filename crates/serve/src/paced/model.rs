@@ -4,6 +4,7 @@ use super::limited::{LIMIT, Volume};
 use super::persistent_faults::PersistentFaults;
 use super::twin_spec::{KnownVolume, TwinSpec, described};
 use crate::ServeError;
+use diagnostic::Problem;
 use load::{Completion, Device as _, Direction, Operation};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
@@ -185,7 +186,7 @@ impl Model {
         now_ns: u64,
         action: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         if action == LIMIT {
             return self.limit(now_ns, arguments);
         }
@@ -207,7 +208,7 @@ impl Model {
         now_ns: u64,
         action: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let at_ns = self.twin_ns(now_ns);
         let mut arguments = arguments.clone();
         // Drives of the bytes are places of the set; the twin's are the drives themselves, spares among them.
@@ -216,7 +217,7 @@ impl Model {
         {
             *drive = self.twin.drive_in(place).into();
         }
-        self.twin.act(at_ns, action, &arguments).map_err(|error| error.to_string())?;
+        self.twin.act(at_ns, action, &arguments).map_err(|error| Problem::from(error.to_string()))?;
         // It takes place before whatever comes in at the same moment.
         self.run_until(at_ns);
         Ok(())

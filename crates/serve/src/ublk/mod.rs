@@ -75,6 +75,7 @@ impl Attached {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diagnostic::Diagnostic as _;
 
     /// Proves that a build without block devices and a kernel without their driver are refused with what can be done.
     #[test]
