@@ -1,46 +1,19 @@
 //! Conditions of parts that outlast a stop of the server: stopped services and slow drives, kept in
 //! the array's record.
 
-use crate::array::ServedArray;
-use crate::control::{Controlled, failed, refuse};
+use crate::controlled::{Controlled, failed, refuse};
 use crate::live::LiveArray;
 use crate::reported_losses::model_drive;
-use diagnostic::{Problem, full_text};
+use crate::stopped_services::{STOPPED_SERVICES, drives_behind, service_of, stopped_services};
+use diagnostic::full_text;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use std::sync::PoisonError;
-use twin::replicated::{ServiceDrives, service_drives};
-use volume::{MappedVolume, Volume, VolumeError};
+use volume::{MappedVolume, Volume};
 
-/// Under these they are kept.
-const STOPPED_SERVICES: &str = "stopped_services";
+/// Key under which slow drives are kept.
 const SLOW_DRIVES: &str = "slow_drives";
-
-/// Names of the services that are stopped.
-pub(crate) fn stopped_services(volume: &Volume) -> BTreeSet<String> {
-    let kept = volume.kept(STOPPED_SERVICES);
-    let names = kept.as_ref().and_then(Value::as_array).into_iter().flatten();
-    names.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// The drives behind services; those that the array does not have are behind none.
-fn drives_behind(array: &ServedArray, services: &BTreeSet<String>) -> Vec<u16> {
-    let behind = services.iter().filter_map(|service| service_of(array, service).ok());
-    behind.flat_map(|found| found.drives).map(|drive| drive as u16).collect()
-}
-
-fn service_of(array: &ServedArray, service: &str) -> Result<ServiceDrives, Problem> {
-    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    let system = system.ok_or_else(|| Problem::new(format!("`{}` has no services", array.name)))?;
-    service_drives(system, service).map_err(|error| Problem::from(error.to_string()))
-}
-
-/// Drives are stopped as their services are, whatever a crash left half done.
-pub(crate) fn stop_drives(volume: &Volume, array: &ServedArray) -> Result<(), VolumeError> {
-    volume.set_stopped(&drives_behind(array, &stopped_services(volume)))
-}
 
 /// Drives that are slow, and how often each had been replaced when it became so.
 fn slow_drives(volume: &Volume) -> Map<String, Value> {

@@ -1,6 +1,6 @@
 //! Control socket sessions: JSON lines as in `driver::protocol`, for the owner only.
 
-use crate::control::{Controlled, refuse};
+use crate::controlled::{Controlled, refuse};
 use driver::protocol::{ErrorKind, Request, Response, ResponseResult, read_line, to_line};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{self, BufReader, Write as _};

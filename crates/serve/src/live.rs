@@ -1,8 +1,8 @@
 //! Live array: its volume, which a power cut takes away for a while, and its condition.
 
 use crate::array::ServedArray;
+use crate::opening::open;
 use crate::power::PowerCutStore;
-use crate::volumes::open;
 use diagnostic::text_with_causes;
 use layout::Redundancy;
 use nbd::{Errno, ExportError};

@@ -1,7 +1,7 @@
 //! Background tasks of a served array: it fails drives that refuse writes, puts spares in, rebuilds or
 //! migrates, and scrubs on request. In small steps, so that clients are not held up.
 
-use crate::control::Controlled;
+use crate::controlled::Controlled;
 use crate::live::LiveArray;
 use layout::Redundancy;
 use std::sync::atomic::{AtomicBool, Ordering};

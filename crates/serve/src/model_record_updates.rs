@@ -1,7 +1,7 @@
 //! Updates of the model's record: settings when they are made, faults as they change.
 
 use crate::array_settings::text_of;
-use crate::control::{Controlled, failed, refuse};
+use crate::controlled::{Controlled, failed, refuse};
 use crate::model_record::{FaultsWritten, MODEL_FAULTS, MODEL_SETTINGS, MadeSettings, ModelFaults, read};
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};

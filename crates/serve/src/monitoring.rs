@@ -1,7 +1,7 @@
 //! Prometheus metrics of a served array: volumes and every part of the model.
 
 use crate::array_view::{Entity, entity_of};
-use crate::control::Controlled;
+use crate::controlled::Controlled;
 use crate::paced::PacingErrorReport;
 use crate::page::Page;
 use diagnostic::Problem;

@@ -3,7 +3,7 @@
 //! One thread looks at the array once a second, whoever watches: a page costs the array nothing.
 
 use crate::array_view::{ArrayView, DirectionView};
-use crate::control::Controlled;
+use crate::controlled::Controlled;
 use crate::ctl::{asked_for, verb_of};
 use crate::verbs::{Scope, VERBS, VerbSpec};
 use diagnostic::Problem;

@@ -2,8 +2,8 @@
 
 use crate::ServeError;
 use crate::array::ServedArray;
-use crate::control::Controlled;
 use crate::control_session::accept;
+use crate::controlled::Controlled;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
 use crate::maintenance::{destage, look_after};

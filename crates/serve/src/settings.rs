@@ -2,7 +2,7 @@
 
 use crate::array::SHAPING;
 use crate::array_settings::{is_of_model, text_of};
-use crate::control::{Controlled, VOLUME, refuse};
+use crate::controlled::{Controlled, VOLUME, refuse};
 use crate::reported_losses::lost_drives;
 use diagnostic::{full_text, text_with_causes};
 use driver::Settings;

@@ -1,10 +1,11 @@
 //! Everything about a served array, as `status` has it.
 
 use crate::bounds::{self, bounds};
-use crate::conditions::{redundancy, stopped_services};
-use crate::control::{Controlled, refuse};
+use crate::conditions::redundancy;
+use crate::controlled::{Controlled, refuse};
 use crate::paced::{Paced, TwinSpec};
 use crate::replicated::services;
+use crate::stopped_services::stopped_services;
 use crate::volumes::pieces_by_class;
 use diagnostic::full_text;
 use driver::protocol::{ErrorKind, Ready, ResponseError};

@@ -1,8 +1,8 @@
 //! Write benchmark: small writes into the bytes of an array, without a client.
 
 use crate::bench::{ARRAY, median, processor_ns, quick_directory};
+use crate::opening::open;
 use crate::power::PowerCutStore;
-use crate::volumes::open;
 use crate::{ServeError, ServedArray};
 use load::Random;
 use rustix::time::ClockId;
