@@ -16,7 +16,7 @@ pub struct Finding {
     pub stage: String,
     /// The case that it is about, or in which its extreme was measured; `None` for a fact about several.
     pub case: Option<String>,
-    /// What was found.
+    /// The fact itself.
     pub fact: Fact,
     /// The samples.
     pub rests_on: Vec<Basis>,
@@ -29,10 +29,10 @@ pub struct Basis {
     pub stage: String,
     /// The case.
     pub case: String,
-    /// Where the span begins, since the start of the case's load.
+    /// Beginning of the span, in seconds since the start of the case's load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_s: Option<f64>,
-    /// Where it ends.
+    /// End of the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_s: Option<f64>,
 }
@@ -87,11 +87,11 @@ facts! {
     WriteCliff = "write-cliff",
     /// A series of writes without a cliff, or one that cannot show any.
     NoWriteCliff = "no-write-cliff",
-    /// Whether SNIA's steady state was reached.
+    /// SNIA's steady state, reached or not.
     SteadyState = "steady-state",
-    /// Whether the rounds of a stage reached SNIA's steady state.
+    /// SNIA's steady state over the rounds of a stage, reached or not.
     SteadyRounds = "steady-rounds",
-    /// Where more load stops to give more.
+    /// Load from which on more of it gives no more.
     Saturation = "saturation",
     /// The highest rate of a group of cases.
     Maximum = "maximum",
@@ -101,23 +101,23 @@ facts! {
     FoundLoad = "found-load",
     /// The lowest latency of a group of cases.
     MinimalLatency = "minimal-latency",
-    /// Which block sizes suit the target.
+    /// Block sizes that suit the target.
     BestBlockSize = "best-block-size",
     /// From which block size on bytes a second stay constant.
     Flattening = "flattening",
-    /// What bounds the rate of a case.
+    /// Bottleneck of a case: the part that bounds its rate.
     Limit = "limit",
-    /// How load divides over paths.
+    /// Division of the load over paths.
     PathBalance = "path-balance",
-    /// How load divides over hosts.
+    /// Division of the load over hosts.
     HostBalance = "host-balance",
     /// Writes as a share of reads.
     WritePenalty = "write-penalty",
-    /// What a change of one setting does.
+    /// Effect of a change of one setting.
     Effect = "effect",
-    /// What an event did to the load.
+    /// Effect of an event on the load.
     Disruption = "disruption",
-    /// What a limit allowed and what was delivered.
+    /// Rate that a limit allowed beside the rate delivered.
     Conformance = "conformance",
 }
 

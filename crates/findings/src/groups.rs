@@ -32,7 +32,7 @@ pub(crate) fn word(value: &Value) -> String {
 /// A group of cases of one stage.
 pub(crate) struct Group<'a> {
     pub stage: &'a str,
-    /// What they have in common, of the settings that differ in their stage: the tail of identifiers.
+    /// Settings in common, of those that differ in their stage: the tail of identifiers.
     pub name: String,
     /// Everything that they have in common.
     pub common: Map<String, Value>,

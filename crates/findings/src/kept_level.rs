@@ -11,7 +11,7 @@ use store::{CaseResult, CaseStatus, Event, RunReader, StoreError, Sustained};
 /// that levels kept by an older one are found in the samples again.
 pub const SUSTAINED_METHOD: u32 = 1;
 
-/// What is known of a case's sustained level from the case alone.
+/// Sustained level of a case, as far as it is known from the case alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnownLevel {
     /// The level; `None` where the case has none.
@@ -20,7 +20,7 @@ pub enum KnownLevel {
     NeedsRun,
 }
 
-/// What the sustained level of a case needs of the plan.
+/// Parts of the plan that sustained levels depend on.
 #[derive(Debug, Clone, Default)]
 pub struct SustainedLevels {
     /// Stages whose cases are rounds.
@@ -100,7 +100,7 @@ impl SustainedLevels {
 pub struct RunResults {
     /// The results, in the order of the plan.
     pub cases: Vec<CaseResult>,
-    /// Why sustained levels that were not kept are left out.
+    /// Reason why sustained levels that were not kept are left out.
     pub left_out: Option<LevelError>,
 }
 

@@ -41,7 +41,7 @@ pub struct Missing {
     pub stage: String,
     /// The case.
     pub case: String,
-    /// Why there is nothing to look at.
+    /// Reason why there is no measurement.
     pub reason: String,
 }
 
@@ -60,15 +60,15 @@ pub struct ObservedCase {
     pub intervals: Vec<Interval>,
     /// The intervals of each load, where there are several.
     pub loads: Vec<(String, Vec<Interval>)>,
-    /// How busy parts were over the counted time.
+    /// Utilisation of parts over the counted time.
     pub busy: Vec<Busy>,
     /// Bytes that paths transferred in the counted time.
     pub carried: Vec<PathTraffic>,
-    /// What happened while it ran, in order of time.
+    /// Events while it ran, in order of time.
     pub moments: Vec<Moment>,
     /// Limits that were set for it or while it ran, in order of time.
     pub limits: Vec<LimitChange>,
-    /// What its search found, where it is one.
+    /// Result of its search, where it is one.
     pub found_load: Option<FoundLoad>,
 }
 
@@ -105,9 +105,9 @@ pub struct Interval {
 pub struct Busy {
     /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
     pub part: Arc<str>,
-    /// Which one.
+    /// Identifier of the part among its kind.
     pub entity: Arc<str>,
-    /// What of it.
+    /// Resource of the part.
     pub resource: Arc<str>,
     /// The share of the counted time that it was busy.
     pub share: f64,
@@ -134,7 +134,7 @@ impl Names {
 pub struct PathTraffic {
     /// The kind of path.
     pub paths: String,
-    /// Which one.
+    /// Identifier of the path among its kind.
     pub entity: String,
     /// Bytes, both directions.
     pub bytes: f64,
@@ -143,16 +143,16 @@ pub struct PathTraffic {
 /// Event during a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moment {
-    /// When, since the start of the case's load.
+    /// Time, in seconds since the start of the case's load.
     pub at_s: f64,
-    /// What, in words.
+    /// Description, in words.
     pub text: String,
 }
 
 /// A limit from a time on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitChange {
-    /// When, since the start of the case's load.
+    /// Time, in seconds since the start of the case's load.
     pub at_s: f64,
     /// The load it binds; all where `None`.
     pub load: Option<String>,
@@ -163,14 +163,14 @@ pub struct LimitChange {
 }
 
 impl ObservedCase {
-    /// Whether it was simulated, not measured on a device.
+    /// Returns true if it was simulated, not measured on a device.
     pub(crate) fn is_simulated(&self) -> bool {
         self.result.engine == SIMULATED
     }
 }
 
 impl Observation {
-    /// Whether a simulated array was measured, not a device.
+    /// Returns true if a simulated array was measured, not a device.
     pub(crate) fn is_of_twin(&self) -> bool {
         self.cases.first().is_some_and(ObservedCase::is_simulated)
     }
@@ -259,7 +259,7 @@ impl ObservedCase {
         counted(&self.intervals)
     }
 
-    /// How long it was counted.
+    /// Returns the counted time, in seconds.
     pub(crate) fn counted_s(&self) -> f64 {
         self.intervals.iter().filter(|interval| !interval.is_ramp).map(Interval::length_s).sum()
     }

@@ -31,7 +31,7 @@ pub enum PdfError {
         "no browser to print the report: {because}\nhint: install Chromium, or name one with {BROWSER_VARIABLE}=/path/to/chromium; --format html can be printed from any browser"
     )]
     NoBrowser {
-        /// What was looked for.
+        /// Names that were looked for.
         because: String,
     },
     /// The browser did not end.
@@ -133,7 +133,7 @@ fn print_within(page: &str, browser: &Path, limit: Duration) -> Result<Vec<u8>, 
     Ok(printed)
 }
 
-/// Whether a PDF has its beginning and its end.
+/// Returns true if a PDF has its beginning and its end.
 fn is_whole(pdf: &[u8]) -> bool {
     let end = &pdf[pdf.len().saturating_sub(1024)..];
     pdf.starts_with(b"%PDF-") && end.windows(5).any(|part| part == b"%%EOF")

@@ -91,7 +91,7 @@ fn amount(value: &Value) -> Option<f64> {
     }
 }
 
-/// What holds after each order: what it does not name stays as it was for that load.
+/// Returns the limits in force after each order: what it does not name stays as it was for that load.
 fn in_force(orders: Vec<LimitEvent>) -> Vec<LimitChange> {
     let mut changes: Vec<LimitChange> = Vec::new();
     for order in orders {

@@ -122,12 +122,12 @@ pub(crate) fn rounds(plan: &Plan) -> impl Iterator<Item = (&str, &plan::Rounds)>
     continuing.filter_map(|stage| Some((stage.name.as_str(), stage.repeats.as_ref()?)))
 }
 
-/// Whether an event may have done something to the load.
+/// Returns true if an event may have done something to the load.
 fn is_moment(event: &Event) -> bool {
     !RECORDS.contains(&event.kind.as_str())
 }
 
-/// Whether the time of one of these events within its case is known from the case's counters alone.
+/// Returns true if the time of one of these events within its case is known from the case's counters alone.
 pub(crate) fn needs_counters(events: &[&Event]) -> bool {
     events.iter().any(|event| is_moment(event) && event.case_at_ns.is_none())
 }

@@ -121,7 +121,7 @@ impl RoundLog {
     }
 }
 
-/// What the rounds of each stage say whose rounds end on steady state.
+/// Findings about each stage whose rounds end on steady state.
 pub(crate) fn of(observation: &Observation) -> Vec<Finding> {
     observation.rounds.iter().filter_map(|(stage, rules)| of_stage(observation, stage, rules)).collect()
 }

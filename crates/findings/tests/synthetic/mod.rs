@@ -176,12 +176,12 @@ impl Run {
     }
 }
 
-/// How busy one part was.
+/// Utilisation of one part.
 pub fn busy(part: &str, entity: &str, resource: &str, share: f64) -> Busy {
     Busy { part: part.into(), entity: entity.into(), resource: resource.into(), share }
 }
 
-/// What one path carried.
+/// Traffic of one path.
 pub fn carried(paths: &str, entity: &str, bytes: f64) -> PathTraffic {
     PathTraffic { paths: paths.into(), entity: entity.into(), bytes }
 }

@@ -171,7 +171,7 @@ fn failed(rows: &[RequirementRow]) -> impl Iterator<Item = &RequirementRow> {
     worst.into_iter().take(NAMED_LIMIT)
 }
 
-/// How far a figure is on the good side of its limit: above one where the limit is kept.
+/// Ratio by which a figure is on the good side of its limit: above one where the limit is kept.
 fn spare(row: &RequirementRow) -> Option<f64> {
     match (row.measured?, row.at_least, row.at_most) {
         (measured, Some(least), _) if least > 0.0 => Some(measured / least),
