@@ -271,12 +271,10 @@ fn class(part: &PartUse) -> &'static str {
 fn uses(case: &ObservedCase) -> Vec<PartUse> {
     let mut kinds: Vec<(&str, &str, Vec<f64>)> = Vec::new();
     for busy in &case.busy {
-        match kinds
-            .iter_mut()
-            .find(|(part, resource, _)| **part == *busy.part && **resource == *busy.resource)
-        {
+        let of = &busy.of;
+        match kinds.iter_mut().find(|(part, resource, _)| *part == of.part && *resource == of.resource) {
             Some((_, _, shares)) => shares.push(busy.share),
-            None => kinds.push((&busy.part, &busy.resource, vec![busy.share])),
+            None => kinds.push((&of.part, &of.resource, vec![busy.share])),
         }
     }
     let mut uses: Vec<PartUse> = kinds

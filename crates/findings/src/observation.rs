@@ -9,7 +9,7 @@ mod read;
 
 pub use counters::{PartUtilisation, UsePoint};
 pub(crate) use counters::{is_read as is_counter_read, over_time as counters_over_time};
-pub(crate) use limits::{cases_of, of_case as limits_of_case};
+pub(crate) use limits::{of_case as limits_of_case, visit_cases_of};
 pub(crate) use read::{needs_counters, rounds};
 
 use crate::FoundLoad;
@@ -103,27 +103,34 @@ pub struct Interval {
 /// Utilisation of one resource of one part, 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Busy {
-    /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
-    pub part: Arc<str>,
-    /// Identifier of the part among its kind.
-    pub entity: Arc<str>,
-    /// Resource of the part.
-    pub resource: Arc<str>,
+    /// Name of the part's resource.
+    pub of: Arc<PartResource>,
     /// The share of the counted time that it was busy.
     pub share: f64,
 }
 
+/// Name of a resource of a part.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PartResource {
+    /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
+    pub part: String,
+    /// Identifier of the part among its kind.
+    pub entity: String,
+    /// Resource of the part.
+    pub resource: String,
+}
+
 /// Names of parts, each kept once for all cases: a large campaign has the same ones in every case.
 #[derive(Debug, Default)]
-pub(crate) struct Names(BTreeSet<Arc<str>>);
+pub(crate) struct Names(BTreeSet<Arc<PartResource>>);
 
 impl Names {
     /// The name as it is kept.
-    fn get(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.0.get(name) {
+    fn get(&mut self, name: PartResource) -> Arc<PartResource> {
+        if let Some(known) = self.0.get(&name) {
             return known.clone();
         }
-        let new: Arc<str> = name.into();
+        let new = Arc::new(name);
         self.0.insert(new.clone());
         new
     }

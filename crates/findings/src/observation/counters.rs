@@ -1,6 +1,6 @@
 //! Counters reduced to utilisation of parts and traffic of paths.
 
-use super::{Busy, Names, PathTraffic};
+use super::{Busy, Names, PartResource, PathTraffic};
 use std::collections::BTreeMap;
 use store::{CounterPoint, CounterSeries};
 
@@ -60,9 +60,7 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names
         let Some(share) = share.filter(|share| (0.0..=1.02).contains(share)) else { continue };
         let (part, resource) = names_of(one);
         all.push(Busy {
-            part: names.get(&part),
-            entity: names.get(&one.entity),
-            resource: names.get(&resource),
+            of: names.get(PartResource { part, entity: one.entity.clone(), resource }),
             share: share.min(1.0),
         });
     }
@@ -274,7 +272,7 @@ mod tests {
         ];
         let found = busy(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 }, &mut Names::default());
         let shares: Vec<(&str, &str, f64)> =
-            found.iter().map(|one| (&*one.entity, &*one.resource, one.share)).collect();
+            found.iter().map(|one| (one.of.entity.as_str(), one.of.resource.as_str(), one.share)).collect();
         assert_eq!(shares[0], ("link-0", "to_host", 0.5));
         assert_eq!(shares[1], ("controller-0", "processors", 0.5));
         assert_eq!(shares[2], ("hosts", "threads", 0.75));
