@@ -173,6 +173,7 @@ fn settled(run: &RunReader) -> Result<Vec<String>, store::StoreError> {
 
 /// The report of a run, finished or not.
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
+    let _snapshot = run.snapshot()?;
     let manifest = run.manifest();
     let mut warnings = Vec::new();
     let cases = run.cases()?;
