@@ -10,9 +10,9 @@ pub enum ServeError {
     /// The description or a setting.
     #[error("{problem}")]
     Array {
-        /// What is wrong.
+        /// Description of what is wrong.
         problem: String,
-        /// What the user can do.
+        /// Remedy for the user.
         hint: &'static str,
     },
     /// The plan language refused the array's file.
@@ -21,9 +21,9 @@ pub enum ServeError {
     /// The options contradict each other or ask for what is refused.
     #[error("{problem}")]
     Options {
-        /// What is wrong.
+        /// Description of what is wrong.
         problem: String,
-        /// What the user can do.
+        /// Remedy for the user.
         hint: &'static str,
     },
     /// A drive named with `--drive` may not be written.
@@ -31,7 +31,7 @@ pub enum ServeError {
     Drive {
         /// The file or device.
         path: PathBuf,
-        /// Why not.
+        /// Reason why not.
         problem: String,
     },
     /// The bytes.
@@ -39,13 +39,13 @@ pub enum ServeError {
     Volume {
         /// The data directory.
         data: PathBuf,
-        /// Why.
+        /// Cause.
         source: VolumeError,
     },
     /// A socket, a thread or the command to run.
     #[error("cannot {operation}: {source}")]
     Io {
-        /// What was tried.
+        /// Operation that was tried.
         operation: String,
         /// The error of the operating system.
         source: io::Error,
@@ -73,7 +73,7 @@ pub(crate) fn in_words(error: &VolumeError) -> String {
 }
 
 impl ServeError {
-    /// What the user can do.
+    /// Returns what the user can do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ServeError::Array { hint, .. } | ServeError::Options { hint, .. } => Some(hint),
