@@ -5,8 +5,11 @@ pub use crate::notice::print_notice;
 
 use crate::failure::Failure;
 use diagnostic::Problem;
-use std::io::{ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
+
+/// Text that is gathered before it is written.
+const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 
 /// Prints results.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -18,15 +21,24 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints each value as one line of JSON.
+/// Prints each value as one line of JSON, as they come: those of a large campaign are not kept as text.
 pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
-    let mut text = String::new();
-    for value in values {
-        let line = serde_json::to_string(&value).map_err(Failure::failed_by)?;
-        text.push_str(&line);
-        text.push('\n');
+    let mut stdout = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, std::io::stdout().lock());
+    let write = || {
+        for value in values {
+            serde_json::to_writer(&mut stdout, &value)?;
+            stdout.write_all(b"\n")?;
+        }
+        stdout.flush()
+    };
+    let written = write();
+    // What could not be written is not tried again when the buffer is dropped.
+    let _ = stdout.into_parts();
+    match written {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
+        Err(error) => Err(Failure::failed_by(error)),
     }
-    print(&text)
 }
 
 /// Writes a file that is not there yet, so that it is whole or absent; one of that name is never replaced.
@@ -50,7 +62,7 @@ pub fn write_new(
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    let mut buffered = std::io::BufWriter::new(file.as_file_mut());
+    let mut buffered = BufWriter::new(file.as_file_mut());
     write(&mut buffered)?;
     buffered.flush().map_err(failed)?;
     drop(buffered);

@@ -44,7 +44,9 @@ pub(crate) fn visit_every_case(plan: &Plan, visit: impl FnMut(Case)) -> Result<(
     visit_cases(plan, &Selection::default(), visit)
 }
 
-fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) -> Result<(), PlanError> {
+/// Goes through the selected cases as [`expand`] does, without keeping them and without marking preconditioning: a case with its
+/// loads takes 16 KB, and a plan may have a million.
+pub fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) -> Result<(), PlanError> {
     let chosen = Chosen::read(plan, selection)?;
     check_count(plan, &chosen)?;
     let mut index = 0;

@@ -29,7 +29,7 @@ pub enum PdfError {
     /// No browser is installed.
     #[error("no browser to print the report: {because}")]
     NoBrowser {
-        /// What was looked for.
+        /// Names that were looked for.
         because: String,
     },
     /// The browser did not end.
@@ -143,7 +143,7 @@ fn print_within(page: &str, browser: &Path, limit: Duration) -> Result<Vec<u8>, 
     Ok(printed)
 }
 
-/// Whether a PDF has its beginning and its end.
+/// Returns true if a PDF has its beginning and its end.
 fn is_whole(pdf: &[u8]) -> bool {
     let end = &pdf[pdf.len().saturating_sub(1024)..];
     pdf.starts_with(b"%PDF-") && end.windows(5).any(|part| part == b"%%EOF")

@@ -1,5 +1,6 @@
 //! `compare`: two or more runs of the same cases.
 
+use super::evidence::TemporaryRun;
 use super::findings::found;
 use crate::cli::CompareArgs;
 use crate::failure::{self, Failure};
@@ -34,8 +35,9 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let (mut all, mut manifests) = (Vec::new(), Vec::new());
-    for path in &arguments.runs {
-        let run = Run::open_read_only(path)?;
+    let originals = arguments.runs.iter().map(|path| Run::open_read_only(path));
+    let temporary = TemporaryRun::new(arguments.redact)?;
+    for run in temporary.all_redacted(originals.collect::<Result<_, _>>()?)? {
         all.push(found(&run)?);
         manifests.push(run.manifest().clone());
     }
@@ -66,7 +68,11 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print_trends(arguments, &trends, &changes)?;
     }
     if let Some(path) = &arguments.report {
-        let names = names(&arguments.runs);
+        // A directory may be named for a host, a customer or a person.
+        let names = match arguments.redact {
+            true => (1..=all.len()).map(|number| format!("run-{number}")).collect(),
+            false => names(&arguments.runs),
+        };
         let runs: Vec<ComparedRun<'_>> = names
             .iter()
             .zip(&manifests)

@@ -51,6 +51,14 @@ impl TemporaryRun {
             None => Ok(run),
         }
     }
+
+    /// The runs themselves, or their redacted copies, in which the same name has the same pseudonym.
+    pub fn all_redacted(&self, runs: Vec<RunReader>) -> Result<Vec<RunReader>, Failure> {
+        match &self.0 {
+            Some(directory) => Ok(evidence::redacted_copies(&runs, directory.path())?),
+            None => Ok(runs),
+        }
+    }
 }
 
 /// In the current directory, named for the directory of the run.
