@@ -15,7 +15,7 @@ use crate::{HandoverChoice, OpenTarget, RingCase, RingError, RingOptions, RingOu
 
 /// Length of the file that is read.
 const FILE_BYTES: u64 = 512 << 20;
-/// What a null target pretends to have.
+/// Capacity that a null target pretends to have.
 const NULL_BYTES: u64 = 1 << 40;
 const NULL_DEPTH: u32 = 32;
 const DEVICE_DEPTH: u32 = 64;
@@ -33,7 +33,7 @@ pub struct BenchSettings {
     pub fio: Option<PathBuf>,
     /// Only scenarios whose names begin so; empty is all.
     pub only: String,
-    /// Where the file lies; a file system in memory, so that the device is not the limit.
+    /// Directory of the file; in a file system in memory, so that the device is not the limit.
     pub directory: PathBuf,
     /// Settings of our engine, beside those of the scenario.
     pub options: RingOptions,
@@ -56,9 +56,9 @@ impl Default for BenchSettings {
 /// One scenario's figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchResult {
-    /// Which.
+    /// Name of the scenario.
     pub scenario: &'static str,
-    /// What the numbers are: `ns_per_io` or `iops`.
+    /// Unit of the numbers: `ns_per_io` or `iops`.
     pub unit: &'static str,
     /// Median of our rounds.
     pub ours: Option<f64>,
@@ -88,9 +88,9 @@ pub struct BenchResult {
     pub ours_process_ns: Option<f64>,
     /// The same of fio, without what it takes to start.
     pub fio_process_ns: Option<f64>,
-    /// How our I/O was handed over, and what was measured to choose it, in the last round.
+    /// Handover of our I/O in the last round, and what was measured to choose it.
     pub handover: Option<HandoverChoice>,
-    /// Why a number is missing.
+    /// Reason why a number is missing.
     pub note: Option<String>,
 }
 
@@ -106,7 +106,7 @@ struct Scenario {
     fio_options: &'static [&'static str],
 }
 
-/// What is polled in place of interrupts and system calls.
+/// Polling in place of interrupts and system calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Polling {
     Nothing,

@@ -11,7 +11,7 @@ use crate::{Interface, RingError};
 pub struct Capabilities {
     /// io_uring works.
     pub io_uring: bool,
-    /// Why it does not, in words.
+    /// Reason why it does not, in words.
     pub why_not: Option<String>,
     /// Completion work can be left to the moment we wait (Linux 6.1).
     pub deferred_completion: bool,
@@ -26,7 +26,7 @@ pub struct Capabilities {
 pub struct Engine;
 
 impl Engine {
-    /// What can be used. The kernel is asked once for each process.
+    /// Returns what can be used. The kernel is asked once for each process.
     pub fn probe() -> &'static Capabilities {
         static PROBED: OnceLock<Capabilities> = OnceLock::new();
         PROBED.get_or_init(probe)

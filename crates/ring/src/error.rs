@@ -15,9 +15,9 @@ pub enum RingError {
     /// The load and the target or the options do not fit.
     #[error("{what}")]
     Refused {
-        /// What does not fit.
+        /// Description of what does not fit.
         what: String,
-        /// What to do about it.
+        /// Remedy.
         hint: &'static str,
     },
     /// The target could not be opened or asked.
@@ -29,7 +29,7 @@ pub enum RingError {
         target: String,
         /// The system's answer.
         source: io::Error,
-        /// What to do about it.
+        /// Remedy.
         hint: &'static str,
     },
     /// The kernel refused a step of the engine.
@@ -39,7 +39,7 @@ pub enum RingError {
         action: &'static str,
         /// The system's answer.
         source: io::Error,
-        /// What to do about it.
+        /// Remedy.
         hint: &'static str,
     },
 }

@@ -76,7 +76,7 @@ impl Journal {
     }
 }
 
-/// What a load has kept in a directory, also one that was killed; empty where none was verified.
+/// Reads what a load has kept in a directory, also one that was killed; empty where none was verified.
 pub fn read_journals(directory: &Path) -> Result<Vec<Written>, RingError> {
     let entries = std::fs::read_dir(directory).map_err(|error| failed("list", directory, error))?;
     let mut parts = Vec::new();

@@ -114,7 +114,7 @@ impl OpenTarget {
         self.alignment_bytes
     }
 
-    /// Whether it may be written.
+    /// Returns whether it may be written.
     pub fn is_writable(&self) -> bool {
         self.is_writable
     }
@@ -124,18 +124,18 @@ impl OpenTarget {
         &self.name
     }
 
-    /// Whether a thread of the kernel is to do the I/O: handing it over may wait for a server, or the file cannot say that it
+    /// Returns whether a kernel thread is to do the I/O: handing it over may wait, or the file cannot say that it
     /// would have to wait, so that the kernel tries in vain and then passes each I/O on by itself.
     pub(crate) fn needs_kernel_thread(&self) -> bool {
         !self.has_nowait
     }
 
-    /// Whether a server that may stop answering is behind it, so that nothing is ever handed over in place.
+    /// Returns whether a server that may stop answering is behind it, so that nothing is ever handed over in place.
     pub(crate) fn is_remote(&self) -> bool {
         self.is_remote
     }
 
-    /// What an error of a block device rests on, where the device has changed: the kernel gives one that was removed no
+    /// Returns what an error of a block device rests on, where it has changed: the kernel gives one that was removed no
     /// size, and answers what lies behind the end with fewer bytes, no space, or an error.
     pub(crate) fn change(&self) -> Option<ErrorKind> {
         if !self.is_block_device {
@@ -157,7 +157,7 @@ impl OpenTarget {
     }
 }
 
-/// Whether the file can be asked for an I/O that does not wait. Without it (tmpfs) io_uring never does an I/O in place.
+/// Returns whether the file can be asked for an I/O that does not wait. Without it (tmpfs) io_uring does no I/O in place.
 fn has_nowait(file: &File) -> bool {
     // One byte, which direct I/O refuses: only whether the flag is known counts, and that is looked at first.
     let answer =
@@ -179,7 +179,7 @@ fn path_of(address: Address) -> Result<std::path::PathBuf, RingError> {
     }
 }
 
-/// What the file system asks of direct I/O, where it says so (Linux 6.1); otherwise the sector.
+/// Returns what the file system asks of direct I/O, where it says so (Linux 6.1); otherwise the sector.
 fn direct_alignment(file: &File) -> u32 {
     match rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(answer)

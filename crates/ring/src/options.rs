@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// How long a target may leave everything unanswered after the end of a load before it counts as hanging.
+/// Time that a target may leave everything unanswered after the end of a load before it counts as hanging.
 pub const HANG_AFTER: Duration = Duration::from_secs(5);
-/// How long hanging I/Os are waited for: the kernel gives a SCSI or NVMe command 30 s before it takes it back.
+/// Time for which hanging I/Os are waited for: the kernel gives a SCSI or NVMe command 30 s before it takes it back.
 pub const HANG_LIMIT: Duration = Duration::from_secs(35);
 
 /// The most workers (threads) of a run.
@@ -32,7 +32,7 @@ pub enum TrimKind {
     WriteZeroes,
 }
 
-/// What an error of the device does to the run. A device that is gone always ends it.
+/// Consequence of a device's error for the run. A device that is gone always ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorPolicy {
     /// The first error ends the run; what was counted is kept.
@@ -49,7 +49,7 @@ pub struct RingOptions {
     pub workers: Option<u32>,
     /// Processors that workers are pinned to, in turn; empty leaves them free.
     pub cpus: Vec<usize>,
-    /// Which way operations go to the kernel.
+    /// Interface by which operations go to the kernel.
     pub interface: Interface,
     /// Buffers are registered once (fio's `fixedbufs`).
     pub fixed_buffers: bool,
@@ -71,9 +71,9 @@ pub struct RingOptions {
     pub fua: bool,
     /// An `fsync` after each so many writes of a job (fio's `fsync`); 0 is never. Syncs are no I/Os: they are timed apart.
     pub fsync_every: u32,
-    /// What a trim does.
+    /// Effect of a trim.
     pub trim: TrimKind,
-    /// What an error does.
+    /// Consequence of an error.
     pub on_error: ErrorPolicy,
     /// Chunk of the stripe over several targets.
     pub stripe_chunk_bytes: u64,

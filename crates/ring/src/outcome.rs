@@ -68,18 +68,18 @@ impl std::fmt::Display for ErrorKind {
 pub struct ErrorCount {
     /// Of what.
     pub direction: Direction,
-    /// Which.
+    /// Kind.
     pub kind: ErrorKind,
-    /// How many.
+    /// Number of them.
     pub count: u64,
 }
 
 /// I/Os that the target left unanswered for long after the end of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hang {
-    /// How many, when answers had not come for [`hang_after`](crate::RingOptions::hang_after).
+    /// Number of I/Os, when answers had not come for [`hang_after`](crate::RingOptions::hang_after).
     pub ios: u64,
-    /// How long the oldest of them waited, as far as it was waited for.
+    /// Wait of the oldest of them, as far as it was waited for.
     pub longest_ns: u64,
     /// All were answered within [`hang_limit`](crate::RingOptions::hang_limit); if not, the target may still be working
     /// on them.
@@ -89,9 +89,9 @@ pub struct Hang {
 /// Outcome of a run.
 #[derive(Debug, Clone)]
 pub struct RingOutcome {
-    /// How it ended.
+    /// End of the run.
     pub ended: Ended,
-    /// Which way operations went to the kernel.
+    /// Interface by which operations went to the kernel.
     pub interface: Interface,
     /// Counted time: without the ramp, up to the end.
     pub runtime_ns: u64,
@@ -108,13 +108,15 @@ pub struct RingOutcome {
     /// In open loop and under a rate limit, by how much I/Os that had a free place were issued after their moment: the
     /// engine's own fault, which is in their latency.
     pub lateness: Histogram,
+    /// I/Os that were issued, ramp included, whatever came of them; and syncs that failed.
+    pub issued_ios: u64,
     /// I/Os that were issued and not answered when the run ended.
     pub unanswered_ios: u64,
     /// Of those, how many were never answered, not even when they were given up.
     pub stuck_ios: u64,
     /// Unanswered I/Os for which the target let the engine wait.
     pub hang: Option<Hang>,
-    /// How long each `fsync` took.
+    /// Times that each `fsync` took.
     pub syncs: Histogram,
     /// Processor time of the workers, user and system, for each I/O that completed (ramp included). Threads of the kernel
     /// (SQPOLL, io-wq) and of the psync fallback are not in it.
@@ -124,18 +126,18 @@ pub struct RingOutcome {
     /// Processor time of the whole process while the load ran, for each I/O that completed: with threads of the kernel that
     /// carry its I/O out, and with whatever else the process does.
     pub process_ns_per_io: f64,
-    /// How I/O was handed over; none where no ring took it.
+    /// Handover of I/O; none where no ring took it.
     pub handover: Option<HandoverChoice>,
-    /// What written content came to, where the load asks for compressible content or duplicates.
+    /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
-    /// What was written, by part, where the load asked for verification.
+    /// Record of what was written, by part, where the load asked for verification.
     pub written: Vec<Written>,
-    /// What a reader of the results must know.
+    /// Warnings for readers of the results.
     pub warnings: Vec<String>,
 }
 
 impl RingOutcome {
-    /// Why the load measured nothing, or not what it was to measure, on a target that does not answer.
+    /// Returns why the load measured nothing, or not what it was to measure, on a target that does not answer.
     pub fn not_answered(&self) -> Option<String> {
         if self.ended != Ended::Completed {
             return None;
@@ -157,7 +159,7 @@ impl RingOutcome {
         }
     }
 
-    /// Whether the target may still be working on I/Os of this load.
+    /// Returns whether the target may still be working on I/Os of this load.
     pub fn is_pending(&self) -> bool {
         self.stuck_ios > 0 || self.hang.is_some_and(|hang| !hang.is_over)
     }

@@ -61,7 +61,7 @@ fn refuses_poll(has_ring: bool, targets: RingTargets) -> Option<String> {
     })
 }
 
-/// How long a device may take for its first polled read; a disk that spins up needs seconds.
+/// Time that a device may take for its first polled read; a disk that spins up needs seconds.
 const POLL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the first block of a target, polled.

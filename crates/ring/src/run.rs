@@ -15,7 +15,7 @@ use collector::Collector;
 
 use crate::arena::Arena;
 use crate::capabilities::choose;
-use crate::handover::choose_handover;
+use crate::handover::{Trial, choose_handover};
 use crate::null::Null;
 use crate::options::WORKERS_LIMIT;
 use crate::outcome::RingOutcome;
@@ -49,13 +49,13 @@ pub enum RingTargets<'a> {
 pub struct RingCase<'a> {
     /// On what.
     pub targets: RingTargets<'a>,
-    /// What.
+    /// Load.
     pub load: &'a LoadSpec,
-    /// How.
+    /// Settings of the engine.
     pub options: &'a RingOptions,
     /// Bytes of all jobs together after which the load ends, also when its runtime is not over (fio's `io_size`).
     pub io_size_bytes: Option<u64>,
-    /// Where a load that is verified keeps what was acknowledged, so that it can be verified after a crash.
+    /// Directory in which a verified load keeps what was acknowledged, so that it can be verified after a crash.
     pub journal: Option<&'a Path>,
 }
 
@@ -75,7 +75,7 @@ enum Message {
     Ended(u32, Result<Box<WorkerOutcome>, RingError>),
 }
 
-/// Where workers wait for the common start, or for the word that there is none.
+/// Gate at which workers wait for the common start, or for the word that there is none.
 #[derive(Default)]
 struct Gate {
     opened: Mutex<Option<Option<Instant>>>,
@@ -99,7 +99,7 @@ impl Gate {
     }
 }
 
-/// What all workers share before and after, but not while, they drive.
+/// State that all workers share before and after, but not while, they drive.
 struct Common<'a> {
     case: RingCase<'a>,
     interface: Interface,
@@ -154,9 +154,12 @@ pub fn run_behind(
         RingTargets::Open(targets) if interface == Interface::IoUring => {
             let mut try_load = |load: &LoadSpec, options: &RingOptions| {
                 let trial = RingCase { load, options, io_size_bytes: None, journal: None, ..*case };
-                let outcome = run_behind(None, &trial, &mut |_| {}, &mut |_| {}, stop).ok()?;
+                let Ok(outcome) = run_behind(None, &trial, &mut |_| {}, &mut |_| {}, stop) else {
+                    return Trial::default();
+                };
                 let is_sound = outcome.runtime_ns > 0 && outcome.errors.is_empty();
-                is_sound.then(|| outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9))
+                let iops = outcome.delivered_ios() as f64 / (outcome.runtime_ns as f64 / 1e9);
+                Trial { iops: is_sound.then_some(iops), ios: outcome.issued_ios }
             };
             let choice = choose_handover(targets, case.load, &options, Engine::probe(), &mut try_load);
             options.force_async = Some(choice.chosen.force_async);
@@ -246,7 +249,7 @@ fn workers(case: &RingCase) -> Result<u32, RingError> {
     Ok(wanted.min(case.load.numjobs))
 }
 
-/// What one worker's thread does.
+/// Body of one worker's thread.
 fn work(common: &Common, worker: u32, tx: &Sender<Message>) {
     // A message that nobody takes any more belongs to a run that has already failed.
     let ready = |result| {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a waiting load looks at its stop signal.
+/// Period at which a waiting load looks at its stop signal.
 const LOOK: Duration = Duration::from_millis(20);
 /// The system wakes a sleeper later than asked: the rest of the time is spent polling.
 const SPIN: Duration = Duration::from_micros(200);
@@ -51,7 +51,7 @@ impl StartBarrier {
         }
     }
 
-    /// Whether all loads are set up; waits for that, at most so long.
+    /// Returns whether all loads are set up; waits for that, at most so long.
     pub fn wait_until_ready(&self, limit: Duration) -> bool {
         let state = self.lock();
         let is_waited_for = |state: &mut State| state.arrived < self.parties && !state.is_cancelled;
@@ -72,7 +72,7 @@ impl StartBarrier {
         self.changed.notify_all();
     }
 
-    /// When the last worker of all loads really began; `None` before one has.
+    /// Returns when the last worker of all loads really began; `None` before one has.
     pub fn began(&self) -> Option<Instant> {
         self.lock().began
     }
@@ -101,7 +101,7 @@ pub(crate) fn wait_until(start: Instant) {
 }
 
 thread_local! {
-    /// Whether this thread was raised to a real-time class.
+    /// True once this thread was raised to a real-time class.
     static IS_RAISED: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -18,7 +18,7 @@ pub fn stripe_chunk_bytes(targets: &[OpenTarget], asked_bytes: Option<u64>) -> u
 /// A contiguous piece of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// Which target.
+    /// Number of the target.
     pub target: u32,
     /// First byte there.
     pub offset_bytes: u64,

@@ -32,7 +32,7 @@ struct Waiting {
     is_over: bool,
 }
 
-/// What the threads of a worker share. They own it together, so a thread that a device never lets go keeps its buffer.
+/// State that the threads of a worker share and own together: one that a device never lets go keeps its buffer.
 struct Shared {
     files: Vec<OwnedFd>,
     arena: Arena,
@@ -192,7 +192,7 @@ impl Queue for Threads<'_> {
         self.ready.pop_front()
     }
 
-    /// What has not begun is given up; a system call under way cannot be.
+    /// Gives up what has not begun; a system call under way cannot be given up.
     fn cancel_all(&mut self) {
         let given_up: Vec<Work> = {
             let mut waiting = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);

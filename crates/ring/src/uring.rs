@@ -16,7 +16,7 @@ use crate::{OpenTarget, RingError, RingOptions, TrimKind};
 
 /// The kernel's own limit of a submission queue (`IORING_MAX_ENTRIES`).
 pub(crate) const ENTRIES_LIMIT: u64 = 32_768;
-/// How long the kernel's submission thread polls before it sleeps.
+/// Time for which the kernel's submission thread polls before it sleeps.
 pub(crate) const SQPOLL_IDLE_MS: u32 = 1000;
 /// Marks the completion of a cancellation; places are far below.
 const CANCELLATION: u32 = u32::MAX;
@@ -74,7 +74,7 @@ pub(crate) struct Uring<'a> {
     trim_mode: i32,
     parts: Parts,
     parts_out: u64,
-    /// What the kernel would not do.
+    /// Warnings of what the kernel would not do.
     pub warnings: Vec<String>,
 }
 

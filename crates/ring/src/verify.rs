@@ -9,7 +9,7 @@ use crate::arena::Arena;
 use crate::striping::Striping;
 use crate::{OpenTarget, RingError};
 
-/// How much is read at once.
+/// Bytes that are read at once.
 const READ_BYTES: u64 = 1 << 20;
 /// Wrong blocks that are named; all are counted.
 const NAMED_LIMIT: usize = 100;

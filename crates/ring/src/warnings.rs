@@ -70,6 +70,7 @@ mod tests {
             trim: DirectionSample::default(),
             errors: Vec::new(),
             offered_ios: Some(offered_ios),
+            issued_ios: delivered_ios,
             lateness: Histogram::new(),
             unanswered_ios: 0,
             stuck_ios: 0,

@@ -58,7 +58,7 @@ pub(crate) struct Assignment<'a> {
     pub hurry: &'a AtomicBool,
     /// Bytes of all jobs of all workers after which the load ends.
     pub io_size_bytes: Option<u64>,
-    /// Where a verified load keeps what was acknowledged.
+    /// Directory in which a verified load keeps what was acknowledged.
     pub journal: Option<&'a Path>,
     pub targets: RingTargets<'a>,
 }
@@ -92,7 +92,7 @@ struct Worker<'a, Q> {
     batch: Vec<u32>,
     recorder: Recorder,
     filling: Filling,
-    /// What each job may still move, in the order of the assignment, where the load ends with its bytes.
+    /// Bytes that each job may still move, in the order of the assignment, where the load ends with its bytes.
     left_bytes: Option<Vec<u64>>,
     /// Writes since the last sync, by job.
     unsynced: BTreeMap<u32, u32>,
@@ -331,7 +331,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.filling.end(slot.planned.operation, slot.generation, succeeded)
     }
 
-    /// What has become of a target, where that is what its errors rest on.
+    /// Returns what has become of a target, where that is what its errors rest on.
     fn change_of_target(&self) -> Option<ErrorKind> {
         let RingTargets::Open(targets) = self.assignment.targets else { return None };
         targets.iter().find_map(OpenTarget::change)
@@ -436,7 +436,7 @@ pub(crate) fn processor_ns(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What of this thread's processor time was spent in the kernel.
+/// Returns the part of this thread's processor time that was spent in the kernel.
 fn thread_kernel_ns() -> u64 {
     // SAFETY: an all-zero usage is a valid one.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

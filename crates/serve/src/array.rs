@@ -34,7 +34,7 @@ enum Level {
     Ddp,
 }
 
-/// What a kind of array says about its layout.
+/// Facts that a kind of array states about its layout.
 struct Shape {
     level: Level,
     drives: u32,
@@ -137,7 +137,7 @@ impl ServedArray {
         ServedArray::of(&self.description, &settings)
     }
 
-    /// Whether another array's bytes would lie as this one's do.
+    /// Returns whether another array's bytes would lie as this one's do.
     pub(crate) fn is_laid_out_as(&self, other: &ServedArray) -> bool {
         (&self.spec.identity, &self.volumes_bytes) == (&other.spec.identity, &other.volumes_bytes)
     }
@@ -149,7 +149,7 @@ impl ServedArray {
         name.to_owned() + &settings.collect::<String>()
     }
 
-    /// Whether its volumes are the description's own, with names.
+    /// Returns whether its volumes are the description's own, with names.
     pub(crate) fn has_named_volumes(&self) -> bool {
         self.twin.as_ref().is_some_and(|twin| twin.description.replicated.is_some())
     }
@@ -191,7 +191,7 @@ fn shrunk(
     Ok(description)
 }
 
-/// Whether it is an array of parts whose layout no setting of its model changes.
+/// Returns whether it is an array of parts whose layout no setting of its model changes.
 fn is_unarranged(description: &ArrayDescription) -> bool {
     description.composed.as_ref().is_some_and(|array| array.groups[0].layouts().is_empty())
 }

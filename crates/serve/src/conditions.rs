@@ -47,7 +47,7 @@ fn slow_drives(volume: &Volume) -> Map<String, Value> {
     volume.kept(SLOW_DRIVES).as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// How many replicas the objects of a volume have that serve; null where the layout keeps none.
+/// Returns how many serving replicas the objects of a volume have; null where the layout keeps none.
 pub(crate) fn redundancy(volume: &Volume, live: &LiveArray, mapped: &MappedVolume) -> Value {
     let mut objects = vec![0; live.tolerance() as usize + 2];
     for run in &mapped.runs {

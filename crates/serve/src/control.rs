@@ -100,7 +100,7 @@ impl Controlled {
         Ok(json!({}))
     }
 
-    /// What a volume was told lasts beyond the next start.
+    /// Keeps what a volume was told beyond the next start.
     fn keep_with_volume(
         &self,
         action: &str,

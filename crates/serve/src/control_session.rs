@@ -13,7 +13,7 @@ use std::time::Duration;
 const CONNECTIONS_LIMIT: usize = 32;
 /// A control connection may be silent for so long.
 const SILENCE_LIMIT: Duration = Duration::from_secs(600);
-/// How long the acceptor leaves a system alone that has nothing left for another connection.
+/// Time for which the acceptor leaves a system alone that has nothing left for another connection.
 const RELIEF: Duration = Duration::from_millis(20);
 
 /// Answers control connections until the other end of `stopped` is closed.

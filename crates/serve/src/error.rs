@@ -13,9 +13,9 @@ pub enum ServeError {
     /// The description or a setting.
     #[error("{problem}")]
     Array {
-        /// What is wrong.
+        /// Description of what is wrong.
         problem: String,
-        /// What the user can do.
+        /// Remedy for the user.
         hint: &'static str,
     },
     /// The plan language refused the array's file.
@@ -24,9 +24,9 @@ pub enum ServeError {
     /// The options contradict each other or ask for what is refused.
     #[error("{problem}")]
     Options {
-        /// What is wrong.
+        /// Description of what is wrong.
         problem: String,
-        /// What the user can do.
+        /// Remedy for the user.
         hint: &'static str,
     },
     /// A drive named with `--drive` may not be written.
@@ -34,7 +34,7 @@ pub enum ServeError {
     Drive {
         /// The file or device.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: Problem,
     },
     /// The bytes.
@@ -42,13 +42,13 @@ pub enum ServeError {
     Volume {
         /// The data directory.
         data: PathBuf,
-        /// Why.
+        /// Cause.
         source: VolumeError,
     },
     /// A socket, a thread or the command to run.
     #[error("cannot {operation}")]
     Io {
-        /// What was tried.
+        /// Operation that was tried.
         operation: String,
         /// The error of the operating system.
         source: io::Error,

@@ -118,7 +118,7 @@ impl Event {
     }
 }
 
-/// What a user typed, as plans would have it.
+/// Returns what a user typed, as plans would have it.
 fn number_or_text(word: &str) -> Value {
     match (word.parse::<u64>(), word.parse::<f64>()) {
         (Ok(whole), _) => whole.into(),

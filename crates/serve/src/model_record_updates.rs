@@ -9,9 +9,9 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use volume::Volume;
 
-/// How often the model is asked for its faults.
+/// Period at which the model is asked for its faults.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often the record says how far a rebuild has come: writing it stops I/O for a moment.
+/// Period at which the record says how far a rebuild has come: writing it stops I/O for a moment.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 impl Controlled {

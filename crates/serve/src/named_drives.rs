@@ -5,7 +5,7 @@ use diagnostic::Problem;
 use target::{Guard, Roots, StorageSpec, inspect};
 use volume::NamedDrive;
 
-/// What `--drive` names. Whatever may hold data needs its ID when the array is made; later its superblock tells
+/// Returns what `--drive` names. Whatever may hold data needs its ID when the array is made; later its superblock tells
 /// that it belongs to the array.
 pub(crate) fn named_drives(options: &Options) -> Result<Vec<NamedDrive>, ServeError> {
     let exists = options.data.join("array.json").exists();

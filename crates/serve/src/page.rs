@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the array is looked at.
+/// Period at which the array is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After a command it is looked at so soon: whoever pressed the button waits for it.
 const LOOK_AFTER_COMMAND: Duration = Duration::from_millis(150);
@@ -45,7 +45,7 @@ struct Point {
     write: DirectionView,
 }
 
-/// What a button sends.
+/// Command that a button sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {
@@ -144,7 +144,7 @@ impl Page {
         Ok(asked_for(&words, answer))
     }
 
-    /// What arguments are chosen from: what is sent, and what is shown.
+    /// Returns what arguments are chosen from: what is sent, and what is shown.
     fn choices(&self, array_view: &ArrayView) -> Value {
         let drives = array_view.drives.iter().filter_map(|drive| {
             let number = drive.number?;

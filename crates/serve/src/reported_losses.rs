@@ -34,7 +34,7 @@ impl ReportedLosses {
     }
 }
 
-/// How often a drive of this place was lost: each replacement followed a loss.
+/// Returns how often a drive of this place was lost: each replacement followed a loss.
 fn losses(drive: &DriveStatus) -> u32 {
     drive.generation + u32::from(drive.condition.is_lost())
 }

@@ -54,7 +54,7 @@ pub struct Announcement<'a> {
     pub uri: &'a str,
     /// The block device, where one was asked for.
     pub block_device: Option<&'a Path>,
-    /// Where Prometheus may scrape, and where the page is.
+    /// Address at which Prometheus may scrape, and of the page.
     pub metrics: Option<SocketAddr>,
     /// The file of the token that permits changes there.
     pub token: &'a Path,
@@ -63,11 +63,11 @@ pub struct Announcement<'a> {
 /// An array that was served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// How it ended.
+    /// End of the run.
     pub outcome: Outcome,
-    /// How late replies left, where they were paced.
+    /// Delay with which replies left, where they were paced.
     pub lateness: Option<PacingErrorReport>,
-    /// What came in, with its moment in nanoseconds of the twin's clock, where [`Options::kept_arrivals`] asked for it.
+    /// Arrivals with their moments in nanoseconds of the twin's clock, where [`Options::kept_arrivals`] asked for them.
     pub arrivals: Vec<(u64, Operation)>,
 }
 

@@ -102,7 +102,7 @@ impl Controlled {
     }
 }
 
-/// What the array's time comes from, at this moment.
+/// Returns what the array's time comes from, at this moment.
 fn model_status(paced: &mut Paced<'_>, speed: f64) -> Value {
     let limits: Vec<Value> = paced
         .model

@@ -71,7 +71,7 @@ fn prefer_by_template(volume: &Volume, array: &ServedArray, map: &VolumeMap) {
     }
 }
 
-/// How many pieces of a volume lie on drives of each class; nothing where there is one class only.
+/// Returns how many pieces of a volume lie on drives of each class; nothing where there is one class only.
 pub(crate) fn pieces_by_class(volume: &Volume, array: &ServedArray, mapped: &MappedVolume) -> Value {
     let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
     let Some(system) = system else { return Value::Null };
@@ -197,7 +197,7 @@ impl Controlled {
         Ok(json!({"volume": name, "free_bytes": map.free_bytes()}))
     }
 
-    /// What is kept with a new volume.
+    /// Returns what is kept with a new volume.
     fn attributes(&self, template: Option<&str>) -> Result<Map<String, Value>, ResponseError> {
         match (template, self.templates().first()) {
             (None, None) => Ok(Map::new()),
@@ -209,7 +209,7 @@ impl Controlled {
         }
     }
 
-    /// Whether the array has such a template.
+    /// Checks that the array has such a template.
     pub(crate) fn check_template(&self, template: &str) -> Result<(), ResponseError> {
         let names = self.templates();
         if names.contains(&template) {

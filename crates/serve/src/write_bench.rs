@@ -22,7 +22,7 @@ const ROUNDS: usize = 5;
 /// One line of `bench serve --json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct WriteRow {
-    /// What was done.
+    /// Name of the scenario.
     pub scenario: String,
     /// Writes a second, the median of the rounds.
     pub writes_per_s: f64,

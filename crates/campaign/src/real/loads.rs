@@ -70,7 +70,7 @@ pub(crate) struct Measured {
     pub verified_blocks: Option<u64>,
     /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
-    /// Handover of I/O by our own engine, where it chose by trials.
+    /// Handover of I/O by our own engine, where there were trials.
     pub handover: Option<HandoverChoice>,
 }
 
@@ -356,7 +356,7 @@ fn of_ring(outcome: RingOutcome) -> Measured {
         warnings,
         verified_blocks: None,
         content: outcome.content,
-        handover: outcome.handover.filter(|choice| !choice.trials.is_empty()),
+        handover: outcome.handover.filter(|choice| choice.trial_ios > 0),
     }
 }
 

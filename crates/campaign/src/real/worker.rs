@@ -605,7 +605,13 @@ fn handover_data(load: &RealLoad, choice: &HandoverChoice) -> Value {
         trial["iops"] = json!(iops.round());
         trial
     });
-    json!({ "load": load.name, "chosen": way(&choice.chosen), "trials": trials.collect::<Vec<_>>() })
+    let trials: Vec<Value> = trials.collect();
+    json!({
+        "load": load.name,
+        "chosen": way(&choice.chosen),
+        "trials": trials,
+        "trial_ios": choice.trial_ios,
+    })
 }
 
 /// Keeps an engine's totals, which are exact.

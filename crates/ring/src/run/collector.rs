@@ -14,7 +14,7 @@ use crate::warnings::warn;
 use crate::worker::{WorkerOutcome, processor_ns};
 use crate::{ErrorKind, RingError};
 
-/// How often progress is reported and the caller's stop is looked at.
+/// Period of progress reports and of looks at the caller's stop.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Puts the workers' samples together.
@@ -169,7 +169,7 @@ impl<'a> Collector<'a> {
         (self.on_sample)(sample);
     }
 
-    /// What the run came to.
+    /// Returns the outcome of the run.
     pub fn outcome(self, warnings: Vec<String>) -> RingOutcome {
         let [read, write, trim] = self.totals;
         let is_open_loop = self.common.case.load.shape.arrival.is_some();
@@ -183,6 +183,7 @@ impl<'a> Collector<'a> {
             errors: Vec::new(),
             offered_ios: is_open_loop.then_some(0),
             lateness: Histogram::new(),
+            issued_ios: 0,
             unanswered_ios: 0,
             stuck_ios: 0,
             hang: None,
@@ -231,6 +232,8 @@ impl<'a> Collector<'a> {
             .into_iter()
             .map(|((direction, kind), count)| ErrorCount { direction, kind, count })
             .collect();
+        let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
+        outcome.issued_ios = completed + failed + outcome.unanswered_ios;
         let per_io = |total_ns: u64| total_ns as f64 / completed.max(1) as f64;
         outcome.cpu_ns_per_io = per_io(cpu_ns);
         outcome.kernel_ns_per_io = per_io(kernel_ns);

@@ -10,7 +10,7 @@ use crate::outcome::Hang;
 use crate::queue::Queue;
 use crate::{RingError, RingOptions};
 
-/// How long a stopped run waits for answers, and then once everything has been cancelled.
+/// Wait of a stopped run for answers, and then once everything has been cancelled.
 const PATIENCE_STOPPED: Duration = Duration::from_millis(200);
 const PATIENCE_CANCELLED: Duration = Duration::from_millis(400);
 
@@ -68,7 +68,7 @@ impl<Q: Queue> Worker<'_, Q> {
         Ok(())
     }
 
-    /// What is out now: how much, and for how long.
+    /// Returns how much is out now, and for how long.
     fn hang(&self) -> Hang {
         let oldest_ns = self.slots.iter().filter(|slot| slot.is_out).map(|slot| slot.issued_ns).min();
         let longest_ns = oldest_ns.map_or(0, |issued_ns| self.now_ns().saturating_sub(issued_ns));

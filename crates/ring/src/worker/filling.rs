@@ -39,7 +39,7 @@ impl Stamped {
 
 /// Current content of a buffer.
 pub(super) enum Filled {
-    /// What is to be written; of this generation, where blocks are stamped.
+    /// Content to be written; of this generation, where blocks are stamped.
     With(u32),
     /// Nothing yet: the block is being written already.
     Blocked,
@@ -115,7 +115,7 @@ impl Filling {
         Ok(())
     }
 
-    /// What was written: its measured content, or what each part holds.
+    /// Returns what was written: its measured content, or what each part holds.
     pub fn finish(self) -> (Option<ContentTally>, Vec<Written>) {
         match self {
             Filling::Nothing => (None, Vec::new()),
@@ -131,7 +131,7 @@ impl Filling {
     }
 }
 
-/// What each job keeps in mind of its own part.
+/// Returns what each job keeps in mind of its own part.
 fn stamped(assignment: &Assignment, schedule: &Schedule) -> Result<BTreeMap<u32, Stamped>, RingError> {
     let spec = assignment.spec;
     let unit_bytes = spec.shape.smallest_bytes(spec.bs_bytes);

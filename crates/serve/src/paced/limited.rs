@@ -67,7 +67,7 @@ impl Model {
         Ok(())
     }
 
-    /// Which volume gets which limit.
+    /// Returns which volume gets which limit.
     fn limit_of(&self, arguments: &Map<String, Value>) -> Result<(usize, Limit), Problem> {
         let index = match arguments.get("volume") {
             None => 0,

@@ -34,7 +34,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use thread::Pacing;
 
-/// How long the thread may take to answer a question; it looks for them between any two events.
+/// Time that the thread may take to answer a question; it looks for them between any two events.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 1 << 20;
 
@@ -44,7 +44,7 @@ pub(crate) struct Paced<'a> {
     pub model: &'a mut Model,
     /// The moment on the twin's clock.
     pub now_ns: u64,
-    /// How late replies have left so far.
+    /// Delay with which replies have left so far.
     pub lateness: PacingErrorReport,
     /// Requests that have no reply yet.
     pub under_way: usize,
