@@ -53,3 +53,62 @@ pub(crate) fn warn(outcome: &mut RingOutcome, spec: &LoadSpec, workers: u32) {
         outcome.warnings.extend(content.differs_from(spec.shape.content));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::{DirectionSample, Histogram, LoadShape, Pattern};
+
+    fn warnings_of(offered_ios: u64, delivered_ios: u64) -> Vec<String> {
+        let read = DirectionSample { ios: delivered_ios, ..DirectionSample::default() };
+        let mut outcome = RingOutcome {
+            ended: Ended::Completed,
+            interface: Interface::IoUring,
+            runtime_ns: 1_000_000_000,
+            read,
+            write: DirectionSample::default(),
+            trim: DirectionSample::default(),
+            errors: Vec::new(),
+            offered_ios: Some(offered_ios),
+            issued_ios: delivered_ios,
+            lateness: Histogram::new(),
+            unanswered_ios: 0,
+            stuck_ios: 0,
+            hang: None,
+            syncs: Histogram::new(),
+            cpu_ns_per_io: 0.0,
+            kernel_ns_per_io: 0.0,
+            process_ns_per_io: 0.0,
+            handover: None,
+            content: None,
+            written: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let spec = LoadSpec {
+            pattern: Pattern::Randread,
+            rwmixread: 100,
+            bs_bytes: 4096,
+            numjobs: 1,
+            iodepth: 1,
+            offset_bytes: 0,
+            size_bytes: None,
+            rate_iops: None,
+            ramp_ns: 0,
+            runtime_ns: 1_000_000_000,
+            interval_ns: 1_000_000_000,
+            seed: 1,
+            shape: LoadShape::default(),
+        };
+        warn(&mut outcome, &spec, 1);
+        outcome.warnings
+    }
+
+    /// Proves that a shortfall is warned of with both numbers from 1 % on, and not before.
+    #[test]
+    fn a_shortfall_is_warned_of_from_one_percent() {
+        let shown = warnings_of(10_000, 9_899);
+        assert!(shown[0].starts_with("10000 I/Os were asked for and 9899 delivered (99.0 %)"), "{shown:?}");
+        assert_eq!(warnings_of(10_000, 9_900), Vec::<String>::new());
+        assert_eq!(warnings_of(10_000, 10_000), Vec::<String>::new());
+    }
+}

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use load::{
@@ -69,6 +69,73 @@ fn drive_until(
     let case = RingCase { targets, load, options, io_size_bytes: None, journal: None };
     let outcome = run(&case, &mut |sample| samples.push(sample), &mut |_| {}, stop)?;
     Ok((outcome, samples))
+}
+
+/// Limit on waiting for a condition: far beyond what any takes on a busy machine, so that it ends only what hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until a condition holds; fails by its name where it never does.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Reads of a running load that its samples have counted so far.
+#[derive(Default)]
+struct Progress(AtomicU64);
+
+impl Progress {
+    /// Waits until more than ten reads were answered.
+    fn wait_for_answers(&self) {
+        wait_until("more than ten reads are answered", || self.0.load(Ordering::Relaxed) > 10);
+    }
+}
+
+/// Drives a load whose progress others watch.
+fn drive_watched(
+    targets: RingTargets,
+    load: &LoadSpec,
+    options: &RingOptions,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Result<(RingOutcome, Vec<Sample>), RingError> {
+    let mut samples = Vec::new();
+    let case = RingCase { targets, load, options, io_size_bytes: None, journal: None };
+    let mut keep = |sample: Sample| {
+        progress.0.fetch_add(sample.read.ios, Ordering::Relaxed);
+        samples.push(sample);
+    };
+    let outcome = run(&case, &mut keep, &mut |_| {}, stop)?;
+    Ok((outcome, samples))
+}
+
+/// Statistic of a test in real time: how many of how many rounds may fall outside, and why.
+struct Statistic {
+    rounds: usize,
+    outside_at_most: usize,
+    because: &'static str,
+}
+
+impl Statistic {
+    /// Runs rounds until more are within than have to be; an error of a round says what fell outside.
+    fn check(&self, mut round: impl FnMut() -> Result<(), String>) {
+        let mut outside = Vec::new();
+        let mut within = 0;
+        while within < self.rounds - self.outside_at_most {
+            match round() {
+                Ok(()) => within += 1,
+                Err(seen) => outside.push(seen),
+            }
+            let Statistic { rounds, outside_at_most, because } = self;
+            assert!(
+                outside.len() <= *outside_at_most,
+                "more than {outside_at_most} of {rounds} rounds fell outside ({because}): {outside:#?}"
+            );
+        }
+    }
 }
 
 const INTERFACES: [Interface; 2] = [Interface::IoUring, Interface::Threads];
@@ -303,23 +370,24 @@ fn open_loop_delivers_its_rate() {
     let target = [OpenTarget::writing(&permit, true).unwrap()];
     let shape = LoadShape { arrival: Some(Arrival::poisson(4000.0)), ..LoadShape::default() };
     let load = LoadSpec { iodepth: 64, shape, ..spec(Pattern::Randread, 2000) };
-    let round = || {
+    OPEN_LOOP.check(|| {
         let (outcome, _) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
         let offered = outcome.offered_ios.unwrap();
         assert!((offered as f64 - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{offered}");
         let service = outcome.read.service.as_ref().unwrap();
         assert_eq!(service.count(), outcome.read.ios);
         assert!(service.sum_ns() <= outcome.read.latency.sum_ns());
-        (outcome.read.ios, offered)
-    };
-    let is_near = |(delivered, offered): (u64, u64)| (delivered as f64 / offered as f64 - 1.0).abs() < 0.005;
-    // A host that stops the workers for 10 ms as a round ends keeps that many from being delivered.
-    let seen: Vec<(u64, u64)> = (0..ROUNDS).map(|_| round()).take_while(|seen| !is_near(*seen)).collect();
-    assert!(seen.len() < ROUNDS, "delivered and offered, in each round: {seen:?}");
+        let delivered = outcome.read.ios;
+        let is_near = (delivered as f64 / offered as f64 - 1.0).abs() < 0.005;
+        if is_near { Ok(()) } else { Err(format!("{delivered} of {offered} delivered")) }
+    });
 }
 
-/// Number of rounds, as a busy host may spoil what is measured in real time.
-const ROUNDS: usize = 5;
+const OPEN_LOOP: Statistic = Statistic {
+    rounds: 5,
+    outside_at_most: 4,
+    because: "a host that stops the workers for 10 ms as a round ends keeps that many I/Os from being delivered",
+};
 
 /// Proves that without enough places in the queue a rate that is too high shows as latency from the intended arrival and
 /// as a warning, and does not become a lower rate in silence.
@@ -389,11 +457,7 @@ impl Stalling {
             .args(arguments)
             .spawn()
             .expect("nbdkit is installed");
-        let begun = Instant::now();
-        while !socket.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(10), "nbdkit did not start");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("nbdkit listens", || socket.exists());
         let client = Command::new("nbdfuse")
             .arg(&mount)
             .arg(uri)
@@ -401,10 +465,7 @@ impl Stalling {
             .stderr(Stdio::null())
             .spawn()
             .expect("nbdfuse is installed");
-        while std::fs::metadata(&mount).map_or(0, |found| found.len()) == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(10), "nbdfuse did not start");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("nbdfuse shows its file", || std::fs::metadata(&mount).is_ok_and(|found| found.len() > 0));
         Stalling { server, client, mount }
     }
 
@@ -438,9 +499,14 @@ fn open_for_reading(path: &Path) -> OpenTarget {
 /// were in flight meanwhile.
 #[test]
 fn a_stall_cannot_hide() {
-    let seen: Vec<String> = (0..ROUNDS).map_while(|_| stall_is_shown().err()).collect();
-    assert!(seen.len() < ROUNDS, "in each round: {seen:#?}");
+    STALLS.check(stall_is_shown);
 }
+
+const STALLS: Statistic = Statistic {
+    rounds: 5,
+    outside_at_most: 4,
+    because: "where the host stalls too, I/Os beside the stall of the target are late as well",
+};
 
 /// Stalls a target; what was seen where that is not what a stall of one second looks like, as when the host stalls too.
 fn stall_is_shown() -> Result<(), String> {
@@ -483,17 +549,19 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         let target = [open_for_reading(&stalling.mount)];
         let stop = AtomicBool::new(false);
         let load = spec(Pattern::Randread, 60_000);
+        let progress = Progress::default();
         let begun = Instant::now();
         let (outcome, samples, requested, took) = std::thread::scope(|scope| {
             let stopper = scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(400));
+                progress.wait_for_answers();
                 stalling.signal("-STOP");
+                // The target hangs for as long.
                 std::thread::sleep(Duration::from_millis(300));
                 stop.store(true, Ordering::Relaxed);
                 Instant::now()
             });
             let (outcome, samples) =
-                drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();
+                drive_watched(RingTargets::Open(&target), &load, &with(interface), &stop, &progress).unwrap();
             let requested = stopper.join().unwrap();
             (outcome, samples, requested, requested.elapsed())
         });
@@ -501,10 +569,10 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         assert_eq!(outcome.ended, Ended::Interrupted);
         assert!(outcome.read.ios > 10 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
         let last = samples.last().unwrap();
-        // 700 ms after the beginning, and later where the host sleeps longer.
-        let late_ns = (requested - begun).as_nanos() as u64 - 700 * MS;
-        let end = 600 * MS..1200 * MS + late_ns;
-        assert!(end.contains(&last.end_ns), "{interface:?}: {}, {late_ns} late", last.end_ns);
+        // The load begins after `begun` and ends within half a second of the request.
+        let requested_ns = (requested - begun).as_nanos() as u64;
+        let end = 300 * MS..requested_ns + 500 * MS;
+        assert!(end.contains(&last.end_ns), "{interface:?}: {}, requested at {requested_ns}", last.end_ns);
         assert_eq!(samples.iter().map(|sample| sample.read.ios).sum::<u64>(), outcome.read.ios);
     }
 }
@@ -614,14 +682,16 @@ fn a_device_that_goes_away_ends_the_load() {
         let target = [open_for_reading(&stalling.mount)];
         let options = RingOptions { on_error: ErrorPolicy::Continue, ..with(interface) };
         let load = spec(Pattern::Randread, 60_000);
+        let progress = Progress::default();
         let begun = Instant::now();
         let (outcome, samples) = std::thread::scope(|scope| {
             let client = &mut stalling.client;
             scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(500));
+                progress.wait_for_answers();
                 client.kill().unwrap();
             });
-            drive(RingTargets::Open(&target), &load, &options).unwrap()
+            let never = AtomicBool::new(false);
+            drive_watched(RingTargets::Open(&target), &load, &options, &never, &progress).unwrap()
         });
         assert!(begun.elapsed() < Duration::from_secs(10), "{interface:?}: {:?}", begun.elapsed());
         assert!(matches!(outcome.ended, Ended::DeviceGone(_)), "{interface:?}: {:?}", outcome.ended);
@@ -643,11 +713,12 @@ fn a_stopped_file_system_does_not_hold_the_engine() {
         let load = spec(Pattern::Randread, 60_000);
         let client = stalling.client.id().to_string();
         let signal = |signal: &str| Command::new("kill").args([signal, &client]).status().unwrap();
-        let is_over = AtomicBool::new(false);
+        let (is_over, progress) = (AtomicBool::new(false), Progress::default());
         let (outcome, took) = std::thread::scope(|scope| {
             let stopper = scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(700));
+                progress.wait_for_answers();
                 signal("-STOP");
+                // Attributes that the kernel keeps of a file are out of date after a second.
                 std::thread::sleep(Duration::from_millis(1500));
                 stop.store(true, Ordering::Relaxed);
                 let requested = Instant::now();
@@ -659,7 +730,7 @@ fn a_stopped_file_system_does_not_hold_the_engine() {
                 requested.elapsed()
             });
             let (outcome, _) =
-                drive_until(RingTargets::Open(&target), &load, &with(interface), &stop).unwrap();
+                drive_watched(RingTargets::Open(&target), &load, &with(interface), &stop, &progress).unwrap();
             is_over.store(true, Ordering::Relaxed);
             (outcome, stopper.join().unwrap())
         });
@@ -818,6 +889,12 @@ fn verification_finds_what_was_planted() {
     assert_eq!(check(), clean);
 }
 
+const TRIALS: Statistic = Statistic {
+    rounds: 5,
+    outside_at_most: 4,
+    because: "another program may take the processor in all trials of a round, which then count nothing",
+};
+
 /// Proves that a load of a second on a quick target tries every way of handing I/O over first, counts nothing of that, says
 /// what it took, and takes what it is told; and that a short load tries nothing.
 #[test]
@@ -830,8 +907,7 @@ fn handing_over_is_chosen_and_can_be_forced() {
     let target = [OpenTarget::writing(&permit, true).unwrap()];
     let targets = RingTargets::Open(&target);
     let ways = if Engine::probe().deferred_completion { 4 } else { 2 };
-    // Another program may take the processor in all of the trials.
-    let tried = (0..5).any(|_| {
+    TRIALS.check(|| {
         let load = spec(Pattern::Randwrite, 1000);
         let (outcome, samples) = drive(targets, &load, &RingOptions::default()).unwrap();
         let choice = outcome.handover.clone().unwrap();
@@ -840,9 +916,12 @@ fn handing_over_is_chosen_and_can_be_forced() {
         assert_eq!((outcome.read.ios, outcome.write.ios), (0, counted));
         assert!(choice.trial_ios > 0);
         assert!(choice.trials.is_empty() || choice.trials.iter().any(|(way, _)| *way == choice.chosen));
-        choice.trials.len() == ways
+        if choice.trials.len() == ways {
+            Ok(())
+        } else {
+            Err(format!("{} ways were tried", choice.trials.len()))
+        }
     });
-    assert!(tried, "nothing was tried");
     for force_async in [true, false] {
         let options = RingOptions {
             force_async: Some(force_async),

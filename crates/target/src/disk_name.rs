@@ -80,7 +80,8 @@ mod tests {
     }
 
     fn found(roots: &Roots, name: &DiskName) -> String {
-        find_disk(roots, name).map_or_else(|error| error.to_string(), |path| path.display().to_string())
+        find_disk(roots, name)
+            .map_or_else(|error| diagnostic::full_text(&error), |path| path.display().to_string())
     }
 
     /// Proves that a disk is found by its WWN in each spelling and by its serial number, that a namespace is found by its
