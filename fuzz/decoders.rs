@@ -177,8 +177,8 @@ pub fn arrays(bytes: &[u8]) {
 /// Addresses and short texts of the command line: targets, NBD addresses, drivers, sizes and times.
 pub fn addresses(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = target::TargetSpec::parse(text);
-    let _ = target::NbdAddress::parse(text);
+    let _ = storage_target::TargetSpec::parse(text);
+    let _ = storage_target::NbdAddress::parse(text);
     let _ = driver::DriverSpec::parse(text);
     let _ = text.parse::<probe::HttpAddress>();
     let _ = units::parse_bytes(text);

@@ -12,10 +12,10 @@ pub enum CampaignError {
     Plan(#[from] plan::PlanError),
     /// The target cannot be used, or may not be written.
     #[error(transparent)]
-    Target(#[from] target::TargetError),
+    Target(#[from] storage_target::TargetError),
     /// The guard refused, or the target could not be opened.
     #[error(transparent)]
-    Permit(#[from] target::PermitError),
+    Permit(#[from] storage_target::PermitError),
     /// The array driver cannot be used.
     #[error(transparent)]
     Driver(#[from] driver::DriverError),
@@ -24,7 +24,7 @@ pub enum CampaignError {
     Engine(#[from] fio::FioError),
     /// The engine of files and block devices cannot be used, or what it wrote cannot be read.
     #[error(transparent)]
-    Ring(#[from] ring::RingError),
+    Ring(#[from] load_engine::RingError),
     /// The twin cannot be built as asked.
     #[error("the twin cannot be built for stage `{stage}`, case `{case}`")]
     Twin {

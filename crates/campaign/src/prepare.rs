@@ -20,10 +20,10 @@ use serde_json::json;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use storage_target::{StorageSpec, TargetSpec, TwinSpec};
 use store::{
     LeftOutCase, Manifest, ManifestHost, ManifestTarget, NewCase, Run, Shard, ShardNumber, SourceText,
 };
-use target::{StorageSpec, TargetSpec, TwinSpec};
 
 /// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
 /// no course over time.

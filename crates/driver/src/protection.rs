@@ -4,7 +4,7 @@ use crate::DriverError;
 use diagnostic::Problem;
 use std::fs;
 use std::path::Path;
-use target::{Classification, Guard, GuardRefusal, Inspected, Roots, StorageSpec, inspect};
+use storage_target::{Classification, Guard, GuardRefusal, Inspected, Roots, StorageSpec, inspect};
 
 /// Says whether a device of the host may be taken away or overwritten.
 pub trait Protection: Send {

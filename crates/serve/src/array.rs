@@ -7,7 +7,7 @@ use crate::paced::TwinSpec;
 use crate::{ServeError, replicated};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
-use target::TargetSpec;
+use storage_target::TargetSpec;
 use twin::ArrayDescription;
 use twin::ssd_array::SHRINK_LIMIT;
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};

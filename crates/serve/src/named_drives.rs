@@ -2,7 +2,7 @@
 
 use crate::{Options, ServeError};
 use diagnostic::Problem;
-use target::{Guard, Roots, StorageSpec, inspect};
+use storage_target::{Guard, Roots, StorageSpec, inspect};
 use volume::NamedDrive;
 
 /// Returns what `--drive` names. Whatever may hold data needs its ID when the array is made; later its superblock tells

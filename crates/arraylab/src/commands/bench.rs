@@ -223,7 +223,7 @@ fn number(value: Option<f64>) -> String {
 /// Our engine beside fio, in alternating rounds; each line as soon as it is measured.
 fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
     let mut printed = Ok(());
-    ring::bench(&ring::BenchSettings::default(), &mut |row: &ring::BenchResult| {
+    load_engine::bench(&load_engine::BenchSettings::default(), &mut |row: &load_engine::BenchResult| {
         let line = if arguments.json {
             print_json_lines([row])
         } else {
@@ -251,7 +251,7 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
 }
 
 /// Processor time of an I/O of both engines; nothing where it was not measured.
-fn processor_line(row: &ring::BenchResult) -> String {
+fn processor_line(row: &load_engine::BenchResult) -> String {
     let of = |user_ns: Option<f64>, kernel_ns: Option<f64>, process_ns: Option<f64>| {
         Some(format!(
             "{:.0} ns in the program, {:.0} in the kernel, {} with its threads",

@@ -2,10 +2,10 @@
 
 use diagnostic::Problem;
 use driver::CreatedDevice;
-use ring::OpenTarget;
+use load_engine::OpenTarget;
 use serde_json::Value;
 use std::path::PathBuf;
-use target::{
+use storage_target::{
     Address, Guard, GuardRefusal, Inspected, PermitError, ReadPermit, Roots, StorageSpec, TargetError,
     WritePermit,
 };
@@ -54,7 +54,7 @@ impl Held {
     /// A file that the campaign itself has made, in a file system of its own.
     pub fn of_own_file(text: String, file: PathBuf) -> Result<Held, PermitError> {
         let mut held = Held::new(text, StorageSpec::Path(file), true, Vec::new());
-        let inspected = target::inspect(&Roots::system(), &held.spec)?;
+        let inspected = storage_target::inspect(&Roots::system(), &held.spec)?;
         held.consents.extend(inspected.consent_id);
         held.hold()?;
         Ok(held)
@@ -72,7 +72,7 @@ impl Held {
 
     /// Looks at it, and says whether it may be used as it will be. Touches nothing.
     pub fn check(&self) -> Result<Inspected, PermitError> {
-        let inspected = target::inspect(&Roots::system(), &self.spec)?;
+        let inspected = storage_target::inspect(&Roots::system(), &self.spec)?;
         if self.is_written {
             Guard::default().check_write(&inspected, &self.consents)?;
         }
@@ -87,7 +87,7 @@ impl Held {
                 permit
             }
             None => {
-                let inspected = target::inspect(&Roots::system(), &self.spec)?;
+                let inspected = storage_target::inspect(&Roots::system(), &self.spec)?;
                 let guard = Guard::default();
                 if self.is_written {
                     Permit::Write(guard.permit_write(&inspected, &self.consents)?)
@@ -109,7 +109,7 @@ impl Held {
     pub fn replace(&mut self, device: &CreatedDevice) -> Result<(), PermitError> {
         self.permit = None;
         self.spec = StorageSpec::Path(device.path.clone());
-        let inspected = target::inspect(&Roots::system(), &self.spec)?;
+        let inspected = storage_target::inspect(&Roots::system(), &self.spec)?;
         self.consents.extend(inspected.consent_id.clone());
         self.hold().map(|_| ())
     }

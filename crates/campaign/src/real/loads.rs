@@ -3,8 +3,8 @@
 use diagnostic::{Problem, full_text};
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
+use load_engine::{HandoverChoice, OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use plan::SettingValues;
-use ring::{HandoverChoice, OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -275,7 +275,7 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
         io_size_bytes: load.io_size_bytes,
         journal: load.load.shape.verify.then_some(directory),
     };
-    let driven = ring::run_behind(
+    let driven = load_engine::run_behind(
         start,
         &case,
         &mut |sample| hand_on(sample),
@@ -301,7 +301,7 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
         let RingTargets::Open(targets) = targets else {
             return LoadRun::failed("a null target keeps nothing that could be verified");
         };
-        match ring::verify(targets, chunk_bytes, &written, stop) {
+        match load_engine::verify(targets, chunk_bytes, &written, stop) {
             Err(error) => failed = Some(full_text(&error)),
             Ok(report) if report.wrong > 0 => {
                 let first = report.named.first().map_or_else(String::new, ToString::to_string);
@@ -318,10 +318,10 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
 
 fn why_failed(outcome: &RingOutcome) -> Option<String> {
     match &outcome.ended {
-        ring::Ended::Completed => outcome.not_answered(),
-        ring::Ended::Interrupted => None,
-        ring::Ended::DeviceGone(kind) => Some(format!("the target is gone: {kind}")),
-        ring::Ended::Failed(kind) => Some(format!(
+        load_engine::Ended::Completed => outcome.not_answered(),
+        load_engine::Ended::Interrupted => None,
+        load_engine::Ended::DeviceGone(kind) => Some(format!("the target is gone: {kind}")),
+        load_engine::Ended::Failed(kind) => Some(format!(
             "an I/O failed: {kind} (with `continue_on_error: all` errors are counted and the case goes on)"
         )),
     }

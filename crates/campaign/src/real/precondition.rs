@@ -5,7 +5,7 @@ use diagnostic::Problem;
 use load::{LoadShape, LoadSpec, Pattern};
 use plan::Preconditioning;
 use rustix::fs::FallocateFlags;
-use target::Address;
+use storage_target::Address;
 
 /// A target that takes less than this is broken: preconditioning ends as failed after the time that this rate needs.
 const SLOWEST_BYTES_PER_S: u64 = 5_000_000;

@@ -15,16 +15,16 @@ use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use diagnostic::{Problem, full_text, text_with_causes};
 use hosts::Part;
 use load::ContentTally;
+use load_engine::{Handover, HandoverChoice};
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
-use ring::{Handover, HandoverChoice};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use storage_target::{Address, Inspected, Roots};
 use store::{CaseOutcome, CaseStatus, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
-use target::{Address, Inspected, Roots};
 
 /// Parts of a worker.
 #[derive(Debug)]
@@ -310,7 +310,7 @@ impl Testbed {
                 let opened: Result<Vec<_>, Problem> = held.iter().map(|held| held.open(direct)).collect();
                 let targets = opened.map_err(|problem| CaseStop::failed(&problem))?;
                 let unit_bytes = stripe.and_then(|stripe| stripe.unit_bytes);
-                let chunk_bytes = ring::stripe_chunk_bytes(&targets, unit_bytes);
+                let chunk_bytes = load_engine::stripe_chunk_bytes(&targets, unit_bytes);
                 Ok(Issuer::Ring { targets, chunk_bytes })
             }
         }

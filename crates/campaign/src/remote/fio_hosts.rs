@@ -13,7 +13,7 @@ use hosts::HostAddress;
 use plan::Case;
 use std::path::PathBuf;
 use std::sync::Arc;
-use target::{StorageSpec, TargetSpec};
+use storage_target::{StorageSpec, TargetSpec};
 
 /// Opens the hosts for these cases. Refused with the reasons of all hosts.
 pub(crate) fn open_fio_hosts(

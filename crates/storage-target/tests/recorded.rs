@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use target::{BlockDevice, DeviceKind, DeviceNumber, MapperKind, Roots, classify_block_device};
+use storage_target::{BlockDevice, DeviceKind, DeviceNumber, MapperKind, Roots, classify_block_device};
 
 /// Lays a `.tree` file out in a directory.
 fn lay_out(text: &str, root: &Path) -> Roots {

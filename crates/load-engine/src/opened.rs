@@ -8,7 +8,7 @@ use std::path::Path;
 
 use diagnostic::text_with_causes;
 use rustix::fs::{AtFlags, StatxFlags};
-use target::{Address, ReadPermit, WritePermit};
+use storage_target::{Address, ReadPermit, WritePermit};
 
 use crate::{ErrorKind, RingError};
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use diagnostic::full_text;
 use rustix::fs::{Mode, OFlags};
-use target::{
+use storage_target::{
     Address, Classification, Guard, GuardRefusal, Inspected, Origin, PermitError, Roots, Signature,
     StorageSpec, TargetError, TargetSpec, inspect,
 };

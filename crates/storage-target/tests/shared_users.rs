@@ -6,7 +6,7 @@ mod nbd_server;
 use host::{Host, WWN};
 use nbd_server::NbdServer;
 use std::fs;
-use target::{Guard, GuardRefusal, TargetSpec, inspect};
+use storage_target::{Guard, GuardRefusal, TargetSpec, inspect};
 
 const READ_WRITE_DIRECT: &str = "0140002";
 const WRITE_ONLY: &str = "0100001";

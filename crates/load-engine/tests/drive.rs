@@ -12,11 +12,11 @@ use load::{
     Arrival, Content, Direction, DirectionRates, Distribution, LoadShape, LoadSpec, Pattern, Sample,
     SizeShare, Wrong,
 };
-use ring::{
+use load_engine::{
     Ended, Engine, ErrorPolicy, Interface, OpenTarget, RingCase, RingError, RingOptions, RingOutcome,
     RingTargets, TrimKind, run, verify,
 };
-use target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
+use storage_target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
@@ -754,10 +754,11 @@ fn errors_are_counted_by_kind() {
             let options = RingOptions { on_error, ..with(interface) };
             let (outcome, _) =
                 drive(RingTargets::Open(&target), &spec(Pattern::Randread, 150), &options).unwrap();
-            let short = outcome.errors.iter().find(|error| error.kind == ring::ErrorKind::Short).unwrap();
+            let short =
+                outcome.errors.iter().find(|error| error.kind == load_engine::ErrorKind::Short).unwrap();
             assert_eq!(short.direction, Direction::Read);
             match on_error {
-                ErrorPolicy::Stop => assert_eq!(outcome.ended, Ended::Failed(ring::ErrorKind::Short)),
+                ErrorPolicy::Stop => assert_eq!(outcome.ended, Ended::Failed(load_engine::ErrorKind::Short)),
                 ErrorPolicy::Continue => {
                     assert_eq!(outcome.ended, Ended::Completed);
                     assert!(short.count > 50 && outcome.read.ios > 50);

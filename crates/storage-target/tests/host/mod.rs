@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use target::{BlockDevice, DeviceNumber, Roots, classify_block_device};
+use storage_target::{BlockDevice, DeviceNumber, Roots, classify_block_device};
 
 const SECTORS: &str = "2097152";
 pub const WWN: &str = "naa.600a098038304437415d4b6a59684a52";

@@ -1,6 +1,6 @@
-//! Cost of an I/O of the engine on this host, beside the installed fio: `cargo run --release -p ring --example bench [ROUNDS [SECONDS [SCENARIO]]]`.
+//! Cost of an I/O of the engine on this host, beside the installed fio: `cargo run --release -p load-engine --example bench [ROUNDS [SECONDS [SCENARIO]]]`.
 
-use ring::{BenchSettings, bench};
+use load_engine::{BenchSettings, bench};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
