@@ -376,6 +376,7 @@ fn has_word(value: &Value, own: &str) -> bool {
         Value::Object(fields) => {
             fields.iter().any(|(name, value)| name.contains(own) || has_word(value, own))
         }
-        other => other.to_string() == own,
+        // A number or a truth value, as JSON writes it.
+        other => serde_json::from_str::<Value>(own).is_ok_and(|own| own == *other),
     }
 }

@@ -5,7 +5,7 @@ use crate::run::Durability;
 use crate::{Run, RunReader, StoreError};
 use rusqlite::params;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// One value of one counter, to append.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,7 +157,7 @@ impl RunReader {
                             None => {
                                 let read =
                                     name.query_row([id], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
-                                names.entry(id).or_insert(Rc::new(read)).clone()
+                                names.entry(id).or_insert(Arc::new(read)).clone()
                             }
                         };
                         let [source, _, name] = &*known;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A run to read; another process may be writing it.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct RunReader {
     manifest: Manifest,
     connection: Connection,
     /// Names of counter series by their number: every case has the same ones.
-    pub(crate) series_names: RefCell<BTreeMap<i64, Rc<SeriesName>>>,
+    pub(crate) series_names: RefCell<BTreeMap<i64, Arc<SeriesName>>>,
 }
 
 /// Start of an attempt at a case.
