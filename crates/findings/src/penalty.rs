@@ -106,7 +106,7 @@ pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Find
     let mut found = Vec::new();
     for factor in FACTORS.iter().filter(|factor| varying.values().any(|names| names.contains(*factor))) {
         let without: &[&str] = if *factor == "rwmixread" { &["rwmixread", "rw"] } else { &[factor] };
-        let mut steps: Vec<Step<'_>> = Vec::new();
+        let mut steps: Vec<FactorChange<'_>> = Vec::new();
         let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
         let groups = by_all_but(&observation.cases, without);
         for group in groups.iter().filter(|group| group.cases.len() > 1) {
@@ -117,13 +117,13 @@ pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Find
                 // JSON, not words: `"4"` and 4 are two values.
                 let place =
                     *places.entry((group.stage, from.to_string(), to.to_string())).or_insert_with(|| {
-                        steps.push(Step { stage: group.stage, from, to, pairs: Vec::new() });
+                        steps.push(FactorChange { stage: group.stage, from, to, pairs: Vec::new() });
                         steps.len() - 1
                     });
                 steps[place].pairs.push((first, case));
             }
         }
-        for Step { stage, from, to, pairs } in steps {
+        for FactorChange { stage, from, to, pairs } in steps {
             // The same pairs show the effect on each quantity.
             let mut basis =
                 |case| bases.entry(std::ptr::from_ref(case)).or_insert_with(|| Basis::of(case)).clone();
@@ -143,8 +143,8 @@ pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Find
     found
 }
 
-/// Step from one value of a factor to another, with the pairs of cases that take it.
-struct Step<'a> {
+/// Change from one value of a factor to another, with the pairs of cases that take it.
+struct FactorChange<'a> {
     stage: &'a str,
     from: &'a Value,
     to: &'a Value,
