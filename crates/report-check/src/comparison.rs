@@ -375,6 +375,9 @@ fn has_word(value: &Value, own: &str) -> bool {
         Value::Object(fields) => {
             fields.iter().any(|(name, value)| name.contains(own) || has_word(value, own))
         }
-        other => other.to_string() == own,
+        other => {
+            let written = other.to_string();
+            written == own
+        }
     }
 }
