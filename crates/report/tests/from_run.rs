@@ -343,6 +343,7 @@ fn a_failed_run_says_so_first() {
     assert!(at("✗ FAIL") < at("id=\"in-short\""), "the verdict stands first");
     let says = report.verdict.because.iter().map(|line| line.text()).collect::<Vec<_>>().join(" ");
     assert!(says.contains("Not kept: reads within a microsecond (grid, case-0)"), "{says}");
+    assert!(says.contains("case-0) and in 1 further case."), "a limit is named once: {says}");
     assert!(says.contains("Without a result: grid case-2 (failed)"), "{says}");
     assert_eq!(report.json()["verdict"], "fail");
     assert!(report.markdown().contains("**✗ FAIL**"));

@@ -149,13 +149,15 @@ fn a_redacted_report_of_runs_has_no_names() {
         let mut manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         manifest["host"]["hostname"] = "zqvault07.example.com".into();
         manifest["host"]["serial"] = serial.into();
-        manifest["host"]["mounts"] = format!("10.20.30.40:/srv/{serial} on zqvault07").into();
+        manifest["host"]["mounts"] = format!("10.20.30.40:/srv/{serial} on zqvault07.example.com").into();
         std::fs::write(&path, manifest.to_string()).unwrap();
         run.to_str().unwrap().to_owned()
     };
-    let runs =
-        [run("zqvault07-january", "disks=6", "S4EVNX0R123"), run("zqvault07-june", "disks=4", "S4EVNX0R987")];
-    let names = ["zqvault07", "s4evnx0r", "10.20.30.40", "/srv/", "january", "june"];
+    let runs = [
+        run("zqvault07-qxspring", "disks=6", "S4EVNX0R123"),
+        run("zqvault07-qxautumn", "disks=4", "S4EVNX0R987"),
+    ];
+    let names = ["zqvault07", "s4evnx0r", "10.20.30.40", "/srv/", "qxspring", "qxautumn"];
     for ending in ["html", "md", "json", "pdf"] {
         let file = directory.path().join(format!("beside.{ending}"));
         let file = file.to_str().unwrap();

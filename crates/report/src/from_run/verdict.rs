@@ -7,8 +7,6 @@ use store::{CaseRecord, CaseState, CaseStatus};
 
 /// Of what failed so many are named; the rest are counted.
 const NAMED_LIMIT: usize = 6;
-/// Of the cases that do not keep a limit so many are named.
-const CASES_NAMED_LIMIT: usize = 3;
 
 /// The verdict from requirements, and what of the run failed or is missing.
 pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
@@ -63,25 +61,24 @@ pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
     Ok(Verdict { passed, meaning, because })
 }
 
-/// Limits that are not kept, each once with the cases of a stage that do not keep it.
+/// Limits that are not kept, each once with the first case of a stage that does not keep it.
 fn failed(rows: &[RequirementRow]) -> Vec<Cited> {
-    let mut limits: Vec<(&RequirementRow, Vec<&str>)> = Vec::new();
+    let mut limits: Vec<(&RequirementRow, usize)> = Vec::new();
     for row in rows.iter().filter(|row| row.verdict == RequirementVerdict::Fail) {
         match limits.iter_mut().find(|(known, _)| known.says == row.says && known.stage == row.stage) {
-            Some((_, cases)) => cases.push(&row.case),
-            None => limits.push((row, vec![&row.case])),
+            Some((_, further)) => *further += 1,
+            None => limits.push((row, 0)),
         }
     }
     limits
         .into_iter()
-        .map(|(row, cases)| {
-            let more = match cases.len().saturating_sub(CASES_NAMED_LIMIT) {
+        .map(|(row, further)| {
+            let more = match further {
                 0 => Cited::default(),
-                more => cited!(" and {} more", left_out(more, "named").plain(0)),
+                further => cited!(" and in {}", left_out(further, "named").count("further case")),
             };
-            let names = cases.iter().take(CASES_NAMED_LIMIT).map(|case| case_name(&row.stage, case));
             let says = Cited::quote(&row.says, findings::Source::quote("plan"));
-            cited!("{} ({}: {}{})", says, stage_name(&row.stage), Cited::join(names, ", "), more)
+            cited!("{} ({}, {}){}", says, stage_name(&row.stage), case_name(&row.stage, &row.case), more)
         })
         .collect()
 }
