@@ -5,6 +5,7 @@
 //! noise, where a level changes, how wide a band is) is taken as given: two implementations of such a test differ where it is close.
 
 use crate::expression::Expression;
+use crate::mismatch::Mismatch;
 use crate::run::Case;
 use crate::{Contradiction, Findings, Run, Text, close, each_number, each_text, is_printed_as};
 use serde_json::Value;
@@ -158,8 +159,8 @@ impl Compared<'_> {
     }
 
     /// The value of a source. `claimed` is what the report says, where a test decides or the page alone knows.
-    fn value(&self, kind: &str, path: &str, claimed: f64) -> Result<f64, String> {
-        let none = || format!("no {kind}:{path}");
+    fn value(&self, kind: &str, path: &str, claimed: f64) -> Result<f64, Mismatch> {
+        let none = || Mismatch::Missing(format!("{kind}:{path}"));
         let is_count = claimed >= 0.0 && claimed.fract() == 0.0;
         let is_run = is_count && (1..=self.runs.len()).contains(&(claimed as usize));
         match (kind, path) {
